@@ -1,0 +1,91 @@
+"""Every exception and warning of mercer: each says what is wrong, where, and what to do about it.
+
+Exceptions derive from the built-in type scikit-learn raises for the same mistake, so that code written
+against scikit-learn keeps catching them; `MercerError` catches all of ours and nothing else.
+"""
+
+from __future__ import annotations
+
+
+class MercerError(Exception):
+    """Base of every error raised on purpose by mercer."""
+
+
+class DataError(MercerError, ValueError):
+    """The values handed over cannot be used: the message names the column or value and the remedy."""
+
+
+class EmptyDataError(DataError):
+    """There are no rows, or no columns, to learn from."""
+
+
+class NonFiniteError(DataError):
+    """A value is infinite, or missing where missing values are not allowed."""
+
+
+class SupportError(DataError):
+    """A value lies outside the support of the family that is to describe it."""
+
+
+class DegenerateDataError(DataError):
+    """The data have no maximum likelihood fit in a family: a column without spread, say."""
+
+
+class ColumnTypeError(DataError):
+    """A column has a type that the family chosen for it cannot describe."""
+
+
+class ColumnMismatchError(DataError):
+    """Columns are absent, renamed or added compared with those the model was fitted on."""
+
+
+class UnseenCategoryError(DataError):
+    """A category turned up that was never seen when fitting, and `unseen="error"` was asked for."""
+
+
+class UnseenCodeError(UnseenCategoryError, IndexError):
+    """A coded category lies beyond those seen when fitting; scikit-learn raises IndexError."""
+
+
+class UnseenRowsError(DataError):
+    """Rows were to be forgotten that the model cannot have seen."""
+
+
+class MergeError(DataError):
+    """Two models or statistics do not describe the same columns, families or classes."""
+
+
+class PriorError(DataError):
+    """Class priors do not fit the classes, are negative, or do not sum to one."""
+
+
+class SingularCovarianceError(DataError):
+    """A covariance matrix has no inverse: the message names the columns that are collinear."""
+
+
+class TooManyPatternsError(DataError):
+    """More patterns of missing values than exact inference can keep apart."""
+
+
+class NotALikelihoodError(MercerError, AttributeError):
+    """The model assigns scores, not probabilities, so it has no density and cannot be sampled from."""
+
+
+class NoLinearFormError(MercerError, TypeError):
+    """The model is no softmax of a linear function of features that do not depend on its parameters."""
+
+
+class MissingDependencyError(MercerError, ImportError):
+    """An optional package is needed for what was asked; the message says how to install it."""
+
+
+class MercerWarning(UserWarning):
+    """Base of every warning of mercer: cause, evidence, and one thing to do."""
+
+
+class PrecisionWarning(MercerWarning):
+    """Digits were lost; the message says how many remain."""
+
+
+class NotConvergedWarning(MercerWarning):
+    """A fit stopped before reaching its tolerance."""

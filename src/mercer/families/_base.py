@@ -1,0 +1,195 @@
+"""What an exponential family is: one object for both sides of the library.
+
+    p(x; η) = b(x) exp(⟨η, T(x)⟩ − A(η))                         (lecture 3, "Exponential Family")
+
+A family is a small frozen value. It holds no data and no parameters; parameters are named tuples of arrays
+whose leading axes are free (one per class, one per column, …) and broadcast against the data.
+
+Scalar families describe one number: `x` has any shape, parameters broadcast against it, and T(x), η and the
+mean parameter E T carry one extra last axis of length `order()`. Vector families (`vector = True`) describe a
+row: the last axis of `x` is the event.
+
+NaN means missing, and what is missing is integrated out: a value wholly missing has log density log ∫p = 0.
+Arithmetic is in float64 whatever the data came in, so that squares of small integers cannot overflow.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import DegenerateDataError
+from mercer.families.links import Link
+
+Array = NDArray[Any]
+Parameters = Any  # a NamedTuple of arrays, one class per family
+
+
+class SufficientStatistic(Protocol):
+    """What a family needs to see of a statistic of `mercer.stats`: how much data, and the mean of T."""
+
+    @property
+    def weight(self) -> Array: ...
+
+    @property
+    def mean(self) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A conjugate prior, as `strength` imagined observations that look like `parameters`.
+
+    In mean parameters its density is exp(strength · (⟨η, τ⟩ − A(η))) with τ = E T under `parameters`, so the
+    mode of the posterior is the maximum likelihood fit with the imagined observations added to the real ones.
+    For a categorical this is Dirichlet(1 + strength · p): add-α smoothing over K levels is `strength = αK` at
+    the uniform distribution, Dirichlet(1 + α).
+    """
+
+    strength: float | Array
+    parameters: Parameters
+
+
+class Family(ABC):
+    """One exponential family. Subclasses say what is particular to them; the rest follows."""
+
+    name: ClassVar[str]
+    #: the named tuple that holds the parameters
+    parameters_type: ClassVar[Callable[..., Parameters]]
+    #: the support in words, for error messages: "numbers above 0", "counts 0, 1, 2, …"
+    support: ClassVar[str]
+    vector: ClassVar[bool] = False
+    discrete: ClassVar[bool] = False
+
+    @property
+    def statistic(self) -> str:
+        """Which statistic of `mercer.stats` holds what the fit needs: sums of T, centred moments, level counts, …"""
+        return "sums"
+
+    @property
+    def exponential(self) -> bool:
+        """Whether η, T and A exist; a negative binomial whose r is to be found has none."""
+        return True
+
+    @property
+    @abstractmethod
+    def link(self) -> Link:
+        """The canonical link: mean parameter -> natural parameter."""
+
+    @abstractmethod
+    def sufficient(self, x: Array) -> Array:
+        """T(x), with the components of T on the last axis."""
+
+    @abstractmethod
+    def log_base(self, x: Array) -> Array:
+        """log b(x); −inf outside the support."""
+
+    @abstractmethod
+    def log_partition(self, eta: Array) -> Array:
+        """A(η), with the components of η on the last axis."""
+
+    @abstractmethod
+    def natural(self, parameters: Parameters) -> Array:
+        """Parameters -> η."""
+
+    @abstractmethod
+    def from_natural(self, eta: Array) -> Parameters:
+        """η -> parameters."""
+
+    @abstractmethod
+    def expected(self, parameters: Parameters) -> Array:
+        """Parameters -> E T, the mean parameter."""
+
+    @abstractmethod
+    def from_mean(self, mean: Array) -> Parameters:
+        """E T -> parameters: the maximum likelihood fit to data with this mean of T."""
+
+    @abstractmethod
+    def sample(self, parameters: Parameters, n: int, rng: np.random.Generator) -> Array:
+        """`n` draws: shape (n, *parameter shape), events last for vector families."""
+
+    @abstractmethod
+    def outside(self, x: Array) -> Array:
+        """Where `x` (not missing) lies outside the support; a boolean array of the shape of `log_base(x)`."""
+
+    def order(self, columns: int = 1) -> int:
+        """Number of components of T for an event of so many columns (one, unless the family is a vector's)."""
+        return int(self.sufficient(np.zeros((0, columns) if self.vector else 0)).shape[-1])
+
+    def transform(self, x: Array) -> Array:
+        """What the statistic accumulates in place of `x`: itself, or the logarithm for a log-normal."""
+        return x
+
+    def missing(self, x: Array) -> Array:
+        """Where `x` is missing altogether; a boolean array of the shape of `log_base(x)`."""
+        return np.asarray(np.isnan(x).all(axis=-1) if self.vector else np.isnan(x))
+
+    def mean(self, eta: Array) -> Array:
+        """∇A(η) = E T."""
+        return self.expected(self.from_natural(eta))
+
+    def log_density(self, x: Array, parameters: Parameters) -> Array:
+        """log p(x): −inf outside the support, 0 where `x` is missing."""
+        x = np.asarray(x, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            inside = self.log_density_inside(x, parameters)
+        return np.where(self.missing(x), 0.0, np.where(self.outside(x), -np.inf, inside))
+
+    def log_density_inside(self, x: Array, parameters: Parameters) -> Array:
+        """log p(x) within the support; subclasses replace the general formula where another keeps more digits."""
+        eta = self.natural(parameters)
+        inner = np.einsum("...m,...m->...", self.sufficient(x), eta)
+        return np.asarray(self.log_base(x) + inner - self.log_partition(eta))
+
+    def prior(self, strength: float | Array, **parameters: Any) -> Prior:
+        """`strength` imagined observations that look like `parameters`, given by name."""
+        values = {name: np.asarray(value, dtype=float) for name, value in parameters.items()}
+        return Prior(strength, self.parameters_type(**values))
+
+    def fit(self, statistic: Any, prior: Prior | None = None) -> Parameters:
+        """Maximum likelihood, or with a prior the posterior mode in mean parameters.
+
+        `statistic` is what `mercer.stats` has under this family's `statistic`. Parameters without any observation, real
+        or imagined, are NaN.
+        """
+        return self.from_mean(mean_with_prior(self, statistic, prior))
+
+
+def mean_with_prior(family: Family, statistic: SufficientStatistic, prior: Prior | None) -> Array:
+    """Mean of T over the data and the prior's imagined observations; NaN where there is neither."""
+    weight = np.asarray(statistic.weight, dtype=float)
+    # a class without data has no mean, whatever the statistic reports: there the prior speaks alone
+    seen = np.where(weight[..., None] > 0, statistic.mean, np.nan if prior is None else 0.0)
+    if prior is None:
+        return seen
+    share = imagined_share(weight, prior)[..., None]
+    result: Array = (1 - share) * seen + share * family.expected(prior.parameters)
+    return result
+
+
+def imagined_share(weight: Array, prior: Prior) -> Array:
+    """The imagined part of all observations; NaN where there are none at all."""
+    strength = np.asarray(prior.strength, dtype=float)
+    total = np.asarray(weight + strength)
+    return np.asarray(np.divide(strength, total, out=np.full(total.shape, np.nan), where=total > 0))
+
+
+def log_or_minus_infinity(x: Array) -> Array:
+    """log x, and −inf for what is not positive: NaN would mean missing and hide a value outside the support."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(np.asarray(x, dtype=float), 0.0)))
+
+
+def refuse_degenerate(family: str, data: str, where: Array) -> None:
+    """Raise if there is no maximum likelihood fit anywhere; the index says for which class and column."""
+    if not where.any():
+        return
+    places = ", ".join(str(tuple(map(int, place))) for place in np.argwhere(where)[:5])
+    raise DegenerateDataError(
+        f"{family} has no maximum likelihood fit to {data} (at index {places} of its parameters); "
+        "give a prior, leave the column out, or describe it by another family."
+    )

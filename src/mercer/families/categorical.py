@@ -1,0 +1,53 @@
+"""The categorical distribution: one of K levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mercer.families._base import Array
+from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
+
+
+@dataclass(frozen=True)
+class Categorical(LevelFamily):
+    """p(x) = p_x for a code x = 0, …, K−1;  T = indicators of the levels,  η = log p,  A = log Σ e^η,  b = 1.
+
+    The code −1 means missing. `levels` = K may be left open until parameters or a statistic say it.
+    """
+
+    levels: int | None = None
+
+    name: ClassVar[str] = "categorical"
+    statistic: ClassVar[str] = "levels"
+    support: ClassVar[str] = "codes 0, 1, …, K − 1 of its levels (−1 for missing)"
+    discrete: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.levels is not None and self.levels < 1:
+            raise ValueError(f"a categorical needs at least one level; got levels={self.levels!r}.")
+
+    def sufficient(self, x: Array) -> Array:
+        if self.levels is None:
+            raise ValueError("the indicators of a categorical need its number of levels: say Categorical(levels=K).")
+        return one_hot(x, self.levels)
+
+    def log_base(self, x: Array) -> Array:
+        return np.where(self.outside(x), -np.inf, 0.0)
+
+    def log_density_inside(self, x: Array, parameters: CategoricalParameters) -> Array:
+        levels = np.shape(parameters.probabilities)[-1]
+        return np.where(x < levels, log_probability(x, parameters), -np.inf)
+
+    def sample(self, parameters: CategoricalParameters, n: int, rng: np.random.Generator) -> Array:
+        return draw(parameters, n, rng)
+
+    def missing(self, x: Array) -> Array:
+        return np.asarray(np.isnan(x) | (np.asarray(x) == -1))
+
+    def outside(self, x: Array) -> Array:
+        x = np.asarray(x, dtype=float)
+        highest = np.inf if self.levels is None else self.levels - 1
+        return np.asarray((x < -1) | (x > highest) | np.isinf(x) | (np.floor(x) < x))

@@ -1,0 +1,130 @@
+"""Waiting times: the gamma distribution, and the exponential, its shape-one case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from mercer.families._base import Array, Family, log_or_minus_infinity, refuse_degenerate
+from mercer.families._saddle import deviance, peak
+from mercer.families._shapes import gamma_shape, log_minus_digamma
+from mercer.families.links import NEGATIVE_INVERSE, Link
+
+#: draws that would underflow to 0, where the density has no logarithm, are this instead
+SMALLEST = float(np.finfo(float).tiny)
+
+
+class ExponentialParameters(NamedTuple):
+    """Rate λ: one over the mean."""
+
+    rate: Array
+
+
+class GammaParameters(NamedTuple):
+    """Shape a and rate b: mean a/b, variance a/b²."""
+
+    shape: Array
+    rate: Array
+
+
+@dataclass(frozen=True)
+class Exponential(Family):
+    """p(x) = λ e^−λx;  T = x,  η = −λ,  A = −log(−η),  b = 1."""
+
+    name: ClassVar[str] = "exponential"
+    parameters_type: ClassVar[type[ExponentialParameters]] = ExponentialParameters
+    support: ClassVar[str] = "numbers from 0 upwards"
+
+    @property
+    def link(self) -> Link:
+        return NEGATIVE_INVERSE
+
+    def sufficient(self, x: Array) -> Array:
+        return np.asarray(x, dtype=float)[..., None]
+
+    def log_base(self, x: Array) -> Array:
+        return np.where(self.outside(x), -np.inf, 0.0)
+
+    def log_partition(self, eta: Array) -> Array:
+        return np.asarray(-np.log(-eta[..., 0]))
+
+    def natural(self, parameters: ExponentialParameters) -> Array:
+        return -np.asarray(parameters.rate)[..., None]
+
+    def from_natural(self, eta: Array) -> ExponentialParameters:
+        return ExponentialParameters(-eta[..., 0])
+
+    def expected(self, parameters: ExponentialParameters) -> Array:
+        return np.asarray(1 / np.asarray(parameters.rate))[..., None]
+
+    def from_mean(self, mean: Array) -> ExponentialParameters:
+        refuse_degenerate("an exponential", "data that are all 0", mean[..., 0] == 0)
+        return ExponentialParameters(np.asarray(1 / mean[..., 0]))
+
+    def log_density_inside(self, x: Array, parameters: ExponentialParameters) -> Array:
+        return np.asarray(np.log(parameters.rate) - parameters.rate * x)
+
+    def sample(self, parameters: ExponentialParameters, n: int, rng: np.random.Generator) -> Array:
+        rate = np.asarray(parameters.rate)
+        return np.asarray(rng.standard_exponential(size=(n, *rate.shape)) / rate)
+
+    def outside(self, x: Array) -> Array:
+        return np.asarray((np.asarray(x) < 0) | np.isinf(x))
+
+
+@dataclass(frozen=True)
+class Gamma(Family):
+    """p(x) = bᵃ xᵃ⁻¹ e^−bx / Γ(a);  T = (log x, x),  η = (a, −b),  A = log Γ(a) − a log b,  b(x) = 1/x.
+
+    The link is the canonical one of the mean for a known shape, up to that shape: η = −1/μ.
+    """
+
+    name: ClassVar[str] = "gamma"
+    parameters_type: ClassVar[type[GammaParameters]] = GammaParameters
+    support: ClassVar[str] = "numbers above 0"
+
+    @property
+    def link(self) -> Link:
+        return NEGATIVE_INVERSE
+
+    def sufficient(self, x: Array) -> Array:
+        return np.stack([log_or_minus_infinity(x), np.asarray(x, dtype=float)], axis=-1)
+
+    def log_base(self, x: Array) -> Array:
+        outside = self.outside(x)
+        return np.where(outside, -np.inf, -np.log(np.where(outside, 1.0, x)))
+
+    def log_partition(self, eta: Array) -> Array:
+        return np.asarray(gammaln(eta[..., 0]) - eta[..., 0] * np.log(-eta[..., 1]))
+
+    def natural(self, parameters: GammaParameters) -> Array:
+        shape, rate = np.broadcast_arrays(*parameters)
+        return np.stack([shape, -rate], axis=-1)
+
+    def from_natural(self, eta: Array) -> GammaParameters:
+        return GammaParameters(eta[..., 0], -eta[..., 1])
+
+    def expected(self, parameters: GammaParameters) -> Array:
+        shape, rate = np.broadcast_arrays(*parameters)
+        log_mean = np.log(shape) - np.log(rate)
+        return np.stack([log_mean - log_minus_digamma(shape), shape / rate], axis=-1)
+
+    def from_mean(self, mean: Array) -> GammaParameters:
+        """Newton for the shape; data without spread have none (`DegenerateDataError`)."""
+        shape = gamma_shape(np.log(mean[..., 1]), mean[..., 0])
+        return GammaParameters(shape, shape / mean[..., 1])
+
+    def log_density_inside(self, x: Array, parameters: GammaParameters) -> Array:
+        shape, rate = np.asarray(parameters.shape), np.asarray(parameters.rate)
+        return np.asarray(np.log(shape) - np.log(x) + peak(shape) - deviance(shape, rate * x))
+
+    def sample(self, parameters: GammaParameters, n: int, rng: np.random.Generator) -> Array:
+        shape, rate = np.broadcast_arrays(*parameters)
+        draws = rng.standard_gamma(shape, size=(n, *shape.shape))
+        return np.asarray(np.maximum(draws / rate, SMALLEST))
+
+    def outside(self, x: Array) -> Array:
+        return np.asarray((np.asarray(x) <= 0) | np.isinf(x))

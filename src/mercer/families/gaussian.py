@@ -1,0 +1,115 @@
+"""The normal distribution: both parameters free, or the mean alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from mercer.families._base import Array, Family, Prior, SufficientStatistic, imagined_share
+from mercer.families.links import IDENTITY, Link
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+class GaussianParameters(NamedTuple):
+    """Mean μ and variance σ², of equal or broadcasting shape."""
+
+    mean: Array
+    variance: Array
+
+
+class MomentStatistic(SufficientStatistic, Protocol):
+    """Centred moments: never Σx², whose difference with a large mean leaves no digits."""
+
+    @property
+    def variance(self) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Gaussian(Family):
+    """p(x) = exp(−(x−μ)²/2σ²) / √(2πσ²);  T = (x, x²),  η = (μ/σ², −1/2σ²).
+
+    With `variance` given only the mean is free:  T = x,  η = μ/σ²,  A = σ²η²/2 (lecture 3 has σ = 1).
+    """
+
+    variance: float | None = None
+
+    name: ClassVar[str] = "gaussian"
+    parameters_type: ClassVar[type[GaussianParameters]] = GaussianParameters
+    statistic: ClassVar[str] = "moments"
+    support: ClassVar[str] = "finite numbers"
+
+    @property
+    def link(self) -> Link:
+        if self.variance in (None, 1.0):
+            return IDENTITY
+        scale = self.variance
+        return Link("identity / variance", lambda mu: mu / scale, lambda eta: eta * scale)
+
+    def sufficient(self, x: Array) -> Array:
+        x = np.asarray(x, dtype=float)
+        if self.variance is not None:
+            return x[..., None]
+        return np.stack([x, np.square(x)], axis=-1)
+
+    def log_base(self, x: Array) -> Array:
+        if self.variance is None:
+            return np.where(np.isinf(x), -np.inf, -0.5 * LOG_2PI)
+        return np.asarray(-0.5 * (np.square(x, dtype=float) / self.variance + LOG_2PI + np.log(self.variance)))
+
+    def log_partition(self, eta: Array) -> Array:
+        if self.variance is not None:
+            return np.asarray(0.5 * self.variance * np.square(eta[..., 0]))
+        return np.asarray(-np.square(eta[..., 0]) / (4 * eta[..., 1]) - 0.5 * np.log(-2 * eta[..., 1]))
+
+    def natural(self, parameters: GaussianParameters) -> Array:
+        mean, variance = np.broadcast_arrays(*parameters)
+        if self.variance is not None:
+            return np.asarray(mean / variance)[..., None]
+        return np.stack([mean / variance, -0.5 / variance], axis=-1)
+
+    def from_natural(self, eta: Array) -> GaussianParameters:
+        if self.variance is not None:
+            mean = eta[..., 0] * self.variance
+            return GaussianParameters(mean, np.full_like(mean, self.variance))
+        variance = -0.5 / eta[..., 1]
+        return GaussianParameters(eta[..., 0] * variance, variance)
+
+    def expected(self, parameters: GaussianParameters) -> Array:
+        mean, variance = np.broadcast_arrays(*parameters)
+        if self.variance is not None:
+            return np.asarray(mean)[..., None]
+        return np.stack([mean, np.square(mean) + variance], axis=-1)
+
+    def from_mean(self, mean: Array) -> GaussianParameters:
+        if self.variance is not None:
+            return GaussianParameters(mean[..., 0], np.full_like(mean[..., 0], self.variance))
+        return GaussianParameters(mean[..., 0], mean[..., 1] - np.square(mean[..., 0]))
+
+    def log_density_inside(self, x: Array, parameters: GaussianParameters) -> Array:
+        # the difference first: x² against μ² would leave no digits far from zero
+        z2 = np.square(x - parameters.mean) / parameters.variance
+        return np.asarray(-0.5 * (z2 + LOG_2PI + np.log(parameters.variance)))
+
+    def fit(self, statistic: MomentStatistic, prior: Prior | None = None) -> GaussianParameters:
+        """Mean and variance of the data; a prior joins in by the rule for merging moments."""
+        mean, variance = np.asarray(statistic.mean), np.asarray(statistic.variance)
+        if prior is not None:
+            share = imagined_share(np.asarray(statistic.weight, dtype=float), prior)
+            centre, spread = prior.parameters
+            # a class without data has no moments, whatever the statistic reports: there the prior speaks alone
+            mean, variance = np.where(share < 1, mean, 0.0), np.where(share < 1, variance, 0.0)
+            variance = (1 - share) * variance + share * spread + share * (1 - share) * np.square(mean - centre)
+            mean = (1 - share) * mean + share * centre
+        if self.variance is not None:
+            variance = np.full_like(mean, self.variance)
+        return GaussianParameters(mean, variance)
+
+    def sample(self, parameters: GaussianParameters, n: int, rng: np.random.Generator) -> Array:
+        mean, variance = np.broadcast_arrays(*parameters)
+        return rng.normal(mean, np.sqrt(variance), size=(n, *mean.shape))
+
+    def outside(self, x: Array) -> Array:
+        return np.isinf(x)

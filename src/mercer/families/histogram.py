@@ -1,0 +1,97 @@
+"""A histogram as a family: a density that is constant on each of a few bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mercer._errors import EmptyDataError
+from mercer.families._base import Array
+from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
+
+
+@dataclass(frozen=True, repr=False)
+class Histogram(LevelFamily):
+    """p(x) = p_j / width_j for x in bin j;  T = indicators of the bins,  η = log p,  A = log Σ e^η,  b = 1/width.
+
+    `bins` is their number, between the least and the greatest value of the first data seen (`with_edges_from`), or
+    the increasing edges themselves. A bin holds its left edge, the last one both. Values beyond the edges count to
+    the outermost bins, with the density these have.
+    """
+
+    bins: int | tuple[float, ...] | Array = 10
+
+    name: ClassVar[str] = "histogram"
+    statistic: ClassVar[str] = "bins"
+    support: ClassVar[str] = "finite numbers"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bins, int | np.integer):
+            if self.bins < 1:
+                raise ValueError(f"a histogram needs at least one bin; got bins={self.bins}.")
+            return
+        edges = np.asarray(self.bins, dtype=float)
+        if edges.ndim != 1 or len(edges) < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+            raise ValueError(f"the edges of a histogram must be finite and increase strictly; got {self.bins!r}.")
+        object.__setattr__(self, "bins", tuple(edges.tolist()))
+
+    def __repr__(self) -> str:
+        if not self.resolved:
+            return f"Histogram(bins={self.bins})"
+        return f"Histogram(<{self.n_bins} bins from {self.edges[0]:g} to {self.edges[-1]:g}>)"
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the edges are known."""
+        return isinstance(self.bins, tuple)
+
+    @property
+    def edges(self) -> Array:
+        if not isinstance(self.bins, tuple):
+            raise ValueError(f"{self!r} has no edges yet: call with_edges_from(x), or give the edges as `bins`.")
+        return np.array(self.bins)
+
+    @property
+    def n_bins(self) -> int:
+        return len(self.bins) - 1 if isinstance(self.bins, tuple) else int(self.bins)
+
+    @property
+    def widths(self) -> Array:
+        return np.diff(self.edges)
+
+    def with_edges_from(self, x: Array) -> Histogram:
+        """The same number of bins of equal width from the least to the greatest of the values `x`."""
+        if self.resolved:
+            return self
+        values = np.asarray(x, dtype=float)
+        values = values[np.isfinite(values)]
+        if not values.size:
+            raise EmptyDataError("a histogram cannot place its bins without a finite value; give the edges as `bins`.")
+        lowest, highest = float(values.min()), float(values.max())
+        # a constant column gets bins around its value, wide enough to be told apart in floating point
+        margin = 0.0 if highest > lowest else max(0.5, abs(lowest) * 1e-6)
+        return Histogram(np.linspace(lowest - margin, highest + margin, self.n_bins + 1))
+
+    def bin_codes(self, x: Array) -> Array:
+        """The bin of each value; −1 where it is missing."""
+        codes = np.searchsorted(self.edges[1:-1], x, side="right")
+        return np.where(np.isnan(x), -1, codes)
+
+    def sufficient(self, x: Array) -> Array:
+        return one_hot(self.bin_codes(x), self.n_bins)
+
+    def log_base(self, x: Array) -> Array:
+        return np.where(self.outside(x), -np.inf, -np.log(self.widths)[self.bin_codes(x)])
+
+    def log_density_inside(self, x: Array, parameters: CategoricalParameters) -> Array:
+        codes = self.bin_codes(x)
+        return np.asarray(log_probability(codes, parameters) - np.log(self.widths)[codes])
+
+    def sample(self, parameters: CategoricalParameters, n: int, rng: np.random.Generator) -> Array:
+        codes = draw(parameters, n, rng)
+        return np.asarray(self.edges[codes] + rng.random(codes.shape) * self.widths[codes])
+
+    def outside(self, x: Array) -> Array:
+        return np.isinf(x)

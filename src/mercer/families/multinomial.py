@@ -1,0 +1,94 @@
+"""The multinomial distribution: how often each of V words turns up in a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from mercer.families._base import Array, Prior, SufficientStatistic, mean_with_prior
+from mercer.families._levels import CategoricalParameters, LevelFamily
+from mercer.families._saddle import deviance, peak
+
+
+class _PerTrial(NamedTuple):
+    """Statistic of rows of any length, seen trial by trial: how many, and the share of each word."""
+
+    weight: Array
+    mean: Array
+
+
+@dataclass(frozen=True)
+class Multinomial(LevelFamily):
+    """p(x) = N! Π p_wˣ / x_w!;  T = x,  η = log p,  A = N log Σ e^η,  b = Γ(N+1) / Π Γ(x_w+1).
+
+    By Γ, so that fractional counts work. With `trials` None the density is conditional on the row's own length N; T, A,
+    the mean parameter and the strength of a prior are then counted per trial (per word), not per row.
+    """
+
+    trials: int | None = None
+
+    name: ClassVar[str] = "multinomial"
+    support: ClassVar[str] = "rows of counts, 0 or more (summing to `trials` where these are given)"
+    vector: ClassVar[bool] = True
+    discrete: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.trials is not None and self.trials < 1:
+            raise ValueError(f"a multinomial needs at least one trial; got trials={self.trials!r}.")
+
+    def sufficient(self, x: Array) -> Array:
+        return np.asarray(x, dtype=float)
+
+    def log_base(self, x: Array) -> Array:
+        outside = self.outside(x)
+        counts = np.where(outside[..., None], 0.0, x)
+        return np.where(outside, -np.inf, gammaln(counts.sum(axis=-1) + 1) - gammaln(counts + 1).sum(axis=-1))
+
+    def log_partition(self, eta: Array) -> Array:
+        return np.asarray((self.trials or 1) * LevelFamily.log_partition(self, eta))
+
+    def expected(self, parameters: CategoricalParameters) -> Array:
+        return np.asarray((self.trials or 1) * np.asarray(parameters.probabilities, dtype=float))
+
+    def from_mean(self, mean: Array) -> CategoricalParameters:
+        return CategoricalParameters(np.asarray(mean / mean.sum(axis=-1, keepdims=True)))
+
+    def fit(self, statistic: SufficientStatistic, prior: Prior | None = None) -> CategoricalParameters:
+        """Shares of the words among all that were counted, the imagined ones of a prior included."""
+        if self.trials is not None:
+            return self.from_mean(mean_with_prior(self, statistic, prior))
+        mean = np.asarray(statistic.mean, dtype=float)
+        length = np.where(np.asarray(statistic.weight) > 0, mean.sum(axis=-1), 0.0)
+        shares = np.divide(mean, length[..., None], out=np.zeros(mean.shape), where=length[..., None] > 0)
+        return CategoricalParameters(mean_with_prior(self, _PerTrial(statistic.weight * length, shares), prior))
+
+    def log_density_inside(self, x: Array, parameters: CategoricalParameters) -> Array:
+        length = x.sum(axis=-1)
+        terms = peak(x) - deviance(x, length[..., None] * np.asarray(parameters.probabilities, dtype=float))
+        return np.asarray(terms.sum(axis=-1) - peak(length))
+
+    def sample(
+        self,
+        parameters: CategoricalParameters,
+        n: int,
+        rng: np.random.Generator,
+        *,
+        length: int | Array | None = None,
+    ) -> Array:
+        """`n` rows; without `trials`, of the given `length` (one for all, or one for each of the n)."""
+        length = self.trials if length is None else length
+        if length is None:
+            raise ValueError("a multinomial without `trials` needs the length of the rows to sample: give `length`.")
+        p = np.asarray(parameters.probabilities, dtype=float)
+        p = p / p.sum(axis=-1, keepdims=True)
+        leading = (n, *p.shape[:-1])
+        lengths = np.reshape(length, np.shape(length) + (1,) * (len(leading) - np.ndim(length)))
+        return rng.multinomial(np.broadcast_to(lengths, leading), p, size=leading)
+
+    def outside(self, x: Array) -> Array:
+        x = np.asarray(x, dtype=float)
+        bad = (x < 0).any(axis=-1) | np.isinf(x).any(axis=-1)
+        return np.asarray(bad if self.trials is None else bad | (x.sum(axis=-1) != self.trials))

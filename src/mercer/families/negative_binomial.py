@@ -1,0 +1,148 @@
+"""The negative binomial distribution: counts that vary more than a Poisson's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import betaln
+
+from mercer.families._base import Array, Family, Prior, SufficientStatistic, mean_with_prior
+from mercer.families._dispersion import dispersion
+from mercer.families._saddle import deviance, peak
+from mercer.families.links import LOG, Link
+from mercer.families.poisson import not_a_count
+
+#: counts beyond this are left out of the imagined observations of a prior
+LONGEST_PRIOR = 1e6
+
+
+class NegativeBinomialParameters(NamedTuple):
+    """Mean μ and dispersion r: the variance is μ + μ²/r, and r = ∞ is the Poisson."""
+
+    mean: Array
+    r: Array
+
+
+class ValueStatistic(SufficientStatistic, Protocol):
+    """A histogram of the counts of each group and column."""
+
+    def histogram(self, group: int, column: int) -> tuple[Array, Array]: ...
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(Family):
+    """p(x) = Γ(x+r)/Γ(r)x! · (1−q)ʳ qˣ, q = μ/(μ+r);  T = x,  η = log q,  A = −r log(1−e^η),  b = Γ(x+r)/Γ(r)x!.
+
+    With `r` given an exponential family; with `r` None it is found for each group and column from the histogram of the
+    counts, and ∞ (a Poisson) where these vary no more than their mean.
+    """
+
+    r: float | None = None
+
+    name: ClassVar[str] = "negative_binomial"
+    parameters_type: ClassVar[type[NegativeBinomialParameters]] = NegativeBinomialParameters
+    support: ClassVar[str] = "counts 0, 1, 2, …"
+    discrete: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.r is not None and not 0 < self.r < np.inf:
+            raise ValueError(f"a negative binomial needs a finite r above 0; got {self.r!r}.")
+
+    @property
+    def statistic(self) -> str:
+        return "sums" if self.exponential else "values"
+
+    @property
+    def exponential(self) -> bool:
+        return self.r is not None
+
+    @property
+    def given_r(self) -> float:
+        if self.r is None:
+            raise ValueError("without r a negative binomial is no exponential family: give NegativeBinomial(r=…).")
+        return self.r
+
+    @property
+    def link(self) -> Link:
+        """log μ/(μ+r); log μ where r is not known."""
+        if self.r is None:
+            return LOG
+        r = self.r
+        return Link("log μ/(μ+r)", lambda mu: -np.log1p(r / np.asarray(mu)), lambda eta: r / np.expm1(-eta))
+
+    def sufficient(self, x: Array) -> Array:
+        return np.asarray(x, dtype=float)[..., None]
+
+    def log_base(self, x: Array) -> Array:
+        outside = self.outside(x)
+        counts = np.where(outside, 0.0, x)
+        return np.where(outside, -np.inf, -betaln(counts + 1, self.given_r) - np.log(counts + self.given_r))
+
+    def log_partition(self, eta: Array) -> Array:
+        return np.asarray(-self.given_r * np.log(-np.expm1(eta[..., 0])))
+
+    def natural(self, parameters: NegativeBinomialParameters) -> Array:
+        with np.errstate(divide="ignore"):
+            return -np.log1p(self.given_r / np.asarray(parameters.mean, dtype=float))[..., None]
+
+    def from_natural(self, eta: Array) -> NegativeBinomialParameters:
+        return self.from_mean(self.given_r / np.expm1(-eta))
+
+    def expected(self, parameters: NegativeBinomialParameters) -> Array:
+        return np.asarray(parameters.mean, dtype=float)[..., None]
+
+    def from_mean(self, mean: Array) -> NegativeBinomialParameters:
+        return NegativeBinomialParameters(mean[..., 0], np.full(mean.shape[:-1], self.given_r))
+
+    def fit(self, statistic: Any, prior: Prior | None = None) -> NegativeBinomialParameters:
+        """The mean of the counts, and r as given or, with the mean there, by maximum likelihood."""
+        if self.r is not None:
+            return self.from_mean(mean_with_prior(self, statistic, prior))
+        return _fit_mean_and_r(statistic, prior)
+
+    def log_density_inside(self, x: Array, parameters: NegativeBinomialParameters) -> Array:
+        mean, r = (np.asarray(value, dtype=float) for value in parameters)
+        poisson = peak(x) - deviance(x, mean)
+        size = np.where(np.isinf(r), 1.0, r)
+        total = size + x
+        # a binomial's chance of r successes among r + x, the last of them a success
+        binomial = peak(size) + peak(x) - peak(total)
+        binomial -= deviance(size, total * (size / (size + mean))) + deviance(x, total * (mean / (size + mean)))
+        return np.where(np.isinf(r), poisson, binomial - np.log1p(x / size))
+
+    def sample(self, parameters: NegativeBinomialParameters, n: int, rng: np.random.Generator) -> Array:
+        mean, r = np.broadcast_arrays(*parameters)
+        size = np.where(np.isinf(r), 1.0, r)
+        rate = rng.standard_gamma(size, size=(n, *mean.shape)) / size
+        return rng.poisson(mean * np.where(np.isinf(r), 1.0, rate))
+
+    def outside(self, x: Array) -> Array:
+        return not_a_count(x)
+
+
+def _fit_mean_and_r(statistic: ValueStatistic, prior: Prior | None) -> NegativeBinomialParameters:
+    shape = np.shape(statistic.weight)
+    mean, r = np.full(shape, np.nan), np.full(shape, np.nan)
+    for group, column in np.ndindex(*shape):
+        values, weights = statistic.histogram(group, column)
+        if prior is not None:
+            strength, *parameters = (
+                np.broadcast_to(field, shape)[group, column] for field in (prior.strength, *prior.parameters)
+            )
+            imagined = _imagined_counts(NegativeBinomialParameters(*parameters))
+            values = np.concatenate([values, np.arange(len(imagined))])
+            weights = np.concatenate([weights, strength * imagined])
+        if np.sum(weights) > 0:
+            mean[group, column] = np.average(values, weights=weights)
+            r[group, column] = dispersion(values, weights)
+    return NegativeBinomialParameters(mean, r)
+
+
+def _imagined_counts(parameters: NegativeBinomialParameters) -> Array:
+    """Probabilities of 0, 1, 2, … to where the tail, falling like (μ/(μ+r))ˣ, has no weight left."""
+    mean, r = parameters
+    last = mean + 40 * np.sqrt(mean + mean**2 / r) + 40 * (1 + mean / r)
+    probabilities = np.exp(NegativeBinomial().log_density(np.arange(min(last, LONGEST_PRIOR) + 1), parameters))
+    return np.asarray(probabilities / probabilities.sum())

@@ -1,0 +1,71 @@
+"""The Poisson distribution: counts of independent events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from mercer.families._base import Array, Family
+from mercer.families._saddle import deviance, peak
+from mercer.families.links import LOG, Link
+
+
+class PoissonParameters(NamedTuple):
+    """Rate λ: the mean, and the variance, of the count."""
+
+    rate: Array
+
+
+def not_a_count(x: Array) -> Array:
+    """Where a number is none of 0, 1, 2, …"""
+    x = np.asarray(x, dtype=float)
+    return np.asarray((x < 0) | np.isinf(x) | (np.floor(x) < x))
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    """p(x) = λˣ e^−λ / x!;  T = x,  η = log λ,  A = e^η,  b = 1/x!."""
+
+    name: ClassVar[str] = "poisson"
+    parameters_type: ClassVar[type[PoissonParameters]] = PoissonParameters
+    support: ClassVar[str] = "counts 0, 1, 2, …"
+    discrete: ClassVar[bool] = True
+
+    @property
+    def link(self) -> Link:
+        return LOG
+
+    def sufficient(self, x: Array) -> Array:
+        return np.asarray(x, dtype=float)[..., None]
+
+    def log_base(self, x: Array) -> Array:
+        outside = self.outside(x)
+        return np.where(outside, -np.inf, -gammaln(np.where(outside, 0.0, x) + 1))
+
+    def log_partition(self, eta: Array) -> Array:
+        return np.asarray(np.exp(eta[..., 0]))
+
+    def natural(self, parameters: PoissonParameters) -> Array:
+        return np.asarray(np.log(parameters.rate))[..., None]
+
+    def from_natural(self, eta: Array) -> PoissonParameters:
+        return PoissonParameters(np.asarray(np.exp(eta[..., 0])))
+
+    def expected(self, parameters: PoissonParameters) -> Array:
+        return np.asarray(parameters.rate)[..., None]
+
+    def from_mean(self, mean: Array) -> PoissonParameters:
+        return PoissonParameters(mean[..., 0])
+
+    def log_density_inside(self, x: Array, parameters: PoissonParameters) -> Array:
+        return np.asarray(peak(x) - deviance(x, parameters.rate))
+
+    def sample(self, parameters: PoissonParameters, n: int, rng: np.random.Generator) -> Array:
+        rate = np.asarray(parameters.rate)
+        return rng.poisson(rate, size=(n, *rate.shape))
+
+    def outside(self, x: Array) -> Array:
+        return not_a_count(x)

@@ -1,0 +1,176 @@
+"""The laws of an exponential family, checked on draws from it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.families import Family, Parameters
+
+Array = NDArray[Any]
+
+#: how many standard errors a mean over draws may be off: one failure in a thousand million
+STANDARD_ERRORS = 6.0
+
+
+@dataclass(frozen=True)
+class _Case:
+    family: Family
+    parameters: Parameters
+    draws: Array
+
+
+def check_family(family: Family, parameters: Parameters, rng: np.random.Generator, *, draws: int = 20_000) -> list[str]:
+    """Assert every law of a family at one set of parameters; returns the laws that were checked.
+
+    Choose parameters inside their range (no probability 0, no variance 0): on the boundary η is infinite and the
+    derivatives of A do not exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.families import Poisson, PoissonParameters
+    >>> laws = check_family(Poisson(), PoissonParameters(np.array([0.5, 3.0])), np.random.default_rng(0))
+    >>> laws[0]
+    'a family is a value: equal to its copies, hashable, and readable'
+    """
+    case = _Case(family, parameters, family.sample(parameters, draws, rng))
+    laws = [_is_a_value, _draws_are_inside, _missing_is_integrated_out]
+    if not family.vector:
+        laws.append(_draws_follow_the_density)
+    if family.exponential:
+        laws += [
+            _density_has_the_canonical_form,
+            _parameters_return,
+            _gradient_is_the_mean,
+            _curvature_is_the_variance,
+            _fit_is_a_fixed_point,
+        ]
+    for law in laws:
+        _assert(law, case)
+    return [_sentence(law) for law in laws]
+
+
+def _sentence(law: Callable[[_Case], None]) -> str:
+    return (law.__doc__ or law.__name__).rstrip(".")
+
+
+def _assert(law: Callable[[_Case], None], case: _Case) -> None:
+    try:
+        law(case)
+    except AssertionError as failure:
+        raise AssertionError(f"{case.family!r} breaks the law “{_sentence(law)}”: {failure}") from failure
+
+
+def _is_a_value(case: _Case) -> None:
+    """a family is a value: equal to its copies, hashable, and readable."""
+    copy = pickle.loads(pickle.dumps(case.family))
+    assert copy == case.family, "its copy is another"
+    assert hash(copy) == hash(case.family), "its copy has another hash"
+    assert type(case.family).__name__ in repr(case.family), f"its repr is {case.family!r}"
+
+
+def _draws_are_inside(case: _Case) -> None:
+    """draws lie in the support and have a finite density."""
+    assert not case.family.outside(case.draws).any(), f"a draw is none of: {case.family.support}"
+    log_density = case.family.log_density(case.draws, case.parameters)
+    assert np.isfinite(log_density).all(), f"log p is {log_density[~np.isfinite(log_density)][0]} at a draw"
+
+
+def _missing_is_integrated_out(case: _Case) -> None:
+    """what is missing altogether has log density 0."""
+    nothing = np.full(case.draws.shape, np.nan)
+    np.testing.assert_array_equal(case.family.log_density(nothing, case.parameters), 0.0)
+
+
+def _draws_follow_the_density(case: _Case) -> None:
+    """the density says how many draws lie between two values."""
+    columns = case.draws.reshape(len(case.draws), -1)
+    low, high = np.quantile(columns, [0.2, 0.7], axis=0)
+    for j, probability in enumerate(_probabilities_between(case, low, high).T):
+        share = np.mean((columns[:, j] >= low[j]) & (columns[:, j] <= high[j]))
+        allowed = STANDARD_ERRORS * np.sqrt(0.25 / len(columns)) + 1e-3
+        assert abs(share - probability) < allowed, f"{share} of the draws lie where the density has {probability}"
+
+
+def _probabilities_between(case: _Case, low: Array, high: Array) -> Array:
+    """Integrals of the density, by counting or by the trapezoidal rule, for each parameter set."""
+    leading = case.draws.shape[1:]
+    if case.family.discrete:
+        x = np.arange(low.min(), high.max() + 1)[:, None]
+        inside = (x >= low) & (x <= high)
+        density = np.exp(case.family.log_density(x.reshape(-1, *(1 for _ in leading)), case.parameters))
+        return np.asarray((density.reshape(len(x), -1) * inside).sum(axis=0))
+    t = np.linspace(0.0, 1.0, 20_001)[:, None]
+    x = low + t * (high - low)
+    density = np.exp(case.family.log_density(x.reshape(-1, *leading), case.parameters)).reshape(x.shape)
+    return np.asarray(np.trapezoid(density, x, axis=0))
+
+
+def _density_has_the_canonical_form(case: _Case) -> None:
+    """log p = log b + ⟨η, T⟩ − A."""
+    eta = case.family.natural(case.parameters)
+    terms = case.family.sufficient(case.draws) * eta
+    base, partition = case.family.log_base(case.draws), case.family.log_partition(eta)
+    log_density = case.family.log_density(case.draws, case.parameters)
+    size = 1 + np.abs(base) + np.abs(terms).sum(axis=-1) + np.abs(partition)
+    error = np.abs(base + terms.sum(axis=-1) - partition - log_density) / size
+    assert error.max() < 1e-10, f"the sides differ by {error.max():.1e} relative to their terms"
+
+
+def _parameters_return(case: _Case) -> None:
+    """parameters come back from their natural and from their mean form."""
+    for there, back in (("natural", "from_natural"), ("expected", "from_mean")):
+        returned = getattr(case.family, back)(getattr(case.family, there)(case.parameters))
+        for name, old, new in zip(case.parameters._fields, case.parameters, returned, strict=True):
+            np.testing.assert_allclose(new, np.broadcast_to(old, np.shape(new)), rtol=1e-7, atol=1e-9, err_msg=name)
+
+
+def _slopes(function: Callable[[Array], Array], eta: Array) -> Array:
+    """Central differences of `function` in each component of η, on a new last axis."""
+    step = 1e-5 * np.maximum(np.abs(eta), 1e-2)
+    columns = []
+    for m in range(eta.shape[-1]):
+        only = np.where(np.arange(eta.shape[-1]) == m, step, 0.0)
+        difference = function(eta + only) - function(eta - only)
+        width = 2 * step[..., m]
+        columns.append(difference / (width if difference.ndim == width.ndim else width[..., None]))
+    return np.stack(columns, axis=-1)
+
+
+def _gradient_is_the_mean(case: _Case) -> None:
+    """∇A(η) = E T, and that is the mean over the draws."""
+    eta = case.family.natural(case.parameters)
+    mean = case.family.expected(case.parameters)
+    np.testing.assert_allclose(case.family.mean(eta), mean, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(_slopes(case.family.log_partition, eta), mean, rtol=1e-5, atol=1e-6)
+    _assert_mean(case.family.sufficient(case.draws), mean)
+
+
+def _curvature_is_the_variance(case: _Case) -> None:
+    """∇²A(η) is the variance of T over the draws."""
+    curvature = _slopes(case.family.mean, case.family.natural(case.parameters))
+    centred = case.family.sufficient(case.draws) - case.family.expected(case.parameters)
+    _assert_mean(centred[..., :, None] * centred[..., None, :], curvature)
+
+
+def _assert_mean(values: Array, expected: Array) -> None:
+    """The mean over the first axis is as expected, to a few standard errors."""
+    allowed = STANDARD_ERRORS * values.std(axis=0) / np.sqrt(len(values)) + 1e-5 * np.abs(expected) + 1e-7
+    off = np.abs(values.mean(axis=0) - expected) - allowed
+    place = np.unravel_index(np.argmax(off), off.shape)
+    assert off[place] <= 0, f"{expected[place]} against {values.mean(axis=0)[place]} in the draws, at {place}"
+
+
+def _fit_is_a_fixed_point(case: _Case) -> None:
+    """the maximum likelihood fit expects the mean that was seen, and is likelier than the truth."""
+    seen = case.family.sufficient(case.draws).mean(axis=0)
+    fitted = case.family.from_mean(seen)
+    np.testing.assert_allclose(case.family.expected(fitted), seen, rtol=1e-8, atol=1e-10)
+    gain = case.family.log_density(case.draws, fitted) - case.family.log_density(case.draws, case.parameters)
+    assert (gain.mean(axis=0) > -1e-9).all(), f"the fit is less likely than the truth by {-gain.mean(axis=0).min():.1e}"

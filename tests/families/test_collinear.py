@@ -1,0 +1,51 @@
+"""Which columns of a covariance matrix depend on each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer._errors import SingularCovarianceError
+from mercer.families import cholesky, collinear_columns, singular_covariance
+
+
+def covariance(n: int = 200, scale: float = 1.0) -> np.ndarray:
+    x = np.random.default_rng(0).normal(size=(n, 6))
+    x[:, 4] = 2 * x[:, 1] - x[:, 3]
+    return np.cov(x.T * np.array([scale, 1.0, 1.0, 1.0, 1.0, 1 / scale])[:, None])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-100])
+def test_a_dependence_is_found_whatever_the_units(scale: float) -> None:
+    assert collinear_columns(covariance(scale=scale)) == (1, 3, 4)
+
+
+def test_a_regular_matrix_has_none() -> None:
+    assert collinear_columns(np.eye(4) + 0.3) == ()
+
+
+def test_a_constant_column_is_one_by_itself() -> None:
+    assert collinear_columns(np.diag([1.0, 0.0, 2.0])) == (1,)
+
+
+def test_fewer_rows_than_columns_involve_them_all() -> None:
+    assert collinear_columns(covariance(n=3)) == tuple(range(6))
+
+
+def test_the_error_names_columns_and_a_remedy() -> None:
+    assert "columns 1, 3, 4 are collinear" in str(singular_covariance(covariance()))
+    assert "'b', 'd', 'e'" in str(singular_covariance(covariance(), names="abcdef"))
+    assert "shrinkage" in str(singular_covariance(covariance()))
+
+
+@pytest.mark.parametrize("bad", [covariance(), np.diag([1.0, 0.0]), np.array([[1.0, 2.0], [2.0, 1.0]])])
+def test_cholesky_refuses_what_has_no_inverse(bad: np.ndarray) -> None:
+    with pytest.raises(SingularCovarianceError):
+        cholesky(np.stack([np.eye(len(bad)), bad]))
+
+
+def test_cholesky_factors_many_at_once() -> None:
+    matrices = np.stack([np.eye(3) + 0.5, np.diag([1e-200, 1.0, 1e200])])
+    factors = cholesky(matrices)
+    np.testing.assert_allclose(factors @ factors.transpose(0, 2, 1), matrices, rtol=1e-14)
+    assert (np.triu(factors, 1) == 0).all()

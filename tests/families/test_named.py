@@ -1,0 +1,80 @@
+"""Families and links by name, and the names the room exports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer import families as f
+from mercer.families.named import FAMILIES
+
+
+def test_every_family_is_found_by_its_name() -> None:
+    everything = {
+        value.name
+        for value in vars(f).values()
+        if isinstance(value, type) and issubclass(value, f.Family) and value is not f.Family
+    }
+    assert everything == {*FAMILIES, "binomial"}
+    assert all(f.family_from(name).name == name for name in FAMILIES)
+
+
+def test_a_family_stands_for_itself() -> None:
+    family = f.Gaussian(variance=2.0)
+    assert f.family_from(family) is family
+
+
+@pytest.mark.parametrize("wrong", ["gausian", "Gaussian", 3, None, ["poisson"]])
+def test_an_unknown_name_lists_the_known_ones(wrong: object) -> None:
+    with pytest.raises(ValueError, match="bernoulli, beta, categorical"):
+        f.family_from(wrong)
+
+
+def test_a_binomial_needs_more_than_its_name() -> None:
+    with pytest.raises(ValueError, match="trials"):
+        f.family_from("binomial")
+
+
+LINKED = [
+    (f.Gaussian(), np.array([-1.0, 2.0])),
+    (f.Gaussian(variance=2.0), np.array([-1.0, 2.0])),
+    (f.Bernoulli(), np.array([0.1, 0.7])),
+    (f.Binomial(5), np.array([0.1, 4.7])),
+    (f.Poisson(), np.array([0.1, 4.7])),
+    (f.Exponential(), np.array([0.1, 4.7])),
+    (f.NegativeBinomial(2.0), np.array([0.1, 4.7])),
+    (f.NegativeBinomial(), np.array([0.1, 4.7])),
+    (f.Categorical(2), np.array([0.1, 0.9])),
+    (f.Dirichlet(), np.array([-1.0, -2.0])),
+    (f.Beta(), np.array([-1.0, -2.0])),
+    (f.LogNormal(), np.array([-1.0, 2.0])),
+    (f.MultivariateGaussian(), np.array([-1.0, 2.0])),
+]
+
+
+@pytest.mark.parametrize(("family", "mean"), LINKED, ids=[repr(case[0]) for case in LINKED])
+def test_a_link_and_its_inverse_undo_each_other(family: f.Family, mean: np.ndarray) -> None:
+    np.testing.assert_allclose(family.link.inverse(family.link.forward(mean)), mean, rtol=1e-9)
+    assert repr(family.link).startswith("<link ")
+
+
+@pytest.mark.parametrize(
+    "family",
+    [f.Gaussian(variance=2.0), f.Bernoulli(), f.Binomial(5), f.Poisson(), f.Exponential(), f.NegativeBinomial(2.0)],
+)
+def test_a_canonical_link_maps_the_mean_to_the_natural_parameter(family: f.Family) -> None:
+    mean = np.array([0.2, 0.8])
+    np.testing.assert_allclose(
+        family.link.forward(mean), family.natural(family.from_mean(mean[:, None]))[:, 0], rtol=1e-12
+    )
+
+
+def test_links_by_component_map_the_mean_of_t() -> None:
+    for family, parameters in [
+        (f.Dirichlet(), f.DirichletParameters(np.array([2.0, 0.5, 1.0]))),
+        (f.Beta(), f.BetaParameters(np.array(2.0), np.array(0.5))),
+        (f.Categorical(2), f.CategoricalParameters(np.array([0.3, 0.7]))),
+    ]:
+        np.testing.assert_allclose(
+            family.link.forward(family.expected(parameters)), family.natural(parameters), rtol=1e-9
+        )
