@@ -6,6 +6,8 @@ against scikit-learn keeps catching them; `MercerError` catches all of ours and 
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class MercerError(Exception):
     """Base of every error raised on purpose by mercer."""
@@ -13,6 +15,10 @@ class MercerError(Exception):
 
 class DataError(MercerError, ValueError):
     """The values handed over cannot be used: the message names the column or value and the remedy."""
+
+
+class DataNotFoundError(MercerError, FileNotFoundError):
+    """There is no such file, nor a bundled data set of that name."""
 
 
 class EmptyDataError(DataError):
@@ -77,6 +83,14 @@ class NoLinearFormError(MercerError, TypeError):
 
 class MissingDependencyError(MercerError, ImportError):
     """An optional package is needed for what was asked; the message says how to install it."""
+
+
+class FitInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a fit: `solution` is the best one so far, and a model that raises this has stored it."""
+
+    def __init__(self, message: str, solution: Any = None) -> None:
+        super().__init__(message)
+        self.solution = solution
 
 
 class MercerWarning(UserWarning):

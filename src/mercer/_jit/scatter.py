@@ -1,0 +1,48 @@
+"""Rows of one tile, sorted by group, so that the scatter of each group is one product of BLAS."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._jit import jit
+
+
+@jit
+def sort_into_tile(X, groups, weight, shift, start, stop, tile, ends, rows, total, first):  # type: ignore[no-untyped-def]
+    """√weight · (x − shift) for the rows start…stop of X, by group: those of group c end at `ends[c]` of `tile`.
+
+    Adds to `rows`, `total` (of weight) and `first` = Σ weight · (x − shift) on the way. An empty `weight` means
+    ones; rows of weight zero are left out.
+    """
+    k, d = shift.shape
+    weighted = weight.shape[0] > 0
+    ends[:] = 0
+    for i in range(start, stop):
+        if not (weighted and weight[i] == 0.0):
+            ends[groups[i]] += 1
+    begin = 0
+    for c in range(k):
+        size = ends[c]
+        rows[c] += size
+        ends[c] = begin
+        begin += size
+    for i in range(start, stop):
+        c = groups[i]
+        p = ends[c]
+        if weighted:
+            w = weight[i]
+            if w == 0.0:
+                continue
+            root = np.sqrt(w)
+            total[c] += w
+            for j in range(d):
+                t = X[i, j] - shift[c, j]
+                tile[p, j] = root * t
+                first[c, j] += w * t
+        else:
+            total[c] += 1.0
+            for j in range(d):
+                t = X[i, j] - shift[c, j]
+                tile[p, j] = t
+                first[c, j] += t
+        ends[c] = p + 1

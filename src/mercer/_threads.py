@@ -1,0 +1,141 @@
+"""The one ordered pool that runs compiled, GIL-free loops over blocks of rows.
+
+Blocks are cut by their size alone and results come back in the order of the blocks, so that no result
+depends on how many threads there are.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
+from functools import cache
+from typing import Any, TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+_limit: ContextVar[int | None] = ContextVar("mercer_threads", default=None)
+_inside_pool: ContextVar[bool] = ContextVar("mercer_inside_pool", default=False)
+
+
+def available_cores() -> int:
+    """Cores this process may run on: its CPU affinity, not what the machine has."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows have no affinity to ask for
+        return os.cpu_count() or 1
+
+
+def thread_count() -> int:
+    """Threads to use now: all cores, or fewer by `engine` or OMP_NUM_THREADS (which joblib sets in its workers)."""
+    limits = [available_cores()]
+    if (own := _limit.get()) is not None:
+        limits.append(own)
+    if (inherited := os.environ.get("OMP_NUM_THREADS", "")).isdigit():
+        limits.append(max(1, int(inherited)))
+    return 1 if _inside_pool.get() else min(limits)
+
+
+@contextmanager
+def engine(*, threads: int | None = None) -> Iterator[None]:
+    """Bound the number of threads mercer uses inside the `with` block.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> with mercer.engine(threads=1):
+    ...     pass
+    """
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, got {threads}; leave it out to use every core.")
+    token = _limit.set(threads)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+class _OneBlasThread:
+    """Keeps BLAS on one thread while anyone is inside.
+
+    threadpoolctl restores the limit it found, so that of two overlapping uses the one to leave last would leave the
+    other's limit behind for good: the first to enter sets it, the last to leave restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._limit = threading.Lock(), 0, nullcontext[Any]()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _blas().limit(limits=1, user_api="blas")
+                self._limit.__enter__()
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.__exit__(None, None, None)
+
+
+@cache
+def _blas() -> Any:
+    """Handle on the loaded BLAS libraries, made once: looking for them takes 3 ms, using the handle 0.05 ms."""
+    import scipy.linalg  # noqa: F401  (so that SciPy's BLAS is loaded, hence found)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+def row_blocks(n_rows: int, size: int) -> list[slice]:
+    """Cut `n_rows` into consecutive slices of `size` rows (the last one shorter)."""
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def ordered_stream(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+    """`map(function, items)` run on `thread_count()` threads, a few items ahead; BLAS stays on one thread each.
+
+    A pool is made per call (0.1 ms): a global one would outlive forks and leak the limits of one caller
+    into another. Work inside a worker runs serially, so nesting cannot oversubscribe the cores.
+    """
+    items = list(items)
+    threads = min(thread_count(), len(items))
+    with _one_blas_thread:
+        if threads <= 1:
+            yield from map(function, items)
+        else:
+            yield from _on_threads(function, items, threads)
+
+
+def _on_threads(function: Callable[[A], B], items: list[A], threads: int) -> Iterator[B]:
+    def work(item: A) -> B:
+        _inside_pool.set(True)
+        return function(item)
+
+    pending: deque[Future[B]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                # each in a copy of the caller's context: its limits and NumPy's error state hold in the worker too
+                pending.append(pool.submit(copy_context().run, work, item))
+                if len(pending) > 2 * threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def ordered_map(function: Callable[[A], B], items: Iterable[A]) -> list[B]:
+    """`[function(item) for item in items]`, run like `ordered_stream`."""
+    return list(ordered_stream(function, items))

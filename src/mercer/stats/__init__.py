@@ -1,0 +1,60 @@
+"""Mergeable sufficient statistics: what a model keeps of the data, and all it needs for a fit.
+
+See `mercer.stats._base.Statistic` for what each can do: `update`, `merge`, `subtract`, `remove`, `regroup`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.stats._base import Statistic
+from mercer.stats.bins import BinCounts
+from mercer.stats.by_class import ByClass
+from mercer.stats.fourth import FourthMoments
+from mercer.stats.levels import LevelCounts
+from mercer.stats.moments import ColumnMoments
+from mercer.stats.patterns import PatternMoments
+from mercer.stats.scatter import ScatterMoments
+from mercer.stats.sums import ColumnSums
+from mercer.stats.values import ValueCounts
+from mercer.stats.vector_sums import VectorSums
+
+__all__ = [
+    "BinCounts",
+    "ByClass",
+    "ColumnMoments",
+    "ColumnSums",
+    "FourthMoments",
+    "LevelCounts",
+    "PatternMoments",
+    "ScatterMoments",
+    "Statistic",
+    "ValueCounts",
+    "VectorSums",
+    "statistic_for",
+]
+
+
+def statistic_for(family: Any, groups: int, columns: int) -> Statistic:
+    """The statistic, having seen nothing, from which `family` is fitted to so many columns.
+
+    >>> from mercer.families.gaussian import Gaussian
+    >>> statistic_for(Gaussian(), groups=2, columns=3).mean.shape
+    (2, 3)
+    """
+    match family.statistic:
+        case "moments":
+            return ColumnMoments.zero(groups, columns, family.transform)
+        case "scatter":
+            return PatternMoments.zero(groups, columns)
+        case "levels":
+            return LevelCounts.zero(groups)
+        case "values":
+            return ValueCounts.zero(groups, columns)
+        case "bins":
+            return BinCounts.zero(groups, columns, edges=family.edges)
+        case "sums" if family.vector:
+            return VectorSums.zero(family, groups, columns)
+        case "sums":
+            return ColumnSums.zero(family, groups, columns)
+    raise ValueError(f"no statistic is called {family.statistic!r}, which {family!r} asks for.")

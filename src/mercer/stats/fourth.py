@@ -1,0 +1,140 @@
+"""What Ledoit and Wolf's shrinkage needs beyond mean and covariance, so that it too can be merged and forgotten.
+
+The intensity rests on Σᵢ (Σⱼ zᵢⱼ²)² of rows z that are standardised by the final mean and standard deviation, which no
+shard knows while it sees its rows. The sums Σ u_a² u_b² and Σ u_a² u_b about a shard's own mean can be moved to any
+other mean, and be scaled afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from mercer._threads import row_blocks
+from mercer.stats._base import Array, Statistic, as_block, largest_shrinkage, ratio
+from mercer.stats.scatter import ScatterMoments
+
+#: rows multiplied at a time
+TILE_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class FourthMoments(Statistic):
+    """Of complete rows: third[g, a, b] = Σ w u_a² u_b and fourth[g, a, b] = Σ w u_a² u_b², with u = x − mean."""
+
+    moments: ScatterMoments
+    third: Array
+    fourth: Array
+
+    grouped: ClassVar[tuple[str, ...]] = ("moments", "third", "fourth")
+
+    @classmethod
+    def zero(cls, groups: int, columns: int) -> Self:
+        third, fourth = np.zeros((2, groups, columns, columns))
+        return cls(ScatterMoments.zero(groups, columns), third, fourth)
+
+    @property
+    def groups(self) -> int:
+        return self.moments.groups
+
+    @property
+    def finite(self) -> bool:
+        return self.moments.finite
+
+    def ledoit_wolf(self) -> Array:
+        """Shrinkage intensity of each group's standardised rows towards a multiple of the identity: (groups,)."""
+        return ledoit_wolf_intensity(self.moments.weight, self.moments.scatter, self.fourth)
+
+    def ledoit_wolf_within(self) -> float:
+        """The same for all rows together, each taken from its group's mean: for a covariance that groups share."""
+        weight, scatter, fourth = (a.sum(axis=0) for a in (self.moments.weight, self.moments.scatter, self.fourth))
+        return float(ledoit_wolf_intensity(weight, scatter, fourth))
+
+    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
+        block = as_block(x)
+        moments = self.moments.empty().update(block, groups, weight)
+        third, fourth = np.zeros((2, *self.third.shape))
+        if moments.finite:
+            for group, rows in _rows_by_group(groups, weight, self.groups):
+                u = (block[rows] - moments.pilot[group]) - moments.offset[group]
+                root = 1.0 if weight is None else np.sqrt(weight[rows, None])
+                scaled, squared = root * u, root * np.square(u)
+                third[group] += squared.T @ scaled
+                fourth[group] += squared.T @ squared
+        return self.merge(replace(self, moments=moments, third=third, fourth=fourth))
+
+    def merge(self, other: Self) -> Self:
+        moments = self.moments.merge(other.moments)
+        third, fourth = (a + b for a, b in zip(self._about(moments), other._about(moments), strict=True))
+        return replace(self, moments=moments, third=third, fourth=fourth)
+
+    def subtract(self, other: Self) -> Self:
+        gone_third, gone_fourth = other._about(self.moments)
+        left = replace(self, moments=self.moments.subtract(other.moments))
+        left = replace(left, third=self.third - gone_third - left._third_excess(self.moments))
+        fourth = self.fourth - gone_fourth - left._fourth_excess(self.moments)
+        several = left.moments.rows[:, None, None] > 1
+        return replace(left, third=np.where(several, left.third, 0.0), fourth=np.where(several, fourth, 0.0))
+
+    def _about(self, centre: ScatterMoments) -> tuple[Array, Array]:
+        """The third and fourth moments about the mean of `centre`."""
+        return self.third + self._third_excess(centre), self.fourth + self._fourth_excess(centre)
+
+    def _third_excess(self, centre: ScatterMoments) -> Array:
+        """What Σ w (u_a+s_a)² (u_b+s_b) is more than Σ w u_a² u_b, with s = mean − that of `centre`."""
+        step, squares, scatter, weight = self._step(centre)
+        a, b = step[:, :, None], step[:, None, :]
+        return np.asarray(b * squares[:, :, None] + 2 * a * scatter + weight * np.square(a) * b)
+
+    def _fourth_excess(self, centre: ScatterMoments) -> Array:
+        """What Σ w (u_a+s_a)² (u_b+s_b)² is more than Σ w u_a² u_b²."""
+        step, squares, scatter, weight = self._step(centre)
+        a, b = step[:, :, None], step[:, None, :]
+        half = 2 * b * self.third + np.square(b) * squares[:, :, None]
+        return np.asarray(half + half.swapaxes(1, 2) + 4 * a * b * scatter + weight * np.square(a * b))
+
+    def _step(self, centre: ScatterMoments) -> tuple[Array, Array, Array, Array]:
+        scatter = self.moments.scatter
+        squares = np.diagonal(scatter, axis1=1, axis2=2)
+        return centre.difference(self.moments), squares, scatter, self.moments.weight[:, None, None]
+
+    def cancellation(self, left: Self) -> float:
+        changed = ((left.moments.rows > 1) & (left.moments.rows < self.moments.rows))[:, None]
+        squares, squares_left = (np.diagonal(s.fourth, axis1=1, axis2=2) for s in (self, left))
+        return largest_shrinkage(squares, squares_left, changed)
+
+
+def ledoit_wolf_intensity(weight: Array, scatter: Array, fourth: Array) -> Array:
+    """Ledoit and Wolf (2004), eq. 14, for standardised columns; 0 for columns without any spread, and for one column.
+
+    With Z the standardised rows and C their covariance: β = (Σ‖z‖⁴/n − ‖C‖²)/n estimates the error of C, and
+    δ = ‖C − μI‖² how far it is from its target; the intensity is min(β, δ)/δ.
+    """
+    d = scatter.shape[-1]
+    covariance = ratio(scatter, np.asarray(weight)[..., None, None])
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+    precision = ratio(np.ones_like(variance), variance)
+    squared_norm = _scaled_sum(np.square(covariance), precision)
+    trace = np.count_nonzero(variance, axis=-1)
+    distance = squared_norm - trace**2 / d
+    error = ratio(ratio(_scaled_sum(fourth, precision), weight) - squared_norm, weight)
+    # one column is its own target; rounding must not decide
+    return np.zeros(np.shape(weight)) if d == 1 else ratio(np.minimum(error, distance), distance)
+
+
+def _scaled_sum(matrices: Array, scale: Array) -> Array:
+    """Σ scale_a scale_b M_ab."""
+    return np.asarray(np.einsum("...a,...ab,...b->...", scale, matrices, scale))
+
+
+def _rows_by_group(groups: Array, weight: Array | None, n_groups: int) -> Iterator[tuple[int, Array]]:
+    """Each group with the numbers of some of its rows, few enough to stay in the cache; rows of no weight apart."""
+    rows = np.arange(len(groups)) if weight is None else np.flatnonzero(weight)
+    order = rows[np.argsort(groups[rows], kind="stable")]
+    ends = np.cumsum(np.bincount(groups[rows], minlength=n_groups))
+    for group, rows in enumerate(np.split(order, ends[:-1])):
+        for tile in row_blocks(len(rows), TILE_ROWS):
+            yield group, rows[tile]

@@ -1,0 +1,67 @@
+"""Mean and variance of every column in every group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from mercer._jit import moments as loops
+from mercer.stats._base import Array, as_block, as_weight, largest_shrinkage, ratio, spoilt_sums_are_silent
+from mercer.stats._centred import Centred, squares_left
+
+
+@dataclass(frozen=True)
+class ColumnMoments(Centred):
+    """Rows, weight, mean and centred sum of squares; all of shape (groups, columns).
+
+    `transform` is applied to the data first (the logarithm, for a log-normal).
+    """
+
+    transform: Callable[[Array], Array] | None = None
+
+    @classmethod
+    def zero(cls, groups: int, columns: int, transform: Callable[[Array], Array] | None = None) -> Self:
+        weight, pilot, offset, scatter = np.zeros((4, groups, columns))
+        rows = np.zeros((groups, columns), dtype=np.int64)
+        return cls(rows, weight, pilot, offset, scatter, transform)
+
+    @property
+    def variance(self) -> Array:
+        """Maximum likelihood variance; 0 where nothing has been seen."""
+        return ratio(self.scatter, self.weight)
+
+    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
+        block = as_block(x)
+        if self.transform is not None:
+            block = as_block(self.transform(block))
+        return self.merge(self._of(block, groups, as_weight(weight)))
+
+    @spoilt_sums_are_silent
+    def _of(self, block: Array, groups: Array, weight: Array) -> Self:
+        pilot = loops.pilot(block, groups, weight, self.groups)
+        rows, total, first, second = loops.sums(block, groups, weight, pilot)
+        if np.isfinite(first).all():
+            rows, total = (np.repeat(a[:, None], block.shape[1], axis=1) for a in (rows, total))
+        else:
+            rows, total, first, second = loops.sums_of_observed(block, groups, weight, pilot)
+        offset = ratio(first, total)
+        scatter = np.maximum(second - first * offset, 0.0)
+        return replace(self, rows=rows, weight=total, pilot=pilot, offset=offset, scatter=scatter)
+
+    @spoilt_sums_are_silent
+    def merge(self, other: Self) -> Self:
+        centre, shift = self._joined(other)
+        scatter = self.scatter + other.scatter + shift.weight * np.square(shift.difference)
+        return replace(self, **centre._asdict(), scatter=scatter)
+
+    def subtract(self, other: Self) -> Self:
+        centre, shift = self._parted(other)
+        scatter = self.scatter - other.scatter - shift.weight * np.square(shift.difference)
+        return replace(self, **centre._asdict(), scatter=squares_left(self.scatter, scatter, centre.rows))
+
+    def cancellation(self, left: Self) -> float:
+        changed = (left.rows > 1) & (left.rows < self.rows)
+        return largest_shrinkage(self.scatter, left.scatter, changed)

@@ -1,0 +1,167 @@
+"""Moments of rows with missing values: one `ScatterMoments` for every pattern of observed columns.
+
+Rows that lack the same columns are a complete data set of the others. Their moments are all that the likelihood
+of a Gaussian needs of them, so that EM can run on the patterns and never has to see the rows again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from mercer._errors import NonFiniteError, TooManyPatternsError, UnseenRowsError
+from mercer.stats._base import Array, Statistic, as_block, same_shape
+from mercer.stats.scatter import ScatterMoments
+
+MOST_PATTERNS = 10_000
+
+
+@dataclass(frozen=True)
+class PatternMoments(Statistic):
+    """`patterns` maps an observed mask (one byte per column) to the moments of those columns.
+
+    A pattern is there as long as a row shows it. Rows without any observed value keep a pattern of no columns,
+    which counts them and nothing else.
+    """
+
+    n_groups: int
+    columns: int
+    patterns: dict[bytes, ScatterMoments]
+
+    @classmethod
+    def zero(cls, groups: int, columns: int) -> Self:
+        return cls(groups, columns, {})
+
+    @property
+    def groups(self) -> int:
+        return self.n_groups
+
+    @property
+    def rows(self) -> Array:
+        """Rows of each group, whatever they lack."""
+        return sum((part.rows for part in self.patterns.values()), np.zeros(self.groups, dtype=np.int64))
+
+    @property
+    def weight(self) -> Array:
+        """Weight of each group, whatever its rows lack."""
+        return sum((part.weight for part in self.patterns.values()), np.zeros(self.groups))
+
+    @property
+    def finite(self) -> bool:
+        return all(part.finite for part in self.patterns.values())
+
+    @property
+    def mean(self) -> Array:
+        """Means of the groups, where no value is missing."""
+        return self._all().mean
+
+    @property
+    def covariance(self) -> Array:
+        """Maximum likelihood covariances, where no value is missing."""
+        return self._all().covariance
+
+    @property
+    def complete(self) -> bool:
+        """Whether no value is missing in any row."""
+        return self.patterns.keys() <= {self._everything}
+
+    @property
+    def full(self) -> ScatterMoments:
+        """The moments of the complete rows."""
+        return self.patterns.get(self._everything) or ScatterMoments.zero(self.groups, self.columns)
+
+    def _all(self) -> ScatterMoments:
+        if not self.complete:
+            raise NonFiniteError("rows with missing values have no moments in closed form; solve for them by EM.")
+        return self.full
+
+    @property
+    def _everything(self) -> bytes:
+        return bytes([True]) * self.columns
+
+    def __iter__(self) -> Iterator[tuple[Array, ScatterMoments]]:
+        """Mask of the observed columns and their moments, in a fixed order."""
+        for pattern in sorted(self.patterns, reverse=True):
+            yield np.frombuffer(pattern, dtype=bool), self.patterns[pattern]
+
+    def empty(self) -> Self:
+        return replace(self, patterns={})
+
+    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
+        block = as_block(x)
+        whole = ScatterMoments.zero(self.groups, self.columns).update(block, groups, weight)
+        if whole.finite:
+            return self.merge(self._with({self._everything: whole}))
+        return self.merge(self._by_pattern(block, groups, weight))
+
+    def _by_pattern(self, block: Array, groups: Array, weight: Array | None) -> Self:
+        patterns = {}
+        for mask, rows in rows_by_pattern(~np.isnan(block)):
+            values = block[rows] if mask.all() else block[np.ix_(rows, mask)]
+            zero = ScatterMoments.zero(self.groups, int(mask.sum()))
+            patterns[mask.tobytes()] = zero.update(values, groups[rows], None if weight is None else weight[rows])
+        return self._with(patterns)
+
+    def _with(self, patterns: dict[bytes, ScatterMoments]) -> Self:
+        seen = {pattern: part for pattern, part in patterns.items() if part.rows.any()}
+        _check_number(len(seen))
+        return replace(self, patterns=seen)
+
+    def merge(self, other: Self) -> Self:
+        same_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
+        patterns = dict(self.patterns)
+        for pattern, part in other.patterns.items():
+            patterns[pattern] = patterns[pattern].merge(part) if pattern in patterns else part
+        return self._with(patterns)
+
+    def subtract(self, other: Self) -> Self:
+        same_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
+        if other.patterns.keys() - self.patterns.keys():
+            raise UnseenRowsError(
+                "a row to be forgotten lacks other values than any row seen; "
+                "forget only rows that were passed to fit or partial_fit."
+            )
+        gone = {pattern: self.patterns[pattern].subtract(part) for pattern, part in other.patterns.items()}
+        return self._with(self.patterns | gone)
+
+    def regroup(self, positions: Array, n_groups: int) -> Self:
+        patterns = {pattern: part.regroup(positions, n_groups) for pattern, part in self.patterns.items()}
+        return replace(self._with(patterns), n_groups=n_groups)
+
+    def cancellation(self, left: Self) -> float:
+        shared = self.patterns.keys() & left.patterns.keys()
+        return max((self.patterns[p].cancellation(left.patterns[p]) for p in shared), default=1.0)
+
+
+def rows_by_pattern(observed: Array) -> Iterator[tuple[Array, Array]]:
+    """For each distinct row of the boolean matrix `observed`: the row, and the numbers of the rows equal to it."""
+    codes, n_patterns = _pattern_codes(observed)
+    _check_number(n_patterns)
+    # 16 bits suffice for the codes of MOST_PATTERNS, and are sorted by radix
+    order = np.argsort(codes.astype(np.uint16), kind="stable")
+    for rows in np.split(order, np.cumsum(np.bincount(codes, minlength=n_patterns))[:-1]):
+        yield observed[rows[0]], rows
+
+
+def _pattern_codes(observed: Array) -> tuple[Array, int]:
+    """Equal rows have equal codes 0…n−1: the rows as bits, 64 columns to an integer, whatever their number."""
+    bits = np.packbits(observed, axis=1)
+    packed = np.zeros((len(bits), 8 * -(-bits.shape[1] // 8)), dtype=np.uint8)
+    packed[:, : bits.shape[1]] = bits
+    first, *others = packed.view(np.uint64).T
+    distinct, codes = np.unique(first, return_inverse=True)
+    for word in others:
+        words, word_codes = np.unique(word, return_inverse=True)
+        distinct, codes = np.unique(codes * len(words) + word_codes, return_inverse=True)
+    return codes, len(distinct)
+
+
+def _check_number(patterns: int) -> None:
+    if patterns > MOST_PATTERNS:
+        raise TooManyPatternsError(
+            f"{patterns} patterns of missing values, more than the {MOST_PATTERNS} that exact inference keeps apart; "
+            "impute some of the columns, or choose a diagonal covariance, which needs no patterns."
+        )

@@ -1,0 +1,145 @@
+"""Sums of the sufficient statistic T(x) of an exponential family, and those of a family of single numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer._errors import MergeError
+from mercer._jit import sums as loops
+from mercer._threads import row_blocks
+from mercer.families._base import Family
+from mercer.stats._base import (
+    Array,
+    Statistic,
+    as_block,
+    as_weight,
+    counts_left,
+    group_totals,
+    largest_shrinkage,
+    ratio,
+    rows_left,
+    same_shape,
+    spoilt_sums_are_silent,
+    weight_left,
+)
+from mercer.stats._sparse import as_csr, row_of_entry
+
+#: rows for which T is computed at a time, so that it is added up while it is in the cache
+TILE_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Sums(Statistic):
+    """Rows and weight, and the sum of w·T(x) with one more axis for the components of T."""
+
+    family: Family
+    rows: Array
+    weight: Array
+    total: Array
+
+    @property
+    def groups(self) -> int:
+        return len(self.rows)
+
+    @property
+    def mean(self) -> Array:
+        """Mean of T; 0 where nothing was seen."""
+        return ratio(self.total, self.weight[..., None])
+
+    @property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.total).all())
+
+    def cancellation(self, left: Self) -> float:
+        if self.family.discrete:  # counts are subtracted without loss
+            return 1.0
+        changed = ((left.rows > 0) & (left.rows < self.rows))[..., None]
+        return largest_shrinkage(np.abs(self.total), np.abs(left.total), changed)
+
+    @spoilt_sums_are_silent
+    def _joined(self, other: Self) -> dict[str, Any]:
+        self._check(other)
+        return {name: getattr(self, name) + getattr(other, name) for name in ("rows", "weight", "total")}
+
+    def _parted(self, other: Self) -> dict[str, Any]:
+        self._check(other)
+        rows = rows_left(self.rows, other.rows)
+        weight = weight_left(self.weight, other.weight, rows)
+        total = self._counts_left(other) if self.family.discrete else self.total - other.total
+        return {"rows": rows, "weight": weight, "total": np.where(rows[..., None] > 0, total, 0.0)}
+
+    def _counts_left(self, other: Self) -> Array:
+        if hasattr(self.family, "n_trials"):  # what is no success is a failure, and these are counts too
+            before, gone = (self.family.n_trials * s.weight[..., None] - s.total for s in (self, other))
+            counts_left(before, gone)
+        return counts_left(self.total, other.total)
+
+    def _check(self, other: Self) -> None:
+        if self.family != other.family:
+            raise MergeError(f"cannot merge sums of {other.family!r} into sums of {self.family!r}; fit both alike.")
+        same_shape("sums", self.total.shape, other.total.shape)
+
+
+@dataclass(frozen=True)
+class ColumnSums(Sums):
+    """Of a scalar family: rows and weight (groups, columns), total (groups, columns, components). NaN is left out."""
+
+    grouped: ClassVar[tuple[str, ...]] = ("rows", "weight", "total")
+
+    @classmethod
+    def zero(cls, family: Family, groups: int, columns: int) -> Self:
+        shape = (groups, columns)
+        return cls(family, np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros((*shape, family.order())))
+
+    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
+        if sp.issparse(x):
+            at_zero = self.family.sufficient(np.zeros(1))[0]
+            if np.isfinite(at_zero).all():
+                return self.merge(self._of_stored(as_csr(x), at_zero, groups, weight))
+        return self.merge(self._of_tiles(as_block(x), groups, weight))
+
+    @spoilt_sums_are_silent
+    def _of_tiles(self, block: Array, groups: Array, weight: Array | None) -> Self:
+        sums = [np.zeros_like(field) for field in (self.rows, self.weight, self.total)]
+        for rows in row_blocks(len(block), TILE_ROWS):
+            tile = self._of_tile(block[rows], groups[rows], None if weight is None else weight[rows])
+            for field, part in zip(sums, tile, strict=True):
+                field += part
+        return replace(self, rows=sums[0], weight=sums[1], total=sums[2])
+
+    def _of_tile(self, x: Array, groups: Array, weight: Array | None) -> tuple[Array, Array, Array]:
+        T, weights = as_block(self.family.sufficient(x)), as_weight(weight)
+        rows, total_weight, total = loops.group_sums(T.reshape(len(T), -1), groups, weights, self.groups)
+        if np.isfinite(total).all():
+            return rows[:, None], total_weight[:, None], total.reshape(self.total.shape)
+        observed: tuple[Array, Array, Array] = loops.group_sums_of_observed(T, groups, weights, self.groups)
+        return observed
+
+    def _of_stored(self, x: Any, at_zero: Array, groups: Array, weight: Array | None) -> Self:
+        """Σw·T(x) = Σw·T(0) over all entries + Σw·(T(x) − T(0)) over the stored ones."""
+        rows, total_weight = (
+            np.repeat(a[:, None], x.shape[1], axis=1) for a in group_totals(groups, weight, self.groups)
+        )
+        change = as_block(self.family.sufficient(x.data) - at_zero)
+        missing = np.flatnonzero(np.isnan(x.data))
+        if len(missing):
+            change[missing] = 0.0
+            row = row_of_entry(x.indptr, missing)
+            gone = np.ones(len(row)) if weight is None else weight[row]
+            place = (groups[row], x.indices[missing])
+            np.subtract.at(rows, place, (gone != 0).astype(np.int64))
+            np.subtract.at(total_weight, place, gone)
+            total_weight[rows == 0] = 0.0
+        total = total_weight[..., None] * at_zero
+        loops.add_stored(x.indptr, x.indices, change, groups, as_weight(weight), total)
+        return replace(self, rows=rows, weight=total_weight, total=total)
+
+    def merge(self, other: Self) -> Self:
+        return replace(self, **self._joined(other))
+
+    def subtract(self, other: Self) -> Self:
+        return replace(self, **self._parted(other))

@@ -1,0 +1,154 @@
+"""The decorator: lazy, cached under the stamp of all sources, and never in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mercer._jit
+from mercer._jit import jit
+from mercer.stats import ColumnMoments, ColumnSums, ScatterMoments, ValueCounts
+
+HELPER = """
+from mercer._jit import jit
+
+@jit
+def helper(x):
+    return x + {constant}
+"""
+CALLER = """
+from mercer._jit import jit
+from mercer._jit.helper import helper
+
+@jit
+def caller(x):
+    return 10 * helper(x)
+"""
+RUN = """
+import json
+from mercer._jit.caller import caller
+value = caller(1.0)
+stats = getattr(caller.dispatcher, "stats", None)
+print(json.dumps([value, sum(stats.cache_hits.values()) if stats else 0]))
+"""
+
+
+def run(script: str, **environment: str) -> str:
+    """What a fresh process prints."""
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package with the decorator and two loops, one calling the other, in files of their own."""
+    folder = tmp_path / "mercer" / "_jit"
+    folder.mkdir(parents=True)
+    (tmp_path / "mercer" / "__init__.py").touch()
+    shutil.copy(mercer._jit.__file__, folder / "__init__.py")
+    (folder / "helper.py").write_text(HELPER.format(constant=1.0))
+    (folder / "caller.py").write_text(CALLER)
+    return tmp_path
+
+
+def test_an_edit_in_one_file_reaches_the_cached_loops_of_others(package: Path) -> None:
+    environment = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(package / "cache")}
+    assert json.loads(run(RUN, **environment)) == [20.0, 0]
+    assert json.loads(run(RUN, **environment)) == [20.0, 1]  # the second process finds it in the cache
+    (package / "mercer" / "_jit" / "helper.py").write_text(HELPER.format(constant=2.0))
+    assert json.loads(run(RUN, **environment)) == [30.0, 0]
+
+
+def test_without_a_place_for_the_cache_loops_still_compile(package: Path) -> None:
+    no_place = "from numba.core.caching import CacheImpl; CacheImpl._locator_classes = []\n"
+    assert json.loads(run(no_place + RUN, PYTHONPATH=str(package))) == [20.0, 0]
+
+
+def test_the_stamp_hashes_every_source(package: Path) -> None:
+    stamp = "from mercer._jit import source_stamp; print(source_stamp())"
+    before = run(stamp, PYTHONPATH=str(package))
+    (package / "mercer" / "_jit" / "new.py").write_text("# a new file\n")
+    assert run(stamp, PYTHONPATH=str(package)) != before
+
+
+RESULTS = """
+import json
+import numpy as np
+from tests._jit.test_jit import results
+print(json.dumps(results()))
+"""
+
+
+def results() -> list[list[float]]:
+    """Statistics that run through every loop for them, as plain numbers."""
+    rng = np.random.default_rng(0)
+    x, groups, weight = rng.poisson(3.0, (60, 3)) + 0.0, rng.integers(0, 2, 60).astype(np.int32), rng.uniform(size=60)
+    gaps = np.where(x == 2, np.nan, x)
+    from scipy import sparse
+
+    from mercer.families import Poisson
+
+    return [
+        np.ravel(array).tolist()
+        for w in (None, weight)
+        for array in (
+            ColumnMoments.zero(2, 3).update(x, groups, w).variance,
+            ColumnMoments.zero(2, 3).update(gaps, groups, w).variance,
+            ScatterMoments.zero(2, 3).update(x, groups, w).covariance,
+            ColumnSums.zero(Poisson(), 2, 3).update(gaps, groups, w).mean,
+            ColumnSums.zero(Poisson(), 2, 3).update(sparse.csr_array(x), groups, w).mean,
+            ValueCounts.zero(2, 3).update(gaps, groups, w).counts,
+        )
+    ]
+
+
+def test_plain_python_gives_the_same_numbers() -> None:
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root), str(root / "src"), *sys.path])
+    plain = json.loads(run(RESULTS, NUMBA_DISABLE_JIT="1", PYTHONPATH=path))
+    for seen, expected in zip(plain, results(), strict=True):
+        np.testing.assert_allclose(seen, expected, rtol=1e-12)
+
+
+def test_statistics_are_imported_without_numba() -> None:
+    path = os.pathsep.join([str(Path(mercer._jit.__file__).parents[2]), *sys.path])
+    script = "import sys, mercer.stats, mercer.engines; print('numba' in sys.modules)"
+    assert run(script, PYTHONPATH=path).strip() == "False"
+
+
+def test_the_plain_function_stays_at_hand() -> None:
+    @jit
+    def twice(x: float) -> float:
+        """Two of it."""
+        return 2 * x
+
+    assert twice.plain(3.0) == twice(3.0) == 6.0
+    assert twice.__name__ == "twice"
+    assert twice.__doc__ == "Two of it."
+
+
+def test_sums_keep_nan_and_infinity() -> None:
+    @jit
+    def total(x: np.ndarray) -> float:
+        result = 0.0
+        for value in x:
+            result += value
+        return result
+
+    assert np.isnan(total(np.array([1.0, np.nan] * 50)))
+    assert np.isinf(total(np.array([1.0] * 99 + [np.inf])))

@@ -1,0 +1,80 @@
+"""Sums of T(x) of families of rows, and the lengths of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer import families as f
+from mercer._errors import UnseenRowsError
+from mercer.stats import VectorSums
+from mercer.stats.vector_sums import coded_lengths
+
+
+def test_any_container_gives_the_same(contained: Callable[[np.ndarray], Any]) -> None:
+    rng = np.random.default_rng(1)
+    x, groups = rng.integers(0, 3, size=(200, 5)).astype(float), rng.integers(0, 2, 200).astype(np.int32)
+    weight = rng.uniform(size=200)
+    sums = VectorSums.zero(f.Multinomial(), 2, 5).update(contained(x), groups, weight)
+    for c in range(2):
+        np.testing.assert_allclose(sums.total[c], weight[groups == c] @ x[groups == c], rtol=1e-10)
+    np.testing.assert_array_equal(sums.rows, np.bincount(groups))
+    np.testing.assert_array_equal(np.unique(x.sum(axis=1)), sums.lengths.levels)
+
+
+def test_a_sparse_block_is_never_made_dense() -> None:
+    wide = sparse.csr_array((np.ones(3), ([0, 1, 1], [5, 999_999, 5])), shape=(2, 1_000_000))
+    wide.toarray = lambda: pytest.fail("made dense")
+    sums = VectorSums.zero(f.Multinomial(), 1, 1_000_000).update(wide, np.zeros(2, dtype=np.int32))
+    assert sums.total[0, 5] == 2.0
+    np.testing.assert_array_equal(sums.lengths.levels, [1, 2])
+
+
+def test_lengths_are_kept_for_sampling() -> None:
+    x = np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 5.0], [0.5, 0.0]])
+    groups = np.array([0, 0, 0, 1], dtype=np.int32)
+    sums = VectorSums.zero(f.Multinomial(), 3, 2).update(x, groups, np.array([1.0, 1.0, 2.0, 1.0]))
+    lengths, shares = sums.length_distribution(0)
+    np.testing.assert_array_equal(lengths, [2, 5])
+    np.testing.assert_array_equal(shares, [0.5, 0.5])
+    assert sums.length_distribution(2)[0] == [0]
+
+
+def test_fractional_lengths_have_a_mean() -> None:
+    x = np.array([[1.5, 1.7], [3.0, 2.0]])
+    sums = VectorSums.zero(f.Multinomial(), 1, 2).update(x, np.zeros(2, dtype=np.int32))
+    np.testing.assert_array_equal(sums.length_distribution(0), [[4], [1.0]])
+    whole = sums.remove(x[:1], np.zeros(1, dtype=np.int32))
+    np.testing.assert_array_equal(whole.length_distribution(0), [[5], [1.0]])
+
+
+def test_long_rows_are_counted_by_three_digits() -> None:
+    coded = coded_lengths(np.array([0.0, 7.0, 999.0, 1234.0, 98_765_432.0, 2.5, np.inf, np.nan]))
+    np.testing.assert_array_equal(coded.labels[coded.codes[:5]], [0, 7, 999, 1230, 98_800_000])
+    np.testing.assert_array_equal(coded.codes[5:], -1)
+    assert len(coded_lengths(np.arange(1e6)).labels) < 4000
+
+
+def test_rows_missing_altogether_are_left_out_and_others_told() -> None:
+    whole, nothing, part = [0.2, 0.8], [np.nan, np.nan], [0.5, np.nan]
+    zero, groups = VectorSums.zero(f.Dirichlet(), 1, 2), np.zeros(2, dtype=np.int32)
+    sums = zero.update(np.array([whole, nothing]), groups, np.array([2.0, 1.0]))
+    assert (sums.rows[0], sums.weight[0]) == (1, 2.0)
+    np.testing.assert_allclose(sums.mean, [np.log(whole)])
+    assert not zero.update(np.array([whole, part]), groups).finite
+    assert not zero.update(np.array([whole, [0.0, 1.0]]), groups).finite
+    assert not VectorSums.zero(f.Multinomial(), 1, 2).update(sparse.csr_array([[1.0, np.inf]]), groups[:1]).finite
+
+
+def test_more_words_than_seen_cannot_be_forgotten() -> None:
+    seen = VectorSums.zero(f.Multinomial(), 1, 2).update(
+        np.array([[1.0, 3.0], [2.0, 2.0]]), np.zeros(2, dtype=np.int32)
+    )
+    with pytest.raises(UnseenRowsError, match="count more"):
+        seen.remove(np.array([[4.0, 0.0]]), np.zeros(1, dtype=np.int32))
+    with pytest.raises(UnseenRowsError, match="another total"):
+        seen.remove(np.array([[2.0, 3.0]]), np.zeros(1, dtype=np.int32))

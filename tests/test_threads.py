@@ -1,0 +1,131 @@
+"""One pool, ordered results, and no more threads than allowed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from mercer import _threads
+from mercer._threads import engine, ordered_map, ordered_stream, row_blocks, thread_count
+
+
+@pytest.fixture(autouse=True)
+def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_threads, "available_cores", lambda: 4)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+
+def blas_threads() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_blocks_cover_all_rows_once() -> None:
+    assert row_blocks(10, 4) == [slice(0, 4), slice(4, 8), slice(8, 10)]
+    assert row_blocks(0, 4) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_results_come_in_order_whoever_is_first(threads: int) -> None:
+    def slow_first(i: int) -> int:
+        time.sleep(0.02 if i == 0 else 0.0)
+        return i * i
+
+    with engine(threads=threads):
+        assert ordered_map(slow_first, range(20)) == [i * i for i in range(20)]
+
+
+def test_work_is_shared_between_threads() -> None:
+    together = threading.Barrier(4, timeout=10)
+
+    def meet(_: int) -> int:
+        together.wait()
+        return threading.get_ident()
+
+    assert len(set(ordered_map(meet, range(4)))) == 4
+
+
+def test_nested_work_stays_on_its_thread() -> None:
+    def inner(_: int) -> tuple[int, int]:
+        return thread_count(), threading.get_ident()
+
+    def outer(_: int) -> bool:
+        return set(ordered_map(inner, range(3))) == {(1, threading.get_ident())}
+
+    assert all(ordered_map(outer, range(6)))
+    assert thread_count() == 4
+
+
+def test_only_a_few_results_are_made_ahead() -> None:
+    started: list[int] = []
+    results = ordered_stream(lambda i: started.append(i) or i, range(100))
+    assert next(results) == 0
+    assert len(started) <= 2 * 4 + 1
+    assert list(results) == list(range(1, 100))
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_exceptions_propagate_and_stop_the_rest(threads: int) -> None:
+    started: list[int] = []
+
+    def fail_at_three(i: int) -> None:
+        started.append(i)
+        if i == 3:
+            raise KeyError("three")
+
+    with engine(threads=threads), pytest.raises(KeyError, match="three"):
+        ordered_map(fail_at_three, range(1000))
+    assert len(started) < 50
+
+
+def test_engine_bounds_the_threads() -> None:
+    assert thread_count() == 4
+    with engine(threads=2):
+        assert thread_count() == 2
+        with engine(threads=1):
+            assert thread_count() == 1
+        with engine(threads=100):
+            assert thread_count() == 4
+        assert thread_count() == 2
+    with pytest.raises(ValueError, match="at least 1, got 0"), engine(threads=0):
+        pass
+    assert thread_count() == 4
+
+
+def test_the_limit_that_joblib_sets_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert thread_count() == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "0")
+    assert thread_count() == 1
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_blas_has_one_thread_inside_and_its_own_number_outside(threads: int) -> None:
+    before = blas_threads()
+    with engine(threads=threads):
+        assert all(inside == {1} for inside in ordered_map(lambda _: blas_threads(), range(3)))
+    assert blas_threads() == before
+
+
+def test_blas_gets_its_threads_back_when_uses_overlap() -> None:
+    before = blas_threads()
+
+    def halfway() -> Iterator[int]:
+        return ordered_stream(lambda i: i, range(2))
+
+    first, second = halfway(), halfway()
+    next(first), next(second)
+    assert list(first) == [1]
+    assert blas_threads() == {1}
+    assert list(second) == [1]
+    assert blas_threads() == before
+
+
+def test_workers_share_the_error_state_of_the_caller() -> None:
+    with np.errstate(all="ignore"):
+        states = ordered_map(lambda _: np.geterr()["divide"], range(8))
+    assert set(states) == {"ignore"}
