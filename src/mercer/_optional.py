@@ -1,0 +1,27 @@
+"""The only import of packages that mercer can do without: when they are needed, with a sentence if they are absent."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from mercer._errors import MissingDependencyError
+
+
+def require(package: str, *, purpose: str) -> ModuleType:
+    """Import `package`, or say what it is needed for and how to install it.
+
+    Examples
+    --------
+    >>> require("math", purpose="Counting").factorial(3)
+    6
+    """
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as missing:
+        if missing.name != package.split(".")[0]:
+            raise
+        raise MissingDependencyError(
+            f"{purpose} needs the package {package!r}, which is not installed: pip install {missing.name}",
+            name=missing.name,
+        ) from None

@@ -1,0 +1,24 @@
+"""Data in: typed columns over arrays and frames, labels as codes, schemas, files."""
+
+from mercer.data.build import frame_like
+from mercer.data.coding import Coded
+from mercer.data.kinds import Kind
+from mercer.data.labels import codes_of, encode_labels
+from mercer.data.readers import read_table
+from mercer.data.schema import Column, Schema
+from mercer.data.table import Table
+from mercer.data.target import Problem, split_target
+
+__all__ = [
+    "Coded",
+    "Column",
+    "Kind",
+    "Problem",
+    "Schema",
+    "Table",
+    "codes_of",
+    "encode_labels",
+    "frame_like",
+    "read_table",
+    "split_target",
+]

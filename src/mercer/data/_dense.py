@@ -1,0 +1,110 @@
+"""Tables over NumPy arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ColumnTypeError, DataError
+from mercer.data.coding import Coded, code_array
+from mercer.data.kinds import Kind
+
+Array = NDArray[Any]
+
+_KINDS = {"f": Kind.NUMBER, "i": Kind.INTEGER, "u": Kind.INTEGER, "b": Kind.BOOLEAN}
+_KINDS |= {"U": Kind.CATEGORY, "S": Kind.CATEGORY, "T": Kind.CATEGORY}
+
+
+@dataclass(frozen=True, eq=False)
+class DenseStorage:
+    """A two-dimensional array, of objects where its columns are of different types."""
+
+    values: Array
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def library(self) -> str:
+        return "numpy"
+
+    @property
+    def native(self) -> Array:
+        return self.values
+
+    def rows(self, start: int, stop: int) -> Self:
+        return type(self)(self.values[start:stop])
+
+    def take(self, rows: Array) -> Self:
+        return type(self)(self.values[rows])
+
+    def numbers(self, columns: list[int]) -> Array:
+        everything = columns == list(range(self.n_columns))
+        values = self.values if everything else self.values[:, columns]
+        # a copy only where compiled loops would otherwise have to be compiled anew for another kind of array
+        return np.require(values, float_type(values.dtype), ["C", "A", "W"])
+
+    def coded(self, column: int) -> Coded:
+        return code_array(self.values[:, column])
+
+    def declared_levels(self, column: int) -> Array | None:
+        return np.array([False, True]) if self.values.dtype.kind == "b" else None
+
+
+def as_matrix(X: Any) -> Array:
+    """Anything array-like as a two-dimensional array of numbers, strings or objects."""
+    try:
+        values = np.asarray(X)
+        if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
+            values = np.asarray(X, dtype=object)  # [["red", 1.5]] has a number in it, which NumPy would print
+    except ValueError as uneven:
+        raise DataError(f"X is not a table: {uneven}. Give every row the same number of values.") from None
+    if values.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {values.ndim}D array instead. Reshape your data either using X.reshape(-1, 1) if "
+            "it has a single column or X.reshape(1, -1) if it is a single row."
+        )
+    if values.dtype.kind == "c":
+        raise ColumnTypeError("Complex data not supported. Give the real and the imaginary part as two columns.")
+    return _numbers_if_all_are(values) if values.dtype.kind == "O" else values
+
+
+def kinds_of(values: Array) -> tuple[Kind, ...]:
+    """Kinds of the columns, by the type of the array; an array of objects is asked for the types it holds."""
+    if values.dtype.kind == "O":
+        return tuple(_kind_of_objects(column) for column in values.T)
+    if values.dtype.kind not in _KINDS:
+        raise ColumnTypeError(
+            f"An array of type {values.dtype} holds neither numbers nor categories. Convert its values to numbers, "
+            "e.g. dates to days since some date."
+        )
+    return (_KINDS[values.dtype.kind],) * int(values.shape[1])
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """float32 stays as it is; every other number becomes float64."""
+    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
+
+
+def _numbers_if_all_are(values: Array) -> Array:
+    """An object array of nothing but numbers, or strings that spell them, is a number matrix, as in scikit-learn."""
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        return values
+
+
+def _kind_of_objects(column: Array) -> Kind:
+    types = set(map(type, column)) - {type(None)}
+    if types and all(issubclass(each, bool | np.bool_) for each in types):
+        return Kind.BOOLEAN
+    return Kind.NUMBER if all(issubclass(each, Real | np.bool_) for each in types) else Kind.CATEGORY

@@ -1,0 +1,63 @@
+"""Tables over SciPy sparse matrices: counts of words, one-hot codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ColumnTypeError
+from mercer.data._dense import float_type
+from mercer.data.coding import Coded, code_array
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseStorage:
+    """A matrix in CSR format, the one whose rows can be cut out cheaply."""
+
+    values: Any
+
+    @classmethod
+    def of(cls, X: Any) -> Self:
+        if X.dtype.kind not in "fiub":
+            raise ColumnTypeError(f"A sparse matrix of type {X.dtype} holds no real numbers. Convert it to float64.")
+        return cls(X.tocsr())
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def library(self) -> str:
+        return "scipy"
+
+    @property
+    def native(self) -> Any:
+        return self.values
+
+    def rows(self, start: int, stop: int) -> Self:
+        whole = start == 0 and stop == self.n_rows
+        return self if whole else type(self)(self.values[start:stop])
+
+    def take(self, rows: Array) -> Self:
+        return type(self)(self.values[rows])
+
+    def numbers(self, columns: list[int]) -> Array:
+        everything = columns == list(range(self.n_columns))
+        values = self.values if everything else self.values[:, columns]
+        dense: Array = values.toarray(order="C")
+        return dense.astype(float_type(dense.dtype), copy=False)
+
+    def coded(self, column: int) -> Coded:
+        return code_array(self.values[:, [column]].toarray()[:, 0])
+
+    def declared_levels(self, column: int) -> Array | None:
+        return np.array([False, True]) if self.values.dtype.kind == "b" else None

@@ -1,0 +1,50 @@
+"""Frames in, frames out: new columns in the library that the data came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._optional import require
+
+Array = NDArray[Any]
+
+
+def frame_like(names: Sequence[str], columns: Sequence[Array], library: str) -> Any:
+    """Columns as an array ("numpy"), a CSR matrix ("scipy") or a frame ("pandas", "polars", "pyarrow", …).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> frame_like(["a", "b"], [np.array([1, 2]), np.array([0.5, 1.5])], "numpy")
+    array([[1. , 0.5],
+           [2. , 1.5]])
+    """
+    if library == "numpy":
+        return _array(columns)
+    if library == "scipy":
+        from scipy import sparse
+
+        return sparse.csr_matrix(_array(columns))
+    import narwhals as nw
+
+    backend = require(library, purpose=f"A {library} frame")
+    # lists, because polars would take an object array for a column of opaque objects
+    plain = {
+        name: column.tolist() if column.dtype.kind == "O" else column
+        for name, column in zip(names, columns, strict=True)
+    }
+    return nw.from_dict(plain, backend=backend).to_native()
+
+
+def _array(columns: Sequence[Array]) -> Array:
+    """One array: of numbers if all columns are, else of objects."""
+    if all(column.dtype.kind in "fiub" for column in columns):
+        return np.column_stack(list(columns))
+    matrix = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for position, column in enumerate(columns):
+        matrix[:, position] = column
+    return matrix

@@ -1,0 +1,237 @@
+"""Columns as codes: each value becomes the position of its label, without a sort of the values.
+
+Labels are of natural type and comparable across batches and frame libraries: strings (in object arrays), bools,
+integers, or floats where some value is not whole, so that 1, 1.0 and a nullable 1 are the same label.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._jit import labels as loops
+
+Array = NDArray[Any]
+
+#: slots a lookup table may have beyond one per value; wider ranges are hashed
+SPARE_SLOTS = 1024
+#: different fixed-width strings that are hashed; beyond that, sorting is the smaller evil
+MOST_WORDS = 1 << 14
+INT64 = np.iinfo(np.int64)
+
+
+class Coded(NamedTuple):
+    """`labels[codes]` are the values; code −1 is a missing value. Labels are distinct, not all need occur."""
+
+    codes: Array
+    labels: Array
+
+
+def code_array(values: Array) -> Coded:
+    """Codes of a one-dimensional NumPy array of any type but dates."""
+    match values.dtype.kind:
+        case "b":
+            return Coded(values.astype(np.int32), np.array([False, True]))
+        case "i" | "u":
+            return code_integers(values)
+        case "f":
+            return code_floats(values)
+        case "U":
+            return _code_strings(values)
+        case "S":
+            return _code_strings(np.char.decode(values, "utf-8"))
+        case _:
+            return code_objects(values.astype(object, copy=False))
+
+
+def code_integers(values: Array) -> Coded:
+    """Codes of integers without missing values."""
+    if not values.size:
+        return Coded(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64))
+    return _code_whole(values, int(values.min()), int(values.max()))
+
+
+def code_floats(values: Array) -> Coded:
+    """Codes of floats, NaN missing; whole numbers get integer labels."""
+    values = _loopable(values, np.float64)
+    low, high, missing, whole = loops.span(values)
+    if missing:
+        present = ~np.isnan(values)
+        return _spread(code_floats(values[present]), present)
+    if not values.size:
+        return code_integers(values)
+    if whole and INT64.min <= low and high < -float(INT64.min):
+        return _code_whole(values, int(low), int(high))
+    labels, codes = np.unique(values, return_inverse=True)
+    return Coded(codes.astype(np.int32), labels)
+
+
+def code_arrow(array: Any) -> Coded:
+    """Codes of a pyarrow (chunked) array, null missing."""
+    import pyarrow as pa
+
+    array = one_chunk(array)
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _code_dictionary(array)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return _from_dictionary(array.dictionary_encode())
+    if pa.types.is_boolean(kind):
+        return Coded(_int32(array), np.array([False, True]))
+    if pa.types.is_integer(kind):
+        present = array.is_valid().to_numpy(zero_copy_only=False)
+        return _spread(code_integers(array.drop_null().to_numpy()), present)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return code_floats(as_floats(array))
+    return code_objects(array.to_numpy(zero_copy_only=False))
+
+
+def code_objects(values: Array) -> Coded:
+    """Codes of Python objects; None, NaN and pandas' NA are missing. Mixed types are hashed one by one."""
+    coded = code_uniform_objects(values)
+    return _code_by_hash(values) if coded is None else coded
+
+
+def code_uniform_objects(values: Array) -> Coded | None:
+    """Codes of Python objects that are all strings, all bools or all numbers; None for any others."""
+    import pyarrow as pa
+
+    try:
+        array = pa.array(values, from_pandas=True)
+    except (pa.ArrowException, UnicodeError, OverflowError):
+        return None
+    kind = array.type
+    plain = (pa.types.is_string, pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    return code_arrow(array) if any(is_plain(kind) for is_plain in plain) else None
+
+
+def natural(label: Any) -> Any:
+    """The label itself where it is a string or number, else how it prints: intervals, dates, decimals."""
+    label = label.item() if isinstance(label, np.generic) else label
+    if isinstance(label, str | bool | int | float):
+        return label
+    hash(label)  # a list or a dict is not a label: TypeError
+    return str(label)
+
+
+def label_array(labels: list[Any]) -> Array:
+    """Labels as an array: bools, integers and floats typed, strings and mixtures as objects."""
+    types = {type(label) for label in labels}
+    if types == {float} and all(label.is_integer() for label in labels):
+        return label_array([int(label) for label in labels])
+    if types in ({bool}, {float}):
+        return np.array(labels)
+    if types == {int}:
+        for width in (np.int64, np.uint64):
+            with contextlib.suppress(OverflowError):
+                return np.array(labels, dtype=width)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
+
+
+def one_chunk(array: Any) -> Any:
+    """A pyarrow array in one piece."""
+    import pyarrow as pa
+
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    if array.num_chunks == 1:
+        return array.chunk(0)
+    return array.unify_dictionaries().combine_chunks()
+
+
+def as_floats(array: Any, dtype: Any = np.float64) -> Array:
+    """A numeric pyarrow array as NumPy floats, NaN for null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    floats = pc.cast(one_chunk(array), pa.from_numpy_dtype(dtype), safe=False)
+    values: Array = floats.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _code_whole(values: Array, low: int, high: int) -> Coded:
+    """Codes of whole numbers from `low` to `high`, integers or floats."""
+    if high - low >= values.size + SPARE_SLOTS or high > INT64.max:
+        import pyarrow as pa
+
+        exact = values.astype(np.int64) if values.dtype.kind == "f" else values
+        return _from_dictionary(pa.array(exact).dictionary_encode())
+    values = _loopable(values, np.float64 if values.dtype.kind == "f" else np.int64)
+    seen = np.zeros(high - low + 1, dtype=np.bool_)
+    loops.mark(values, low, seen)
+    table = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    codes = np.empty(values.size, dtype=np.int32)
+    loops.look_up(values, low, table, codes)
+    return Coded(codes, np.flatnonzero(seen) + low)
+
+
+def _loopable(values: Array, dtype: Any) -> Array:
+    """The one array type a compiled loop is made for: contiguous, writable, of the machine's byte order."""
+    return np.require(values, dtype, ["C", "A", "W"])
+
+
+def _code_strings(values: Array) -> Coded:
+    """Codes of fixed-width NumPy strings, compared as rows of code points."""
+    values = np.require(values, values.dtype.newbyteorder("="), ["C", "W"])
+    words = values.view(np.uint32).reshape(values.size, values.dtype.itemsize // 4)
+    first = np.empty(MOST_WORDS, dtype=np.int64)
+    codes = np.empty(values.size, dtype=np.int32)
+    found = loops.code_words(words, first, np.full(2 * MOST_WORDS, -1, dtype=np.int32), codes)
+    if found < 0:
+        labels, positions = np.unique(values, return_inverse=True)
+        return Coded(positions.astype(np.int32), labels.astype(object))
+    return Coded(codes, values[first[:found]].astype(object))
+
+
+def _code_dictionary(array: Any) -> Coded:
+    """Codes of a dictionary column; the labels are its whole dictionary."""
+    import pyarrow as pa
+
+    dictionary = array.dictionary
+    if dictionary.null_count or len(dictionary.unique()) < len(dictionary):
+        array = array.dictionary_decode().dictionary_encode()
+    if pa.types.is_floating(array.type.value_type):
+        return code_arrow(array.dictionary_decode())
+    return _from_dictionary(array)
+
+
+def _from_dictionary(array: Any) -> Coded:
+    return Coded(_int32(array.indices), label_array([natural(label) for label in array.dictionary.to_pylist()]))
+
+
+def code_positions(array: Any) -> Array:
+    """Positions of the values of a pyarrow dictionary array in its dictionary, −1 for null."""
+    return _int32(one_chunk(array).indices)
+
+
+def _int32(array: Any) -> Array:
+    """Integers or bools of a pyarrow array, −1 for null, in a writable array."""
+    import pyarrow as pa
+
+    codes: Array = array.cast(pa.int32(), safe=False).fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.require(codes, requirements="W")
+
+
+def _spread(coded: Coded, present: Array) -> Coded:
+    """Codes of the values that are present, put where they belong; −1 elsewhere."""
+    codes = np.full(present.size, -1, dtype=np.int32)
+    codes[present] = coded.codes
+    return Coded(codes, coded.labels)
+
+
+def _code_by_hash(values: Array) -> Coded:
+    positions: dict[Any, int] = {}
+    codes = [-1 if _is_missing(value) else positions.setdefault(natural(value), len(positions)) for value in values]
+    return Coded(np.array(codes, dtype=np.int32), label_array(list(positions)))
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return not hasattr(value, "__len__")  # pandas.NA has no truth value; an array in a cell has several

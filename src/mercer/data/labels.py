@@ -1,0 +1,99 @@
+"""Class labels as codes, without sorting a million of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import DataError, NonFiniteError
+from mercer.data.coding import Coded, code_array, code_uniform_objects
+
+Array = NDArray[Any]
+
+CONTINUOUS = (
+    "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes on a "
+    "regression target with continuous values. The first label that is not whole is {}; cut y into classes, or use a "
+    "regression model."
+)
+
+
+def encode_labels(y: Any) -> tuple[Array, Array]:
+    """The distinct labels in ascending order, and for every row the position of its label (int32).
+
+    The same as `np.unique(y, return_inverse=True)`, but a million labels are looked up or hashed, never sorted.
+
+    Examples
+    --------
+    >>> encode_labels(["b", "a", "b"])
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1], dtype=int32))
+    """
+    y = _as_vector(y)
+    coded = _coded(y)
+    if coded.codes.size and coded.codes.min() < 0:
+        raise NonFiniteError(
+            f"Input y contains NaN. The first missing label is in row {int(np.argmax(coded.codes < 0))}; drop the rows "
+            "without a label."
+        )
+    if coded.labels.dtype.kind == "f":
+        _refuse_continuous(coded.labels)
+    return _ascending(coded, y.dtype)
+
+
+def codes_of(y: Any, labels: Array) -> Array:
+    """For every row the position of its label among `labels` (int32), −1 where it is not one of them."""
+    own, codes = encode_labels(y)
+    known = {label: position for position, label in enumerate(np.asarray(labels).tolist())}
+    positions = np.array([known.get(label, -1) for label in own.tolist()], dtype=np.int32)
+    return positions[codes]
+
+
+def _as_vector(y: Any) -> Array:
+    vector = np.asarray(y)
+    if vector.ndim != 1:
+        raise DataError(
+            f"y should be a 1d array, got an array of shape {vector.shape} instead. Give one label per row, "
+            "e.g. y.ravel() for a single column."
+        )
+    return vector
+
+
+def _coded(y: Array) -> Coded:
+    if y.dtype.kind in "biufU":
+        return code_array(y)
+    uniform = code_uniform_objects(y) if y.dtype.kind == "O" else None
+    return _by_sorting(y) if uniform is None else uniform
+
+
+def _by_sorting(y: Array) -> Coded:
+    """Labels of rare types; those that cannot be ordered cannot be classes."""
+    try:
+        labels, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in y.tolist()})
+        raise DataError(
+            f"Labels must be all strings or all numbers, but y holds {', '.join(types)}. Convert them to one type, "
+            "e.g. [str(label) for label in y]."
+        ) from None
+    return Coded(codes.astype(np.int32), labels)
+
+
+def _refuse_continuous(labels: Array) -> None:
+    if np.isinf(labels).any():
+        raise NonFiniteError(
+            f"Input y contains infinity or a value too large for {labels.dtype!r}. Give every row one of a few labels."
+        )
+    raise DataError(CONTINUOUS.format(labels[labels != np.floor(labels)][0]))
+
+
+def _ascending(coded: Coded, dtype: Any) -> tuple[Array, Array]:
+    """Labels in order and of the type of y; codes to match."""
+    order = np.argsort(coded.labels)
+    if coded.labels.dtype.kind == "b":  # the one type whose labels are given before any is seen
+        order = np.flatnonzero([(coded.codes == code).any() for code in (0, 1)])
+    if np.array_equal(order, np.arange(coded.labels.size)):
+        return coded.labels.astype(dtype), coded.codes
+    ranks = np.zeros(coded.labels.size, dtype=np.int32)
+    ranks[order] = np.arange(order.size, dtype=np.int32)
+    return coded.labels[order].astype(dtype), ranks[coded.codes]

@@ -1,0 +1,118 @@
+"""What the columns of a table are: names, kinds, levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from mercer._errors import ColumnMismatchError
+from mercer.data.infer import MAX_CODES, Finding, look_at
+from mercer.data.kinds import Kind
+from mercer.data.suggest import did_you_mean
+from mercer.data.table import Table
+from mercer.report import Field, Grid
+
+#: characters of a column's levels that are printed
+SHOWN_LEVELS = 40
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. `levels` are its possible values, where they are known and few enough to be names."""
+
+    name: str
+    kind: Kind
+    levels: tuple[Any, ...] | None = None
+    #: what a reader should know; no part of what the column is
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        levels = f" of {len(self.levels)}" if self.levels is not None else ""
+        return f"{self.name}: {self.kind.value}{levels}"
+
+    def described_levels(self) -> str:
+        """The first levels, and how many there are if there is no room for all."""
+        if self.levels is None:
+            return ""
+        spelled = ", ".join(map(str, self.levels[:SHOWN_LEVELS]))
+        return spelled if len(spelled) <= SHOWN_LEVELS else f"{spelled[:SHOWN_LEVELS]}… ({len(self.levels)})"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order.
+
+    `Schema.of` goes by the types of the columns, `Schema.infer` looks at every value as well.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> frame = pa.table({"age": [31.5, 40.0, 28.0] * 5, "sex": [0, 1, 1] * 5, "city": ["Ulm", "Bonn", None] * 5})
+    >>> Schema.of(frame)
+    Schema(age: number, sex: integer, city: category)
+    >>> print(Schema.infer(frame))
+    column  kind      levels     notes
+    ------  --------  ---------  -----------
+    age     number
+    sex     binary    0, 1
+    city    category  Bonn, Ulm  33% missing
+    """
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, data: Any) -> Self:
+        """By type alone: the same for every batch of a table."""
+        table = data if isinstance(data, Table) else Table.of(data)
+        return cls(tuple(map(Column, table.names, table.kinds)))
+
+    @classmethod
+    def infer(cls, data: Any, *, max_codes: int = MAX_CODES) -> Self:
+        """By the values of the whole table.
+
+        Whole numbers become BINARY if there are two, CODE if there are at most `max_codes` and each occurs five times
+        on average, COUNT if they begin at 0 or 1, else INTEGER (a blood pressure that was rounded is no count). Floats
+        that are all whole are whole numbers: a reader without nullable integers makes floats of them when one is
+        missing. Categories get their levels: those that the type declares, or those that occur.
+        """
+        table = data if isinstance(data, Table) else Table.of(data)
+        findings = [look_at(table, position, max_codes) for position in range(table.n_columns)]
+        return cls(tuple(map(_column, table.names, findings)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return tuple(column.kind for column in self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, self.names)}")
+
+    def grid(self) -> Grid:
+        """The schema as a record to print."""
+        rows = tuple(
+            (column.name, column.kind.value, column.described_levels(), "; ".join(column.notes)) for column in self
+        )
+        return Grid("", (Field("column"), Field("kind"), Field("levels"), Field("notes")), rows)
+
+    def __str__(self) -> str:
+        return str(self.grid())
+
+    def __repr__(self) -> str:
+        return f"Schema({', '.join(map(repr, self.columns))})"
+
+
+def _column(name: str, finding: Finding) -> Column:
+    return Column(name, *finding)

@@ -1,0 +1,146 @@
+"""Typed columns over whatever holds the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer._errors import ColumnMismatchError, ColumnTypeError
+from mercer.data import _dense
+from mercer.data._sparse import SparseStorage
+from mercer.data._storage import Storage
+from mercer.data.build import frame_like
+from mercer.data.coding import Coded
+from mercer.data.kinds import Kind
+from mercer.data.suggest import did_you_mean
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows and typed columns of a NumPy array, a SciPy sparse matrix, or a pandas, polars or pyarrow frame.
+
+    Nothing is converted until it is asked for, and then only the rows of this table: cut out `rows` first and the
+    conversions stay small. `kinds` follow from the types of the columns alone, never from the values that a batch
+    happens to hold, so that batches agree. The one exception is an array of Python objects, which has no column
+    types: it is a matrix of numbers if every value converts to one (as in scikit-learn), and otherwise a column is
+    a number, boolean or category by the Python types in it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = Table.of(np.array([["red", 1.5], [None, 2.0]], dtype=object))
+    >>> [kind.name for kind in table.kinds]
+    ['CATEGORY', 'NUMBER']
+    >>> table.coded(0)
+    Coded(codes=array([ 0, -1], dtype=int32), labels=array(['red'], dtype=object))
+    """
+
+    storage: Storage
+    kinds: tuple[Kind, ...]
+    column_names: tuple[str, ...] | None
+    #: whether the columns came with names, all of them strings
+    named: bool
+
+    @classmethod
+    def of(cls, X: Any) -> Self:
+        """The table over `X`, without a copy."""
+        if sparse.issparse(X):
+            matrix = SparseStorage.of(X)
+            return cls(matrix, (Kind.COUNTS,) * matrix.n_columns, None, named=False)
+        if not isinstance(X, np.ndarray | list | tuple):
+            from mercer.data import _frame  # narwhals costs a tenth of a second that arrays need not pay
+
+            if (frame := _frame.as_frame(X)) is not None:
+                kinds = _frame.kinds_of(frame)
+                named = all(isinstance(name, str) for name in frame.columns)
+                return cls(_frame.FrameStorage.of(frame, kinds), kinds, tuple(map(str, frame.columns)), named)
+        values = _dense.as_matrix(X)
+        return cls(_dense.DenseStorage(values), _dense.kinds_of(values), None, named=False)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns; x0, x1, … where they came without."""
+        return self.column_names or tuple(f"x{j}" for j in range(self.n_columns))
+
+    @property
+    def n_rows(self) -> int:
+        return self.storage.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        return self.storage.n_columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, self.n_columns
+
+    @property
+    def library(self) -> str:
+        """numpy, scipy, pandas, polars, pyarrow, …: where the data came from, for `frame_like`."""
+        return self.storage.library
+
+    @property
+    def native(self) -> Any:
+        """These rows in the library they came in."""
+        return self.storage.native
+
+    def position(self, name: str) -> int:
+        """Where the column of that name is."""
+        if name not in self.names:
+            raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, self.names)}")
+        return self.names.index(name)
+
+    def rows(self, rows: slice) -> Self:
+        """Consecutive rows, cut out without a copy where the library allows it."""
+        start, stop, step = rows.indices(self.n_rows)
+        if step != 1:
+            raise ValueError(f"rows must be consecutive, got a slice with step {step}; use `take`.")
+        return replace(self, storage=self.storage.rows(start, max(start, stop)))
+
+    def take(self, rows: Array) -> Self:
+        """The rows at these positions, copied."""
+        return replace(self, storage=self.storage.take(np.asarray(rows)))
+
+    def numbers(self, columns: Sequence[int] | None = None) -> Array:
+        """Columns (all by default) as a C-ordered, writable float matrix with NaN for missing values.
+
+        float32 if all of them are, else float64. A view, not a copy, where the data is such a matrix already.
+        """
+        chosen = list(range(self.n_columns) if columns is None else columns)
+        for column in chosen:
+            if not self.kinds[column].numeric:
+                raise ColumnTypeError(
+                    f"Column {self.names[column]!r} holds text or categories, but numbers are needed here. Encode it "
+                    "as numbers, leave it out, or use NaiveBayes, which takes it as it is."
+                )
+        return self.storage.numbers(chosen)
+
+    def coded(self, column: int) -> Coded:
+        """One column of any kind as codes and labels; see `mercer.data.coding` for what labels are."""
+        try:
+            return self.storage.coded(column)
+        except TypeError as unhashable:
+            raise ColumnTypeError(
+                f"Column {self.names[column]!r} holds values that are not labels ({unhashable}). Unpack them into "
+                "columns of numbers or strings, or leave the column out."
+            ) from None
+
+    def declared_levels(self, column: int) -> Array | None:
+        """The levels that the column's type declares (pandas category, polars Enum, pyarrow dictionary, bool)."""
+        return self.storage.declared_levels(column)
+
+    def matrix(self) -> Any:
+        """The whole table as one block of numbers: a CSR matrix as it is, anything else as `numbers()`."""
+        return self.storage.native if self.library == "scipy" else self.numbers()
+
+    def like(self, columns: Mapping[str, Array]) -> Any:
+        """New columns in a container of the library this table came in."""
+        return frame_like(tuple(columns), tuple(columns.values()), self.library)

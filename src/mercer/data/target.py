@@ -1,0 +1,51 @@
+"""The column to be predicted, apart from those to predict it from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mercer._errors import ColumnMismatchError, DataError
+from mercer.data.suggest import did_you_mean
+
+
+class Problem(NamedTuple):
+    """What to predict from what."""
+
+    X: Any
+    y: Any
+    #: what y is called
+    target: str
+    #: rows left out because they have no label
+    unlabelled: int
+
+
+def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Problem:
+    """Take the column `target` out of a frame; leave out the columns in `drop` and the rows without a label.
+
+    A column is given by its name or its position, from the end if negative: "-1" is the last one.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> problem = split_target(pa.table({"id": [7, 8], "x": [1.5, 2.5], "y": ["a", None]}), "-1", drop=["id"])
+    >>> problem.X.to_pydict(), problem.y.tolist(), problem.target, problem.unlabelled
+    ({'x': [1.5]}, ['a'], 'y', 1)
+    """
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    label, *dropped = (_column_name(name, table.columns) for name in (target, *drop))
+    labelled = table.filter(~table.get_column(label).is_null())
+    X = labelled.drop(label, *dropped)
+    if not X.columns:
+        raise DataError(f"Besides the target {label!r} there is no column left to predict it from.")
+    return Problem(X.to_native(), labelled.get_column(label).to_numpy(), label, len(table) - len(labelled))
+
+
+def _column_name(name: str, names: list[str]) -> str:
+    if name in names:
+        return name
+    if name.removeprefix("-").isdecimal() and -len(names) <= int(name) < len(names):
+        return names[int(name)]
+    raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")

@@ -1,0 +1,131 @@
+"""What the columns of a table are, by type and by value."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from mercer._errors import ColumnMismatchError
+from mercer.data import Column, Kind, Schema, Table, read_table
+
+MISSING = [np.nan]
+
+
+def inferred(values: Any, **options: int) -> Column:
+    return Schema.infer(pd.DataFrame({"x": values}), **options)["x"]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "levels"),
+    [
+        ([1, 2, 3] * 5, Kind.CODE, (1, 2, 3)),
+        ([1, 2, 3], Kind.COUNT, None),  # three rows do not show that there are three values
+        (list(range(11)) * 5, Kind.COUNT, None),
+        (list(range(90, 150)), Kind.INTEGER, None),
+        (list(range(-20, 20)), Kind.INTEGER, None),
+        ([0, 1, 1], Kind.BINARY, (0, 1)),
+        ([9, 1, 1], Kind.BINARY, (1, 9)),
+        ([1.0, 2.0, 3.0] * 5 + MISSING, Kind.CODE, (1, 2, 3)),
+        ([0.0, 1.0, *MISSING], Kind.BINARY, (0, 1)),
+        ([1.0, 2.0, 3.0] * 5, Kind.CODE, (1, 2, 3)),
+        ([1.0, np.inf] * 5, Kind.NUMBER, None),
+        ([1.5, 2.0, *MISSING], Kind.NUMBER, None),
+        ([True, False], Kind.BOOLEAN, (False, True)),
+        ([True, True], Kind.BOOLEAN, (False, True)),
+        (["b", "a", None], Kind.CATEGORY, ("a", "b")),
+        (pd.Categorical(["b"], categories=["c", "b"]), Kind.CATEGORY, ("c", "b")),
+        (pd.Series(["b", 1], dtype=object), Kind.CATEGORY, (1, "b")),
+        (MISSING, Kind.NUMBER, None),
+    ],
+)
+def test_kinds_by_value(values: Any, kind: Kind, levels: tuple[Any, ...] | None) -> None:
+    column = inferred(values)
+    assert (column.kind, column.levels) == (kind, levels)
+
+
+def test_how_many_codes_are_few_can_be_said() -> None:
+    values = list(range(11)) * 5
+    assert inferred(values, max_codes=11).kind is Kind.CODE
+    assert inferred([1, 2, 3] * 5, max_codes=2).kind is Kind.COUNT
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ([3] * 9, "constant"),
+        ([0.5] * 3, "constant"),
+        (["a", None], "constant"),
+        (MISSING * 3, "no values"),
+        (range(1, 100), "every value is different: an identifier?"),
+        ([f"id {i}" for i in range(99)], "every value is different: an identifier?"),
+        ([f"text {i % 80}" for i in range(99)], "most values are different: free text?"),
+        ([1.5, np.nan], "50% missing"),
+        ([1.5] * 999 + MISSING, "<1% missing"),
+    ],
+)
+def test_what_a_reader_should_know(values: Any, note: str) -> None:
+    assert note in inferred(values).notes
+
+
+@pytest.mark.parametrize("values", [["a", "b"] * 9, [1.5, 2.5], [1, 2, 3] * 9, [f"rare {i}" for i in range(5)]])
+def test_ordinary_columns_need_no_note(values: Any) -> None:
+    assert inferred(values).notes == ()
+
+
+def test_by_type_alone_values_do_not_matter() -> None:
+    frame = pl.DataFrame({"a": [0, 1], "b": [0.5, None], "c": ["x", "y"], "d": [True, None]})
+    assert Schema.of(frame) == Schema.of(frame[:1]) == Schema.of(Table.of(frame))
+    assert Schema.of(frame).kinds == (Kind.INTEGER, Kind.NUMBER, Kind.CATEGORY, Kind.BOOLEAN)
+    assert all(column.levels is None for column in Schema.of(frame))
+
+
+def test_a_sparse_matrix_is_counts_whatever_it_holds() -> None:
+    assert Schema.infer(sparse.csr_array(np.eye(2))).kinds == (Kind.COUNTS, Kind.COUNTS)
+
+
+def test_a_schema_is_a_value() -> None:
+    schema = Schema.infer(pd.DataFrame({"a": [0, 1], "b": ["x", None]}))
+    assert pickle.loads(pickle.dumps(schema)) == copy.deepcopy(schema) == schema
+    assert hash(schema) == hash(copy.deepcopy(schema))
+    assert [column.name for column in schema] == list(schema.names) == ["a", "b"]
+    assert len(schema) == 2
+
+
+def test_an_unknown_column_finds_its_neighbour() -> None:
+    with pytest.raises(ColumnMismatchError, match=r"'hieght'.*'height'"):
+        Schema.of(pd.DataFrame({"height": [1]}))["hieght"]
+
+
+def test_long_levels_are_cut_when_printed() -> None:
+    lines = str(Schema.infer(pd.DataFrame({"x": [f"category number {i}" for i in range(9)]}))).splitlines()
+    assert "… (9)" in lines[-1]
+    assert max(map(len, lines)) < 80
+
+
+def test_every_library_sees_the_heart_table_alike(real_data: Any) -> None:
+    path = real_data("heart.csv")
+    frames = [read_table(path), pd.read_csv(path), pl.read_csv(path, null_values="NA")]
+    first, *others = map(Schema.infer, frames)
+    assert all(schema == first for schema in others)
+    assert first["Thal"].levels == ("fixed", "normal", "reversable")
+    assert (first["Ca"].kind, first["Ca"].levels) == (Kind.CODE, (0, 1, 2, 3))
+    assert (first["Sex"].kind, first["Oldpeak"].kind, first["RestBP"].kind) == (Kind.BINARY, Kind.NUMBER, Kind.INTEGER)
+    assert "identifier" in first["key"].notes[0]
+
+
+def test_every_library_sees_horse_colic_alike(real_data: Any) -> None:
+    path = real_data("horse-colic.csv")
+    frames = [
+        read_table(path),
+        pd.read_csv(path, header=None, na_values="?"),
+        pl.read_csv(path, has_header=False, null_values="?", infer_schema_length=None),
+    ]
+    seen = [[(column.kind, column.levels) for column in Schema.infer(frame)] for frame in frames]
+    assert seen[0] == seen[1] == seen[2]
