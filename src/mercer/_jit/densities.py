@@ -1,4 +1,4 @@
-"""Gaussian log likelihoods of rows under each class, and the step from joint to posterior."""
+"""Gaussian log likelihoods of rows under each class."""
 
 from __future__ import annotations
 
@@ -39,34 +39,3 @@ def observed_gaussian_columns(X, mean, inverse_deviation, constants):  # type: i
                     total += constants[c, j] - 0.5 * z * z
             out[i, c] = total
     return out
-
-
-@jit
-def subtract_row_maximum(scores):  # type: ignore[no-untyped-def]
-    """In place; returns the maxima. A row of −inf alone is left as it is (its maximum is then −inf)."""
-    n, k = scores.shape
-    top = np.empty(n)
-    for i in range(n):
-        best = -np.inf
-        for c in range(k):
-            best = max(best, scores[i, c])
-        top[i] = best
-        if np.isfinite(best):
-            for c in range(k):
-                scores[i, c] -= best
-    return top
-
-
-@jit
-def divide_by_row_sum(p):  # type: ignore[no-untyped-def]
-    """In place; returns the sums."""
-    n, k = p.shape
-    sums = np.empty(n)
-    for i in range(n):
-        total = 0.0
-        for c in range(k):
-            total += p[i, c]
-        sums[i] = total
-        for c in range(k):
-            p[i, c] /= total
-    return sums

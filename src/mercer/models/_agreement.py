@@ -1,0 +1,56 @@
+"""What must hold before what two models, or a model and a batch, have learnt is put together or taken apart."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import DataError, MergeError, PrecisionWarning
+from mercer.models._base import Array, column_names
+
+#: decimal digits of float64, and how few may be left after forgetting before a warning is due
+DIGITS, ENOUGH_DIGITS = 15.65, 9.0
+
+
+def refuse_new_classes(labels: Array, known: Array) -> None:
+    """Labels of a batch must be among those announced."""
+    if not (allowed := np.isin(labels, known)).all():
+        raise DataError(
+            f"The target label(s) {labels[~allowed]} in y do not exist in the initial classes {known}. "
+            "Name every class in the first call to partial_fit."
+        )
+
+
+def refuse_stranger(mine: Any, other: Any, *, may_grow: bool) -> None:
+    """Merging is for models of the same class, columns and classes (or some of the same, where they `may_grow`)."""
+    if type(other) is not type(mine):
+        raise MergeError(
+            f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; merge models of one class."
+        )
+    names, others = column_names(mine), column_names(other)
+    if names != others:
+        odd = sorted(set(names) ^ set(others)) or others
+        raise MergeError(
+            f"cannot merge models of different columns: they differ in {odd[:5]}; fit both on the same columns."
+        )
+    same = np.isin(other.classes_, mine.classes_)
+    if not (same.any() if may_grow else np.array_equal(mine.classes_, other.classes_)):
+        raise MergeError(
+            f"cannot merge models of different classes: {mine.classes_} and {other.classes_}; "
+            "announce all classes to both with partial_fit(..., classes=...)."
+        )
+
+
+def warn_of_lost_digits(factor: float) -> None:
+    """Forgetting is a subtraction: what is left is known to as many digits less as it is smaller."""
+    digits = max(0.0, DIGITS - math.log10(factor))
+    if digits < ENOUGH_DIGITS:
+        warnings.warn(
+            f"the forgotten rows varied {factor:.0e} times more than what is left, so that only about "
+            f"{math.floor(digits)} digits of the variances remain; refit on the remaining rows to get all digits back.",
+            PrecisionWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,143 @@
+"""What every estimator shares: checking its input, keeping the old model when a fit fails, and saying how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from mercer._errors import ColumnMismatchError, DataError, EmptyDataError, FitInterrupted, NonFiniteError, SupportError
+from mercer.data.table import Table
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which path a fit took."""
+
+    path: str
+    dtype: str
+    blocks: int
+    threads: int
+    exact: bool = True
+    device: str = "cpu"
+
+    def __str__(self) -> str:
+        kind = "exact" if self.exact else "approximate"
+        return f"{self.path}; {kind}, {self.dtype}, {self.blocks} block(s) on {self.threads} thread(s), {self.device}"
+
+
+@contextmanager
+def old_state_on_failure(estimator: Any) -> Iterator[None]:
+    """Put every attribute back if the body raises: a failed fit leaves the model that was there.
+
+    An interrupted one has stored the best model so far, whose certificate does not hold.
+    """
+    before = dict(vars(estimator))
+    try:
+        yield
+    except FitInterrupted:
+        raise
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
+    """scikit-learn's `validate_data` without its pass over the values: statistics find NaN and infinity themselves."""
+    options.setdefault("accept_sparse", "csr")
+    options.setdefault("ensure_all_finite", False)
+    if y is None:
+        return validate_data(estimator, X, reset=reset, **options)
+    return validate_data(estimator, X, y, reset=reset, **options)
+
+
+def checked_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[Table, Any]:
+    """`checked` for columns of any type: X as a table, nothing converted, and y as a vector of labels."""
+    table = Table.of(X)
+    for size, what in ((table.n_rows, "sample(s)"), (table.n_columns, "feature(s)")):
+        if size == 0:
+            shape = (table.n_rows, table.n_columns)
+            raise EmptyDataError(f"Found array with 0 {what} (shape={shape}) while a minimum of 1 is required.")
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as mismatch:
+        raise ColumnMismatchError(
+            f"{str(mismatch).rstrip()}\nGive the columns of the fit, by the same names and in the same order."
+        ) from None
+    if y is not None:
+        y = column_or_1d(y, warn=True)
+        if len(y) != table.n_rows:
+            raise DataError(
+                f"Found input variables with inconsistent numbers of samples: {[table.n_rows, len(y)]}. Give one label "
+                "for each row of X."
+            )
+    return table, y
+
+
+def checked_weight(sample_weight: Any, X: Any) -> Array | None:
+    """Weights as float64, one per row and none negative; None stays None."""
+    if sample_weight is None:
+        return None
+    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return weight
+
+
+def is_sparse(X: Any) -> bool:
+    """`scipy.sparse.issparse`, whose type guard knows less about X than nothing."""
+    return bool(sp.issparse(X))
+
+
+def column_names(estimator: Any) -> list[str]:
+    """Names of the columns the estimator was fitted on; x0, x1, … where they had none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def first_where(X: Any, bad: Callable[[Array], Array]) -> tuple[int, int, Any] | None:
+    """Row, column and value of the first entry that is `bad`; of a sparse matrix only stored entries are asked."""
+    if is_sparse(X):
+        entries = X.tocoo()
+        places = np.flatnonzero(bad(entries.data))
+        return (entries.row[places[0]], entries.col[places[0]], entries.data[places[0]]) if len(places) else None
+    values = np.asarray(X)
+    found = np.argwhere(bad(values))
+    return (int(found[0, 0]), int(found[0, 1]), values[tuple(found[0])]) if len(found) else None
+
+
+def refuse_infinite(X: Any, names: list[str], *, estimator: str, missing: bool = True) -> None:
+    """Find the first value that is infinite (or, where `missing` is False, NaN) and raise an error that names it."""
+    found = first_where(X, np.isinf if missing else lambda values: ~np.isfinite(values))
+    if found is None:
+        return
+    row, column, value = found
+    if np.isnan(value):
+        raise NonFiniteError(
+            f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and {estimator} does "
+            "not accept missing values encoded as NaN; drop or impute them, or use NaiveBayes, which integrates them "
+            "out."
+        )
+    unknown = ", or by NaN if it is unknown" if missing else ""
+    raise NonFiniteError(
+        f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
+        f"{row}; replace it by a number{unknown}."
+    )
+
+
+def refuse_negative(X: Any, names: list[str], *, estimator: str, expected: str) -> None:
+    """Find the first negative value and raise an error that names it and says what was `expected`."""
+    found = first_where(X, lambda values: values < 0)
+    if found is not None:
+        row, column, value = found
+        raise SupportError(
+            f"Negative values in data passed to {estimator} (input X). Column {names[column]!r} is {value} in row "
+            f"{row}, but {expected}."
+        )

@@ -1,0 +1,177 @@
+"""Normal class-conditional densities with full covariances, arranged so that rows are scored by products of BLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import SingularCovarianceError
+from mercer._jit import mahalanobis
+from mercer._threads import row_blocks
+from mercer.families import MultivariateGaussian, MultivariateGaussianParameters, cholesky
+from mercer.families.gaussian import LOG_2PI
+from mercer.models._linear_pieces import LinearPiece
+from mercer.models._singular import singular_class
+from mercer.solvers.em import Words
+from mercer.stats._base import as_block
+
+Array = NDArray[Any]
+
+#: bytes of one tile of rows, or of its products: both stay in the L2 cache
+TILE = 1 << 19
+
+
+@dataclass(frozen=True)
+class LinearScores:
+    """(x − centre) · weights + intercept. Differences from a centre amid the data keep digits that x itself has not."""
+
+    centre: Array  # (columns,)
+    weights: Array  # (columns, classes)
+    intercept: Array  # (classes,)
+
+    @classmethod
+    def of(cls, mean: Array, precision: Array, centre: Array) -> Self:
+        """What differs between log N(x; μ, Σ) of classes with one precision Σ⁻¹: with u = μ − centre, xᵀΣ⁻¹u − ½uᵀΣ⁻¹u."""
+        away = mean - centre
+        weights = precision @ away.T
+        return cls(centre, weights, -0.5 * np.einsum("kj,jk->k", away, weights))
+
+    def __call__(self, block: Array) -> Array:
+        return over_tiles(block, self.centre, self.weights, len(self.intercept), self._add_intercept)
+
+    def _add_intercept(self, product: Array, out: Array) -> None:
+        np.add(product, self.intercept, out=out)
+
+
+@dataclass(frozen=True)
+class GaussianClasses:
+    """N(mean, covariance) for each class; one covariance for each, or a single one that all classes share."""
+
+    mean: Array  # (classes, columns)
+    covariance: Array  # (classes or 1, columns, columns)
+    seen: Array  # (classes,): a class without a row cannot produce any
+    words: Words
+
+    @property
+    def shared(self) -> bool:
+        """Whether scores are linear: what is quadratic in x is then the same in all classes."""
+        return len(self.covariance) == 1
+
+    @cached_property
+    def whitening(self) -> Array:
+        """W with Σ⁻¹ = W Wᵀ, so that (x − μ) W is standard normal; zero for a class never seen."""
+        result = np.zeros_like(self.covariance)
+        for c, covariance in enumerate(self.covariance):
+            if self.shared or self.seen[c]:
+                try:
+                    result[c] = np.linalg.inv(cholesky(covariance)).T
+                except SingularCovarianceError:
+                    owner = self.words.owner if self.shared else self.words.groups[c]
+                    raise singular_class(covariance, owner, self.words.columns) from None
+        return result
+
+    @cached_property
+    def precision(self) -> Array:
+        return np.asarray(self.whitening @ np.swapaxes(self.whitening, 1, 2))
+
+    @cached_property
+    def log_determinant(self) -> Array:
+        """log|Σ|; 0 for a class never seen."""
+        diagonal = np.einsum("kii->ki", self.whitening)
+        return np.asarray(-2 * np.log(np.where(diagonal > 0, diagonal, 1.0)).sum(axis=1))
+
+    @cached_property
+    def centre(self) -> Array:
+        """A point amid the classes."""
+        return np.asarray(self.mean[self.seen].mean(axis=0))
+
+    @cached_property
+    def linear(self) -> LinearScores:
+        """The scores of complete rows where the covariance is shared."""
+        return LinearScores.of(self.mean, self.precision[0], self.centre)
+
+    def score(self, X: Any) -> Array:
+        """log p(x|y), missing values integrated out; where the covariance is shared, up to `base`."""
+        block = as_block(X)
+        return self.completed(self.linear(block) if self.shared else self._quadratic(block), block)
+
+    def completed(self, scores: Array, block: Array) -> Array:
+        """Scores of complete rows, with those of rows with gaps (where they are NaN) put in."""
+        if (gaps := np.isnan(scores).any(axis=1)).any():
+            scores[gaps] = self._marginal(block[gaps])
+        scores[:, ~self.seen] = -np.inf
+        return scores
+
+    def base(self, X: Any) -> Array:
+        """What log p(x|y) has in common for all classes and `score` leaves out: nothing for a row with gaps."""
+        block = as_block(X)
+        if not self.shared:
+            return np.zeros(len(block))
+        nowhere = np.zeros((1, block.shape[1]))
+        common = over_tiles(block, self.centre, self.whitening[0], 1, self._squares_about(nowhere))[:, 0]
+        return np.where(np.isnan(common), 0.0, common)
+
+    def _quadratic(self, block: Array) -> Array:
+        shift = np.einsum("kj,kjr->kr", self.mean - self.centre, self.whitening)
+        together = np.concatenate(self.whitening, axis=1)
+        return over_tiles(block, self.centre, together, len(shift), self._squares_about(shift))
+
+    def _squares_about(self, shift: Array) -> Callable[[Array, Array], None]:
+        constant = -0.5 * (shift.shape[1] * LOG_2PI + self.log_determinant)
+
+        def finish(product: Array, out: Array) -> None:
+            mahalanobis.quadratic_scores(product, shift, constant, out)
+
+        return finish
+
+    def _marginal(self, rows: Array) -> Array:
+        covariance = self.covariance if self.shared else self.covariance[self.seen]
+        parameters = MultivariateGaussianParameters(self.mean[self.seen], covariance)
+        scores = np.empty((len(rows), len(self.mean)))
+        try:
+            scores[:, self.seen] = MultivariateGaussian().log_density(rows[:, None, :], parameters)
+        except SingularCovarianceError:
+            _ = self.whitening  # its error names class and columns
+            raise
+        return scores
+
+    def sample(self, codes: Array, rng: np.random.Generator) -> Array:
+        """One row for each class code. A singular covariance can be sampled from, though it has no density."""
+        rows = rng.standard_normal((len(codes), self.mean.shape[1]))
+        for c, covariance in enumerate(self.covariance):
+            drawn = slice(None) if self.shared else codes == c
+            rows[drawn] = rows[drawn] @ _root(covariance)
+        return np.asarray(self.mean[codes] + rows)
+
+    def linear_piece(self) -> LinearPiece:
+        """The features and weights with which complete rows are a softmax of a linear function."""
+        names = self.words.columns
+        if self.shared:
+            return LinearPiece.of_shared_covariance(names, self.mean, self.precision[0])
+        return LinearPiece.of_covariances(names, self.mean, self.precision, self.log_determinant)
+
+
+def over_tiles(
+    block: Array, centre: Array, factor: Array, width: int, finish: Callable[[Array, Array], None]
+) -> Array:
+    """`finish((X − centre) @ factor, out)` for tiles of rows: (rows, width)."""
+    n, d = block.shape
+    factor = np.ascontiguousarray(factor)
+    rows = max(64, min(n, TILE // (8 * max(factor.shape))))
+    tile, product, out = np.empty((rows, d)), np.empty((rows, factor.shape[1])), np.empty((n, width))
+    for part in row_blocks(n, rows):
+        size = part.stop - part.start
+        mahalanobis.centre_rows(block, part.start, part.stop, centre, tile)
+        finish(np.matmul(tile[:size], factor, out=product[:size]), out[part])
+    return out
+
+
+def _root(covariance: Array) -> Array:
+    """A matrix R with RᵀR = Σ."""
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    return np.asarray(np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T)

@@ -1,0 +1,122 @@
+"""Classifiers that model p(x, y) = p(y) p(x|y), so that they have densities and can be sampled from."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from mercer._errors import PriorError
+from mercer.models._base import Array
+from mercer.models._classifier import StatisticClassifier
+from mercer.models._posterior import log_evidence
+
+
+class GenerativeClassifier(StatisticClassifier):
+    """A `StatisticClassifier` with a likelihood: `log_density`, `sample` and `with_priors`."""
+
+    @abstractmethod
+    def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Any:
+        """One row drawn from p(x|y) for each class code."""
+
+    @abstractmethod
+    def _with_priors(self, priors: Array) -> Self:
+        """A copy whose constructor parameters fix the class priors."""
+
+    def log_density(self, X: Any) -> Array:
+        """log p(x) = log Σ_y p(x, y): low where a row is unlike everything seen.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            The log density of each row.
+        """
+        self._fitted_classes()
+        return self._over_blocks(X, log_evidence, None, base=self._log_base)
+
+    def _log_base(self, block: tuple[Any, ...]) -> Array:
+        """What log p(x|y) has in common for all classes, where `_joint` leaves it out."""
+        return np.zeros(())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+        """Draw rows and their classes from the fitted p(x, y).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+            Fixes the draw.
+
+        Returns
+        -------
+        X : array or data frame of shape (n_samples, n_features)
+            The rows, in the container the model was fitted on.
+        y : ndarray of shape (n_samples,)
+            Their classes.
+        """
+        classes = self._fitted_classes()
+        rng = as_generator(random_state)
+        codes = self._sample_codes(n_samples, rng)
+        return self._sample_rows(codes, rng), classes[codes]
+
+    def _sample_codes(self, n_samples: int, rng: np.random.Generator) -> Array:
+        """Classes drawn from the prior."""
+        prior = np.exp(self._log_prior())
+        return rng.choice(len(prior), size=n_samples, p=prior / prior.sum())
+
+    def with_priors(self, priors: Any) -> Self:
+        """The same model under other class priors, without refitting.
+
+        Parameters
+        ----------
+        priors : array-like of shape (n_classes,) or dict from class to probability
+            The new priors; they must sum to one.
+
+        Returns
+        -------
+        model : object
+            A new model; this one is unchanged.
+        """
+        classes = self._fitted_classes()
+        if isinstance(priors, dict):
+            priors = priors_by_class(priors, classes)
+        model = copy.copy(self)._with_priors(checked_priors(priors, classes))
+        model._settle()
+        return model
+
+
+def priors_by_class(priors: dict[Any, float], classes: Array) -> list[float]:
+    """Priors in the order of `classes`; a class that is not named has none."""
+    labels = classes.tolist()
+    if unknown := [label for label in priors if label not in labels]:
+        raise PriorError(f"priors names the class {unknown[0]!r}, but the model knows only {labels}.")
+    return [priors.get(label, 0.0) for label in labels]
+
+
+def checked_priors(priors: Any, classes: Array, *, normalised: bool = True) -> Array:
+    """Class priors as an array that is non-negative and, where `normalised`, sums to one."""
+    values = np.asarray(priors, dtype=float)
+    if values.shape != classes.shape:
+        raise PriorError(
+            f"Number of priors must match number of classes. Got {values.size} priors for the classes {classes}."
+        )
+    if normalised and not np.isclose(values.sum(), 1.0):
+        raise PriorError(f"The sum of the priors should be 1. It is {values.sum():.6g}; divide the priors by it.")
+    if (values < 0).any():
+        raise PriorError(f"Priors must be non-negative. The prior of class {classes[values < 0][0]!r} is negative.")
+    return values
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A numpy Generator from any of scikit-learn's ways to say `random_state`."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.Generator(random_state._bit_generator)
+    return np.random.default_rng(random_state)

@@ -1,0 +1,49 @@
+"""Bayes' rule on a block of rows: from log p(x, y) to p(y|x), to log p(x), and to the most probable class.
+
+The arrays handed over are used as scratch space.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._jit import posterior as loops
+
+Array = NDArray[Any]
+
+
+def posterior(joint: Array) -> Array:
+    """p(y|x)."""
+    loops.subtract_row_maximum(joint)
+    np.exp(joint, out=joint)
+    loops.divide_rows(joint, loops.row_sums(joint))
+    return joint
+
+
+def log_posterior(joint: Array) -> Array:
+    """log p(y|x)."""
+    loops.subtract_row_maximum(joint)
+    joint -= np.log(loops.row_sums(np.exp(joint)))[:, None]
+    return joint
+
+
+def log_evidence(joint: Array) -> Array:
+    """log p(x) = log Σ_y p(x, y)."""
+    top = loops.subtract_row_maximum(joint)
+    with np.errstate(divide="ignore"):
+        return np.asarray(top + np.log(loops.row_sums(np.exp(joint))))
+
+
+def most_probable(joint: Array) -> Array:
+    """Position of the most probable class."""
+    best: Array = loops.largest_of_row(joint)
+    return best
+
+
+def with_prior_for_impossible(joint: Array, log_prior: Array) -> Array:
+    """Rows that no class can produce carry no evidence: their posterior is the prior."""
+    loops.replace_impossible(joint, log_prior)
+    return joint

@@ -1,0 +1,231 @@
+"""Naive Bayes for mixed columns: a family for each, numbers, counts and categories side by side."""
+
+from __future__ import annotations
+
+import functools
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mercer._errors import MergeError
+from mercer.data.build import frame_like
+from mercer.data.schema import Schema
+from mercer.data.table import Table
+from mercer.families import Family
+from mercer.models._base import Array, checked_table, column_names
+from mercer.models._generative import GenerativeClassifier, as_generator, checked_priors
+from mercer.models._linear_pieces import LinearPiece
+from mercer.models.parts import Conditional, Part, Smoothing, choose_parts
+from mercer.stats import ByClass
+
+#: statistics that an infinite value spoils: its rows need no other check
+SPOILT_BY_INFINITY = frozenset({"moments", "scatter"})
+
+
+class NaiveBayes(GenerativeClassifier):
+    """Naive Bayes with a family for each column: p(x, y) = p(y) Π_S p(x_S|y).
+
+    Missing values (NaN, None, null) are integrated out exactly, when fitting and when predicting.
+
+    Parameters
+    ----------
+    families : "auto", str, Family, Schema or dict, default="auto"
+        Which family describes which column. "auto" goes by the *type* of a column: Gaussian for numbers, Categorical
+        for bools, strings and categories, Multinomial for all columns of a sparse matrix. A dict gives families (or
+        their lower-case names) to columns by name or position, or to tuples of them, and leaves the others to their
+        types: `{"visits": Poisson(), ("x", "y"): MultivariateGaussian(), "dose": Histogram(bins=20)}`. One family, or
+        its name, describes all columns. A `Schema` that has seen the whole table tells codes and counts from numbers.
+    priors : array-like of shape (n_classes,), default=None
+        Class priors; estimated from the data if not given.
+    smoothing : float, default=1.0
+        Pseudo-count of discrete families: of every level, every word, every bin; for a family without levels, such as
+        Poisson, this many observations that look like all classes together.
+    unseen : {"smooth", "ignore", "error"}, default="smooth"
+        A category that was never seen has the probability α/(N + αK) of one more level with pseudo-count α, says
+        nothing, or is an error.
+    missing : {"integrate", "error"}, default="integrate"
+        Missing values are integrated out, or are an error.
+    var_smoothing : float, default=1e-9
+        This portion of the largest variance of the Gaussian columns is added to their variances, as in `GaussianNB`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of the rows of each class.
+    class_prior_ : ndarray of shape (n_classes,)
+        Class priors.
+    parts_ : tuple of Part
+        The factors of the model: which columns, and which family describes them.
+    parameters_ : dict
+        Parameters by column name, or by the names of columns that are described together: named tuples of arrays
+        whose first axis is the class. `tables` has them with the names of classes and levels.
+    statistic_ : ByClass
+        The sufficient statistics the model was computed from.
+    certificate_ : Certificate
+        How we know that this is the optimum.
+    plan_ : Plan
+        Which path the fit took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import NaiveBayes
+    >>> X = np.array([["red", 1.0], ["red", 2.0], ["green", None], ["green", 9.0]], dtype=object)
+    >>> model = NaiveBayes().fit(X, ["tomato", "tomato", "melon", "melon"])
+    >>> model.predict(np.array([[None, 8.0], ["red", None]], dtype=object))
+    array(['melon', 'tomato'], dtype='<U6')
+    """
+
+    _classes_may_grow: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "families": [str, Family, Schema, dict],
+        "priors": ["array-like", None],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "unseen": [StrOptions({"smooth", "ignore", "error"})],
+        "missing": [StrOptions({"integrate", "error"})],
+        "var_smoothing": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        families: Any = "auto",
+        *,
+        priors: Any = None,
+        smoothing: float = 1.0,
+        unseen: str = "smooth",
+        missing: str = "integrate",
+        var_smoothing: float = 1e-9,
+    ) -> None:
+        self.families = families
+        self.priors = priors
+        self.smoothing = smoothing
+        self.unseen = unseen
+        self.missing = missing
+        self.var_smoothing = var_smoothing
+
+    # Reading.
+
+    def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        table, labels = checked_table(self, X, y, reset=reset)
+        if reset:
+            self.parts_: tuple[Part, ...] = choose_parts(table, self.families, unseen=self.unseen)
+            self._library = table.library
+        return table if y is None else (table, labels)
+
+    def _block(self, X: Table, rows: slice) -> tuple[Any, ...]:
+        table = X.rows(rows)
+        blocks = tuple(part.read(table) for part in self.parts_)
+        if self.missing == "error":
+            for part, block in zip(self.parts_, blocks, strict=True):
+                part.refuse_missing(block, rows.start)
+        return blocks
+
+    def _learnt_block(self, X: Table, rows: slice) -> tuple[Any, ...]:
+        blocks = self._block(X, rows)
+        for part, block in zip(self.parts_, blocks, strict=True):
+            if part.family.statistic not in SPOILT_BY_INFINITY:
+                part.refuse_outside(block, rows.start)
+        return blocks
+
+    def _blame(self, X: Table, rows: slice) -> None:
+        table = X.rows(rows)
+        for part in self.parts_:
+            part.refuse_outside(part.read(table), rows.start)
+
+    def _refuse(self, X: Table) -> None:
+        self._blame(X, slice(0, X.n_rows))
+
+    # Learning.
+
+    def _zero(self, labels: Array, X: Table) -> ByClass:
+        return ByClass.zero(labels, tuple(part.zero(len(labels), X) for part in self.parts_))
+
+    def _refuse_stranger(self, other: Any) -> None:
+        super()._refuse_stranger(other)
+        theirs = {(part.columns, part.family) for part in other.parts_}
+        odd = [part for part in self.parts_ if (part.columns, part.family) not in theirs]
+        if odd:
+            raise MergeError(
+                f"cannot merge models that describe columns differently: here {odd[0].family!r} describes "
+                f"{list(odd[0].names[:5])}; give both models the same families."
+            )
+
+    def _settle(self) -> None:
+        weight = self.statistic_.weight
+        self.class_count_ = weight
+        self.class_prior_ = weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
+        smoothing = Smoothing(self.smoothing, self.var_smoothing)
+        self._conditionals: tuple[Conditional, ...] = tuple(
+            part.fit(statistic, smoothing) for part, statistic in zip(self.parts_, self.statistic_.parts, strict=True)
+        )
+        self.parameters_ = {
+            name: parameters for each in self._conditionals for name, parameters in each.by_column().items()
+        }
+        proofs = (each.certificate for each in self._conditionals)
+        self.certificate_ = max(proofs, key=lambda proof: (not proof.holds, proof.value))
+        stopped = next((each.interruption for each in self._conditionals if each.interruption is not None), None)
+        if stopped is not None:
+            raise stopped
+
+    def _with_priors(self, priors: Array) -> Self:
+        return self.set_params(priors=priors)  # type: ignore[no-any-return]
+
+    # Predicting and sampling.
+
+    def _joint(self, block: tuple[Any, ...]) -> Array:
+        scores = (each.score(columns) for each, columns in zip(self._conditionals, block, strict=True))
+        return functools.reduce(np.add, scores, self._log_prior())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, length: Any = None) -> tuple[Any, Array]:
+        """Draw rows and their classes from the fitted p(x, y).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+            Fixes the draw.
+        length : int or array-like of shape (n_samples,), default=None
+            Number of words in rows of counts; drawn from the lengths seen in their class if not given.
+
+        Returns
+        -------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows, in the container the model was fitted on.
+        y : ndarray of shape (n_samples,)
+            Their classes.
+        """
+        classes = self._fitted_classes()
+        rng = as_generator(random_state)
+        codes = self._sample_codes(n_samples, rng)
+        return self._sample_rows(codes, rng, length), classes[codes]
+
+    def _sample_rows(self, codes: Array, rng: np.random.Generator, length: Any = None) -> Any:
+        draws = [each.sample(codes, rng, length=length) for each in self._conditionals]
+        places = np.argsort([column for part in self.parts_ for column in part.columns])
+        if self._library == "scipy":
+            return sp.csr_matrix(sp.hstack(draws, format="csr")[:, places])
+        columns = [column for draw in draws for column in draw.T]
+        return frame_like(column_names(self), [columns[place] for place in places], self._library)
+
+    # Looking inside.
+
+    def tables(self) -> dict[Any, dict[Any, dict[Any, Any]]]:
+        """Parameters by column, class, and level or name of the parameter, as plain numbers."""
+        classes = self._fitted_classes().tolist()
+        return {name: table for each in self._conditionals for name, table in each.tables(classes).items()}
+
+    def _linear_pieces(self) -> tuple[Array, tuple[LinearPiece, ...]]:
+        n_rows = int(self.statistic_.rows.sum())
+        return self._log_prior(), tuple(each.linear_piece(n_rows) for each in self._conditionals)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "integrate"
+        tags.input_tags.categorical = tags.input_tags.string = True
+        return tags

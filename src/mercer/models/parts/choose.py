@@ -1,0 +1,146 @@
+"""Which family describes which columns: from what was asked for, and for the rest from the columns' types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError
+from mercer.data.kinds import Kind
+from mercer.data.schema import Schema
+from mercer.data.table import Table
+from mercer.families import (
+    Categorical,
+    Family,
+    Gaussian,
+    Histogram,
+    Multinomial,
+    MultivariateGaussian,
+    Poisson,
+    family_from,
+)
+from mercer.models.parts._base import Part
+from mercer.models.parts.category import CategoryPart
+from mercer.models.parts.counts import CountsPart
+from mercer.models.parts.gaussian_vector import GaussianVectorPart
+from mercer.models.parts.numbers import NumbersPart
+from mercer.models.parts.vector import VectorPart
+
+FAMILY_OF: dict[Kind, Family] = {
+    Kind.NUMBER: Gaussian(),
+    Kind.INTEGER: Gaussian(),
+    Kind.BOOLEAN: Categorical(),
+    Kind.CATEGORY: Categorical(),
+    Kind.COUNTS: Multinomial(),
+    Kind.CODE: Categorical(),
+    Kind.BINARY: Categorical(),
+    Kind.COUNT: Poisson(),
+}
+
+
+class Choice(NamedTuple):
+    """A family and the columns it describes: together if it is a family of vectors, else each by itself."""
+
+    columns: tuple[int, ...]
+    family: Family
+    #: levels that a schema has seen in the whole table
+    levels: tuple[Any, ...] | None = None
+
+
+def choose_parts(table: Table, families: Any, *, unseen: Any) -> tuple[Part, ...]:
+    """Parts that cover every column of the table once."""
+    choices = _together([*_each(table, _choices(table, families))])
+    return tuple(_part(table, choice, unseen) for choice in choices)
+
+
+def _choices(table: Table, families: Any) -> list[Choice]:
+    if isinstance(families, Schema):
+        described = [families[name] for name in table.names]
+        return [Choice((j,), FAMILY_OF[column.kind], column.levels) for j, column in enumerate(described)]
+    if isinstance(families, Mapping):
+        asked = [Choice(_columns(table, key), family_from(family)) for key, family in families.items()]
+        _refuse_twice(table, asked)
+        return [*asked, *_by_type(table, except_for={column for choice in asked for column in choice.columns})]
+    if isinstance(families, str) and families == "auto":
+        return _by_type(table, except_for=set())
+    return [Choice(tuple(range(table.n_columns)), family_from(families))]
+
+
+def _by_type(table: Table, *, except_for: set[int]) -> list[Choice]:
+    """By type alone, never by the values that a batch happens to hold, so that batches agree."""
+    return [Choice((j,), FAMILY_OF[kind]) for j, kind in enumerate(table.kinds) if j not in except_for]
+
+
+def _columns(table: Table, key: Any) -> tuple[int, ...]:
+    if isinstance(key, tuple):
+        return tuple(_column(table, one) for one in key)
+    return (_column(table, key),)
+
+
+def _column(table: Table, key: Any) -> int:
+    if isinstance(key, str):
+        return table.position(key)
+    try:
+        return range(table.n_columns)[int(key)]
+    except (IndexError, TypeError, ValueError):
+        raise ColumnMismatchError(
+            f"families names column {key!r}, but there are {table.n_columns}, counted from 0."
+        ) from None
+
+
+def _refuse_twice(table: Table, choices: list[Choice]) -> None:
+    named = [column for choice in choices for column in choice.columns]
+    if twice := {column for column in named if named.count(column) > 1}:
+        raise DataError(f"families describes column {table.names[min(twice)]!r} twice; name it once.")
+
+
+def _each(table: Table, choices: list[Choice]) -> Iterator[Choice]:
+    """Columns of scalar families one by one, checked and with the edges of their histograms."""
+    for choice in choices:
+        columns, family, levels = choice
+        if family.statistic != "levels":
+            _refuse_text(table, columns, family)
+        if family.vector:
+            yield choice
+            continue
+        for column in columns:
+            placed = family.with_edges_from(table.numbers([column])) if isinstance(family, Histogram) else family
+            yield Choice((column,), placed, levels)
+
+
+def _refuse_text(table: Table, columns: tuple[int, ...], family: Family) -> None:
+    for column in columns:
+        if not table.kinds[column].numeric:
+            raise ColumnTypeError(
+                f"Column {table.names[column]!r} holds text or categories, but the {family.name} family describes "
+                f"{family.support}. Describe it by Categorical(), or convert it to numbers."
+            )
+
+
+def _together(choices: list[Choice]) -> list[Choice]:
+    """Columns of equal scalar families as one block, and the counts of a sparse matrix as one row.
+
+    In the order of their first columns, so that models merge whatever the order in which families were named.
+    """
+    blocks: dict[Any, Choice] = {}
+    for choice in sorted(choices, key=lambda choice: choice.columns):
+        alone = choice.family.statistic == "levels" or len(choice.columns) > 1
+        key = choice.columns if alone else choice.family
+        before = blocks.get(key, choice._replace(columns=()))
+        blocks[key] = before._replace(columns=(*before.columns, *choice.columns))
+    return sorted(blocks.values(), key=lambda choice: min(choice.columns))
+
+
+def _part(table: Table, choice: Choice, unseen: Any) -> Part:
+    columns, family, levels = choice
+    names = tuple(table.names[column] for column in columns)
+    match family:
+        case Categorical():
+            return CategoryPart(columns, names, family, unseen, levels)
+        case Multinomial():
+            return CountsPart(columns, names, family, table.library == "scipy")
+        case MultivariateGaussian():
+            return GaussianVectorPart(columns, names, family)
+        case _ if family.vector:
+            return VectorPart(columns, names, family)
+    return NumbersPart(columns, names, family)

@@ -1,0 +1,46 @@
+"""How we know that an answer is the optimum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A number that is zero exactly at the optimum, how small it is, and how small it had to be.
+
+    Examples
+    --------
+    >>> Certificate("gradient norm", 1e-9, 1e-8, "the gradient vanishes").holds
+    True
+    """
+
+    kind: str  # "closed form", "gradient norm", "duality gap" or "KKT"
+    value: float
+    tolerance: float
+    sentence: str
+
+    @classmethod
+    def closed_form(cls, sentence: str) -> Self:
+        """The answer is a formula of the data: nothing was iterated, so nothing can be left over."""
+        return cls("closed form", 0.0, 0.0, sentence)
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.tolerance
+
+    def __str__(self) -> str:
+        if self.kind == "closed form":
+            return f"{self.kind}: {self.sentence}"
+        sign = "≤" if self.holds else ">"
+        return f"{self.kind} {self.value:.2g} {sign} {self.tolerance:.2g}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver returns: the answer, the proof, and how the proof's number fell on the way."""
+
+    value: Any
+    certificate: Certificate
+    trace: tuple[float, ...]

@@ -1,0 +1,50 @@
+"""What every estimator shares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer import models
+from mercer.models._base import Plan, first_where, old_state_on_failure
+
+
+def test_a_plan_says_which_path_was_taken():
+    assert str(Plan("one pass", "float32", 3, 2)) == "one pass; exact, float32, 3 block(s) on 2 thread(s), cpu"
+    assert "approximate" in str(Plan("grid", "float64", 1, 1, exact=False))
+
+
+def test_a_failure_puts_every_attribute_back():
+    class Thing:
+        pass
+
+    thing = Thing()
+    thing.kept, thing.gone = 1, 2
+
+    def fail():
+        with old_state_on_failure(thing):
+            thing.kept, thing.new = 5, 6
+            del thing.gone
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert vars(thing) == {"kept": 1, "gone": 2}
+    with old_state_on_failure(thing):
+        thing.kept = 5
+    assert thing.kept == 5
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csc_array])
+def test_the_first_bad_value_is_found_by_row_and_column(kind):
+    X = kind(np.array([[1.0, 0.0], [0.0, -2.0], [3.0, 4.0]]))
+    assert first_where(X, lambda values: values < 0) == (1, 1, -2.0)
+    assert first_where(X, lambda values: values > 9) is None
+
+
+def test_models_are_found_by_name():
+    assert models.GaussianNB.__name__ == "GaussianNB"
+    assert sorted(models.__all__) == models.__all__
+    with pytest.raises(AttributeError, match=r"'GaussianBN'.*GaussianNB"):
+        _ = models.GaussianBN

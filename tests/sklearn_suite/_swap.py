@@ -1,0 +1,62 @@
+"""scikit-learn's own tests, run on classes of mercer: what passes there must pass here."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def load_swapped(
+    module_name: str, replacements: Mapping[str, Any], *, exclude: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The tests of an installed test module, with `replacements` in place of the names it imports.
+
+    Parameters
+    ----------
+    module_name : str
+        For example "sklearn.tests.test_naive_bayes".
+    replacements : mapping from name to object
+        Every name must be imported by the module; the import is dropped and the object put in its place.
+    exclude : mapping from test name to reason
+        Tests that are left out. A name that the module no longer has is an error, so that the list stays true.
+
+    Returns
+    -------
+    tests : dict
+        To be put into the globals of the module that pytest collects.
+    """
+    path = _source_of(module_name)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    _drop_imports(tree, set(replacements))
+    namespace: dict[str, Any] = {"__name__": f"swapped.{module_name}", "__file__": str(path), **replacements}
+    exec(compile(tree, str(path), "exec"), namespace)
+    tests = {name: value for name, value in namespace.items() if name.startswith("test_")}
+    for name, reason in (exclude or {}).items():
+        if tests.pop(name, None) is None:
+            raise LookupError(f"{module_name} has no test {name!r} to exclude ({reason}); take it off the list")
+    return tests
+
+
+def _source_of(module_name: str) -> Path:
+    spec = importlib.util.find_spec(module_name)
+    if spec is None or spec.origin is None:
+        pytest.skip(f"{module_name} is not installed with scikit-learn", allow_module_level=True)
+    return Path(spec.origin)
+
+
+def _drop_imports(tree: ast.Module, names: set[str]) -> None:
+    """Take `names` out of the module's imports; each must be there."""
+    missing = set(names)
+    for node in list(tree.body):
+        if isinstance(node, ast.ImportFrom):
+            missing -= {alias.name for alias in node.names}
+            node.names = [alias for alias in node.names if alias.name not in names]
+            if not node.names:
+                tree.body.remove(node)
+    if missing:
+        raise LookupError(f"the test module does not import {sorted(missing)}")

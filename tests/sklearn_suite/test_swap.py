@@ -1,0 +1,32 @@
+"""The loader itself: it swaps what it is told to, and its list of exclusions cannot go stale."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+from tests.sklearn_suite._swap import load_swapped
+
+MODULE = "sklearn.tests.test_naive_bayes"
+
+
+def test_the_tests_see_the_replacement():
+    class Impostor(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            raise NotImplementedError
+
+    with pytest.raises(NotImplementedError):
+        load_swapped(MODULE, {"GaussianNB": Impostor})["test_gnb_prior_large_bias"]()
+    load_swapped(MODULE, {"GaussianNB": GaussianNB})["test_gnb_prior_large_bias"]()
+
+
+def test_an_exclusion_that_excludes_nothing_is_an_error():
+    there, gone = "test_mnnb", "test_gone"
+    assert there not in load_swapped(MODULE, {}, exclude={there: "to see it go"})
+    with pytest.raises(LookupError, match=gone):
+        load_swapped(MODULE, {}, exclude={gone: "was there once"})
+
+
+def test_a_replacement_of_something_not_imported_is_an_error():
+    with pytest.raises(LookupError, match="NoSuchNB"):
+        load_swapped(MODULE, {"NoSuchNB": GaussianNB})
