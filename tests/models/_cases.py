@@ -37,6 +37,11 @@ def measurements(rng: np.random.Generator) -> tuple[Any, Any]:
     return rng.normal(size=(240, 4)) * [1, 5, 0.5, 30] + np.outer(y, [1, -2, 0.3, 10]) + 100, y
 
 
+def gaps(rng: np.random.Generator) -> tuple[Any, Any]:
+    X, y = measurements(rng)
+    return np.where(rng.random(X.shape) < 0.1, np.nan, X), y
+
+
 def counts(rng: np.random.Generator) -> tuple[Any, Any]:
     y = rng.integers(3, size=240)
     return rng.poisson(0.3 + 2 * rng.random((3, 7))[y]).astype(float), np.array(["x", "y", "z"])[y]
@@ -59,9 +64,17 @@ MAKERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "ComplementNB": (counts, {}),
     "NaiveBayes": (measurements, {}),
     "GaussianDiscriminant": (measurements, {}),
+    "GaussianDiscriminant shared full": (measurements, {"covariance": "shared full", "shrinkage": "oas"}),
     "GaussianDiscriminant diagonal": (measurements, {"covariance": "diagonal"}),
+    "GaussianDiscriminant shared spherical": (measurements, {"covariance": "shared spherical"}),
+    "GaussianDiscriminant by Ledoit and Wolf": (measurements, {"shrinkage": "ledoit-wolf"}),
+    "GaussianDiscriminant with gaps": (gaps, {"tol": 1e-12}),
+    "GaussianDiscriminant shared full with gaps": (gaps, {"covariance": "shared full", "tol": 1e-12}),
     "LinearDiscriminantAnalysis": (measurements, {}),
+    "LinearDiscriminantAnalysis eigen": (measurements, {"solver": "eigen", "shrinkage": "auto"}),
+    "LinearDiscriminantAnalysis lsqr": (measurements, {"solver": "lsqr"}),
     "QuadraticDiscriminantAnalysis": (measurements, {}),
+    "QuadraticDiscriminantAnalysis eigen": (measurements, {"solver": "eigen", "shrinkage": "auto"}),
 }
 
 

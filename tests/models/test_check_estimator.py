@@ -12,14 +12,31 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import models
 
 
+#: the checks learn from classes with fewer distinct rows than columns, whose covariance is singular unless shrunk
+SHRUNK = {
+    "GaussianDiscriminant": {"covariance": "shared full", "shrinkage": 0.1},
+    "QuadraticDiscriminantAnalysis": {"solver": "eigen", "shrinkage": 0.1},
+}
+ONE_ROW = "learns from a class of one distinct row, which has no covariance of its own, however it is shrunk"
+IMPOSSIBLE = {
+    "QuadraticDiscriminantAnalysis": {
+        "check_sample_weight_equivalence_on_dense_data": ONE_ROW,
+        "check_sample_weight_equivalence_on_sparse_data": ONE_ROW,
+    }
+}
+
+
 def estimators() -> list[Any]:
-    """One of each, with default parameters."""
+    """One of each, with default parameters where the checks allow it."""
     public = [getattr(models, name) for name in models.__all__]
-    return [made() for made in public if inspect.isclass(made) and issubclass(made, BaseEstimator)]
+    classes = [made for made in public if inspect.isclass(made) and issubclass(made, BaseEstimator)]
+    return [made(**SHRUNK.get(made.__name__, {})) for made in classes]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
-@parametrize_with_checks(estimators())
+@parametrize_with_checks(
+    estimators(), expected_failed_checks=lambda estimator: IMPOSSIBLE.get(type(estimator).__name__, {})
+)
 def test_follows_the_conventions_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 

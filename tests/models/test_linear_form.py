@@ -128,6 +128,22 @@ def test_unequal_priors_and_an_unseen_class(rng):
 # The weights of the lectures.
 
 
+@pytest.mark.parametrize("name", ["LinearDiscriminantAnalysis", "GaussianDiscriminant"])
+def test_weights_of_linear_discriminants(rng, name):
+    """Lecture 4: β = Σ⁻¹(μ₁ − μ₀), γ = log π₁/π₀ − ½ (μ₁ + μ₀)ᵀβ."""
+    X, y = measurements(rng)
+    y = np.minimum(y, 1)
+    options = {"covariance": "shared full"} if name == "GaussianDiscriminant" else {}
+    form = linear_form(getattr(mercer, name)(**options).fit(X, y))
+    np.testing.assert_array_equal(form.feature_map(X), X)
+    mean = np.array([X[y == c].mean(axis=0) for c in (0, 1)])
+    within = X - mean[y]
+    beta = np.linalg.solve(within.T @ within / len(y), mean[1] - mean[0])
+    np.testing.assert_allclose(form.coef[1] - form.coef[0], beta)
+    gamma = np.log(np.mean(y == 1) / np.mean(y == 0)) - 0.5 * (mean[1] + mean[0]) @ beta
+    np.testing.assert_allclose(form.intercept[1] - form.intercept[0], gamma)
+
+
 def test_gaussian_weights_with_shared_variance(rng):
     """Lecture 2: θᵢ = (μ₁ − μ₀)/σ², bias log π₁/π₀ + Σ(μ₀² − μ₁²)/2σ²."""
     X, y = measurements(rng)

@@ -244,6 +244,7 @@ def test_a_vector_with_holes_is_fitted_by_em(rng):
     np.testing.assert_allclose(model.parameters_["x0", "x1"].covariance[0], [[1, 0.9], [0.9, 1]], atol=0.08)
     assert model.certificate_.holds
     assert model.certificate_.kind != "closed form"
+    assert "iterations" in model.plan_.path
 
 
 def test_ctrl_c_keeps_the_best_parameters_so_far(rng, monkeypatch):

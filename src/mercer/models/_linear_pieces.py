@@ -62,6 +62,14 @@ class LinearPiece:
         return cls(complete, coef, intercept, tuple(names))
 
     @classmethod
+    def of_centred_columns(cls, names: Sequence[str], about: Array, coef: Array, intercept: Array) -> Self:
+        """coef · (x − about) + intercept: a function of the columns themselves, unless that would cost digits."""
+        offset = coef * about
+        if np.abs(offset).sum(axis=1).max() > LARGEST_OFFSET:
+            return cls(Centred(about), coef, intercept, tuple(_centred(names, about)))
+        return cls.of_columns(names, coef, intercept - offset.sum(axis=1))
+
+    @classmethod
     def of_levels(cls, codes: Callable[[Any], Array], names: Sequence[str], log_probability: Array) -> Self:
         """Indicators of levels, coded by `codes` as 0 … K−1; any other code says nothing."""
         return cls(Indicators(codes, len(names)), log_probability, np.zeros(len(log_probability)), tuple(names))
@@ -135,13 +143,10 @@ class LinearPiece:
 
     @classmethod
     def _of_shared(cls, names: Sequence[str], mean: Array, coef: Array, constants: Array) -> Self:
-        """coef · (x − m) − ½ coef · (μ − m), m halfway between the classes; in x itself unless that cost digits."""
+        """coef · (x − m) − ½ coef · (μ − m) + constants, m halfway between the classes."""
         about = mean.mean(axis=0)
         intercept = constants - 0.5 * (coef * (mean - about)).sum(axis=1)
-        offset = coef * about
-        if np.abs(offset).sum(axis=1).max() > LARGEST_OFFSET:
-            return cls(Centred(about), coef, intercept, tuple(_centred(names, about)))
-        return cls.of_columns(names, coef, intercept - offset.sum(axis=1))
+        return cls.of_centred_columns(names, about, coef, intercept)
 
 
 def _relative(weights: Array) -> Array:

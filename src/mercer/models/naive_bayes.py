@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -75,8 +76,8 @@ class NaiveBayes(GenerativeClassifier):
     --------
     >>> import numpy as np
     >>> from mercer import NaiveBayes
-    >>> X = np.array([["red", 1.0], ["red", 2.0], ["green", None], ["green", 9.0]], dtype=object)
-    >>> model = NaiveBayes().fit(X, ["tomato", "tomato", "melon", "melon"])
+    >>> X = np.array([["red", 1.0], ["red", 2.0], ["green", 7.0], ["green", 9.0], ["green", None]], dtype=object)
+    >>> model = NaiveBayes().fit(X, ["tomato", "tomato", "melon", "melon", "melon"])
     >>> model.predict(np.array([[None, 8.0], ["red", None]], dtype=object))
     array(['melon', 'tomato'], dtype='<U6')
     """
@@ -155,22 +156,28 @@ class NaiveBayes(GenerativeClassifier):
                 f"{list(odd[0].names[:5])}; give both models the same families."
             )
 
-    def _settle(self) -> None:
-        weight = self.statistic_.weight
-        self.class_count_ = weight
-        self.class_prior_ = weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
+    def _store(self, statistic: ByClass) -> None:
+        super()._store(statistic)
         smoothing = Smoothing(self.smoothing, self.var_smoothing)
         self._conditionals: tuple[Conditional, ...] = tuple(
-            part.fit(statistic, smoothing) for part, statistic in zip(self.parts_, self.statistic_.parts, strict=True)
+            part.fit(seen, smoothing) for part, seen in zip(self.parts_, statistic.parts, strict=True)
         )
         self.parameters_ = {
             name: parameters for each in self._conditionals for name, parameters in each.by_column().items()
         }
         proofs = (each.certificate for each in self._conditionals)
         self.certificate_ = max(proofs, key=lambda proof: (not proof.holds, proof.value))
+        if self.certificate_.kind != "closed form":
+            self.plan_ = replace(self.plan_, path=f"{self._path()}, then iterations where there is no formula")
         stopped = next((each.interruption for each in self._conditionals if each.interruption is not None), None)
         if stopped is not None:
             raise stopped
+
+    def _settle(self) -> None:
+        """Only what depends on the priors, so that changing them refits nothing."""
+        weight = self.statistic_.weight
+        self.class_count_ = weight
+        self.class_prior_ = weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
 
     def _with_priors(self, priors: Array) -> Self:
         return self.set_params(priors=priors)  # type: ignore[no-any-return]
