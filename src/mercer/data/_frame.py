@@ -87,7 +87,9 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         culprit = str(duplicates).splitlines()[-1].strip("- ")
         raise DataError(f"The frame has column {culprit}. Rename its columns so that every name occurs once.") from None
     if isinstance(frame, nw.LazyFrame):
-        raise DataError("X is a lazy frame, which has no rows yet. Call X.collect() first.")
+        raise DataError(
+            "X is a lazy frame, which has no rows yet. Collect them first: X.collect(), or X.compute() in Dask."
+        )
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

@@ -144,12 +144,12 @@ def one_chunk(array: Any) -> Any:
     return array.unify_dictionaries().combine_chunks()
 
 
-def as_floats(array: Any, dtype: Any = np.float64) -> Array:
+def as_floats(array: Any) -> Array:
     """A numeric pyarrow array as NumPy floats, NaN for null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    floats = pc.cast(one_chunk(array), pa.from_numpy_dtype(dtype), safe=False)
+    floats = pc.cast(one_chunk(array), pa.float64(), safe=False)
     values: Array = floats.to_numpy(zero_copy_only=False)
     return values
 

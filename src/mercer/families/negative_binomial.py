@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betainc, betaln, pdtr
 
 from mercer.families._base import Array, Family, Prior, SufficientStatistic, mean_with_prior
 from mercer.families._dispersion import dispersion
@@ -14,8 +14,8 @@ from mercer.families._saddle import deviance, peak
 from mercer.families.links import LOG, Link
 from mercer.families.poisson import not_a_count
 
-#: counts beyond this are left out of the imagined observations of a prior
-LONGEST_PRIOR = 1e6
+#: imagined counts are kept one by one up to here, and in so many runs beyond
+ONE_BY_ONE, RUNS = 1_000, 500
 
 
 class NegativeBinomialParameters(NamedTuple):
@@ -131,18 +131,27 @@ def _fit_mean_and_r(statistic: ValueStatistic, prior: Prior | None) -> NegativeB
             strength, *parameters = (
                 np.broadcast_to(field, shape)[group, column] for field in (prior.strength, *prior.parameters)
             )
-            imagined = _imagined_counts(NegativeBinomialParameters(*parameters))
-            values = np.concatenate([values, np.arange(len(imagined))])
-            weights = np.concatenate([weights, strength * imagined])
+            imagined, probabilities = _imagined_counts(NegativeBinomialParameters(*parameters))
+            values = np.concatenate([values, imagined])
+            weights = np.concatenate([weights, strength * probabilities])
         if np.sum(weights) > 0:
             mean[group, column] = np.average(values, weights=weights)
             r[group, column] = dispersion(values, weights)
     return NegativeBinomialParameters(mean, r)
 
 
-def _imagined_counts(parameters: NegativeBinomialParameters) -> Array:
-    """Probabilities of 0, 1, 2, … to where the tail, falling like (μ/(μ+r))ˣ, has no weight left."""
+def _imagined_counts(parameters: NegativeBinomialParameters) -> tuple[Array, Array]:
+    """Counts and their probabilities, to where the tail, falling like (μ/(μ+r))ˣ, has no weight left.
+
+    One by one up to ONE_BY_ONE; beyond, a run of counts is imagined at its middle, or a column of thousands would have
+    millions of imagined values.
+    """
     mean, r = parameters
-    last = mean + 40 * np.sqrt(mean + mean**2 / r) + 40 * (1 + mean / r)
-    probabilities = np.exp(NegativeBinomial().log_density(np.arange(min(last, LONGEST_PRIOR) + 1), parameters))
-    return np.asarray(probabilities / probabilities.sum())
+    last = np.ceil(mean + 40 * np.sqrt(mean + mean**2 / r) + 40 * (1 + mean / r))
+    ends = np.arange(min(last, ONE_BY_ONE) + 1)
+    if last > ONE_BY_ONE:
+        ends = np.concatenate([ends, np.unique(np.geomspace(ONE_BY_ONE + 1, last, RUNS).round())])
+    at_most = pdtr(ends, mean) if np.isinf(r) else betainc(r, ends + 1, r / (r + mean))
+    probabilities = np.diff(at_most, prepend=0.0)
+    starts = np.concatenate([[0.0], ends[:-1] + 1])
+    return np.floor((starts + ends) / 2), probabilities / probabilities.sum()

@@ -16,7 +16,7 @@ from mercer.families import (
     Histogram,
     Multinomial,
     MultivariateGaussian,
-    Poisson,
+    NegativeBinomial,
     family_from,
 )
 from mercer.models.parts._base import Part
@@ -34,7 +34,8 @@ FAMILY_OF: dict[Kind, Family] = {
     Kind.COUNTS: Multinomial(),
     Kind.CODE: Categorical(),
     Kind.BINARY: Categorical(),
-    Kind.COUNT: Poisson(),
+    # counts in the wild vary more than a Poisson allows, whose few large values would then decide every row
+    Kind.COUNT: NegativeBinomial(),
 }
 
 

@@ -1,0 +1,68 @@
+"""A table of results as a plain record: what it says, not how it looks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Cell = str | int | float | None
+
+#: what stands where there is nothing to say
+NOTHING = "–"
+
+
+class Field(NamedTuple):
+    """A column of a grid: its heading, and how its numbers are written (a format specification)."""
+
+    heading: str
+    form: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Numbers stand to the right, words to the left."""
+        return bool(self.form)
+
+    def write(self, cell: Cell) -> str:
+        if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+            return NOTHING
+        return cell if isinstance(cell, str) else format(cell, self.form)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows under headings, with a title above and notes below.
+
+    Examples
+    --------
+    >>> print(Grid("Fruit", (Field("name"), Field("price", ".2f")), (("apple", 1.5), ("melon", None)), ("In euros.",)))
+    Fruit
+    name   price
+    -----  -----
+    apple   1.50
+    melon      –
+    In euros.
+    """
+
+    title: str
+    fields: tuple[Field, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def written(self) -> list[list[str]]:
+        """Every cell as text."""
+        return [[field.write(cell) for field, cell in zip(self.fields, row, strict=True)] for row in self.rows]
+
+    def __str__(self) -> str:
+        headings = [field.heading for field in self.fields]
+        written = self.written()
+        widths = [max(map(len, column)) for column in zip(headings, *written, strict=True)]
+        lines = [headings, ["-" * width for width in widths], *written]
+        return "\n".join(filter(None, (self.title, *(self._line(line, widths) for line in lines), *self.notes)))
+
+    def _line(self, cells: list[str], widths: list[int]) -> str:
+        padded = (
+            cell.rjust(width) if field.numeric else cell.ljust(width)
+            for field, cell, width in zip(self.fields, cells, widths, strict=True)
+        )
+        return "  ".join(padded).rstrip()

@@ -1,0 +1,58 @@
+"""Who is invited to a comparison depends on the columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from mercer.comparison import compare
+from mercer.comparison.entrants import entrants_for
+from mercer.data import Table
+
+RNG = np.random.default_rng(0)
+Y = np.repeat([0, 1], 30)
+NUMBERS = RNG.normal(size=(60, 3)) + Y[:, None]
+COUNTS = RNG.poisson(2 + 3 * Y[:, None] * [1, 0, 1])
+DENSE = {
+    "GaussianNB",
+    "GaussianDiscriminant(shrinkage='oas')",
+    "LinearDiscriminantAnalysis",
+    "GaussianDiscriminant",
+}
+
+
+def with_gaps(X: Any) -> Any:
+    gaps = X.copy()
+    gaps[::7, 1] = np.nan
+    return gaps
+
+
+@pytest.mark.parametrize(
+    ("X", "invited"),
+    [
+        (NUMBERS, DENSE),
+        (with_gaps(NUMBERS), DENSE),
+        (COUNTS, DENSE | {"MultinomialNB"}),
+        (COUNTS > 2, DENSE | {"MultinomialNB", "BernoulliNB"}),
+        (sparse.csr_array(COUNTS), {"MultinomialNB"}),
+        (sparse.csr_array(COUNTS > 2), {"MultinomialNB", "BernoulliNB"}),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", None)}), set()),
+    ],
+    ids=["numbers", "missing values", "counts", "bools", "sparse", "sparse bools", "categories"],
+)
+def test_every_model_invited_can_be_fitted(X: Any, invited: set[str]) -> None:
+    board = compare(X, Y, cv=2)
+    assert {result.model for result in board.results} == {"NaiveBayes", *invited}
+    assert [result.note for result in board.results if np.isnan(result.accuracy)] == []
+    assert board.results[0].accuracy > 0.6
+
+
+def test_who_stays_out_is_told_why() -> None:
+    (note,) = entrants_for(Table.of(NUMBERS)).notes
+    assert note == "Left out: BernoulliNB (needs columns of 0 and 1), MultinomialNB (needs counts)."
+    (note,) = entrants_for(Table.of(pd.DataFrame({"colour": ["red"]}))).notes
+    assert "'colour'" in note

@@ -1,0 +1,28 @@
+"""Packages that mercer can do without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mercer._errors import MissingDependencyError
+from mercer._optional import require
+
+
+def test_an_absent_package_is_named_with_its_purpose_and_how_to_install_it() -> None:
+    with pytest.raises(MissingDependencyError, match=r"Teleporting needs .*'absent\.part'.*pip install absent$"):
+        require("absent.part", purpose="Teleporting")
+
+
+def test_it_can_be_caught_as_an_import_error() -> None:
+    with pytest.raises(ImportError):
+        require("no_such_package", purpose="Teleporting")
+
+
+def test_a_package_that_is_there_but_broken_says_so_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_package.py").write_text("import something_it_needs")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="something_it_needs") as caught:
+        require("broken_package", purpose="Teleporting")
+    assert not isinstance(caught.value, MissingDependencyError)
