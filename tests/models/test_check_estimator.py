@@ -11,7 +11,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import models
 
-
 #: the checks learn from classes with fewer distinct rows than columns, whose covariance is singular unless shrunk
 SHRUNK = {
     "GaussianDiscriminant": {"covariance": "shared full", "shrinkage": 0.1},

@@ -9,9 +9,12 @@ _MODULES = {
     "BernoulliNB": "bernoulli_nb",
     "CategoricalNB": "categorical_nb",
     "ComplementNB": "complement_nb",
+    "GaussianDiscriminant": "gaussian_discriminant",
     "GaussianNB": "gaussian_nb",
+    "LinearDiscriminantAnalysis": "linear_discriminant",
     "MultinomialNB": "multinomial_nb",
     "NaiveBayes": "naive_bayes",
+    "QuadraticDiscriminantAnalysis": "quadratic_discriminant",
     "linear_form": "_linear_form",
 }
 

@@ -91,6 +91,13 @@ def checked_weight(sample_weight: Any, X: Any) -> Array | None:
     return weight
 
 
+def publish(estimator: Any, **attributes: Array) -> None:
+    """Set fitted attributes in the precision of the data, as scikit-learn does; what scores rows keeps all digits."""
+    dtype = np.float32 if estimator.plan_.dtype == "float32" else np.float64
+    for name, value in attributes.items():
+        setattr(estimator, name, value.astype(dtype, copy=False))
+
+
 def is_sparse(X: Any) -> bool:
     """`scipy.sparse.issparse`, whose type guard knows less about X than nothing."""
     return bool(sp.issparse(X))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mercer._errors import DataError
@@ -73,9 +72,3 @@ class DropInDiscriminant(DiscriminantClassifier):
         if (delegated := self._delegated()) is not None:
             return delegated.classes
         return class_covariances(moments, self._shrinkage(), self._fourth())
-
-    def _publish(self, **attributes: Array) -> None:
-        """Fitted attributes have the precision of the data, as in scikit-learn; what scores rows keeps all digits."""
-        dtype = np.float32 if self.plan_.dtype == "float32" else np.float64
-        for name, value in attributes.items():
-            setattr(self, name, value.astype(dtype, copy=False))

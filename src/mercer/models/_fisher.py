@@ -19,13 +19,11 @@ class Directions(NamedTuple):
     scalings: Array  # (columns, directions)
     explained: Array
 
-    def weights(self, means: Array) -> Array:
-        """Σ⁻¹ μ for each mean, as far as the directions reach: (classes, columns)."""
-        return np.asarray(means @ self.scalings @ self.scalings.T)
 
+def directions_by_rank(within: Array, away: Array, share: Array, tolerance: float) -> Directions:
+    """Directions of full variance only, within the classes and between their means: what an SVD of the rows leaves.
 
-def directions_by_rank(within: Array, means: Array, priors: Array, tolerance: float) -> Directions:
-    """Directions of full variance only, both within the classes and between their means: what an SVD would leave.
+    `away` are the means, about any point; `share` is what each class has in their mean.
 
     The columns are scaled to unit variance first, so that singular values of the data, which are the square roots of
     the eigenvalues taken here, compare with an absolute tolerance.
@@ -37,13 +35,19 @@ def directions_by_rank(within: Array, means: Array, priors: Array, tolerance: fl
     rounding = len(squares) * np.finfo(float).eps * squares[0]
     kept = squares > max(tolerance**2, rounding)
     whitening = vectors[:, kept] / deviation[:, None] / np.sqrt(squares[kept])
-    between = np.sqrt(priors)[:, None] * (means - priors @ means) @ whitening
+    between = np.sqrt(share)[:, None] * (away - share @ away) @ whitening
     _, spread, axes = np.linalg.svd(between, full_matrices=False)
     rank = int(np.sum(spread > tolerance * spread[:1]))
-    return Directions(whitening @ axes.T[:, :rank], ratio(spread**2, np.sum(spread**2)))
+    return Directions(with_fixed_signs(whitening @ axes.T[:, :rank]), ratio(spread**2, np.sum(spread**2)))
 
 
 def directions_by_ratio(within: Array, between: Array) -> Directions:
     """All directions, by the ratio of the variances; `LinAlgError` if the one within is not positive definite."""
     ratios, vectors = scipy.linalg.eigh(between, within)
-    return Directions(vectors[:, ::-1], np.sort(ratios / np.sum(ratios))[::-1])
+    return Directions(with_fixed_signs(vectors[:, ::-1]), np.sort(ratios / np.sum(ratios))[::-1])
+
+
+def with_fixed_signs(vectors: Array) -> Array:
+    """Columns turned so that the largest entry of each is positive: rounding must not decide where they point."""
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+    return np.where(largest < 0, -vectors, vectors)

@@ -18,7 +18,9 @@ from mercer.families.gaussian import LOG_2PI
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._singular import singular_class
 from mercer.solvers.em import Words
+from mercer.stats import ScatterMoments
 from mercer.stats._base import as_block
+from mercer.stats.patterns import rows_by_pattern
 
 Array = NDArray[Any]
 
@@ -31,15 +33,19 @@ class LinearScores:
     """(x − centre) · weights + intercept. Differences from a centre amid the data keep digits that x itself has not."""
 
     centre: Array  # (columns,)
-    weights: Array  # (columns, classes)
-    intercept: Array  # (classes,)
+    weights: Array  # (columns, scores)
+    intercept: Array  # (scores,)
 
     @classmethod
-    def of(cls, mean: Array, precision: Array, centre: Array) -> Self:
-        """What differs between log N(x; μ, Σ) of classes with one precision Σ⁻¹: with u = μ − centre, xᵀΣ⁻¹u − ½uᵀΣ⁻¹u."""
-        away = mean - centre
+    def of(cls, centre: Array, away: Array, precision: Array) -> Self:
+        """What differs between log N(x; c + u, Σ) of classes with one Σ: (x − c)ᵀΣ⁻¹u − ½uᵀΣ⁻¹u, c the centre."""
         weights = precision @ away.T
         return cls(centre, weights, -0.5 * np.einsum("kj,jk->k", away, weights))
+
+    @classmethod
+    def onto(cls, directions: Array, centre: Array) -> Self:
+        """The coordinates of x − centre along the columns of `directions`."""
+        return cls(centre, directions, np.zeros(directions.shape[1]))
 
     def __call__(self, block: Array) -> Array:
         return over_tiles(block, self.centre, self.weights, len(self.intercept), self._add_intercept)
@@ -50,12 +56,31 @@ class LinearScores:
 
 @dataclass(frozen=True)
 class GaussianClasses:
-    """N(mean, covariance) for each class; one covariance for each, or a single one that all classes share."""
+    """N(mean, covariance) for each class; one covariance for each, or a single one that all classes share.
 
-    mean: Array  # (classes, columns)
+    Means are kept as `centre + away`, a point amid the classes and small differences, which have digits that the means
+    of columns far from zero have not.
+    """
+
+    centre: Array  # (columns,)
+    away: Array  # (classes, columns)
     covariance: Array  # (classes or 1, columns, columns)
     seen: Array  # (classes,): a class without a row cannot produce any
     words: Words
+    #: scores of complete rows where the covariance is shared, if they are not to follow from its inverse
+    discriminants: LinearScores | None = None
+
+    @classmethod
+    def of(cls, moments: ScatterMoments, share: Array, covariance: Array, words: Words) -> Self:
+        """Classes with the means of `moments`, of which each makes up a `share` of the centre: none if never seen."""
+        centre = share @ moments.mean
+        away = (moments.pilot - centre) + moments.offset
+        seen = moments.weight > 0
+        return cls(centre, np.where(seen[:, None], away, 0.0), covariance, seen, words)
+
+    @property
+    def mean(self) -> Array:
+        return np.asarray(self.centre + self.away)
 
     @property
     def shared(self) -> bool:
@@ -86,14 +111,9 @@ class GaussianClasses:
         return np.asarray(-2 * np.log(np.where(diagonal > 0, diagonal, 1.0)).sum(axis=1))
 
     @cached_property
-    def centre(self) -> Array:
-        """A point amid the classes."""
-        return np.asarray(self.mean[self.seen].mean(axis=0))
-
-    @cached_property
     def linear(self) -> LinearScores:
         """The scores of complete rows where the covariance is shared."""
-        return LinearScores.of(self.mean, self.precision[0], self.centre)
+        return self.discriminants or LinearScores.of(self.centre, self.away, self.precision[0])
 
     def score(self, X: Any) -> Array:
         """log p(x|y), missing values integrated out; where the covariance is shared, up to `base`."""
@@ -117,7 +137,7 @@ class GaussianClasses:
         return np.where(np.isnan(common), 0.0, common)
 
     def _quadratic(self, block: Array) -> Array:
-        shift = np.einsum("kj,kjr->kr", self.mean - self.centre, self.whitening)
+        shift = np.einsum("kj,kjr->kr", self.away, self.whitening)
         together = np.concatenate(self.whitening, axis=1)
         return over_tiles(block, self.centre, together, len(shift), self._squares_about(shift))
 
@@ -131,18 +151,27 @@ class GaussianClasses:
 
     def _marginal(self, rows: Array) -> Array:
         covariance = self.covariance if self.shared else self.covariance[self.seen]
-        parameters = MultivariateGaussianParameters(self.mean[self.seen], covariance)
-        scores = np.empty((len(rows), len(self.mean)))
+        parameters = MultivariateGaussianParameters(self.away[self.seen], covariance)
+        scores = np.empty((len(rows), len(self.away)))
         try:
-            scores[:, self.seen] = MultivariateGaussian().log_density(rows[:, None, :], parameters)
+            scores[:, self.seen] = MultivariateGaussian().log_density((rows - self.centre)[:, None, :], parameters)
         except SingularCovarianceError:
             _ = self.whitening  # its error names class and columns
             raise
         return scores
 
+    def filled(self, rows: Array, posterior: Array) -> Array:
+        """Rows with what is missing replaced by its expectation, where the covariance is shared: (rows, columns)."""
+        mean, covariance = posterior @ self.mean, self.covariance[0]
+        result = np.where(np.isnan(rows), mean, rows)
+        for seen, members in rows_by_pattern(~np.isnan(rows)):
+            regression = np.linalg.lstsq(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, ~seen)])[0]
+            result[np.ix_(members, ~seen)] += (rows - mean)[np.ix_(members, seen)] @ regression
+        return result
+
     def sample(self, codes: Array, rng: np.random.Generator) -> Array:
         """One row for each class code. A singular covariance can be sampled from, though it has no density."""
-        rows = rng.standard_normal((len(codes), self.mean.shape[1]))
+        rows = rng.standard_normal((len(codes), len(self.centre)))
         for c, covariance in enumerate(self.covariance):
             drawn = slice(None) if self.shared else codes == c
             rows[drawn] = rows[drawn] @ _root(covariance)
@@ -152,13 +181,11 @@ class GaussianClasses:
         """The features and weights with which complete rows are a softmax of a linear function."""
         names = self.words.columns
         if self.shared:
-            return LinearPiece.of_shared_covariance(names, self.mean, self.precision[0])
-        return LinearPiece.of_covariances(names, self.mean, self.precision, self.log_determinant)
+            return LinearPiece.of_centred_columns(names, self.centre, self.linear.weights.T, self.linear.intercept)
+        return LinearPiece.of_covariances(names, self.centre, self.away, self.precision, self.log_determinant)
 
 
-def over_tiles(
-    block: Array, centre: Array, factor: Array, width: int, finish: Callable[[Array, Array], None]
-) -> Array:
+def over_tiles(block: Array, centre: Array, factor: Array, width: int, finish: Callable[[Array, Array], None]) -> Array:
     """`finish((X − centre) @ factor, out)` for tiles of rows: (rows, width)."""
     n, d = block.shape
     factor = np.ascontiguousarray(factor)

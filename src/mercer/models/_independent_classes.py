@@ -69,18 +69,22 @@ class IndependentClasses:
         return GaussianScores.of(GaussianParameters(self.mean, variance), self.observed)
 
     def score(self, X: Any) -> Array:
+        """log p(x|y), missing values integrated out."""
         scores = self._scores(X)
         scores[:, ~self.seen] = -np.inf
         return scores
 
     def base(self, X: Any) -> Array:
+        """Nothing: `score` leaves nothing out."""
         return np.zeros(X.shape[0])
 
     def sample(self, codes: Array, rng: np.random.Generator) -> Array:
+        """One row for each class code; NaN in columns that were never observed."""
         deviation = np.sqrt(np.broadcast_to(np.where(self.observed, self.variance, np.nan), self.mean.shape))
         return np.asarray(self.mean[codes] + deviation[codes] * rng.standard_normal((len(codes), self.mean.shape[1])))
 
     def linear_piece(self) -> LinearPiece:
+        """The features and weights with which rows are a softmax of a linear function."""
         if len(self.variance) == 1:
             return LinearPiece.of_shared_variance(self.words.columns, self._scores)
         return LinearPiece.of_gaussian(self.words.columns, self._scores, gaps=self.gaps)

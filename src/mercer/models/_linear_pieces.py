@@ -113,8 +113,10 @@ class LinearPiece:
     def of_shared_variance(cls, names: Sequence[str], scores: GaussianScores) -> Self:
         """The columns themselves, for normal columns with one variance in all classes (lecture 2: (μ₁ − μ₀)/σ²)."""
         mean = np.nan_to_num(scores.mean)
-        coef = np.square(scores.inverse_deviation) * (mean - mean.mean(axis=0))
-        return cls._of_shared(names, mean, coef, scores.constants.sum(axis=1))
+        about = mean.mean(axis=0)
+        coef = np.square(scores.inverse_deviation) * (mean - about)
+        intercept = (scores.constants - 0.5 * coef * (mean - about)).sum(axis=1)
+        return cls.of_centred_columns(names, about, coef, intercept)
 
     @classmethod
     def of_rows(cls, family: Family, names: Sequence[str], parameters: Parameters) -> Self:
@@ -124,29 +126,18 @@ class LinearPiece:
         return cls(RowStatistics(family), _relative(eta), -family.log_partition(eta), labels)
 
     @classmethod
-    def of_covariances(cls, names: Sequence[str], mean: Array, precision: Array, log_determinant: Array) -> Self:
-        """All monomials of degree 1 and 2 of x − m, for normal rows whose covariances differ between classes."""
-        about = mean.mean(axis=0)
-        linear = np.einsum("kij,kj->ki", precision, mean - about)
-        i, j = np.triu_indices(mean.shape[1])
+    def of_covariances(
+        cls, names: Sequence[str], about: Array, away: Array, precision: Array, log_determinant: Array
+    ) -> Self:
+        """All monomials of degree 1 and 2 of x − about, for N(about + away, Σ) with a Σ of its own in each class."""
+        linear = np.einsum("kij,kj->ki", precision, away)
+        i, j = np.triu_indices(len(about))
         quadratic = np.where(i == j, -0.5, -1.0) * precision[:, i, j]
         centred = _centred(names, about)
         products = [f"{centred[a]}²" if a == b else f"{centred[a]}{centred[b]}" for a, b in zip(i, j, strict=True)]
-        intercept = -0.5 * (np.einsum("ki,ki->k", linear, mean - about) + log_determinant)
+        intercept = -0.5 * (np.einsum("ki,ki->k", linear, away) + log_determinant)
         coef = _relative(np.hstack([linear, quadratic]))
         return cls(CentredMonomials(about), coef, intercept, (*centred, *products))
-
-    @classmethod
-    def of_shared_covariance(cls, names: Sequence[str], mean: Array, precision: Array) -> Self:
-        """The columns themselves, for normal rows with one covariance in all classes (lecture 2: β = Σ⁻¹(μ₁ − μ₀))."""
-        return cls._of_shared(names, mean, (mean - mean.mean(axis=0)) @ precision, np.zeros(len(mean)))
-
-    @classmethod
-    def _of_shared(cls, names: Sequence[str], mean: Array, coef: Array, constants: Array) -> Self:
-        """coef · (x − m) − ½ coef · (μ − m) + constants, m halfway between the classes."""
-        about = mean.mean(axis=0)
-        intercept = constants - 0.5 * (coef * (mean - about)).sum(axis=1)
-        return cls.of_centred_columns(names, about, coef, intercept)
 
 
 def _relative(weights: Array) -> Array:

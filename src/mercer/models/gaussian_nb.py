@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from mercer._errors import DegenerateDataError
 from mercer.families.gaussian import Gaussian, GaussianParameters
-from mercer.models._base import Array, column_names
+from mercer.models._base import Array, column_names, publish
 from mercer.models._generative import GenerativeClassifier, checked_priors
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._scores import GaussianScores
@@ -135,7 +135,7 @@ class GaussianNB(GenerativeClassifier):
         variance = variance + self.epsilon_
         informative = moments.rows.any(axis=0) & ((spread > 0) | (self.epsilon_ > 0)) & self._known(variance)
         self._scores = GaussianScores.of(GaussianParameters(mean, variance), informative)
-        self._publish(theta_=mean, var_=variance, class_prior_=self._priors, class_count_=weight)
+        publish(self, theta_=mean, var_=variance, class_prior_=self._priors, class_count_=weight)
 
     @property
     def _moments(self) -> ColumnMoments:
@@ -146,12 +146,6 @@ class GaussianNB(GenerativeClassifier):
     def _known(self, variance: Array) -> Array:
         """False where a class that was announced but not seen has no variance either."""
         return (self.statistic_.rows > 0)[:, None] | (variance > 0)
-
-    def _publish(self, **attributes: Array) -> None:
-        """Fitted attributes have the precision of the data, as in scikit-learn; what scores rows keeps all digits."""
-        dtype = np.float32 if self.plan_.dtype == "float32" else np.float64
-        for name, value in attributes.items():
-            setattr(self, name, value.astype(dtype, copy=False))
 
     def _moments_of_classes(self, moments: ColumnMoments) -> tuple[Array, Array]:
         """Means and variances; a class in which a column was never observed takes those of all classes together."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._threads import row_blocks
-from mercer.stats._base import Array, Statistic, as_block, largest_shrinkage, ratio
+from mercer.stats._base import Array, Statistic, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats.scatter import ScatterMoments
 
 #: rows multiplied at a time
@@ -66,6 +66,7 @@ class FourthMoments(Statistic):
                 fourth[group] += squared.T @ squared
         return self.merge(replace(self, moments=moments, third=third, fourth=fourth))
 
+    @spoilt_sums_are_silent
     def merge(self, other: Self) -> Self:
         moments = self.moments.merge(other.moments)
         third, fourth = (a + b for a, b in zip(self._about(moments), other._about(moments), strict=True))

@@ -82,7 +82,8 @@ class GaussianVectorConditional(Conditional):
         names = [name for name, seen in zip(self.part.names, self.observed, strict=True) if seen]
         root = np.linalg.inv(cholesky(covariance, names))
         log_determinant = -2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-        piece = LinearPiece.of_covariances(names, mean, np.swapaxes(root, 1, 2) @ root, log_determinant)
+        about, precision = mean.mean(axis=0), np.swapaxes(root, 1, 2) @ root
+        piece = LinearPiece.of_covariances(names, about, mean - about, precision, log_determinant)
         return piece.among(self.observed)
 
 

@@ -1,0 +1,56 @@
+# Only python3 (3.11 or newer) and make are needed; everything else goes into .venv.
+#
+#   make demo       cross-validate every model on a bundled data set
+#   make test       the tests            make test-slow   the long ones
+#   make lint       style, types, layers make format      apply the style
+#   make bench      the race against other libraries; WORKLOAD=name for one of them
+#   make clean      remove .venv and caches
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+.PHONY: demo test test-slow lint format bench clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/demo.installed
+	$(BIN)/mercer compare breast-cancer
+
+# one file per worker: the laws of a file share what its loops compiled
+test: $(VENV)/test.installed
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+
+test-slow: $(VENV)/test.installed
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m slow
+
+lint: $(VENV)/lint.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/lint.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/bench.installed
+	$(BIN)/python -m bench $(WORKLOAD)
+
+clean:
+	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
+
+# The stamps are remade when pyproject.toml changes; the installation is editable, so that sources need none.
+$(VENV)/demo.installed: pyproject.toml | $(BIN)/python
+	$(INSTALL) .
+	@touch $@
+
+$(VENV)/%.installed: pyproject.toml | $(BIN)/python
+	$(INSTALL) '.[$*]'
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "mercer needs Python 3.11 or newer; point to one with: make PYTHON=python3.12 …" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)

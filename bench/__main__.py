@@ -1,0 +1,59 @@
+"""`python -m bench [WORKLOAD …]`: run the race and write the tables."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+
+WORKLOADS = ("gaussian_nb", "lda", "qda", "startup")
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Race mercer against its rivals.")
+    parser.add_argument("workload", nargs="*", metavar="WORKLOAD", help=f"{', '.join(WORKLOADS)}; default: all")
+    parser.add_argument("--rows", type=int, help="try with so many rows; prints and writes nothing")
+    parser.add_argument("--threads", type=int, help="default: every core this process may use")
+    parser.add_argument("--no-memory", dest="memory", action="store_false", help="leave peak memory out")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.workload) - set(WORKLOADS):
+        parser.error(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
+    return arguments
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    names = arguments.workload or WORKLOADS
+    if len(names) > 1:
+        for name in names:
+            _run_in_a_process_of_its_own(name)
+        return
+    with tempfile.TemporaryDirectory(prefix="mercer-bench-") as cache:
+        # before numba is imported: an empty cache, so that the first call is one that compiles
+        os.environ["NUMBA_CACHE_DIR"] = cache
+        run(names[0], arguments)
+
+
+def _run_in_a_process_of_its_own(name: str) -> None:
+    """What one workload compiled would make the first call of the next look cheap."""
+    options = [argument for argument in sys.argv[1:] if argument not in WORKLOADS]
+    subprocess.run([sys.executable, "-m", "bench", name, *options], check=True)
+
+
+def run(name: str, arguments: argparse.Namespace) -> None:
+    from bench import results
+    from bench.harness import Options
+    from mercer._threads import available_cores
+
+    options = Options(arguments.threads or available_cores(), rows=arguments.rows, memory=arguments.memory)
+    report = importlib.import_module(f"bench.{name}").WORKLOAD.run(options)
+    print(results.section(report), flush=True)
+    if arguments.rows is None and arguments.memory:
+        results.write_tables(results.save(report, WORKLOADS))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""What the measurements were made on, in one line: processor, threads, versions."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+import mercer
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+def describe_environment(threads: int) -> str:
+    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return (
+        f"{datetime.date.today().isoformat()}, {processor()}, {threads} thread{'s' * (threads > 1)}, "
+        f"Python {platform.python_version()}, mercer {mercer.__version__}, {versions}"
+    )
+
+
+def processor() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,147 @@
+"""What was measured, kept in `results.json`, and the tables made of it: `RESULTS.md` and the README's.
+
+A workload that is run alone replaces its own part and leaves the others as they were measured.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+STORE, TABLE, README = HERE / "results.json", HERE / "RESULTS.md", HERE.parent / "README.md"
+
+PARITY = 1e-8  # a ratio counts only where both contenders reached the same answer
+
+INTRODUCTION = f"""# Results
+
+Written by `make bench`; do not edit. Seconds are medians of warm calls, mercer and the rival in one run on the same
+arrays with the same number of threads; the first call, which compiles, stands apart. "Faster" is the rival's time
+over mercer's and counts only where the answers differ by at most {PARITY:g}: the largest |a − b| / max(1, |b|) over the
+compared results. "Reach" is what the project set out for. Memory is the peak beyond the input, as a share of it, with
+what the call returns.
+"""
+
+
+RACE_HEADER = ("mercer, s", "rival, s", "faster", "reach")
+OUTCOME_HEADER = ("task", "rival", *RACE_HEADER, "first call, s", "difference", "memory", "rival's")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One rival in one race."""
+
+    task: str
+    rival: str
+    seconds: float
+    first_call: float
+    rival_seconds: float
+    reach: float | None
+    difference: float
+    memory: float | None
+    rival_memory: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times faster mercer is; None where the answers differ."""
+        return self.rival_seconds / self.seconds if self.difference <= PARITY else None
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One number without a rival, against the limit the project set itself."""
+
+    what: str
+    seconds: float
+    limit: float | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that one run of one workload measured, and on what."""
+
+    workload: str
+    size: str
+    environment: str
+    outcomes: tuple[Outcome, ...] = ()
+    timings: tuple[Timing, ...] = ()
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Report:
+        outcomes = tuple(Outcome(**one) for one in record.pop("outcomes"))
+        timings = tuple(Timing(**one) for one in record.pop("timings"))
+        return cls(**record, outcomes=outcomes, timings=timings)
+
+
+def load(store: Path = STORE) -> list[Report]:
+    if not store.exists():
+        return []
+    return [Report.from_json(record) for record in json.loads(store.read_text(encoding="utf-8"))]
+
+
+def save(report: Report, order: Sequence[str], store: Path = STORE) -> list[Report]:
+    """Replace the workload's report, keep the others, in the order of the workloads; return them all."""
+    reports = {one.workload: one for one in load(store)} | {report.workload: report}
+    kept = [reports[name] for name in order if name in reports]
+    store.write_text(json.dumps([asdict(one) for one in kept], indent=1) + "\n", encoding="utf-8")
+    return kept
+
+
+def write_tables(reports: Sequence[Report]) -> None:
+    TABLE.write_text("\n".join([INTRODUCTION, *map(section, reports)]), encoding="utf-8")
+    README.write_text(with_speed_table(README.read_text(encoding="utf-8"), reports), encoding="utf-8")
+
+
+def section(report: Report) -> str:
+    """One workload of RESULTS.md."""
+    measured_on = ". ".join(part for part in (report.size, report.environment) if part)
+    parts = [f"## {report.workload}\n", f"{measured_on}.\n"]
+    if report.outcomes:
+        parts.append(table(OUTCOME_HEADER, map(_outcome_cells, report.outcomes)))
+    if report.timings:
+        parts.append(table(("what", "seconds", "limit"), map(_timing_cells, report.timings)))
+    return "\n".join(parts)
+
+
+def with_speed_table(readme: str, reports: Sequence[Report]) -> str:
+    """The README with the part between its two marks replaced."""
+    rows = [
+        (report.workload, report.size, one.task, one.rival, *_race_cells(one))
+        for report in reports
+        for one in report.outcomes
+    ]
+    header = ("workload", "rows × columns", "task", "rival", *RACE_HEADER)
+    between = table(header, rows) if rows else "Not measured yet: `make bench`.\n"
+    return re.sub(r"(<!-- speed -->\n).*?(<!-- /speed -->)", lambda m: m[1] + between + m[2], readme, flags=re.DOTALL)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _race_cells(one: Outcome) -> tuple[str, ...]:
+    ratio = "answers differ" if one.ratio is None else f"{one.ratio:.1f}×"
+    reach = "–" if one.reach is None else f"≥{one.reach:g}×"
+    return _seconds(one.seconds), _seconds(one.rival_seconds), ratio, reach
+
+
+def _outcome_cells(one: Outcome) -> tuple[str, ...]:
+    memory = _share(one.memory), _share(one.rival_memory)
+    return one.task, one.rival, *_race_cells(one), _seconds(one.first_call), f"{one.difference:.0e}", *memory
+
+
+def _timing_cells(one: Timing) -> tuple[str, ...]:
+    return one.what, _seconds(one.seconds), "–" if one.limit is None else f"≤{one.limit:g}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"

@@ -1,0 +1,65 @@
+"""Linear, kernel and probabilistic models with certificates, behind scikit-learn's interface.
+
+Public names load on first use, so that `import mercer` costs nothing and each name only what it needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mercer import families, testing
+    from mercer._threads import engine
+    from mercer.comparison import compare
+    from mercer.data import Schema
+    from mercer.models import (
+        BernoulliNB,
+        CategoricalNB,
+        ComplementNB,
+        GaussianDiscriminant,
+        GaussianNB,
+        LinearDiscriminantAnalysis,
+        MultinomialNB,
+        NaiveBayes,
+        QuadraticDiscriminantAnalysis,
+        linear_form,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianDiscriminant",
+    "GaussianNB",
+    "LinearDiscriminantAnalysis",
+    "MultinomialNB",
+    "NaiveBayes",
+    "QuadraticDiscriminantAnalysis",
+    "Schema",
+    "compare",
+    "engine",
+    "families",
+    "linear_form",
+    "testing",
+]
+
+# Rooms that are public as a whole; every other name above lives in `models` unless it is listed here.
+_ROOMS = frozenset({"families", "testing"})
+_ELSEWHERE = {"Schema": "mercer.data", "compare": "mercer.comparison", "engine": "mercer._threads"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}; see dir(mercer) for the public names.")
+    if name in _ROOMS:
+        return importlib.import_module(f"mercer.{name}")
+    value = getattr(importlib.import_module(_ELSEWHERE.get(name, "mercer.models")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

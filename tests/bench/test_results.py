@@ -1,0 +1,48 @@
+"""Results are kept per workload, and the tables in the repository are the ones the results give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench import results
+from bench.results import Outcome, Report, Timing
+
+
+def report(name: str, seconds: float) -> Report:
+    outcome = Outcome("fit", "rival", seconds, 1.0, 10 * seconds, 5.0, 1e-12, 0.05, None)
+    return Report(name, "10 × 2", "somewhere", (outcome,), (Timing("start", 0.1, limit=0.3),))
+
+
+def test_a_workload_run_alone_replaces_its_own_part_only(tmp_path: Path) -> None:
+    store = tmp_path / "results.json"
+    for one in (report("b", 1.0), report("a", 2.0), report("b", 3.0)):
+        results.save(one, ("a", "b"), store)
+    assert results.load(store) == [report("a", 2.0), report("b", 3.0)]
+
+
+def test_a_section_says_what_was_measured_and_on_what() -> None:
+    text = results.section(report("a", 0.5))
+    assert "10 × 2. somewhere." in text
+    assert "| fit | rival | 0.5 | 5 | 10.0× | ≥5× | 1 | 1e-12 | 5% | – |" in text
+    assert "| start | 0.1 | ≤0.3 |" in text
+
+
+def test_different_answers_have_no_ratio() -> None:
+    wrong = Outcome("fit", "rival", 1.0, 1.0, 10.0, None, 1e-3, None, None)
+    assert "answers differ" in results.section(Report("a", "10 × 2", "somewhere", (wrong,)))
+
+
+def test_the_readme_changes_between_its_marks_only() -> None:
+    readme = "before\n<!-- speed -->\nold\n<!-- /speed -->\nafter\n"
+    new = results.with_speed_table(readme, [report("a", 1.0)])
+    assert new.startswith("before\n<!-- speed -->\n| workload |")
+    assert new.endswith("|\n<!-- /speed -->\nafter\n")
+    assert "old" not in new
+
+
+def test_the_tables_in_the_repository_are_the_measured_ones() -> None:
+    measured = results.load()
+    readme = results.README.read_text(encoding="utf-8")
+    assert results.with_speed_table(readme, measured) == readme
+    if measured:
+        assert all(results.section(one) in results.TABLE.read_text(encoding="utf-8") for one in measured)
