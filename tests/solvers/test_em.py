@@ -112,7 +112,9 @@ def test_the_certificate_is_the_gradient_at_the_returned_point(shared: bool) -> 
         root = np.linalg.cholesky(covariance)
 
         def likelihood(means: Any, sigma: Array, members: Any = members, inner: Array = inner) -> float:
-            terms = [log_likelihood(X[codes == g], m, sigma) / value.weight[g] for g, m in zip(members, means, strict=True)]
+            terms = [
+                log_likelihood(X[codes == g], m, sigma) / value.weight[g] for g, m in zip(members, means, strict=True)
+            ]
             return float(inner @ terms)
 
         means, h, squares = [value.mean[g] for g in members], 1e-5, 0.0
@@ -216,7 +218,7 @@ def test_groups_without_rows_stay_empty(shared: bool) -> None:
     assert (value.scatter[1] == 0).all()
 
 
-def test_a_likelihood_without_maximum_is_refused_by_name() -> None:
+def test_collinear_columns_are_refused_by_name() -> None:
     X, codes = with_gaps(60, 3, missing=0.1)
     X[:, 2] = X[:, 0] + X[:, 1]
     with pytest.raises(SingularCovarianceError, match=r"class 'b' is singular: columns 'a', 'b', 'c' .*shrinkage"):
@@ -245,10 +247,28 @@ def test_a_column_that_a_group_never_shows_is_refused_by_name() -> None:
 
 
 def test_giving_up_says_why_and_what_to_do() -> None:
-    X, codes = with_gaps(200, 4, missing=0.5)
-    with pytest.warns(NotConvergedWarning, match=r"group 0 has not converged.* after 2 steps.*shrinkage"):
+    X, codes = with_gaps(200, 4, missing=0.5, groups=2)
+    with pytest.warns(
+        NotConvergedWarning, match=r"has not converged.* after 2 steps.*Column 'x\d' .*more of them"
+    ) as said:
         solution = em_gaussian(moments_of(X, codes), most_steps=2)
+    assert len(said) == 1
     assert not solution.certificate.holds
+
+
+def test_columns_that_are_nearly_collinear_ask_for_shrinkage() -> None:
+    X, codes = with_gaps(60, 3, missing=0.1)
+    X[:, 2] = X[:, 0] + X[:, 1] + 1e-3 * np.random.default_rng(0).normal(size=60)
+    with pytest.warns(NotConvergedWarning, match=r"likelihood may have no maximum.*Use shrinkage"):
+        em_gaussian(moments_of(X, codes), most_steps=20, tolerance=1e-30)
+
+
+def test_a_likelihood_without_maximum_is_refused_and_cured_by_shrinkage() -> None:
+    X, codes = with_gaps(40, 8, missing=0.4)
+    assert (~np.isnan(X)).all(axis=1).sum() < 3  # so that a direction exists in which these rows do not vary at all
+    with pytest.raises(SingularCovarianceError, match="the likelihood has no maximum"):
+        em_gaussian(moments_of(X, codes))
+    assert em_gaussian(moments_of(X, codes), shrinkage=shrunk(0.1)).certificate.holds
 
 
 def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from mercer._errors import DataError, FitInterrupted, NonFiniteError
+from mercer._errors import DataError, FitInterrupted, MergeError, NonFiniteError
 from mercer.models._base import Array, column_names, first_where, old_state_on_failure
 from mercer.models._covariance import AnyShrinkage
-from mercer.models._generative import GenerativeClassifier
+from mercer.models._generative import GenerativeClassifier, checked_priors
 from mercer.models._linear_pieces import LinearPiece
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.em import MOST_STEPS, TOLERANCE, Words, em_gaussian
@@ -46,6 +46,7 @@ class DiscriminantClassifier(GenerativeClassifier):
     `partial_fit` can start with small batches; `fit` raises at once.
     """
 
+    priors: Any
     _densities: Densities
     _priors: Array
     #: why there are no densities, if so
@@ -107,21 +108,36 @@ class DiscriminantClassifier(GenerativeClassifier):
             )
         return block, block
 
+    def _reconcile(self, mine: ByClass, theirs: ByClass) -> tuple[ByClass, ByClass]:
+        kept, others = ([type(part).__name__ for part in statistic.parts] for statistic in (mine, theirs))
+        if kept != others:
+            raise MergeError(
+                f"cannot combine {others} with {kept}: models with another covariance structure or shrinkage keep "
+                "different statistics; fit all with the same parameters."
+            )
+        return mine, theirs
+
     def _store(self, statistic: ByClass) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and name not in ALWAYS_KNOWN]:
             delattr(self, name)
         self.statistic_, self.classes_, self._flaw = statistic, statistic.labels, None
+        self._priors = self._class_priors()
+        interruption: FitInterrupted | None = None
         try:
             solution, interruption = self._solved()
-            self.certificate_ = solution.certificate
             self._estimate(solution.value)
+            self._settle()
         except DataError as flaw:
             self._flaw = flaw
-            self.certificate_ = Certificate("closed form", math.inf, 0.0, f"there are no parameters, because {flaw}")
-            return
-        self._settle()
+            self.certificate_ = Certificate("closed form", math.inf, 0.0, f"there are no parameters: {flaw}")
+        else:
+            self.certificate_, self.n_iter_ = solution.certificate, max(1, len(solution.trace) - 2)
         if interruption is not None:
             raise interruption
+
+    def _class_priors(self) -> Array:
+        weight = self.statistic_.weight
+        return weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
 
     def _solved(self) -> tuple[Solution, FitInterrupted | None]:
         """The moments of the classes; of rows with gaps those to be expected, by EM."""
@@ -188,8 +204,11 @@ class DiscriminantClassifier(GenerativeClassifier):
         return self._densities.sample(codes, rng)
 
     def _with_priors(self, priors: Array) -> Self:
-        return self.set_params(priors=priors)  # type: ignore[no-any-return]
+        self.set_params(priors=priors)
+        self._priors = self._class_priors()
+        return self
 
     def _linear_pieces(self) -> tuple[Array, tuple[LinearPiece, ...]]:
         self._refuse_unusable()
-        return self._log_prior(), (self._densities.linear_piece(),)
+        intercept = np.where(self.statistic_.rows > 0, self._log_prior(), -np.inf)
+        return intercept, (self._densities.linear_piece(),)

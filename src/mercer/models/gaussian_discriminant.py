@@ -5,10 +5,9 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._errors import DataError, MergeError
+from mercer._errors import DataError
 from mercer.models._base import Array
 from mercer.models._covariance import (
     STRUCTURES,
@@ -21,7 +20,6 @@ from mercer.models._covariance import (
 )
 from mercer.models._discriminant import DiscriminantClassifier
 from mercer.models._gaussian_classes import GaussianClasses
-from mercer.models._generative import checked_priors
 from mercer.models._independent_classes import IndependentClasses
 from mercer.solvers.certificate import Solution
 from mercer.stats import ByClass, ColumnMoments, ScatterMoments
@@ -58,6 +56,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
     covariance_ : ndarray
         Covariances: of shape (n_classes, n_features, n_features), variances (n_classes, n_features) where they are
         diagonal and (n_classes,) where they are spherical; without the first axis where the classes share one.
+    n_iter_ : int
+        Steps of EM; 1 where there is a closed form.
     statistic_ : ByClass
         The sufficient statistics the model was computed from.
     certificate_ : Certificate
@@ -85,6 +85,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
+
+    _densities: GaussianClasses | IndependentClasses
 
     def __init__(
         self,
@@ -124,14 +126,6 @@ class GaussianDiscriminant(DiscriminantClassifier):
             return super()._zero(labels, X)
         return ByClass.zero(labels, (ColumnMoments.zero(len(labels), self.n_features_in_),))
 
-    def _refuse_stranger(self, other: Any) -> None:
-        super()._refuse_stranger(other)
-        if list(map(type, self.statistic_.parts)) != list(map(type, other.statistic_.parts)):
-            raise MergeError(
-                f"cannot merge a model with covariance={other.covariance!r} and shrinkage={other.shrinkage!r} into one "
-                f"with {self.covariance!r} and {self.shrinkage!r}: they keep different statistics; fit both alike."
-            )
-
     def _refuse_to_fit(self) -> None:
         if len(self.classes_) < 2:
             raise DataError(
@@ -149,7 +143,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
         if isinstance(moments, ColumnMoments):
             self._densities = IndependentClasses.of(moments, rows, self._structure, self._shrinkage(), words)
         else:
-            self._densities = GaussianClasses(moments.mean, self._covariances(moments), rows > 0, words)
+            share = moments.weight / moments.weight.sum()
+            self._densities = GaussianClasses.of(moments, share, self._covariances(moments), words)
             _ = self._densities.whitening  # a singular covariance is refused now, not when predicting
 
     def _covariances(self, moments: ScatterMoments) -> Array:
@@ -158,8 +153,6 @@ class GaussianDiscriminant(DiscriminantClassifier):
         return class_covariances(moments, self._shrinkage(), self._fourth())
 
     def _settle(self) -> None:
-        weight = self.statistic_.weight
-        self._priors = weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
         self.class_prior_ = self.priors_ = self._priors
         self.means_ = self._densities.mean
         self.covariance_ = self._published_covariance()

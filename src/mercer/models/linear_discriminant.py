@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -16,12 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import DataError, PriorError
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.source import COPIED_BLOCK, rows_per_block
-from mercer.models._base import Array, column_names, refuse_infinite
+from mercer.models._base import Array, publish
 from mercer.models._covariance import class_covariances
 from mercer.models._drop_in import DropInDiscriminant
 from mercer.models._fisher import Directions, directions_by_rank, directions_by_ratio
 from mercer.models._gaussian_classes import GaussianClasses, LinearScores
-from mercer.models._linear_pieces import LinearPiece
+from mercer.models._generative import checked_priors
 from mercer.models._singular import singular_class
 from mercer.stats import ScatterMoments
 from mercer.stats._base import as_block
@@ -67,6 +66,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         How much of the variance between the classes each direction explains; not with "lsqr".
     xbar_ : ndarray of shape (n_features,)
         Mean of all classes; only with "svd".
+    n_iter_ : int
+        Steps of EM; 1 where nothing is missing.
     statistic_ : ByClass
         The sufficient statistics the model was computed from.
     certificate_ : Certificate
@@ -140,29 +141,130 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         priors = checked_priors(self.priors, self.classes_, normalised=False)
         if abs(priors.sum() - 1.0) > 1e-5:
             warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=2)
-        return np.asarray(priors / priors.sum())
+            priors = priors / priors.sum()
+        return priors
+
+    def _shares(self) -> Array:
+        """The priors of the classes of which a row has been seen."""
+        shares = np.where(self.statistic_.rows > 0, self._priors, 0.0)
+        return np.asarray(shares / shares.sum())
 
     def _estimate(self, moments: ScatterMoments) -> None:
-        weighted = np.tensordot(self._priors, self._class_covariances(moments), axes=1)
-        within = moments.within() / moments.weight.sum() if self.solver == "svd" else weighted
-        self._weighted_covariance = weighted
-        self._between = self._total_covariance(moments) - within if self.solver == "eigen" else None
-        self._densities = GaussianClasses(moments.mean, within[None], self.statistic_.rows > 0, self._words())
+        self._moments = moments
+        self._weighted_covariance = np.tensordot(self._shares(), self._class_covariances(moments), axes=1)
+        pooled = moments.within() / moments.weight.sum()
+        self._within = pooled if self.solver == "svd" else self._weighted_covariance
 
     def _total_covariance(self, moments: ScatterMoments) -> Array:
         """The covariance of all rows together, estimated as that of each class is."""
         if (delegated := self._delegated()) is not None:
             return delegated.total
         fourth = self._fourth()
-        return class_covariances(moments.pooled(), self._shrinkage(), None if fourth is None else fourth.pooled())[0]
+        pooled = class_covariances(moments.pooled(), self._shrinkage(), None if fourth is None else fourth.pooled())
+        return np.asarray(pooled[0])
 
     def _settle(self) -> None:
-        self._max_components = self._n_features_out = self._components()
-        means, directions = self._densities.mean, self._directions()
-        precision = self._precision(directions)
-        centre = self._priors @ means
+        classes = GaussianClasses.of(self._moments, self._shares(), self._within[None], self._words())
+        precision = self._discriminating_precision(classes)
+        means, centre = classes.mean, classes.centre
+        self._densities = replace(classes, discriminants=LinearScores.of(centre, classes.away, precision))
         self._origin = centre if self.solver == "svd" else np.zeros_like(centre)
-        self._densities = replace(self._densities, discriminants=LinearScores.of(means, precision, centre))
-        # what scikit-learn's decision function has more than ours, the same for all classes
-        self._surplus = LinearScores.of((centre - self._origin)[None], precision, ...)
-        self._publish_scores(LinearScores.of(means, precision, self._origin))
+        self._decision = LinearScores.of(self._origin, means - self._origin, precision)
+        weights = self._decision.weights.T
+        intercept = self._decision.intercept - self._origin @ weights.T + self._log_prior()
+        if len(means) == 2:
+            weights, intercept = np.diff(weights, axis=0), np.diff(intercept)
+        publish(self, coef_=weights, intercept_=intercept, means_=means, priors_=self._priors)
+        self.class_prior_ = self.priors_
+        if self.solver == "svd":
+            publish(self, xbar_=centre)
+        if self.solver != "svd" or self.store_covariance:
+            publish(self, covariance_=self._weighted_covariance)
+
+    def _discriminating_precision(self, classes: GaussianClasses) -> Array:
+        """The inverse covariance, as far as the solver's directions reach; they are published on the way."""
+        self._max_components = self._n_features_out = self._components()
+        if self.solver == "lsqr":
+            return np.asarray(scipy.linalg.pinvh(self._within))
+        if self.solver == "svd":
+            directions = directions_by_rank(self._within, classes.away, self._shares(), self.tol)
+        else:
+            directions = self._all_directions(self._within)
+        explained = directions.explained[: self._max_components]
+        publish(self, scalings_=directions.scalings, explained_variance_ratio_=explained)
+        return np.asarray(directions.scalings @ directions.scalings.T)
+
+    def _all_directions(self, within: Array) -> Directions:
+        try:
+            return directions_by_ratio(within, self._total_covariance(self._moments) - within)
+        except np.linalg.LinAlgError:
+            words = self._words()
+            raise singular_class(within, words.owner, words.columns) from None
+
+    def _components(self) -> int:
+        most = min(len(self.classes_) - 1, self.n_features_in_)
+        if self.n_components is not None and self.n_components > most:
+            raise DataError(
+                f"n_components cannot be larger than min(n_features, n_classes - 1). That is {most}, and n_components "
+                f"is {self.n_components}."
+            )
+        return most if self.n_components is None else self.n_components
+
+    # Predicting.
+
+    def decision_function(self, X: Any) -> Array:
+        """X @ coef_.T + intercept_: log p(y|x) up to what all classes have in common.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Above 0 for the second of two classes, or highest for the most probable of several.
+        """
+        classes = self._fitted_classes()
+        if len(classes) == 2:
+            return self._over_blocks(X, lambda joint: joint[:, 1] - joint[:, 0], None)
+        base = None if self.solver == "svd" else self._surplus
+        return self._over_blocks(X, lambda joint: joint, len(classes), base=base)
+
+    def _surplus(self, block: tuple[Any, ...]) -> Array:
+        """What `decision_function` has more than the scores about the centre: the same for all classes."""
+        rows = as_block(block[0])
+        more = (self._decision(rows) - self._densities.linear(rows))[:, :1]
+        return np.where(np.isnan(more), 0.0, more)
+
+    def transform(self, X: Any) -> Array:
+        """Project rows on Fisher's directions, where the classes lie farthest apart.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to project; what is missing is taken to be what the model expects given the rest of the row.
+
+        Returns
+        -------
+        projected : ndarray of shape (n_samples, n_components)
+            Coordinates along the directions.
+        """
+        if self.solver == "lsqr":
+            raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
+        self._fitted_classes()
+        X = self._check_X(X, reset=False)
+        blocks = row_blocks(X.shape[0], rows_per_block(self.n_features_in_, COPIED_BLOCK))
+        projected: Array = np.concatenate(ordered_map(lambda rows: self._projected(X, rows), blocks))
+        return projected.astype(np.float32) if X.dtype == np.float32 else projected
+
+    def _projected(self, X: Any, rows: slice) -> Array:
+        block = as_block(X[rows])
+        project = LinearScores.onto(self.scalings_[:, : self._max_components], self._origin)
+        with np.errstate(invalid="ignore"):  # what spoils a product is looked for below
+            projected = project(block)
+        if (gaps := ~np.isfinite(projected).all(axis=1)).any():
+            self._blame(X, rows)
+            posterior = self._posterior(self._joint((block[gaps],)))
+            projected[gaps] = project(self._densities.filled(block[gaps], posterior))
+        return projected

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, Real, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer.families.gaussian import LOG_2PI
-from mercer.models._base import Array
+from mercer.models._base import Array, publish
 from mercer.models._drop_in import DropInDiscriminant
+from mercer.models._fisher import with_fixed_signs
 from mercer.models._gaussian_classes import GaussianClasses
 from mercer.models._generative import checked_priors
 from mercer.models._singular import SingularClassError, to_blame
@@ -53,6 +55,8 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
         Principal axes of each class.
     scalings_ : list of ndarray of shape (n_features,)
         Variances along them, descending.
+    n_iter_ : int
+        Steps of EM; 1 where nothing is missing.
     statistic_ : ByClass
         The sufficient statistics the model was computed from.
     certificate_ : Certificate
@@ -74,6 +78,8 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
         "solver": [StrOptions({"svd", "eigen"})],
         "reg_param": [Interval(Real, 0, 1, closed="both")],
     }
+
+    _densities: GaussianClasses
 
     def __init__(
         self,
@@ -112,6 +118,11 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
                 f"{self.classes_[0]!r}; add rows of another."
             )
 
+    def _class_priors(self) -> Array:
+        if self.priors is None:
+            return super()._class_priors()
+        return checked_priors(self.priors, self.classes_, normalised=False).copy()
+
     def _estimate(self, moments: ScatterMoments) -> None:
         rows = self.statistic_.rows
         if (alone := rows == 1).any():
@@ -119,14 +130,17 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
                 f"y has only 1 sample in class {self.classes_[alone][0]}, covariance is ill defined. Add rows of that "
                 "class, or use GaussianDiscriminant with a shared covariance."
             )
-        self._axes = [self._principal_axes(c, covariance) for c, covariance in enumerate(self._class_covariances(moments))]
+        self._axes = [
+            self._principal_axes(c, covariance) for c, covariance in enumerate(self._class_covariances(moments))
+        ]
         covariances = np.stack([(rotation * scaling) @ rotation.T for scaling, rotation in self._axes])
-        self._densities = GaussianClasses(moments.mean, covariances, rows > 0, self._words())
+        share = moments.weight / moments.weight.sum()
+        self._densities = GaussianClasses.of(moments, share, covariances, self._words())
 
     def _principal_axes(self, c: int, covariance: Array) -> tuple[Array, Array]:
         """Variances along the principal axes, descending and regularised, and the axes."""
         scaling, rotation = np.linalg.eigh(covariance)
-        scaling, rotation = np.maximum(scaling[::-1], 0.0), rotation[:, ::-1]
+        scaling, rotation = np.maximum(scaling[::-1], 0.0), with_fixed_signs(rotation[:, ::-1])
         if self.solver == "svd":
             scaling = (1 - self.reg_param) * scaling + self.reg_param
         if self.statistic_.rows[c]:
@@ -153,12 +167,7 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
         )
 
     def _settle(self) -> None:
-        weight = self.statistic_.weight
-        if self.priors is None:
-            self._priors = weight / weight.sum()
-        else:
-            self._priors = checked_priors(self.priors, self.classes_, normalised=False).copy()
-        self._publish(priors_=self._priors, class_prior_=self._priors, means_=self._densities.mean)
+        publish(self, priors_=self._priors, class_prior_=self._priors, means_=self._densities.mean)
         self.scalings_ = [scaling for scaling, _ in self._axes]
         self.rotations_ = [rotation for _, rotation in self._axes]
         if self.store_covariance:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mercer._errors import DegenerateDataError, SingularCovarianceError
 from mercer.solvers._gaps import Cells, Point, Scale
 from mercer.stats import PatternMoments, ScatterMoments
+from mercer.stats._base import ratio
 
 Array = NDArray[Any]
 
@@ -89,7 +90,7 @@ class Problem:
     def of(cls, moments: PatternMoments, share: Array | None, shrinkage: Shrinkage | None, words: Words) -> Self:
         cells, scale = Cells.of(moments)
         weight = cells.by_group(cells.weight)
-        share = weight / weight.sum() if share is None else share / share.sum()
+        share = ratio(weight, weight.sum()) if share is None else ratio(share, share.sum())
         rows = sum((part.rows for mask, part in moments if mask.any()), np.zeros_like(moments.rows))
         problem = cls(cells, scale, weight, rows, share, shrinkage, words)
         problem._refuse_unidentified()
@@ -107,7 +108,7 @@ class Problem:
         if self.shrinkage is None and self.rows.sum() - len(self.rows) < d:
             raise SingularCovarianceError(
                 f"the covariance of {self.words.owner} is singular: {self.rows.sum()} rows with gaps are too few for "
-                f'{d} columns. Use shrinkage, e.g. shrinkage="oas", or a shared or diagonal covariance.'
+                f"{d} columns. Use shrinkage, e.g. shrinkage=0.1, or a shared or diagonal covariance."
             )
 
     def start(self) -> Point:
@@ -123,7 +124,7 @@ class Problem:
         return SingularCovarianceError(
             f"the covariance of {self.words.owner} is singular: columns {listed} are collinear or constant in the rows "
             "that have all of them, so that the likelihood has no maximum. Leave columns out, or use shrinkage, e.g. "
-            'shrinkage="oas".'
+            "shrinkage=0.1."
         )
 
     def refuse_vanishing(self, point: Point) -> None:

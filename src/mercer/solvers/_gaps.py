@@ -7,13 +7,13 @@ For the rows of one group that show the columns o, with weight n, mean m and sca
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._jit import gaps as loops
 from mercer._threads import ordered_map, row_blocks
 from mercer.families.gaussian import LOG_2PI
 from mercer.stats import PatternMoments
@@ -21,8 +21,8 @@ from mercer.stats._base import ratio
 
 Array = NDArray[Any]
 
-#: bytes of one array over cells that is multiplied at a time: a few of them fit the L2 cache
-CHUNK = 1 << 18
+#: cells that are added up at a time
+CHUNK = 128
 
 
 class Point(NamedTuple):
@@ -55,8 +55,9 @@ class Cells:
     group: Array  # (cells,)
     weight: Array  # (cells,)
     mean: Array  # (cells, columns)
-    scatter: Array  # (cells, columns, columns)
-    log_unit: Array  # (cells,): Σ log of the units of the observed columns, for densities in the original ones
+    several: Array  # (cells,): whether there is more than one row
+    scatter: Array  # (those of several rows, columns, columns)
+    log_unit: Array  # (columns,): for densities in the original units
     groups: int
 
     @classmethod
@@ -72,20 +73,26 @@ class Cells:
     def _about(cls, moments: PatternMoments, centre: Array) -> Self:
         d = moments.columns
         seen = [(mask, part, g) for mask, part in moments if mask.any() for g in np.flatnonzero(part.weight > 0)]
-        mean, scatter = np.zeros((len(seen), d)), np.zeros((len(seen), d, d))
+        mean, scatter = np.zeros((len(seen), d)), []
         for i, (mask, part, g) in enumerate(seen):
             mean[i, mask] = (part.pilot[g] - centre[mask]) + part.offset[g]
-            scatter[i][np.ix_(mask, mask)] = part.scatter[g]
-        observed = np.array([mask for mask, _, _ in seen], dtype=bool).reshape(-1, d)
-        group = np.array([g for _, _, g in seen], dtype=np.int64)
-        weight = np.array([part.weight[g] for _, part, g in seen])
-        return cls(observed, group, weight, mean, scatter, np.zeros(len(seen)), moments.groups)
+            if part.rows[g] > 1:
+                scatter.append(np.zeros((d, d)))
+                scatter[-1][np.ix_(mask, mask)] = part.scatter[g]
+        return cls(
+            observed=np.array([mask for mask, _, _ in seen], dtype=bool).reshape(-1, d),
+            group=np.array([g for _, _, g in seen], dtype=np.int64),
+            weight=np.array([part.weight[g] for _, part, g in seen]),
+            mean=mean,
+            several=np.array([part.rows[g] > 1 for _, part, g in seen], dtype=bool),
+            scatter=np.array(scatter).reshape(-1, d, d),
+            log_unit=np.zeros(d),
+            groups=moments.groups,
+        )
 
     def _in(self, unit: Array) -> Self:
-        log_unit = self.observed @ np.log(unit)
-        return replace(
-            self, mean=self.mean / unit, scatter=self.scatter / (unit[:, None] * unit), log_unit=log_unit
-        )
+        scatter = self.scatter / (unit[:, None] * unit)
+        return replace(self, mean=self.mean / unit, scatter=scatter, log_unit=np.log(unit))
 
     def by_group(self, values: Array) -> Array:
         """Sums over the cells of each group."""
@@ -103,38 +110,23 @@ class Cells:
     def variance(self) -> Array:
         """Variance of what was observed of each column about the means of the groups: (columns,)."""
         away = np.where(self.observed, self.mean - self.column_mean()[self.group], 0.0)
-        squares = np.einsum("cjj->cj", self.scatter) + self.weight[:, None] * np.square(away)
-        return ratio(squares.sum(axis=0), self.column_weight().sum(axis=0))
+        squares = np.einsum("cjj->j", self.scatter) + self.weight @ np.square(away)
+        return ratio(squares, self.column_weight().sum(axis=0))
 
     def slope(self, point: Point) -> Slope:
         """The log likelihood and its derivatives; `LinAlgError` where the covariance is not positive definite."""
-        chunks = row_blocks(len(self.weight), max(1, CHUNK // point.covariance.nbytes))
-        parts = ordered_map(lambda rows: self._of(rows)._slope(point), chunks)
-        return functools.reduce(lambda a, b: Slope(*(x + y for x, y in zip(a, b, strict=True))), parts)
+        parts = ordered_map(lambda rows: self._sums(rows, point), row_blocks(len(self.weight), CHUNK))
+        deviance, by_mean, by_covariance = (sum(part) for part in zip(*parts, strict=True))
+        if not np.isfinite(deviance).all():
+            raise np.linalg.LinAlgError("the covariance is not positive definite.")
+        constants = self.column_weight() @ (LOG_2PI + 2 * self.log_unit)
+        return Slope(-0.5 * (deviance + constants), by_mean, by_covariance)
 
-    def _of(self, rows: slice) -> Self:
-        fields = ("observed", "group", "weight", "mean", "scatter", "log_unit")
-        return replace(self, **{name: getattr(self, name)[rows] for name in fields})
-
-    def _slope(self, point: Point) -> Slope:
-        n = self.weight
-        precision, log_determinant = self._precision(point.covariance)
-        away = np.where(self.observed, self.mean - point.mean[self.group], 0.0)
-        pull = np.einsum("cij,cj->ci", precision, away)
-        half = precision @ self.scatter
-        squares = np.einsum("cii->c", half) + n * np.einsum("ci,ci->c", away, pull)
-        constants = self.observed.sum(axis=1) * LOG_2PI + log_determinant + 2 * self.log_unit
-        curve = half @ precision + n[:, None, None] * (pull[:, :, None] * pull[:, None, :] - precision)
-        return Slope(*map(self.by_group, (-0.5 * (n * constants + squares), n[:, None] * pull, curve)))
-
-    def _precision(self, covariance: Array) -> tuple[Array, Array]:
-        """Σ_oo⁻¹ of each cell, zero outside o, and log|Σ_oo|."""
-        both = self.observed[:, :, None] & self.observed[:, None, :]
-        # with ones in place of what is not observed, all cells are inverted in one call
-        bordered = np.where(both, covariance, np.eye(len(covariance)) * ~self.observed[:, :, None])
-        root = np.linalg.inv(np.linalg.cholesky(bordered))
-        log_determinant = -2 * np.log(np.einsum("cii->ci", root)).sum(axis=1)
-        return np.where(both, np.swapaxes(root, 1, 2) @ root, 0.0), log_determinant
+    def _sums(self, rows: slice, point: Point) -> tuple[Array, Array, Array]:
+        cells = (a[rows] for a in (self.observed, self.group, self.weight, self.mean))
+        before = int(np.count_nonzero(self.several[: rows.start]))
+        sums: tuple[Array, Array, Array] = loops.slope(*cells, self.scatter[before:], self.several[rows], *point)
+        return sums
 
 
 def _centre(moments: PatternMoments) -> Array:

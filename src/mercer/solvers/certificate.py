@@ -39,7 +39,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver returns: the answer, the proof, and how the proof's number fell on the way."""
+    """What a solver returns: the answer, the proof, and the value of what it optimises after each step."""
 
     value: Any
     certificate: Certificate

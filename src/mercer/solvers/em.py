@@ -37,6 +37,8 @@ MOST_STEPS = 1000
 MEMORY = 20
 #: a likelihood that is lower by this portion of its value is not lower
 ROUNDING = 1e-13
+#: correlations with an eigenvalue below this may be on their way to a singular matrix
+NEARLY_COLLINEAR = 1e-4
 
 
 def em_gaussian(
@@ -92,8 +94,7 @@ def em_gaussian(
     solution = _together([(groups, climb.solution()) for groups, climb in climbs], moments.groups)
     if interrupted:
         raise FitInterrupted("stopped by the user; the best parameters found so far are kept.", solution)
-    for _, climb in climbs:
-        climb.warn_if_unfinished()
+    max((climb for _, climb in climbs), key=lambda climb: climb.gradient).warn_if_unfinished()
     return solution
 
 
@@ -137,15 +138,18 @@ class Climb:
 
     def _arrived(self) -> bool:
         """The moments to return are those that lead to the next point: that is where the gradient has to vanish."""
-        return self._problem.at(self._here.next).gradient <= self._tolerance
+        return self._plain_step().gradient <= self._tolerance
+
+    def _plain_step(self) -> Position:
+        self._problem.refuse_vanishing(self._here.next)
+        return self._problem.at(self._here.next)
 
     def _onwards(self) -> Position:
         here = self._here
         leap = self._leap()
         if leap is not None and leap.objective(here.pull) >= here.objective(here.pull) - ROUNDING * self._size:
             return leap
-        self._problem.refuse_vanishing(here.next)
-        return self._problem.at(here.next)
+        return self._plain_step()
 
     @property
     def _size(self) -> float:
@@ -161,35 +165,53 @@ class Climb:
         except np.linalg.LinAlgError:
             return None
 
+    @functools.cached_property
+    def _end(self) -> Position:
+        """Where the moments to return lead."""
+        return self._plain_step()
+
+    @property
+    def gradient(self) -> float:
+        """Its norm at the end."""
+        return self._end.gradient
+
     def solution(self) -> Solution:
-        final = self._problem.at(self._here.next)
         certificate = Certificate(
             "gradient norm",
-            final.gradient,
+            self.gradient,
             self._tolerance,
             f"size of the gradient of the observed log likelihood per unit weight after {self._steps} steps of EM",
         )
-        return Solution(self._problem.completed(self._here), certificate, (*self._trace, final.log_likelihood))
+        return Solution(self._problem.completed(self._here), certificate, (*self._trace, self._end.log_likelihood))
 
     @property
     def _steps(self) -> int:
         return len(self._trace) - 1
 
     def warn_if_unfinished(self) -> None:
-        """Cause, evidence, and one thing to do."""
-        if self._here.gradient <= self._tolerance:
-            return
-        problem = self._problem
-        seen = problem.cells.column_weight().sum(axis=0) / problem.weight.sum()
-        column = int(np.argmin(seen))
-        warnings.warn(
-            f"EM for the covariance of {problem.words.owner} has not converged: the gradient norm is "
-            f"{self._here.gradient:.1e} after {self._steps} steps, above the tolerance {self._tolerance:.1e}. So much is "
-            f"missing (column {problem.words.columns[column]!r} in {1 - seen[column]:.0%} of the rows) that the "
-            "likelihood is flat or has no maximum: the smallest eigenvalue of the correlations is "
-            f'{least_spread(self._here.point.covariance)[0]:.1e}. Use shrinkage, e.g. shrinkage="oas".',
-            NotConvergedWarning,
-            stacklevel=3,
+        """Evidence, cause, and one thing to do."""
+        if self.gradient > self._tolerance:
+            warnings.warn(
+                f"EM for the covariance of {self._problem.words.owner} has not converged: the gradient norm is "
+                f"{self.gradient:.1e} after {self._steps} steps, above the tolerance {self._tolerance:.1e}. "
+                + self._cause(),
+                NotConvergedWarning,
+                stacklevel=3,
+            )
+
+    def _cause(self) -> str:
+        smallest, _ = least_spread(self._here.point.covariance)
+        if smallest < NEARLY_COLLINEAR:
+            return (
+                "Too few rows have values in all columns, so that the likelihood may have no maximum: the smallest "
+                f"eigenvalue of the correlations is down to {smallest:.1e}. Use shrinkage, e.g. shrinkage=0.1."
+            )
+        weight = self._problem.cells.column_weight().sum(axis=0)
+        column = int(np.argmin(weight))
+        missing = 1 - weight[column] / self._problem.weight.sum()
+        return (
+            f"Column {self._problem.words.columns[column]!r} is missing in {missing:.0%} of the rows, which makes for "
+            "short steps; allow more of them (max_iter)."
         )
 
 
