@@ -377,3 +377,14 @@ def test_horse_colic_with_a_third_of_its_values_missing(real_data: Callable[[str
     quadratic = GaussianDiscriminant(shrinkage="oas").fit(X, y)
     assert quadratic.certificate_.holds
     assert np.isfinite(quadratic.predict_log_proba(X)).all()
+
+
+@pytest.mark.parametrize("shrinkage", [0.1, "oas"])
+def test_shrinkage_cures_a_column_that_is_constant_wherever_it_was_observed(shrinkage: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.repeat([0, 1, 2], 30)
+    X[:30, 0] = 5.0
+    X[rng.random(X.shape) < 0.3] = np.nan
+    model = GaussianDiscriminant(shrinkage=shrinkage).fit(X, y)
+    assert model.certificate_.holds
+    assert np.isfinite(model.predict_log_proba(X)).all()

@@ -289,3 +289,15 @@ def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) 
     assert not solution.certificate.holds
     assert np.isfinite(solution.value.covariance).all()
     assert (solution.value.weight > 80).all()
+
+
+def test_an_interruption_is_not_swallowed_by_a_group_that_cannot_be_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, codes = with_gaps(120, 3, missing=0.3, groups=2)
+    X[(codes == 1) & ~np.isnan(X[:, 0]), 0] = 7.0
+
+    def interrupted(climb: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(em.Climb, "_onwards", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        em_gaussian(moments_of(X, codes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -127,16 +128,26 @@ class Problem:
             "shrinkage=0.1."
         )
 
-    def refuse_vanishing(self, point: Point) -> None:
-        """Raise if the covariance is as good as singular: from there the likelihood only grows without bound."""
+    def checked_at(self, point: Point) -> Position:
+        """`at`, unless the covariance is as good as singular: from there the likelihood only grows without bound."""
         smallest, direction = least_spread(point.covariance)
         if self.shrinkage is None and smallest < VANISHING:
             raise self._singular(np.abs(direction) > NEGLIGIBLE)
+        try:
+            return self.at(point)
+        except np.linalg.LinAlgError:
+            raise self._singular(np.abs(direction) > NEGLIGIBLE) from None
+
+    @cached_property
+    def _varies(self) -> Array:
+        """Columns that are not constant where they were observed: only of those can gaps be filled with variance."""
+        return self.cells.variance() > 0
 
     def _pull(self, covariance: Array) -> Pull:
         if self.shrinkage is None:
             return Pull(0.0, np.zeros(len(covariance)))
         unit = self.scale.unit
+        covariance = np.where(self._varies[:, None] & self._varies, covariance, 0.0)
         pull = self.shrinkage(covariance * unit[:, None] * unit, float(self.weight.sum()))
         return pull._replace(target=pull.target / np.square(unit))
 

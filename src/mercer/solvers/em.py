@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted, NotConvergedWarning
+from mercer._errors import DataError, FitInterrupted, NotConvergedWarning
 from mercer.solvers._em_step import Position, Problem, Pull, Shrinkage, Words, least_spread
 from mercer.solvers._gaps import Point
 from mercer.solvers.anderson import Anderson
@@ -83,19 +83,29 @@ def em_gaussian(
     """
     words = words or Words.default(moments)
     seen = np.flatnonzero(moments.rows)
-    interrupted, climbs = False, []
-    for groups in [seen] if shared else seen[:, None]:
-        problem = Problem.of(
-            _only(moments, groups), None if share is None else share[groups], shrinkage, words.only(groups)
-        )
-        climb = Climb(problem, tolerance)
-        interrupted |= climb.run(0 if interrupted else most_steps)
-        climbs.append((groups, climb))
-    solution = _together([(groups, climb.solution()) for groups, climb in climbs], moments.groups)
-    if interrupted:
+    climbs: list[tuple[Array, Climb]] = []
+    try:
+        for groups in [seen] if shared else seen[:, None]:
+            problem = Problem.of(
+                _only(moments, groups), None if share is None else share[groups], shrinkage, words.only(groups)
+            )
+            climb = Climb(problem, tolerance)
+            climbs.append((groups, climb))
+            climb.run(0 if _interrupted(climbs) else most_steps)
+        solution = _together([(groups, climb.solution()) for groups, climb in climbs], moments.groups)
+    except DataError:
+        # a group that cannot be solved leaves nothing to keep, and must not swallow what the user asked for
+        if _interrupted(climbs):
+            raise KeyboardInterrupt from None
+        raise
+    if _interrupted(climbs):
         raise FitInterrupted("stopped by the user; the best parameters found so far are kept.", solution)
     max((climb for _, climb in climbs), key=lambda climb: climb.gradient).warn_if_unfinished()
     return solution
+
+
+def _interrupted(climbs: list[tuple[Array, Climb]]) -> bool:
+    return any(climb.interrupted for _, climb in climbs)
 
 
 def _only(moments: PatternMoments, groups: Array) -> PatternMoments:
@@ -123,9 +133,10 @@ class Climb:
         self._acceleration = Anderson(MEMORY)
         self._here = problem.at(problem.start())
         self._trace = [self._here.log_likelihood]
+        self.interrupted = False
 
-    def run(self, most_steps: int) -> bool:
-        """Climb; True if the user interrupted it. What is kept is the best point so far in either case."""
+    def run(self, most_steps: int) -> None:
+        """Climb until there, or until the user interrupts: what is kept is the best point so far in either case."""
         try:
             for _ in range(most_steps):
                 if self._here.gradient <= self._tolerance and self._arrived():
@@ -133,16 +144,14 @@ class Climb:
                 self._here = self._onwards()
                 self._trace.append(self._here.log_likelihood)
         except KeyboardInterrupt:
-            return True
-        return False
+            self.interrupted = True
 
     def _arrived(self) -> bool:
         """The moments to return are those that lead to the next point: that is where the gradient has to vanish."""
         return self._plain_step().gradient <= self._tolerance
 
     def _plain_step(self) -> Position:
-        self._problem.refuse_vanishing(self._here.next)
-        return self._problem.at(self._here.next)
+        return self._problem.checked_at(self._here.next)
 
     def _onwards(self) -> Position:
         here = self._here
