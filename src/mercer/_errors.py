@@ -73,10 +73,6 @@ class TooManyPatternsError(DataError):
     """More patterns of missing values than exact inference can keep apart."""
 
 
-class NotALikelihoodError(MercerError, AttributeError):
-    """The model assigns scores, not probabilities, so it has no density and cannot be sampled from."""
-
-
 class NoLinearFormError(MercerError, TypeError):
     """The model is no softmax of a linear function of features that do not depend on its parameters."""
 

@@ -104,6 +104,8 @@ def row_blocks(n_rows: int, size: int) -> list[slice]:
 def ordered_stream(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
     """`map(function, items)` run on `thread_count()` threads, a few items ahead; BLAS stays on one thread each.
 
+    No more than one item waits for a thread, so that few results are in memory at once.
+
     A pool is made per call (0.1 ms): a global one would outlive forks and leak the limits of one caller
     into another. Work inside a worker runs serially, so nesting cannot oversubscribe the cores.
     """
@@ -127,7 +129,7 @@ def _on_threads(function: Callable[[A], B], items: list[A], threads: int) -> Ite
             for item in items:
                 # each in a copy of the caller's context: its limits and NumPy's error state hold in the worker too
                 pending.append(pool.submit(copy_context().run, work, item))
-                if len(pending) > 2 * threads:
+                if len(pending) > threads + 1:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()

@@ -14,7 +14,7 @@ import pytest
 
 import mercer._jit
 from mercer._jit import jit
-from mercer.stats import ColumnMoments, ColumnSums, ScatterMoments, ValueCounts
+from mercer.stats import ColumnMoments, ColumnSums, ScatterMoments, ValueCounts, VectorSums
 
 HELPER = """
 from mercer._jit import jit
@@ -101,7 +101,7 @@ def results() -> list[list[float]]:
     gaps = np.where(x == 2, np.nan, x)
     from scipy import sparse
 
-    from mercer.families import Poisson
+    from mercer.families import Multinomial, Poisson
 
     return [
         np.ravel(array).tolist()
@@ -112,6 +112,7 @@ def results() -> list[list[float]]:
             ScatterMoments.zero(2, 3).update(x, groups, w).covariance,
             ColumnSums.zero(Poisson(), 2, 3).update(gaps, groups, w).mean,
             ColumnSums.zero(Poisson(), 2, 3).update(sparse.csr_array(x), groups, w).mean,
+            VectorSums.zero(Multinomial(), 2, 3).update(sparse.csr_array(x), groups, w).total,
             ValueCounts.zero(2, 3).update(gaps, groups, w).counts,
         )
     ]

@@ -39,6 +39,13 @@ def heights(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture
+def twins(tmp_path: Path) -> str:
+    path = tmp_path / "twins.csv"
+    path.write_text("height,height,size\n1.5,1.5,short\n1.9,1.9,tall\n")
+    return str(path)
+
+
 def test_version() -> None:
     assert run("--version").stdout.strip() == f"mercer {mercer.__version__}"
 
@@ -82,10 +89,12 @@ def test_the_seed_deals_the_rows() -> None:
         (["HEIGHTS", "--target", "Size"], "Did you mean 'size'?"),
         (["HEIGHTS", "--target", "height"], "Unknown label type: continuous"),
         (["HEIGHTS", "--target", "size", "--folds", "99"], "from 2 to 20 folds"),
+        (["TWINS", "--target", "size"], "column 'height' 2 times"),
     ],
 )
-def test_a_mistake_is_answered_in_one_line(arguments: list[str], sentence: str, heights: str) -> None:
-    result = run("compare", *(heights if argument == "HEIGHTS" else argument for argument in arguments))
+def test_a_mistake_is_answered_in_one_line(arguments: list[str], sentence: str, heights: str, twins: str) -> None:
+    files = {"HEIGHTS": heights, "TWINS": twins}
+    result = run("compare", *(files.get(argument, argument) for argument in arguments))
     last = result.stderr.splitlines()[-1]
     assert result.exit_code == 2
     assert last.startswith("mercer: ")

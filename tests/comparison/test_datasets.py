@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from mercer._errors import ColumnMismatchError, DataNotFoundError
 from mercer.comparison.datasets import BUNDLED, open_problem
@@ -46,5 +48,6 @@ def test_neither_file_nor_name() -> None:
 def test_a_file_wins_over_a_bundled_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("iris").mkdir()
+    parquet.write_table(pa.table({"x": [1.5], "y": ["a"]}), Path("iris") / "part.parquet")
     with pytest.raises(ColumnMismatchError, match="target"):
         open_problem("iris")

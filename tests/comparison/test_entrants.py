@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -49,6 +51,14 @@ def test_every_model_invited_can_be_fitted(X: Any, invited: set[str]) -> None:
     assert {result.model for result in board.results} == {"NaiveBayes", *invited}
     assert [result.note for result in board.results if np.isnan(result.accuracy)] == []
     assert board.results[0].accuracy > 0.6
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_are_called_by_their_names(make: Any) -> None:
+    frame = make({"age": NUMBERS[:, 0], "same": np.ones(60)})
+    notes = {result.model: result.note for result in compare(frame, np.where(Y, "ill", "well"), cv=2).results}
+    assert "class 'ill'" in notes["GaussianDiscriminant"]
+    assert "columns 'same'" in notes["GaussianDiscriminant"]
 
 
 def test_who_stays_out_is_told_why() -> None:

@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
 from mercer._errors import DataError, EmptyDataError
-from mercer.comparison import Leaderboard, compare
+from mercer.comparison import Leaderboard, compare, crossvalidation
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -66,6 +66,21 @@ def test_any_labels(labels: Any) -> None:
 def test_frames_reach_the_models_as_they_are(frame: Any) -> None:
     (result,) = compare(frame, Y, models=[GaussianNB()]).results
     assert result.accuracy == compare(X, Y, models=[GaussianNB()]).results[0].accuracy
+
+
+def test_models_see_the_labels_themselves() -> None:
+    class Particular(GaussianNB):  # type: ignore[misc]
+        def fit(self, X: Any, y: Any) -> Any:
+            raise ValueError(f"no {y[0]} today")
+
+    (result,) = compare(X, NAMES, models=[Particular()]).results
+    assert result.note == "fold 1: ValueError: no setosa today"
+
+
+def test_a_first_fit_that_compiles_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 9.0, 10.0, 11.0])
+    monkeypatch.setattr(crossvalidation.time, "perf_counter", lambda: next(clock))
+    assert compare(X, Y, models=[GaussianNB()], cv=2).results[0].fit_seconds == 1.0
 
 
 def test_best_first_and_failures_last() -> None:

@@ -88,6 +88,12 @@ def test_files_that_cannot_be_read(write: Any, name: str, text: Any, sentence: s
         read_table(write(name, text))
 
 
+def test_a_folder_without_parquet_names_the_files_in_it(write: Any) -> None:
+    folder = write("heart.csv", "a\n1\n").parent
+    with pytest.raises(DataError, match=r"is a folder without Parquet files.*There are 'heart\.csv'"):
+        read_table(folder)
+
+
 def test_other_encodings(write: Any) -> None:
     path = write("a.csv", "word\ncafé\n".encode("latin-1"))
     assert read_table(path, encoding="latin-1")["word"].to_pylist() == ["café"]
@@ -115,6 +121,14 @@ class TestTarget:
     def test_an_unknown_column(self, target: str) -> None:
         with pytest.raises(ColumnMismatchError, match=f"no column '{target}'.*'y'"):
             split_target(self.FRAME, target)
+
+    def test_a_name_that_occurs_twice(self) -> None:
+        with pytest.raises(DataError, match=r"column 'x' 2 times.*Rename"):
+            split_target(pa.table([[1], [2], [3]], names=["x", "x", "y"]), "y")
+
+    def test_no_frame(self) -> None:
+        with pytest.raises(DataError, match="not out of dict"):
+            split_target({"x": [1], "y": [2]}, "y")
 
     def test_nothing_left(self) -> None:
         with pytest.raises(DataError, match="no column left"):

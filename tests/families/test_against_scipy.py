@@ -14,6 +14,7 @@ from scipy import stats
 from mercer import families as f
 
 CLOSE = 1e-12
+a = np.array
 
 probability = st.floats(1e-9, 1 - 1e-9)
 positive = st.floats(1e-2, 1e2)
@@ -135,3 +136,13 @@ def test_extreme_scales_have_finite_densities(scale: float) -> None:
     ]
     for ours, theirs in pairs:
         np.testing.assert_allclose(ours, theirs, rtol=CLOSE)
+
+
+def test_values_far_beyond_their_scale_have_the_density_they_have() -> None:
+    """Squares and products that no float holds are not formed, or do not matter."""
+    far = f.Gaussian().log_density(np.array([1e300, 1e200]), f.GaussianParameters(a(0.0), a(1e300)))
+    np.testing.assert_allclose(far, stats.norm(0, 1e150).logpdf([1e300, 1e200]), rtol=CLOSE)
+    small = f.Gamma().log_density(a(1e-300), f.GammaParameters(a([1.0, 0.5]), a(1e-100)))
+    # where scipy's own answer for the second shape is infinite: log √(b/πx)
+    np.testing.assert_allclose(small, [np.log(1e-100), 0.5 * np.log(1e200 / np.pi)], rtol=CLOSE)
+    assert f.Gamma().log_density(a(1e300), f.GammaParameters(a(2.0), a(1e100))) == -np.inf

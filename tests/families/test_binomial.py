@@ -35,3 +35,9 @@ def test_booleans_are_outcomes() -> None:
 def test_the_number_of_trials_is_checked(trials: float) -> None:
     with pytest.raises(ValueError, match="whole number of trials"):
         f.Binomial(trials)  # type: ignore[arg-type]
+
+
+def test_successes_added_up_in_another_order_than_trials_are_never_more() -> None:
+    """A share of 1 + 1e-16 could not be sampled from; one of 2 is no matter of rounding, and is told."""
+    p = f.Bernoulli().from_mean(np.array([[1 + 2**-50], [1 - 2**-50], [2.0]])).probability
+    np.testing.assert_array_equal(p, [1.0, 1 - 2**-50, 2.0])

@@ -48,3 +48,16 @@ def test_a_sample_gives_its_parameters_back(family: f.Family, parameters: Any) -
     fitted = family.fit(statistic.update(data, groups))
     for true, found in zip(parameters, fitted, strict=True):
         np.testing.assert_allclose(found, true, rtol=0.06, atol=0.03)
+
+
+@pytest.mark.parametrize(("family", "parameters"), CASES, ids=[repr(case[0]) for case in CASES])
+def test_what_was_never_observed_has_no_parameters(family: f.Family, parameters: Any) -> None:
+    """NaN, in a group of its own and beside one that was seen; a prior of no strength adds nothing."""
+    if family.statistic == "levels":
+        pytest.skip("levels are known once they are seen")
+    rows = family.sample(parameters, 50, np.random.default_rng(5))[:, 0].astype(float)
+    seen = statistic_for(family, groups=2, columns=rows.shape[-1]).update(rows, np.zeros(50, dtype=np.int32))
+    for prior in (None, f.Prior(0.0, parameters)):
+        found = family.fit(seen, prior)[0]
+        assert np.isfinite(found[0]).all()
+        assert np.isnan(found[1]).all()

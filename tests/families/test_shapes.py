@@ -11,6 +11,7 @@ from scipy.special import polygamma, psi
 from mercer import families as f
 from mercer._errors import DegenerateDataError
 from mercer.families._shapes import dirichlet_shapes, gamma_shape, log_minus_digamma, trigamma_excess
+from mercer.stats import statistic_for
 
 SHAPES = np.geomspace(1e-3, 1e6, 46)
 
@@ -57,3 +58,18 @@ def test_constant_data_have_no_beta_or_dirichlet_fit() -> None:
         f.Beta().from_mean(f.Beta().sufficient(np.full(5, 0.3)).mean(axis=0))
     with pytest.raises(DegenerateDataError, match="give a prior"):
         f.Dirichlet().from_mean(f.Dirichlet().sufficient(np.array([0.2, 0.3, 0.5])))
+
+
+def test_data_on_the_edge_of_the_support_have_no_fit() -> None:
+    """The logarithm of a 0 is the least of numbers: no parameters expect it."""
+    with pytest.raises(DegenerateDataError, match="a gamma .*not all above 0"):
+        f.Gamma().from_mean(f.Gamma().sufficient(np.array([0.0, 1.0, 2.0])).mean(axis=0))
+    with pytest.raises(DegenerateDataError, match="a gamma .*not all above 0"):
+        f.Gamma().from_mean(f.Gamma().sufficient(np.zeros(3)).mean(axis=0))
+    with pytest.raises(DegenerateDataError, match="a beta or Dirichlet .*not all above 0"):
+        f.Beta().from_mean(f.Beta().sufficient(np.array([0.5, 1.0])).mean(axis=0))
+    with pytest.raises(DegenerateDataError, match="a beta or Dirichlet .*not all above 0"):
+        f.Dirichlet().from_mean(f.Dirichlet().sufficient(np.array([[0.0, 1.0], [0.3, 0.7]])).mean(axis=0))
+    statistic = statistic_for(f.LogNormal(), 1, 1).update(np.array([[0.0], [1.0]]), np.zeros(2, dtype=np.int32))
+    with pytest.raises(DegenerateDataError, match="a log-normal .*not all above 0"):
+        f.LogNormal().fit(statistic)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.stats import bernoulli
 from sklearn.naive_bayes import BernoulliNB as Reference
 
-from mercer._errors import NonFiniteError, SupportError
+from mercer._errors import MergeError, NonFiniteError, SupportError
 from mercer.models import BernoulliNB
 
 
@@ -113,3 +113,51 @@ def test_samples_are_taken_for_present_by_the_threshold(data, threshold):
     drawn, classes = model.sample(20_000, random_state=0)
     again = BernoulliNB(binarize=threshold).fit(drawn, classes)
     np.testing.assert_allclose(np.exp(again.feature_log_prob_), np.exp(model.feature_log_prob_), atol=0.02)
+
+
+@pytest.fixture
+def ones_with_holes(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns that are always there, where they are not missing, and weights that add up differently without holes."""
+    X = np.where(rng.random((60, 8)) < 0.3, np.nan, 1.0)
+    return X, np.arange(60) % 2, rng.random(60)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_what_is_always_there_is_certain_whatever_the_weights(ones_with_holes, kind):
+    X, y, weight = ones_with_holes
+    model = BernoulliNB(alpha=0.0).fit(kind(X), y, weight)
+    assert (np.exp(model.feature_log_prob_) <= 1).all()
+    assert np.isneginf(model.predict_joint_log_proba(np.zeros((1, 8)))).all()
+    assert (model.sample(5, random_state=0)[0] == 1).sum() == 40
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_rows_of_what_is_always_there_can_be_forgotten(ones_with_holes, kind):
+    X, y, weight = ones_with_holes
+    for gone in range(1, 40):
+        left = BernoulliNB().fit(kind(X), y, weight).forget(kind(X[:gone]), y[:gone], weight[:gone])
+        alone = BernoulliNB().fit(kind(X[gone:]), y[gone:], weight[gone:])
+        np.testing.assert_allclose(left.feature_log_prob_, alone.feature_log_prob_, rtol=1e-9)
+
+
+def test_without_a_threshold_entries_stored_twice_are_refused_together():
+    X = sp.csr_matrix(([0.6, 0.6, 0.6], [0, 0, 0], [0, 1, 3]), shape=(2, 1))
+    with pytest.raises(SupportError, match=r"column 'x0' is 1\.2 in row 1"):
+        BernoulliNB(binarize=None).fit(X, [0, 1])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_single_precision_is_compared_in_single_precision(kind):
+    """0.1 as a float32 is above 0.1 as a float64, and not above itself."""
+    X = np.array([[0.1], [0.2]], dtype=np.float32)
+    ours, theirs = (model(binarize=0.1).fit(kind(X), [0, 1]) for model in (BernoulliNB, Reference))
+    np.testing.assert_array_equal(ours.feature_count_, theirs.feature_count_)
+
+
+def test_models_of_other_thresholds_are_not_merged(data):
+    with pytest.raises(MergeError, match=r"thresholds: binarize=0\.0 and 1\.5"):
+        BernoulliNB().fit(*data).merge(BernoulliNB(binarize=1.5).fit(*data))
+
+
+def test_no_rows_can_be_drawn_too(data):
+    assert BernoulliNB().fit(sp.csr_matrix(data[0]), data[1]).sample(0)[0].shape == (0, 6)

@@ -127,3 +127,20 @@ def test_samples_lead_back_to_the_model(data):
     again = CategoricalNB().fit(*model.sample(30_000, random_state=5))
     for a, b in zip(model.feature_log_prob_, again.feature_log_prob_, strict=True):
         np.testing.assert_allclose(np.exp(a), np.exp(b), atol=0.02)
+
+
+def test_a_category_of_rows_without_weight_counts_as_in_scikit_learn(data):
+    X, y = data
+    late, weight = np.array([[1, 2, 9], [0, 4, 3]]), np.append(np.ones(len(y)), [0, 0])
+    ours, theirs = (
+        model().fit(np.vstack([X, late]), np.append(y, [0, 1]), sample_weight=weight)
+        for model in (CategoricalNB, Reference)
+    )
+    np.testing.assert_array_equal(ours.n_categories_, theirs.n_categories_)
+    np.testing.assert_allclose(ours.predict_log_proba(late), theirs.predict_log_proba(late), rtol=1e-12)
+    # a batch without weights, and weights without zeros, are counted in
+    ours.partial_fit(X, y).partial_fit(X, y, sample_weight=np.full(len(y), 2.0))
+    np.testing.assert_array_equal(ours.n_categories_, theirs.n_categories_)
+    np.testing.assert_array_equal(
+        ours.forget(np.vstack([X[:1], late]), np.append(y[:1], [0, 1]), [1, 0, 0]).n_categories_, [2, 3, 7]
+    )

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import mercer
 from mercer._errors import DataError, EmptyDataError, MergeError, PriorError, UnseenRowsError
@@ -109,11 +110,20 @@ def test_a_weight_is_a_repetition(case, rng):
 
 @every_model
 def test_a_row_of_weight_zero_is_no_row(case):
-    X, y = np.concatenate([case.X, 3 * case.X[:5]]), np.concatenate([case.y, case.y[:5]])
+    X, y = np.concatenate([case.X, case.X[:5]]), np.concatenate([case.y, case.y[5:10]])
     weighted = case.make().fit(X, y, sample_weight=np.arange(len(y)) < len(case.y))
     plain = case.make().fit(case.X, case.y)
     np.testing.assert_array_equal(weighted.statistic_.rows, plain.statistic_.rows)
     np.testing.assert_allclose(weighted.predict_proba(case.X), plain.predict_proba(case.X), rtol=1e-6, atol=1e-9)
+
+
+@every_model
+def test_a_class_without_weight_stays_when_others_are_forgotten(case):
+    weight = (case.y != case.y[0]).astype(float)
+    model = case.make().fit(case.X, case.y, sample_weight=weight)
+    rows = np.flatnonzero(weight)[:3]
+    model.forget(case.X[rows], case.y[rows], sample_weight=weight[rows])
+    np.testing.assert_array_equal(model.classes_, np.unique(case.y))
 
 
 @every_model
@@ -232,6 +242,10 @@ def test_a_failed_merge_leaves_both_models(case):
         model.merge(case.make().fit(case.X[:, :-1], case.y))
     with pytest.raises(MergeError, match="different classes"):
         model.merge(case.make().fit(case.X, np.where(case.y == case.y[0], "other", "another")))
+    with pytest.raises(MergeError, match="cannot merge a str"):
+        model.merge("model.bin")
+    with pytest.raises(NotFittedError):
+        model.merge(case.make())
     assert all(vars(model)[name] is before[name] for name in before)
 
 
@@ -242,6 +256,13 @@ def test_rows_never_seen_cannot_be_forgotten(case):
         model.forget(np.tile(case.X, (2, 1)), np.tile(case.y, 2))
     with pytest.raises(EmptyDataError, match="new, unfitted model"):
         model.forget(case.X, case.y)
+
+
+@every_model
+def test_negative_weights_are_refused_by_row(case):
+    model = case.make().fit(case.X, case.y)
+    with pytest.raises(DataError, match=r"Negative values.*`sample_weight`.*Row 3 has the weight -0\.5"):
+        model.partial_fit(case.X, case.y, sample_weight=np.where(np.arange(len(case.y)) == 3, -0.5, 1.0))
 
 
 @every_model
@@ -337,6 +358,8 @@ def test_new_priors_must_be_probabilities(case):
         (np.full(k + 1, 1 / (k + 1)), "Number of priors"),
         (np.full(k, 1.0), "sum of the priors"),
         (np.append(np.full(k - 1, 2 / (k - 1)), -1.0), "non-negative"),
+        (np.full(k, np.nan), "one of them is NaN"),
+        (["half"] * k, "must be numbers, one for each of the classes"),
     ):
         with pytest.raises(PriorError, match=message):
             model.with_priors(priors)
@@ -353,6 +376,10 @@ def test_samples_are_fixed_by_the_random_state(case):
     np.testing.assert_array_equal(y1, y2)
     model.sample(2, random_state=np.random.RandomState(0))
     model.sample()
+    assert len(model.sample(0)[1]) == 0
+    for n_samples in (-1, 1.5, "ten"):
+        with pytest.raises(DataError, match="n_samples is a number of rows"):
+            model.sample(n_samples)
 
 
 @every_likelihood

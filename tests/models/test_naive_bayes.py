@@ -19,6 +19,7 @@ from mercer import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveB
 from mercer._errors import (
     ColumnMismatchError,
     ColumnTypeError,
+    DataError,
     DegenerateDataError,
     FitInterrupted,
     MergeError,
@@ -184,6 +185,14 @@ def test_a_histogram_is_a_density(rng):
         density, _ = np.histogram(x[y == c], edges, density=True)
         expected = np.log(density[np.digitize(x, edges) - 1] * np.mean(y == c))
         np.testing.assert_allclose(model.predict_joint_log_proba(x[:, None])[:, c], expected, rtol=1e-12)
+
+
+def test_the_certificate_is_that_of_the_part_that_was_iterated(rng):
+    counts = rng.negative_binomial(3, 0.4, size=200)
+    table = pd.DataFrame({"first": rng.normal(size=200), "counts": counts})
+    model = NaiveBayes({"counts": NegativeBinomial()}).fit(table, np.arange(200) % 2)
+    assert model.certificate_.kind == "bracketed root"
+    assert "iterations" in model.plan_.path
 
 
 def test_a_histogram_keeps_the_edges_of_its_first_data(rng):
@@ -591,9 +600,47 @@ def test_a_constant_column_has_no_gamma():
 def test_models_of_different_families_do_not_merge():
     table, y = frame()
     model, other = NaiveBayes().fit(table, y), NaiveBayes({"calls": Poisson()}).fit(table, y)
-    with pytest.raises(MergeError, match="calls"):
+    with pytest.raises(MergeError, match=r"column 'calls' differently: here by Gaussian.*there by Poisson"):
         model.merge(other)
     same(model, NaiveBayes().fit(table, y), table)
+    one, two = (NaiveBayes({pair: MultivariateGaussian()}) for pair in (("age", "calls"), ("age", "dose")))
+    with pytest.raises(MergeError, match=r"'calls'"):
+        one.fit(table, y).merge(two.fit(table, y))
+
+
+def test_histograms_merge_where_their_edges_are_given():
+    table, y = frame()
+    halves = [(table[rows], y[rows]) for rows in (slice(0, 150), slice(150, 300))]
+    placed = [NaiveBayes({"dose": Histogram(bins=4)}).fit(*half) for half in halves]
+    with pytest.raises(MergeError, match=r"'dose'.*Histogram.*Histogram.*edges as `bins`"):
+        placed[0].merge(placed[1])
+    given = [NaiveBayes({"dose": Histogram(bins=(0.0, 1.0, 4.0, 9.0))}).fit(*half) for half in halves]
+    same(given[0].merge(given[1]), NaiveBayes({"dose": Histogram(bins=(0.0, 1.0, 4.0, 9.0))}).fit(table, y), table)
+
+
+@pytest.mark.parametrize(("learnt", "now"), [(["1", "2"], [1, 2]), ([1, 2], ["1", "2"])])
+def test_categories_that_changed_their_type_are_not_taken_for_unseen_ones(learnt, now):
+    model = NaiveBayes("categorical").fit(pd.DataFrame({"ward": learnt}), ["a", "b"])
+    with pytest.raises(ColumnTypeError, match=rf"'ward' held .* such as {learnt[0]!r} .* now {now[0]!r}"):
+        model.predict(pd.DataFrame({"ward": now}))
+    assert model.predict(pd.DataFrame({"ward": [np.nan]})).size == 1
+    mixed = NaiveBayes().fit(pd.DataFrame({"ward": [learnt[0], now[0]]}, dtype=object), ["a", "b"])
+    assert mixed.predict(pd.DataFrame({"ward": [learnt[0]]}))[0] == "a"
+    assert mixed.predict(pd.DataFrame({"ward": [now[0]]}))[0] == "b"
+
+
+def test_text_and_numbers_do_not_become_labels_of_one_model():
+    table, y = frame()
+    model = NaiveBayes().fit(table, np.arange(len(y)) % 2)
+    with pytest.raises(DataError, match=r"y holds 'a'.*such as 0"):
+        model.partial_fit(table, y)
+    np.testing.assert_array_equal(model.classes_, [0, 1])
+
+
+def test_priors_may_be_given_by_class():
+    table, y = frame()
+    given = NaiveBayes(priors={"c": 0.5, "a": 0.2, "b": 0.3}).fit(table, y)
+    np.testing.assert_array_equal(given.class_prior_, [0.2, 0.3, 0.5])
 
 
 def test_a_failed_fit_leaves_the_old_model():

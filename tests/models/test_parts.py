@@ -136,6 +136,8 @@ def test_bad_choices_are_named():
         described(MIXED, {"a": "normal"})
     with pytest.raises(ColumnMismatchError, match=r"column 9.*there are 5"):
         described(MIXED, {9: "gamma"})
+    with pytest.raises(ColumnMismatchError, match="no column"):
+        described(MIXED, {(): "gamma"})
 
 
 # What they say.
@@ -192,6 +194,15 @@ def test_pseudo_counts_keep_every_outcome_possible():
     conditional = fitted(NumbersPart((0,), ("x0",), Poisson()), counts, groups, PLAIN)
     # one more row that looks like all classes together, whose mean is 3
     np.testing.assert_allclose(conditional.parameters.rate, [[1.0], [5.0]])
+
+
+@pytest.mark.parametrize("family", [Poisson(), NegativeBinomial()], ids=str)
+@pytest.mark.parametrize("counts", [[1, 2, 2, 3], [0, 0, 1, 9]], ids=["varying less than a Poisson", "more"])
+def test_pseudo_counts_look_like_all_classes_together(family, counts):
+    table = Table.of(np.array([*counts, np.nan])[:, None])
+    conditional = fitted(NumbersPart((0,), ("x0",), family), table, np.array([0, 0, 0, 0, 1]), PLAIN)
+    mean = conditional.parameters[0]
+    np.testing.assert_allclose(mean, np.mean(counts), rtol=1e-9)
 
 
 def test_vectors_are_scored_by_their_family(rng):

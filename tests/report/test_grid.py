@@ -17,9 +17,9 @@ GRID = Grid(
 )
 
 
-def printed(grid: Grid) -> str:
+def printed(grid: Grid, width: int = 80) -> str:
     out = io.StringIO()
-    print_grid(grid, Console(file=out, width=80))
+    print_grid(grid, Console(file=out, width=width))
     return out.getvalue()
 
 
@@ -43,6 +43,14 @@ def test_long_notes_wrap_and_numbers_do_not() -> None:
     grid = Grid("", (Field("accuracy", ".4f"), Field("note")), ((0.98765, "word " * 60),))
     assert "0.9877" in printed(grid)
     assert printed(grid).count("word") == 60
+
+
+def test_a_narrow_terminal_shows_the_names_and_whole_numbers() -> None:
+    fields = (Field("model"), *(Field(heading, ".4f") for heading in ("accuracy", "log loss", "fit seconds")))
+    text = printed(Grid("", fields, (("LinearDiscriminantAnalysis", 0.98765, 0.12345, 0.00012),)), width=40)
+    first_column = "".join(line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.strip())
+    assert first_column.endswith("LinearDiscriminantAnalysis")
+    assert all(number in text for number in ("0.9877", "0.1235", "0.0001"))
 
 
 def test_a_grid_without_rows_still_has_its_headings() -> None:

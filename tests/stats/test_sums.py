@@ -53,6 +53,12 @@ def test_values_stored_twice_at_one_place_are_one_value() -> None:
     assert len(twice.data) == 3
 
 
+def test_the_order_of_the_entries_of_a_row_does_not_matter() -> None:
+    backwards = sparse.csr_array((np.array([2.0, 1.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
+    backwards.sum_duplicates = lambda: pytest.fail("sorted without need")
+    np.testing.assert_array_equal(one_group(f.Poisson(), backwards).total[0, :, 0], [1.0, 2.0])
+
+
 def test_zeros_that_are_not_stored_are_seen_by_families_with_t_of_zero() -> None:
     """A sparse block of a family whose T(0) is not 0, or does not exist, is as good as a dense one."""
 
@@ -62,6 +68,12 @@ def test_zeros_that_are_not_stored_are_seen_by_families_with_t_of_zero() -> None
 
     x = np.array([[0.0, 1.0], [0.0, 0.0]])
     np.testing.assert_array_equal(one_group(Shifted(), sparse.csr_array(x)).mean[0, :, 0], [10.0, 10.5])
+
+    class Both(f.Poisson):
+        def sufficient(self, x: np.ndarray) -> np.ndarray:
+            return np.stack([x, np.exp(x)], axis=-1)
+
+    np.testing.assert_allclose(one_group(Both(), sparse.csr_array(x)).mean, one_group(Both(), x).mean)
     positive = np.array([[1.0, 2.0], [3.0, 4.0]])
     assert one_group(f.Gamma(), sparse.csr_array(positive)).finite
     assert not one_group(f.Gamma(), sparse.csr_array(x)).finite

@@ -70,11 +70,46 @@ def test_rows_missing_altogether_are_left_out_and_others_told() -> None:
     assert not VectorSums.zero(f.Multinomial(), 1, 2).update(sparse.csr_array([[1.0, np.inf]]), groups[:1]).finite
 
 
+def test_sums_too_large_are_told_without_a_warning() -> None:
+    huge = np.full((2, 3), 1e308)
+    for x in (huge, sparse.csr_array(huge)):
+        assert not VectorSums.zero(f.Multinomial(), 1, 3).update(x, np.zeros(2, dtype=np.int32)).finite
+
+
 def test_more_words_than_seen_cannot_be_forgotten() -> None:
     seen = VectorSums.zero(f.Multinomial(), 1, 2).update(
         np.array([[1.0, 3.0], [2.0, 2.0]]), np.zeros(2, dtype=np.int32)
     )
     with pytest.raises(UnseenRowsError, match="count more"):
         seen.remove(np.array([[4.0, 0.0]]), np.zeros(1, dtype=np.int32))
-    with pytest.raises(UnseenRowsError, match="another total"):
+    with pytest.raises(UnseenRowsError, match=r"totals.*value 5 was never seen"):
         seen.remove(np.array([[2.0, 3.0]]), np.zeros(1, dtype=np.int32))
+    more = seen.update(np.array([[1.0, 9.0]]), np.zeros(1, dtype=np.int32))
+    with pytest.raises(UnseenRowsError, match=r"totals.*other weights"):
+        more.remove(np.array([[1.0, 9.0]]), np.zeros(1, dtype=np.int32), np.array([1.2]))
+
+
+def test_a_row_is_as_long_in_one_container_as_in_another() -> None:
+    """Shares sum to one only up to rounding, and in another order to another side of it."""
+    rng = np.random.default_rng(2)
+    x, groups = rng.dirichlet(np.full(30, 0.3), size=200), np.zeros(200, dtype=np.int32)
+    forwards, backwards = (sum(part for part in x[:, ::step].T) for step in (1, -1))
+    assert ((forwards == 1) != (backwards == 1)).any()
+    seen = VectorSums.zero(f.Multinomial(), 1, 30).update(x, groups)
+    left = seen.remove(sparse.csr_array(x[:150]), groups[:150])
+    np.testing.assert_array_equal(left.lengths.rows, [[50]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+def test_any_csr_matrix_is_summed_as_it_is(dtype: type, indices: type) -> None:
+    """Rows without order, with entries stored twice, in arrays that cannot be written to."""
+    x = sparse.csr_matrix(
+        (np.array([1, 1, 0, 1], dtype=dtype), np.array([2, 0, 0, 0]), np.array([0, 2, 4])), shape=(2, 3)
+    )
+    x.indices, x.indptr = x.indices.astype(indices), x.indptr.astype(indices)
+    for array in (x.data, x.indices, x.indptr):
+        array.flags.writeable = False
+    sums = VectorSums.zero(f.Multinomial(), 1, 3).update(x, np.zeros(2, dtype=np.int32))
+    np.testing.assert_array_equal(sums.total, [[2.0, 0.0, 1.0]])
+    assert x.nnz == 4

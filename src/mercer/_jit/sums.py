@@ -1,4 +1,4 @@
-"""Sums of rows within groups, dense and sparse. An empty `weight` means ones; rows of weight zero are no rows."""
+"""Sums of rows within groups. An empty `weight` means ones; rows of weight zero are no rows."""
 
 from __future__ import annotations
 
@@ -47,22 +47,3 @@ def group_sums_of_observed(T, groups, weight, n_groups):  # type: ignore[no-unty
                 for component in range(m):
                     total[c, j, component] += w * T[i, j, component]
     return rows, total_weight, total
-
-
-@jit
-def add_stored(indptr, indices, T, groups, weight, total):  # type: ignore[no-untyped-def]
-    """Add w·T of the stored entries of a CSR matrix, T (entries, components), to `total` (groups, columns, components).
-
-    NaN spoils its sum.
-    """
-    m = T.shape[1]
-    weighted = weight.shape[0] > 0
-    for i in range(indptr.shape[0] - 1):
-        c = groups[i]
-        w = weight[i] if weighted else 1.0
-        if w == 0.0:
-            continue
-        for entry in range(indptr[i], indptr[i + 1]):
-            j = indices[entry]
-            for component in range(m):
-                total[c, j, component] += w * T[entry, component]

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from statistics import median_low
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ class Result(NamedTuple):
     """How one model did: means over the folds; NaN where there is nothing to report.
 
     `log_loss` is −log of the probability given to the true class, infinite if that was ever 0. `fit_seconds` is
-    the median, because the first fit of a process may compile.
+    the (lower) median, because the first fit of a process may compile.
     """
 
     model: str
@@ -60,7 +61,7 @@ def stratified_folds(table: Table, labels: Array, codes: Array, *, cv: int, rand
         return list(StratifiedKFold(cv, shuffle=True, random_state=random_state).split(codes, codes))
 
 
-def cross_validate(entrant: Entrant, codes: Array, folds: list[Fold], *, before_fold: Callable[[int], None]) -> Result:
+def cross_validate(entrant: Entrant, y: Array, folds: list[Fold], *, before_fold: Callable[[int], None]) -> Result:
     """Fit and score a model on every fold. Whatever it fails of, or warns of, becomes the note of its result."""
     scores = []
     with warnings.catch_warnings(record=True) as caught:
@@ -68,37 +69,37 @@ def cross_validate(entrant: Entrant, codes: Array, folds: list[Fold], *, before_
         for number, fold in enumerate(folds):
             before_fold(number)
             try:
-                scores.append(score(entrant, codes, fold))
+                scores.append(score(entrant, y, fold))
             except Exception as failure:
                 return Result(entrant.name, math.nan, math.nan, math.nan, f"fold {number + 1}: {_described(failure)}")
     accuracy, log_loss, fit_seconds = np.array(scores).T
     note = _described(caught[0].message) if caught else ""
-    return Result(entrant.name, float(accuracy.mean()), float(log_loss.mean()), float(np.median(fit_seconds)), note)
+    return Result(entrant.name, float(accuracy.mean()), float(log_loss.mean()), median_low(fit_seconds.tolist()), note)
 
 
-def score(entrant: Entrant, codes: Array, fold: Fold) -> Score:
+def score(entrant: Entrant, y: Array, fold: Fold) -> Score:
     """Fit a fresh copy of the model on the rows of a fold and score it on the others."""
     from sklearn.base import clone
 
     train, test = fold
     model, X = clone(entrant.model), entrant.table.take(train).native
     start = time.perf_counter()
-    model.fit(X, codes[train])
+    model.fit(X, y[train])
     fit_seconds = time.perf_counter() - start
     X = entrant.table.take(test).native
-    accuracy = float((model.predict(X) == codes[test]).mean())
-    log_loss = _log_loss(model, X, codes[test]) if hasattr(model, "predict_log_proba") else math.nan
+    accuracy = float((model.predict(X) == y[test]).mean())
+    log_loss = _log_loss(model, X, y[test]) if hasattr(model, "predict_log_proba") else math.nan
     return Score(accuracy, log_loss, fit_seconds)
 
 
-def _log_loss(model: Any, X: Any, codes: Array) -> float:
+def _log_loss(model: Any, X: Any, y: Array) -> float:
     """Mean of −log p(true class); a class that was not among the training rows has p = 0."""
     with np.errstate(divide="ignore"):
         log_proba = np.asarray(model.predict_log_proba(X))
     known = np.asarray(model.classes_)
-    columns = np.searchsorted(known, codes).clip(max=len(known) - 1)
-    chosen = log_proba[np.arange(len(codes)), columns]
-    return -float(np.where(known[columns] == codes, chosen, -np.inf).mean())
+    columns = np.searchsorted(known, y).clip(max=len(known) - 1)
+    chosen = log_proba[np.arange(len(y)), columns]
+    return -float(np.where(known[columns] == y, chosen, -np.inf).mean())
 
 
 def _described(problem: Exception | Warning | str) -> str:

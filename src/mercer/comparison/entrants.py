@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.data import Kind, Table
+from mercer.data import Table
 
 
 class Entrant(NamedTuple):
@@ -40,8 +40,10 @@ def entrants_for(table: Table) -> Invitation:
     categories = [name for name, kind in zip(table.names, table.kinds, strict=True) if not kind.numeric]
     if categories:
         return Invitation([mixed], [f"Only NaiveBayes takes categories such as {categories[0]!r} as they are."])
-    numbers = Table.of(table.matrix())
-    met = _needs_met(numbers)
+    matrix = table.matrix()
+    # as a frame of numbers, so that errors and notes call the columns by their names
+    numbers = Table.of(table.like(dict(zip(table.names, matrix.T, strict=True))) if table.named else matrix)
+    met = _needs_met(matrix)
     candidates = [(repr(model).removesuffix("()"), model, need) for model, need in _candidates()]
     invited = [Entrant(name, model, numbers) for name, model, need in candidates if need in met]
     left_out = [f"{name} (needs {need})" for name, _, need in candidates if need not in met]
@@ -63,9 +65,9 @@ def _candidates() -> list[tuple[Any, str]]:
     ]
 
 
-def _needs_met(numbers: Table) -> set[str]:
-    sparse = Kind.COUNTS in numbers.kinds
-    values = numbers.native.data if sparse else numbers.native
+def _needs_met(matrix: Any) -> set[str]:
+    sparse = not isinstance(matrix, np.ndarray)
+    values = matrix.data if sparse else matrix
     met = {
         "dense columns": not sparse,
         "columns of 0 and 1": np.isin(values, (0, 1)).all(),

@@ -35,7 +35,7 @@ class Leaderboard:
 
     def grid(self) -> Grid:
         """The leaderboard as a record to print."""
-        fields = (Field("model"), Field("accuracy", ".4f"), Field("log loss", ".4f"), Field("fit seconds", ".4f"))
+        fields = (Field("model"), Field("accuracy", ".4f"), Field("log loss", "#.4g"), Field("fit seconds", ".4f"))
         rows = tuple(result[:-1] for result in self.results)
         # below the table, where there is room for a sentence
         of_models = tuple(f"{result.model}: {result.note}" for result in self.results if result.note)
@@ -92,8 +92,8 @@ def compare(
     total = cv * len(invitation.entrants)
     results: list[Result] = []
     for entrant in invitation.entrants:
-        done = cv * len(results)
-        results.append(cross_validate(entrant, codes, folds, before_fold=_teller(tell, done, total, entrant.name)))
+        before_fold = _teller(tell, cv * len(results), total, entrant.name)
+        results.append(cross_validate(entrant, labels[codes], folds, before_fold=before_fold))
     tell(total, total, "")
     results.sort(key=lambda result: (math.isnan(result.accuracy), -result.accuracy, result.log_loss))
     title = f"{table.n_rows} rows × {table.n_columns} columns, {len(labels)} classes; {cv} stratified folds"

@@ -67,7 +67,8 @@ def as_matrix(X: Any) -> Array:
         if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
             values = np.asarray(X, dtype=object)  # [["red", 1.5]] has a number in it, which NumPy would print
     except ValueError as uneven:
-        raise DataError(f"X is not a table: {uneven}. Give every row the same number of values.") from None
+        reason = str(uneven).rstrip(".")
+        raise DataError(f"X is not a table: {reason}. Give every row the same number of values.") from None
     if values.ndim != 2:
         raise DataError(
             f"Expected 2D array, got {values.ndim}D array instead. Reshape your data either using X.reshape(-1, 1) if "

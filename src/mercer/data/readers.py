@@ -28,10 +28,14 @@ def read_table(path: str | Path, *, header: bool | None = None, encoding: str = 
     """
     path = Path(path)
     if not path.exists():
-        raise DataNotFoundError(f"There is no file {str(path)!r}. {did_you_mean(path.name, _neighbours(path))}")
+        raise DataNotFoundError(f"There is no file {str(path)!r}. {did_you_mean(path.name, _files_in(path.parent))}")
     suffix = _suffix(path)
-    if suffix in PARQUET or path.is_dir():
+    if suffix in PARQUET or _holds_parquet(path):
         return _read_parquet(path)
+    if path.is_dir():
+        raise DataError(
+            f"{str(path)!r} is a folder without Parquet files. Name a file. {did_you_mean('', _files_in(path))}"
+        )
     if suffix not in SEPARATORS:
         known = listed([*SEPARATORS, *sorted(PARQUET)])
         raise DataError(f"The ending of {path.name!r} does not tell how to read it. Known endings are {known}.")
@@ -44,11 +48,16 @@ def _suffix(path: Path) -> str:
     return name.suffix.lower()
 
 
-def _neighbours(path: Path) -> list[str]:
+def _holds_parquet(folder: Path) -> bool:
+    """Whether it is a data set of several files, possibly in folders by the values of some columns."""
+    return folder.is_dir() and any(_suffix(file) in PARQUET for file in folder.rglob("*"))
+
+
+def _files_in(folder: Path) -> list[str]:
     """Files that could have been meant."""
-    if not path.parent.is_dir():
+    if not folder.is_dir():
         return []
-    return sorted(file.name for file in path.parent.iterdir() if _suffix(file) in {*SEPARATORS, *PARQUET})
+    return sorted(file.name for file in folder.iterdir() if _suffix(file) in {*SEPARATORS, *PARQUET})
 
 
 def _read_parquet(path: Path) -> Any:
@@ -58,7 +67,7 @@ def _read_parquet(path: Path) -> Any:
     try:
         return parquet.read_table(path)
     except (pa.ArrowException, OSError) as failure:
-        raise DataError(f"{path.name!r} cannot be read as Parquet: {_what_failed(failure)}.") from None
+        raise DataError(f"{path.resolve().name!r} cannot be read as Parquet: {_what_failed(failure)}.") from None
 
 
 def _read_separated(path: Path, separators: str, *, header: bool | None, encoding: str) -> Any:

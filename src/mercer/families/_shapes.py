@@ -49,6 +49,7 @@ def gamma_shape(log_of_mean: Array, mean_of_log: Array) -> Array:
     log(log a − ψ(a)) is nearly linear in log a, with slope −1, for small and large shapes alike: Newton in these
     coordinates converges from anywhere.
     """
+    refuse_degenerate("a gamma", "data that are not all above 0", np.isneginf(mean_of_log))
     spread = np.asarray(log_of_mean - mean_of_log)
     refuse_degenerate("a gamma", "data without spread", spread <= ROUNDING * (1 + np.abs(log_of_mean)))
     shape = (3 - spread + np.sqrt(np.square(spread - 3) + 24 * spread)) / (12 * spread)
@@ -68,6 +69,8 @@ def dirichlet_shapes(mean_of_log: Array) -> Array:
     """
     mean_of_log = np.asarray(mean_of_log, dtype=float)
     known = ~np.isnan(mean_of_log).any(axis=-1)
+    outside = np.asarray(np.isneginf(mean_of_log).any(axis=-1))
+    refuse_degenerate("a beta or Dirichlet", "shares that are not all above 0", outside)
     spread = np.where(known, -logsumexp(mean_of_log, axis=-1), np.nan)
     refuse_degenerate("a beta or Dirichlet", "data without spread", spread <= ROUNDING)
     result = np.full(mean_of_log.shape, np.nan)

@@ -13,6 +13,9 @@ from mercer.families._base import Array, Family
 from mercer.families._saddle import deviance, peak
 from mercer.families.links import LOGIT, Link
 
+#: weighted successes may exceed all weighted trials by this share, having been added up in another order
+ROUNDING = 1e-9
+
 
 class BernoulliParameters(NamedTuple):
     """Probability p of a success in one trial."""
@@ -52,7 +55,8 @@ class _Trials(Family):
         return np.asarray(self.n_trials * np.asarray(parameters.probability))[..., None]
 
     def from_mean(self, mean: Array) -> BernoulliParameters:
-        return BernoulliParameters(np.asarray(mean[..., 0] / self.n_trials))
+        p = mean[..., 0] / self.n_trials
+        return BernoulliParameters(np.where(np.abs(p - 1) < ROUNDING, np.minimum(p, 1.0), p))
 
     def log_density_inside(self, x: Array, parameters: BernoulliParameters) -> Array:
         n, p = self.n_trials, np.asarray(parameters.probability, dtype=float)

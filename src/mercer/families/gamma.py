@@ -113,13 +113,17 @@ class Gamma(Family):
         return np.stack([log_mean - log_minus_digamma(shape), shape / rate], axis=-1)
 
     def from_mean(self, mean: Array) -> GammaParameters:
-        """Newton for the shape; data without spread have none (`DegenerateDataError`)."""
-        shape = gamma_shape(np.log(mean[..., 1]), mean[..., 0])
+        """Newton for the shape; data without spread, or with a 0, have none (`DegenerateDataError`)."""
+        shape = gamma_shape(log_or_minus_infinity(mean[..., 1]), mean[..., 0])
         return GammaParameters(shape, shape / mean[..., 1])
 
     def log_density_inside(self, x: Array, parameters: GammaParameters) -> Array:
         shape, rate = np.asarray(parameters.shape), np.asarray(parameters.rate)
-        return np.asarray(np.log(shape) - np.log(x) + peak(shape) - deviance(shape, rate * x))
+        scaled, log_x = rate * x, np.log(x)
+        around_peak = np.log(shape) + peak(shape) - deviance(shape, scaled)
+        # where the product is beyond all numbers, its logarithm is not, and nothing of its size is left to cancel
+        far_off = shape * (np.log(rate) + log_x) - scaled - gammaln(shape)
+        return np.asarray(np.where((scaled > 0) & np.isfinite(scaled), around_peak, far_off) - log_x)
 
     def sample(self, parameters: GammaParameters, n: int, rng: np.random.Generator) -> Array:
         shape, rate = np.broadcast_arrays(*parameters)

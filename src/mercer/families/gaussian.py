@@ -89,17 +89,18 @@ class Gaussian(Family):
         return GaussianParameters(mean[..., 0], mean[..., 1] - np.square(mean[..., 0]))
 
     def log_density_inside(self, x: Array, parameters: GaussianParameters) -> Array:
-        # the difference first: x² against μ² would leave no digits far from zero
-        z2 = np.square(x - parameters.mean) / parameters.variance
-        return np.asarray(-0.5 * (z2 + LOG_2PI + np.log(parameters.variance)))
+        # the difference first, as x² against μ² would leave no digits far from zero; the square last, as it overflows
+        z = (x - parameters.mean) / np.sqrt(parameters.variance)
+        return np.asarray(-0.5 * (np.square(z) + LOG_2PI + np.log(parameters.variance)))
 
     def fit(self, statistic: MomentStatistic, prior: Prior | None = None) -> GaussianParameters:
         """Mean and variance of the data; a prior joins in by the rule for merging moments."""
-        mean, variance = np.asarray(statistic.mean), np.asarray(statistic.variance)
+        weight = np.asarray(statistic.weight, dtype=float)
+        # a class without data has no moments, whatever the statistic reports
+        mean, variance = (np.where(weight > 0, moment, np.nan) for moment in (statistic.mean, statistic.variance))
         if prior is not None:
-            share = imagined_share(np.asarray(statistic.weight, dtype=float), prior)
+            share = imagined_share(weight, prior)
             centre, spread = prior.parameters
-            # a class without data has no moments, whatever the statistic reports: there the prior speaks alone
             mean, variance = np.where(share < 1, mean, 0.0), np.where(share < 1, variance, 0.0)
             variance = (1 - share) * variance + share * spread + share * (1 - share) * np.square(mean - centre)
             mean = (1 - share) * mean + share * centre

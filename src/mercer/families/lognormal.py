@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.families._base import Array, Family, Prior, log_or_minus_infinity
+from mercer.families._base import Array, Family, Prior, log_or_minus_infinity, refuse_degenerate
 from mercer.families.gaussian import Gaussian, GaussianParameters, MomentStatistic
 from mercer.families.links import IDENTITY, Link
 
@@ -69,6 +69,7 @@ class LogNormal(Family):
 
     def fit(self, statistic: MomentStatistic, prior: Prior | None = None) -> LogNormalParameters:
         """Mean and variance of log x, of which `statistic` holds the moments."""
+        refuse_degenerate("a log-normal", "data that are not all above 0", np.isinf(statistic.mean))
         return LogNormalParameters(*NORMAL.fit(statistic, prior))
 
     def sample(self, parameters: LogNormalParameters, n: int, rng: np.random.Generator) -> Array:

@@ -100,9 +100,12 @@ class MultivariateGaussian(Family):
 
     def fit(self, statistic: ScatterStatistic, prior: Prior | None = None) -> MultivariateGaussianParameters:
         """Mean and covariance of the data; a prior joins in by the rule for merging moments."""
-        mean, covariance = np.asarray(statistic.mean), np.asarray(statistic.covariance)
+        weight = np.asarray(statistic.weight, dtype=float)
+        # a class without data has no moments, whatever the statistic reports
+        mean = np.where(weight[..., None] > 0, statistic.mean, np.nan)
+        covariance = np.where(weight[..., None, None] > 0, statistic.covariance, np.nan)
         if prior is not None:
-            share = imagined_share(np.asarray(statistic.weight, dtype=float), prior)[..., None]
+            share = imagined_share(weight, prior)[..., None]
             wide = share[..., None]
             centre, spread = prior.parameters
             mean, covariance = np.where(share < 1, mean, 0.0), np.where(wide < 1, covariance, 0.0)

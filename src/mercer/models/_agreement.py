@@ -7,12 +7,15 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, MergeError, PrecisionWarning
 from mercer.models._base import Array, column_names
 
 #: decimal digits of float64, and how few may be left after forgetting before a warning is due
 DIGITS, ENOUGH_DIGITS = 15.65, 9.0
+#: kinds of NumPy types that compare with each other
+NUMERIC = frozenset("biuf")
 
 
 def refuse_new_classes(labels: Array, known: Array) -> None:
@@ -24,12 +27,22 @@ def refuse_new_classes(labels: Array, known: Array) -> None:
         )
 
 
+def refuse_labels_of_other_type(labels: Array, known: Array) -> None:
+    """Text beside numbers would turn the numbers into text, so that class 1 would become class '1'."""
+    if (labels.dtype.kind in NUMERIC) != (known.dtype.kind in NUMERIC):
+        raise DataError(
+            f"y holds {labels.tolist()[0]!r}, but the labels learnt before are such as {known.tolist()[0]!r}. Convert "
+            "y to their type; a model has classes that are all text or all numbers."
+        )
+
+
 def refuse_stranger(mine: Any, other: Any, *, may_grow: bool) -> None:
     """Merging is for models of the same class, columns and classes (or some of the same, where they `may_grow`)."""
     if type(other) is not type(mine):
         raise MergeError(
             f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; merge models of one class."
         )
+    check_is_fitted(other)
     names, others = column_names(mine), column_names(other)
     if names != others:
         odd = sorted(set(names) ^ set(others)) or others

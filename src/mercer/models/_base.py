@@ -66,7 +66,10 @@ def checked_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tupl
     for size, what in ((table.n_rows, "sample(s)"), (table.n_columns, "feature(s)")):
         if size == 0:
             shape = (table.n_rows, table.n_columns)
-            raise EmptyDataError(f"Found array with 0 {what} (shape={shape}) while a minimum of 1 is required.")
+            raise EmptyDataError(
+                f"Found array with 0 {what} (shape={shape}) while a minimum of 1 is required. Look at how X was "
+                "selected or read."
+            )
     try:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     except ValueError as mismatch:
@@ -87,7 +90,13 @@ def checked_weight(sample_weight: Any, X: Any) -> Array | None:
     """Weights as float64, one per row and none negative; None stays None."""
     if sample_weight is None:
         return None
-    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (negative := weight < 0).any():
+        row = int(np.argmax(negative))
+        raise DataError(
+            f"Negative values in data passed to `sample_weight`. Row {row} has the weight {weight[row]:g}; give 0 or "
+            "more to each row, and take rows out again with `forget`."
+        )
     return weight
 
 
@@ -112,9 +121,10 @@ def column_names(estimator: Any) -> list[str]:
 def first_where(X: Any, bad: Callable[[Array], Array]) -> tuple[int, int, Any] | None:
     """Row, column and value of the first entry that is `bad`; of a sparse matrix only stored entries are asked."""
     if is_sparse(X):
-        entries = X.tocoo()
-        places = np.flatnonzero(bad(entries.data))
-        return (entries.row[places[0]], entries.col[places[0]], entries.data[places[0]]) if len(places) else None
+        if not (found := bad(X.data)).any():
+            return None
+        entries, place = X.tocoo(), int(np.argmax(found))
+        return int(entries.row[place]), int(entries.col[place]), entries.data[place]
     values = np.asarray(X)
     found = np.argwhere(bad(values))
     return (int(found[0, 0]), int(found[0, 1]), values[tuple(found[0])]) if len(found) else None

@@ -16,7 +16,12 @@ from mercer._threads import ordered_map, row_blocks, thread_count
 from mercer.data.labels import encode_labels
 from mercer.data.source import COPIED_BLOCK, VIEWED_BLOCK, Source, rows_per_block
 from mercer.engines.here import reduce
-from mercer.models._agreement import refuse_new_classes, refuse_stranger, warn_of_lost_digits
+from mercer.models._agreement import (
+    refuse_labels_of_other_type,
+    refuse_new_classes,
+    refuse_stranger,
+    warn_of_lost_digits,
+)
 from mercer.models._base import (
     Array,
     Plan,
@@ -128,6 +133,8 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             batch = self._summarise(X, y, sample_weight, reset=first)
             if known is not None:
                 refuse_new_classes(batch.labels, known)
+            elif not first:
+                refuse_labels_of_other_type(batch.labels, self.classes_)
             before = batch.empty().aligned(known) if first and known is not None else getattr(self, "statistic_", None)
             self._store(batch if before is None else ByClass.merge(*self._reconcile(before, batch)))
         return self
@@ -146,7 +153,6 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             The model itself.
         """
         check_is_fitted(self)
-        check_is_fitted(other)
         self._refuse_stranger(other)
         with old_state_on_failure(self):
             self._store(ByClass.merge(*self._reconcile(self.statistic_, other.statistic_)))
@@ -176,7 +182,8 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             left = before.subtract(gone)
             if not left.rows.any():
                 raise EmptyDataError("every row would be forgotten; make a new, unfitted model instead.")
-            self._store(left if self._classes_fixed else left.without_empty_classes())
+            vanished = (left.rows == 0) & (before.rows > 0)
+            self._store(left if self._classes_fixed else left.aligned(left.labels[~vanished]))
         warn_of_lost_digits(before.cancellation(left))
         return self
 
@@ -184,7 +191,8 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         """The statistic of these rows alone."""
         if y is None:
             raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Pass the class of every row."
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
+                "class of every row."
             )
         X, y = self._check_X(X, y, reset=reset)
         weight = checked_weight(sample_weight, y)

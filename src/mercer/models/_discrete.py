@@ -12,12 +12,14 @@ import numpy as np
 from scipy.special import gammaln
 from sklearn.utils._param_validation import Interval
 
+from mercer._jit import sparse as sparse_loops
 from mercer.data.source import COPIED_BLOCK, VIEWED_BLOCK
 from mercer.families import Multinomial
 from mercer.models._base import Array, checked, column_names, is_sparse, refuse_negative
 from mercer.models._classifier import StatisticClassifier
 from mercer.models._generative import checked_priors
 from mercer.stats import ByClass, VectorSums, statistic_for
+from mercer.stats._sparse import Stored
 
 #: what scikit-learn raises smaller pseudo-counts to, unless `force_alpha` says otherwise
 SMALLEST_ALPHA = 1e-10
@@ -86,6 +88,12 @@ class DiscreteClassifier(StatisticClassifier):
     def _with_priors(self, priors: Array) -> Self:
         return self.set_params(class_prior=priors)  # type: ignore[no-any-return]
 
+    def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        result = checked(self, X, y, reset=reset)
+        if reset:  # samples come in the container of the data
+            self._sparse_type = type(result[0]) if is_sparse(result[0]) else None
+        return result
+
     def _block(self, X: Any, rows: slice) -> tuple[Any, ...]:
         return (some_rows(X, rows),)
 
@@ -104,12 +112,6 @@ class CountClassifier(DiscreteClassifier):
 
     _accepts_missing: ClassVar[bool] = False
     _positive_only: ClassVar[bool] = True
-
-    def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        result = checked(self, X, y, reset=reset)
-        if reset:
-            self._sparse_type = type(result[0]) if is_sparse(result[0]) else None
-        return result
 
     def _zero(self, labels: Array, X: Any) -> ByClass:
         return ByClass.zero(labels, (statistic_for(Multinomial(), len(labels), self.n_features_in_),))
@@ -148,11 +150,18 @@ class LogProduct:
 
     def __call__(self, x: Any) -> Array:
         """Scores of shape (rows, classes)."""
-        counts = x if is_sparse(x) else np.asarray(x, dtype=float)
-        scores: Array = counts @ self.logs
+        scores = times(x, self.logs)
         if self.impossible is not None:
-            scores[counts @ self.impossible > 0] = -np.inf
+            scores[times(x, self.impossible) > 0] = -np.inf
         return scores
+
+
+def times(x: Any, table: Array) -> Array:
+    """x @ table, for rows of any type of number; SciPy would convert those of a sparse matrix first."""
+    if not is_sparse(x):
+        return np.asarray(np.asarray(x, dtype=float) @ table)
+    product: Array = sparse_loops.multiply(*Stored.of(x), table)
+    return product
 
 
 def log_coefficient(counts: Any) -> Array:
@@ -172,16 +181,7 @@ def some_rows(X: Any, rows: slice) -> Any:
     block = type(X)((len(bounds) - 1, X.shape[1]), dtype=X.dtype)
     block.data, block.indices = (array[bounds[0] : bounds[-1]] for array in (X.data, X.indices))
     block.indptr = bounds - bounds[0]
-    block.has_canonical_format = X.has_canonical_format
     return block
-
-
-def with_entries(X: Any, data: Array) -> Any:
-    """A CSR matrix with other numbers in the same places, which are shared."""
-    result = type(X)(X.shape, dtype=data.dtype)
-    result.data, result.indices, result.indptr = data, X.indices, X.indptr
-    result.has_canonical_format = X.has_canonical_format
-    return result
 
 
 def log(p: Array) -> Array:

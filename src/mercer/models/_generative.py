@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 
-from mercer._errors import PriorError
+from mercer._errors import DataError, PriorError
 from mercer.models._base import Array
 from mercer.models._classifier import StatisticClassifier
 from mercer.models._posterior import log_evidence
@@ -69,6 +70,8 @@ class GenerativeClassifier(StatisticClassifier):
 
     def _sample_codes(self, n_samples: int, rng: np.random.Generator) -> Array:
         """Classes drawn from the prior."""
+        if not isinstance(n_samples, Integral) or n_samples < 0:
+            raise DataError(f"n_samples is a number of rows, 0 or more and whole; got {n_samples!r}.")
         prior = np.exp(self._log_prior())
         return rng.choice(len(prior), size=n_samples, p=prior / prior.sum())
 
@@ -85,10 +88,7 @@ class GenerativeClassifier(StatisticClassifier):
         model : object
             A new model; this one is unchanged.
         """
-        classes = self._fitted_classes()
-        if isinstance(priors, dict):
-            priors = priors_by_class(priors, classes)
-        model = copy.copy(self)._with_priors(checked_priors(priors, classes))
+        model = copy.copy(self)._with_priors(checked_priors(priors, self._fitted_classes()))
         model._settle()
         return model
 
@@ -103,7 +103,14 @@ def priors_by_class(priors: dict[Any, float], classes: Array) -> list[float]:
 
 def checked_priors(priors: Any, classes: Array, *, normalised: bool = True) -> Array:
     """Class priors as an array that is non-negative and, where `normalised`, sums to one."""
-    values = np.asarray(priors, dtype=float)
+    if isinstance(priors, dict):
+        priors = priors_by_class(priors, classes)
+    try:
+        values = np.asarray(priors, dtype=float)
+    except (TypeError, ValueError):
+        raise PriorError(f"Priors must be numbers, one for each of the classes {classes}. Got {priors!r}.") from None
+    if np.isnan(values).any():
+        raise PriorError(f"Priors must be numbers, but one of them is NaN. Got {priors!r}.")
     if values.shape != classes.shape:
         raise PriorError(
             f"Number of priors must match number of classes. Got {values.size} priors for the classes {classes}."
@@ -111,7 +118,8 @@ def checked_priors(priors: Any, classes: Array, *, normalised: bool = True) -> A
     if normalised and not np.isclose(values.sum(), 1.0):
         raise PriorError(f"The sum of the priors should be 1. It is {values.sum():.6g}; divide the priors by it.")
     if (values < 0).any():
-        raise PriorError(f"Priors must be non-negative. The prior of class {classes[values < 0][0]!r} is negative.")
+        label = classes[values < 0].tolist()[0]
+        raise PriorError(f"Priors must be non-negative. The prior of class {label!r} is negative.")
     return values
 
 

@@ -29,7 +29,8 @@ class GaussianScores:
         with np.errstate(divide="ignore"):
             constants = -0.5 * (LOG_2PI + np.log(parameters.variance))
             inverse = 1 / np.sqrt(parameters.variance)
-        return cls(parameters.mean, np.where(informative, inverse, 0.0), np.where(informative, constants, 0.0))
+        # three zeros make a column add nothing to any score, whatever its value
+        return cls(*(np.where(informative, values, 0.0) for values in (parameters.mean, inverse, constants)))
 
     def __call__(self, X: Any) -> Array:
         """log p(x|y), missing values integrated out."""

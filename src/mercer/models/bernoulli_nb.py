@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -10,18 +9,19 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
-from mercer._errors import SupportError
+from mercer._errors import MergeError, SupportError
+from mercer._jit import binarize as loops
 from mercer._threads import row_blocks
 from mercer.data.source import COPIED_BLOCK, rows_per_block
 from mercer.families import Bernoulli, BernoulliParameters, add_alpha
-from mercer.models._base import Array, checked, column_names, first_where, is_sparse
-from mercer.models._discrete import DiscreteClassifier, even_where_unknown, log, some_rows, with_entries
+from mercer.models._base import Array, column_names, first_where, is_sparse
+from mercer.models._bernoulli_scores import BernoulliScores, with_entries
+from mercer.models._discrete import DiscreteClassifier, even_where_unknown, log, some_rows
 from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
 from mercer.stats import ByClass, ColumnSums, statistic_for
-
-#: a product of fractions with indicators that is this close to 0 is 0
-ROUNDING = 1e-9
+from mercer.stats._base import NOTHING, as_block
+from mercer.stats._sparse import Stored, one_entry_per_place
 
 
 class _Absences(NamedTuple):
@@ -30,47 +30,10 @@ class _Absences(NamedTuple):
     weight: Array
     mean: Array
 
-
-@dataclass(frozen=True)
-class TwoSided:
-    """x ↦ Σ_j x_j·present_j + (1 − x_j)·absent_j of each class, over what is not missing."""
-
-    slope: Array
-    absent: Array
-    constant: Array
-
     @classmethod
-    def of(cls, present: Array, absent: Array) -> Self:
-        """From matrices of shape (classes, columns)."""
-        return cls(np.ascontiguousarray((present - absent).T), np.ascontiguousarray(absent.T), absent.sum(axis=1))
-
-    def __call__(self, x: Any, missing: Any) -> Array:
-        """`x` is 0 where `missing`, an indicator or None, says that it is missing."""
-        scores: Array = x @ self.slope + self.constant
-        return scores if missing is None else scores - missing @ self.absent
-
-
-@dataclass(frozen=True)
-class BernoulliScores:
-    """log p(x|y), with 0·log 0 = 0."""
-
-    finite: TwoSided
-    impossible: TwoSided | None
-
-    @classmethod
-    def of(cls, present: Array, absent: Array) -> Self:
-        """From log p and log(1 − p) of shape (classes, columns)."""
-        never, always = np.isneginf(present), np.isneginf(absent)
-        finite = TwoSided.of(np.where(never, 0.0, present), np.where(always, 0.0, absent))
-        certain = never.any() or always.any()
-        return cls(finite, TwoSided.of(never.astype(float), always.astype(float)) if certain else None)
-
-    def __call__(self, x: Any) -> Array:
-        x, missing = without_missing(x)
-        scores = self.finite(x, missing)
-        if self.impossible is not None:
-            scores[self.impossible(x, missing) > ROUNDING] = -np.inf
-        return scores
+    def of(cls, presences: ColumnSums) -> Self:
+        share = 1 - presences.mean
+        return cls(presences.weight, np.where(share > NOTHING, share, 0.0))
 
 
 class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
@@ -137,41 +100,47 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        X, y = checked(self, X, y, reset=reset) if y is not None else (checked(self, X, reset=reset), None)
-        if is_sparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()  # entries of one place are to be compared with the threshold together
-        if reset:
-            self._sparse_type = type(X) if is_sparse(X) else None
-        return X if y is None else (X, y)
-
     def _zero(self, labels: Array, X: Any) -> ByClass:
         return ByClass.zero(labels, (statistic_for(Bernoulli(), len(labels), self.n_features_in_),))
 
     def _block(self, X: Any, rows: slice) -> tuple[Any, ...]:
         block = some_rows(X, rows)
-        values = block.data if is_sparse(block) else block
-        if np.isinf(values).any():
+        if not is_sparse(X):
+            return (self._binarized(as_block(block), X),)
+        block.has_canonical_format = X.has_canonical_format  # which is found out once, not for each block
+        block = one_entry_per_place(block)  # to be compared with the threshold as a whole
+        return (with_entries(block, self._binarized(Stored.of(block).values, X)),)
+
+    def _binarized(self, values: Array, X: Any) -> Array:
+        """1 where present, 0 where absent, NaN where missing; infinite values are refused."""
+        if self.binarize is None:
+            ones, infinite = values, bool(np.isinf(values).any())
+        else:
+            ones = np.empty(values.shape, dtype=np.float32)
+            # as NumPy does: what is stored in single precision is compared in single precision
+            threshold = np.float32(self.binarize) if values.dtype == np.float32 else float(self.binarize)
+            infinite = loops.above(values.reshape(-1), threshold, ones.reshape(-1))
+        if infinite:
             self._refuse(X)
-        ones = values.astype(float) if self.binarize is None else binarized(values, self.binarize)
-        return (with_entries(block, ones) if is_sparse(block) else ones,)
+        return ones
 
     def _learnt_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
         (block,) = self._block(X, rows)
-        if self.binarize is None:
-            self._refuse_beyond_one(X, block)
-        return (block,)
-
-    def _refuse_beyond_one(self, X: Any, block: Any) -> None:
-        def beyond(values: Array) -> Array:
-            return (values < 0) | (values > 1)
-
-        if first_where(block, beyond) is not None and (found := first_where(X, beyond)) is not None:
+        if self.binarize is None and (found := first_where(block, lambda x: (x < 0) | (x > 1))) is not None:
             row, column, value = found
             raise SupportError(
                 f"with binarize=None the data must lie between 0 and 1, but column {column_names(self)[column]!r} is "
-                f"{value} in row {row}; give the threshold above which it counts as present, e.g. binarize=0."
+                f"{value:g} in row {rows.start + row}; give the threshold above which it counts as present, e.g. "
+                "binarize=0."
+            )
+        return (block,)
+
+    def _refuse_stranger(self, other: Any) -> None:
+        super()._refuse_stranger(other)
+        if other.binarize != self.binarize:
+            raise MergeError(
+                f"cannot merge models of different thresholds: binarize={self.binarize} and {other.binarize}; "
+                "fit both with the same one."
             )
 
     def _block_bytes(self, X: Any) -> int:
@@ -183,7 +152,7 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
         prior = add_alpha(Bernoulli(), np.stack([alpha, alpha], axis=-1))
         present, absent = (
             log(even_where_unknown(Bernoulli().fit(statistic, prior).probability, 2))
-            for statistic in (sums, _Absences(sums.weight, 1 - sums.mean))
+            for statistic in (sums, _Absences.of(sums))
         )
         self.feature_count_ = sums.total[..., 0]
         self.feature_log_prob_ = present
@@ -201,7 +170,7 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
     def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Any:
         if self._sparse_type is None:
             return self._draw(codes, rng)
-        blocks = row_blocks(len(codes), rows_per_block(self.n_features_in_, COPIED_BLOCK))
+        blocks = row_blocks(len(codes), rows_per_block(self.n_features_in_, COPIED_BLOCK)) or [slice(0, 0)]
         return self._sparse_type(sp.vstack([sp.csr_matrix(self._draw(codes[rows], rng)) for rows in blocks]))
 
     def _draw(self, codes: Array, rng: np.random.Generator) -> Array:
@@ -213,23 +182,3 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
             (mine,) = np.nonzero(codes == c)
             rows[mine] = present * Bernoulli().sample(BernoulliParameters(p[c]), len(mine), rng)
         return rows
-
-
-def binarized(values: Array, threshold: float) -> Array:
-    """1 above the threshold and 0 elsewhere; missing values stay missing."""
-    ones = (values > threshold).astype(float)
-    if values.dtype.kind == "f":
-        ones[np.isnan(values)] = np.nan
-    return ones
-
-
-def without_missing(x: Any) -> tuple[Any, Any]:
-    """`x` with 0 in place of missing values, and an indicator of them; None if there are none."""
-    values = x.data if is_sparse(x) else x
-    missing = np.isnan(values)
-    if not missing.any():
-        return x, None
-    known = np.where(missing, 0.0, values)
-    if not is_sparse(x):
-        return known, missing.astype(float)
-    return with_entries(x, known), with_entries(x, missing.astype(float))

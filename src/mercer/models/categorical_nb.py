@@ -17,10 +17,11 @@ from mercer.models._base import Array, checked, column_names, refuse_negative
 from mercer.models._discrete import DiscreteClassifier, even_where_unknown, log
 from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
+from mercer.models._unweighted import CountsRowsApart, unweighted
 from mercer.stats import ByClass, LevelCounts, statistic_for
 
 
-class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
+class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
     """Categorical naive Bayes; scikit-learn's `CategoricalNB` with merging, forgetting, sampling and missing values.
 
     Parameters
@@ -128,10 +129,12 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
 
     @property
     def _columns(self) -> tuple[LevelCounts, ...]:
-        return cast(tuple[LevelCounts, ...], self.statistic_.parts)
+        return cast(tuple[LevelCounts, ...], self.statistic_.parts[: self.n_features_in_])
 
     def _number_of_categories(self) -> Array:
-        seen = np.array([max(column.levels, default=-1) + 1 for column in self._columns], dtype=np.int64)
+        # as in scikit-learn a category counts even if no row that shows it has any weight
+        columns = unweighted(self.statistic_) or self._columns
+        seen = np.array([max(column.levels, default=-1) + 1 for column in columns], dtype=np.int64)
         if self.min_categories is None:
             return seen
         least = np.asarray(self.min_categories)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -10,41 +9,18 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mercer._errors import DegenerateDataError
-from mercer.families.gaussian import Gaussian, GaussianParameters
+from mercer.families.gaussian import GaussianParameters
 from mercer.models._base import Array, column_names, publish
 from mercer.models._generative import GenerativeClassifier, checked_priors
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._scores import GaussianScores
-from mercer.stats._base import Statistic, ratio
+from mercer.models._unweighted import CountsRowsApart, unweighted
+from mercer.stats._base import ratio
 from mercer.stats.by_class import ByClass
 from mercer.stats.moments import ColumnMoments
 
 
-@dataclass(frozen=True)
-class Unweighted(Statistic):
-    """Moments of all rows together, each counted once: what scikit-learn scales `var_smoothing` by."""
-
-    moments: ColumnMoments
-
-    groups: ClassVar[int] = 1
-
-    def empty(self) -> Self:
-        return replace(self, moments=self.moments.empty())
-
-    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
-        return replace(self, moments=self.moments.update(x, np.zeros_like(groups)))
-
-    def merge(self, other: Self) -> Self:
-        return replace(self, moments=self.moments.merge(other.moments))
-
-    def subtract(self, other: Self) -> Self:
-        return replace(self, moments=self.moments.subtract(other.moments))
-
-    def regroup(self, positions: Array, n_groups: int) -> Self:
-        return self
-
-
-class GaussianNB(GenerativeClassifier):
+class GaussianNB(CountsRowsApart, GenerativeClassifier):
     """Gaussian naive Bayes; scikit-learn's `GaussianNB` with merging, forgetting, sampling and missing values.
 
     Parameters
@@ -52,7 +28,8 @@ class GaussianNB(GenerativeClassifier):
     priors : array-like of shape (n_classes,), default=None
         Class priors; estimated from the data if not given.
     var_smoothing : float, default=1e-9
-        This portion of the largest variance of all columns is added to every variance.
+        This portion of the largest variance of all columns is added to every variance. After `partial_fit` that is
+        the variance of all rows seen, as after one `fit`; scikit-learn looks at the last batch alone.
     shared_variance : bool, default=False
         One variance per column for all classes: the posterior is then a softmax of a linear function of x, the
         lecture's equivalence with logistic regression.
@@ -101,33 +78,11 @@ class GaussianNB(GenerativeClassifier):
     def _zero(self, labels: Array, X: Any) -> ByClass:
         return ByClass.zero(labels, (ColumnMoments.zero(len(labels), self.n_features_in_),))
 
-    def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
-        statistic = super()._summarise(X, y, sample_weight, reset=reset)
-        if sample_weight is None:
-            return statistic
-        rows = super()._summarise(X, y, None, reset=False)
-        return replace(statistic, parts=(*statistic.parts, self._spread(rows)))
-
-    def _reconcile(self, mine: ByClass, theirs: ByClass) -> tuple[ByClass, ByClass]:
-        """Once weights have come in, rows as such are counted apart."""
-        if len(mine.parts) == len(theirs.parts):
-            return mine, theirs
-        return self._with_spread(mine), self._with_spread(theirs)
-
-    def _with_spread(self, statistic: ByClass) -> ByClass:
-        parts = statistic.parts
-        return statistic if len(parts) == 2 else replace(statistic, parts=(*parts, self._spread(statistic)))
-
-    def _spread(self, statistic: ByClass) -> Unweighted:
-        last = statistic.parts[-1]
-        if isinstance(last, Unweighted):
-            return last
-        assert isinstance(last, ColumnMoments)
-        return Unweighted(last.pooled())
-
     def _settle(self) -> None:
         moments = self._moments
-        spread = self._spread(self.statistic_).moments.variance[0]
+        # as in scikit-learn the variance of rows as such is the scale of var_smoothing
+        (rows,) = unweighted(self.statistic_) or [moments.pooled()]
+        spread = rows.variance[0]
         weight = self.statistic_.weight
         self._priors = weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
         self.epsilon_ = self.var_smoothing * spread.max()
@@ -149,7 +104,10 @@ class GaussianNB(GenerativeClassifier):
 
     def _moments_of_classes(self, moments: ColumnMoments) -> tuple[Array, Array]:
         """Means and variances; a class in which a column was never observed takes those of all classes together."""
-        mean, variance = Gaussian().fit(moments)
+        mean, variance = (
+            moments.mean,
+            moments.variance,
+        )  # as in scikit-learn 0 for a class that was announced and not seen
         if self.shared_variance:
             shared = ratio(moments.scatter.sum(axis=0), moments.weight.sum(axis=0))
             variance = np.tile(shared, (len(mean), 1))
@@ -172,8 +130,8 @@ class GaussianNB(GenerativeClassifier):
         if hasattr(self, "_scores") and len(flat := np.argwhere(np.isinf(self._scores.constants))):
             c, j = flat[0]
             raise DegenerateDataError(
-                f"column {column_names(self)[j]!r} is constant in class {self.classes_[c]!r}, so that its variance "
-                f"there is 0 and its density has no value; pass a var_smoothing above {self.var_smoothing}."
+                f"column {column_names(self)[j]!r} is constant in class {self.classes_.tolist()[c]!r}, so that its "
+                f"variance there is 0 and its density has no value; pass a var_smoothing above {self.var_smoothing}."
             )
 
     def _linear_pieces(self) -> tuple[Array, tuple[LinearPiece, ...]]:

@@ -37,9 +37,10 @@ class NaiveBayes(GenerativeClassifier):
         Which family describes which column. "auto" goes by the *type* of a column: Gaussian for numbers, Categorical
         for bools, strings and categories, Multinomial for all columns of a sparse matrix. A dict gives families (or
         their lower-case names) to columns by name or position, or to tuples of them, and leaves the others to their
-        types: `{"visits": Poisson(), ("x", "y"): MultivariateGaussian(), "dose": Histogram(bins=20)}`. One family, or
-        its name, describes all columns. A `Schema` that has seen the whole table tells codes and counts from numbers.
-    priors : array-like of shape (n_classes,), default=None
+        types: `{"visits": Poisson(), ("x", "y"): MultivariateGaussian(), "dose": Histogram(bins=20)}`. A number of bins
+        is laid over the first data; models to be merged need the edges. One family, or its name, describes all columns.
+        A `Schema` that has seen the whole table tells codes and counts from numbers.
+    priors : array-like of shape (n_classes,) or dict from class to probability, default=None
         Class priors; estimated from the data if not given.
     smoothing : float, default=1.0
         Pseudo-count of discrete families: of every level, every word, every bin; for a family without levels, such as
@@ -85,7 +86,7 @@ class NaiveBayes(GenerativeClassifier):
     _classes_may_grow: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "families": [str, Family, Schema, dict],
-        "priors": ["array-like", None],
+        "priors": ["array-like", dict, None],
         "smoothing": [Interval(Real, 0, None, closed="left")],
         "unseen": [StrOptions({"smooth", "ignore", "error"})],
         "missing": [StrOptions({"integrate", "error"})],
@@ -148,12 +149,14 @@ class NaiveBayes(GenerativeClassifier):
 
     def _refuse_stranger(self, other: Any) -> None:
         super()._refuse_stranger(other)
-        theirs = {(part.columns, part.family) for part in other.parts_}
-        odd = [part for part in self.parts_ if (part.columns, part.family) not in theirs]
-        if odd:
+        theirs = {name: part for part in other.parts_ for name in part.names}
+        pairs = [(name, part, theirs[name]) for part in self.parts_ for name in part.names]
+        odd = [pair for pair in pairs if pair[1].family != pair[2].family]
+        if odd := odd or [pair for pair in pairs if pair[1].columns != pair[2].columns]:
+            name, here, there = odd[0]
             raise MergeError(
-                f"cannot merge models that describe columns differently: here {odd[0].family!r} describes "
-                f"{list(odd[0].names[:5])}; give both models the same families."
+                f"cannot merge models that describe column {name!r} differently: here by {here}, there by {there}. "
+                "Give both the same families, and to a histogram its edges as `bins`."
             )
 
     def _store(self, statistic: ByClass) -> None:
@@ -166,7 +169,7 @@ class NaiveBayes(GenerativeClassifier):
             name: parameters for each in self._conditionals for name, parameters in each.by_column().items()
         }
         proofs = (each.certificate for each in self._conditionals)
-        self.certificate_ = max(proofs, key=lambda proof: (not proof.holds, proof.value))
+        self.certificate_ = max(proofs, key=lambda proof: (not proof.holds, proof.kind != "closed form", proof.value))
         if self.certificate_.kind != "closed form":
             self.plan_ = replace(self.plan_, path=f"{self._path()}, then iterations where there is no formula")
         stopped = next((each.interruption for each in self._conditionals if each.interruption is not None), None)

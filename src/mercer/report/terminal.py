@@ -17,10 +17,14 @@ def print_grid(grid: Grid, console: Console) -> None:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD)
-    for field in grid.fields:
-        # numbers are read digit by digit; words may go on in the next line
-        table.add_column(Text(field.heading), justify="right" if field.numeric else "left", no_wrap=field.numeric)
-    for row in grid.written():
+    written = grid.written()
+    for position, field in enumerate(grid.fields):
+        # numbers are read digit by digit; headings and words may go on in the next line
+        digits = max((len(row[position]) for row in written), default=0) if field.numeric else None
+        table.add_column(
+            Text(field.heading), justify="right" if field.numeric else "left", min_width=digits, overflow="fold"
+        )
+    for row in written:
         table.add_row(*map(Text, row))
     if grid.title:
         console.print(Text(grid.title, style="bold"))

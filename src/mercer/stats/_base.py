@@ -149,12 +149,17 @@ def weight_left(before: Array, gone: Array, rows: Array) -> Array:
 def counts_left(before: Array, gone: Array) -> Array:
     """Weighted counts after forgetting; never negative."""
     left = before - gone
-    if (left < -ROUNDING * before).any():
+    refuse_negative_counts(left, before)
+    return np.where(left <= NOTHING * before, 0.0, left)
+
+
+def refuse_negative_counts(left: Array, size: Array) -> None:
+    """Raise if counts that remain are negative by more than rounding in numbers of that size."""
+    if (left < -ROUNDING * size).any():
         raise UnseenRowsError(
             "the forgotten rows count more than all rows seen, so they were never seen; "
             "forget only rows that were passed to fit or partial_fit."
         )
-    return np.where(left <= NOTHING * before, 0.0, left)
 
 
 def largest_shrinkage(before: Array, left: Array, changed: Array) -> float:

@@ -83,8 +83,5 @@ class ByClass(Statistic):
             parts=tuple(part.regroup(positions, n_groups) for part in self.parts),
         )
 
-    def without_empty_classes(self) -> Self:
-        return self.aligned(self.labels[self.rows > 0])
-
     def cancellation(self, left: Self) -> float:
         return max((a.cancellation(b) for a, b in zip(self.parts, left.parts, strict=True)), default=1.0)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._errors import MergeError
+from mercer._jit import sparse as sparse_loops
 from mercer._jit import sums as loops
 from mercer._threads import row_blocks
 from mercer.families._base import Family
@@ -21,12 +22,13 @@ from mercer.stats._base import (
     group_totals,
     largest_shrinkage,
     ratio,
+    refuse_negative_counts,
     rows_left,
     same_shape,
     spoilt_sums_are_silent,
     weight_left,
 )
-from mercer.stats._sparse import as_csr, row_of_entry
+from mercer.stats._sparse import Stored, one_entry_per_place
 
 #: rows for which T is computed at a time, so that it is added up while it is in the cache
 TILE_ROWS = 1024
@@ -74,8 +76,8 @@ class Sums(Statistic):
 
     def _counts_left(self, other: Self) -> Array:
         if hasattr(self.family, "n_trials"):  # what is no success is a failure, and these are counts too
-            before, gone = (self.family.n_trials * s.weight[..., None] - s.total for s in (self, other))
-            counts_left(before, gone)
+            trials, gone = (self.family.n_trials * s.weight[..., None] for s in (self, other))
+            refuse_negative_counts((trials - self.total) - (gone - other.total), trials)
         return counts_left(self.total, other.total)
 
     def _check(self, other: Self) -> None:
@@ -99,7 +101,7 @@ class ColumnSums(Sums):
         if sp.issparse(x):
             at_zero = self.family.sufficient(np.zeros(1))[0]
             if np.isfinite(at_zero).all():
-                return self.merge(self._of_stored(as_csr(x), at_zero, groups, weight))
+                return self.merge(self._of_stored(one_entry_per_place(x), at_zero, groups, weight))
         return self.merge(self._of_tiles(as_block(x), groups, weight))
 
     @spoilt_sums_are_silent
@@ -121,22 +123,32 @@ class ColumnSums(Sums):
 
     def _of_stored(self, x: Any, at_zero: Array, groups: Array, weight: Array | None) -> Self:
         """Σw·T(x) = Σw·T(0) over all entries + Σw·(T(x) − T(0)) over the stored ones."""
+        entries = Stored.of(x)
         rows, total_weight = (
             np.repeat(a[:, None], x.shape[1], axis=1) for a in group_totals(groups, weight, self.groups)
         )
-        change = as_block(self.family.sufficient(x.data) - at_zero)
-        missing = np.flatnonzero(np.isnan(x.data))
+        missing = np.flatnonzero(np.isnan(entries.values))
         if len(missing):
-            change[missing] = 0.0
-            row = row_of_entry(x.indptr, missing)
+            row = entries.row_of(missing)
             gone = np.ones(len(row)) if weight is None else weight[row]
-            place = (groups[row], x.indices[missing])
+            place = (groups[row], entries.indices[missing])
             np.subtract.at(rows, place, (gone != 0).astype(np.int64))
             np.subtract.at(total_weight, place, gone)
             total_weight[rows == 0] = 0.0
         total = total_weight[..., None] * at_zero
-        loops.add_stored(x.indptr, x.indices, change, groups, as_weight(weight), total)
+        for tile in row_blocks(len(groups), TILE_ROWS):
+            weights = as_weight(None if weight is None else weight[tile])
+            part = entries.rows(tile)
+            change = self._change(part.values, at_zero, gaps=len(missing) > 0)
+            for component, values in enumerate(change):
+                sparse_loops.add_stored(*part[:2], values, groups[tile], weights, total[..., component])
         return replace(self, rows=rows, weight=total_weight, total=total)
+
+    def _change(self, x: Array, at_zero: Array, *, gaps: bool) -> Array:
+        """T(x) − T(0) with the components first; 0 where x is missing, if there are such gaps."""
+        T = self.family.sufficient(x)
+        change = T - at_zero if at_zero.any() else T
+        return np.ascontiguousarray((np.where(np.isnan(x)[:, None], 0.0, change) if gaps else change).T)
 
     def merge(self, other: Self) -> Self:
         return replace(self, **self._joined(other))

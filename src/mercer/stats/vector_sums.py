@@ -9,11 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._errors import UnseenRowsError
+from mercer._jit import sparse as sparse_loops
 from mercer._jit import sums as loops
 from mercer.data.coding import Coded, code_floats
 from mercer.families._base import Family
-from mercer.stats._base import Array, as_block, as_weight, group_totals
-from mercer.stats._sparse import as_csr
+from mercer.stats._base import ROUNDING, Array, as_block, as_weight, group_totals, spoilt_sums_are_silent
+from mercer.stats._sparse import Stored
 from mercer.stats.levels import LevelCounts
 from mercer.stats.sums import Sums
 
@@ -46,7 +47,7 @@ class VectorSums(Sums):
 
     def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
         if sp.issparse(x) and self.family.discrete:
-            return self.merge(self._of_stored(as_csr(x), groups, weight))
+            return self.merge(self._of_stored(x, groups, weight))
         block = as_block(x)
         made = self._of_rows(block, groups, weight)
         if not made.finite:
@@ -54,22 +55,22 @@ class VectorSums(Sums):
             made = self._of_rows(block[present], groups[present], None if weight is None else weight[present])
         return self.merge(made)
 
+    @spoilt_sums_are_silent
     def _of_rows(self, x: Array, groups: Array, weight: Array | None) -> Self:
         T = as_block(self.family.sufficient(x))
         rows, total_weight, total = loops.group_sums(T, groups, as_weight(weight), self.groups)
         made = replace(self, rows=rows, weight=total_weight, total=total, lengths=self.lengths.empty())
-        return made._with_lengths(x, groups, weight) if self.family.discrete else made
+        return made._with_lengths(x.sum(axis=1, dtype=np.float64), groups, weight) if self.family.discrete else made
 
     def _of_stored(self, x: Any, groups: Array, weight: Array | None) -> Self:
-        """A family that counts has T(x) = x: what is not stored adds nothing."""
+        """A family that counts has T(x) = x: what is not stored adds nothing, what is stored twice adds up."""
         rows, total_weight = group_totals(groups, weight, self.groups)
         total = np.zeros(self.total.shape)
-        loops.add_stored(x.indptr, x.indices, x.data[:, None], groups, as_weight(weight), total[:, :, None])
+        lengths = sparse_loops.add_stored(*Stored.of(x), groups, as_weight(weight), total)
         made = replace(self, rows=rows, weight=total_weight, total=total, lengths=self.lengths.empty())
-        return made._with_lengths(x, groups, weight)
+        return made._with_lengths(lengths, groups, weight)
 
-    def _with_lengths(self, x: Any, groups: Array, weight: Array | None) -> Self:
-        lengths = np.asarray(x.sum(axis=1, dtype=np.float64)).ravel()
+    def _with_lengths(self, lengths: Array, groups: Array, weight: Array | None) -> Self:
         return replace(self, lengths=self.lengths.update(coded_lengths(lengths), groups, weight))
 
     def merge(self, other: Self) -> Self:
@@ -79,17 +80,17 @@ class VectorSums(Sums):
         parted = self._parted(other)
         try:
             lengths = self.lengths.subtract(other.lengths)
-        except UnseenRowsError:
-            raise UnseenRowsError(
-                "a row to be forgotten has another total than any row seen; "
-                "forget only rows that were passed to fit or partial_fit."
-            ) from None
+        except UnseenRowsError as reason:
+            raise UnseenRowsError(f"the totals of the rows to be forgotten are not those seen: {reason}") from None
         return replace(self, **parted, lengths=lengths)
 
 
+@spoilt_sums_are_silent
 def coded_lengths(lengths: Array) -> Coded:
-    """Whole lengths, to LENGTH_DIGITS digits; others are missing."""
-    whole = np.isfinite(lengths) & (lengths == np.floor(lengths))
-    digits = np.floor(np.log10(np.where(whole, np.maximum(lengths, 1.0), 1.0))) + 1
-    unit = 10.0 ** np.maximum(digits - LENGTH_DIGITS, 0.0)
-    return code_floats(np.where(whole, np.rint(lengths / unit) * unit, np.nan))
+    """Lengths that are whole, up to rounding in the sum of a row, to LENGTH_DIGITS digits; others are missing."""
+    nearest = np.rint(lengths)
+    coarse = np.where(np.abs(lengths - nearest) <= ROUNDING * nearest, nearest, np.nan)
+    long = coarse >= 10**LENGTH_DIGITS
+    unit = 10.0 ** (np.floor(np.log10(coarse[long])) + 1 - LENGTH_DIGITS)
+    coarse[long] = np.rint(coarse[long] / unit) * unit
+    return code_floats(coarse)

@@ -20,6 +20,9 @@ Array = NDArray[Any]
 
 CLOSED_FORM = Certificate.closed_form("the parameters are a formula of the statistics of the data")
 
+#: names of columns that a message lists
+MOST_NAMES = 5
+
 
 class Smoothing(NamedTuple):
     """How far fits are drawn away from what the data alone say."""
@@ -37,6 +40,9 @@ class Part(ABC):
     columns: tuple[int, ...]
     names: tuple[str, ...]
     family: Family
+
+    def __str__(self) -> str:
+        return f"{self.family!r} of {list(self.names[:MOST_NAMES])}"
 
     def zero(self, groups: int, table: Table) -> Statistic:
         """The statistic that `fit` needs, having seen nothing."""
@@ -78,7 +84,7 @@ class Part(ABC):
 
     def refusal(self, row: int, column: int | None, value: Any) -> DataError:
         """What to raise about a value in a column, or about a whole row."""
-        whole = f"The row of columns {', '.join(map(repr, self.names[:5]))}"
+        whole = f"The row of columns {', '.join(map(repr, self.names[:MOST_NAMES]))}"
         where = whole if column is None else f"Column {self.names[column]!r}"
         if np.isnan(value).any():
             return NonFiniteError(

@@ -55,8 +55,8 @@ def _pseudo_counts(family: Family, alpha: float, common: Parameters) -> Prior | 
         return None
     if isinstance(family, Bernoulli | Binomial | Histogram):
         return add_alpha(family, alpha)
-    # a column that no class has observed has nothing to look like
-    return Prior(alpha, type(common)(*(np.nan_to_num(field, nan=1.0) for field in common)))
+    # a column that no class has observed has nothing to look like; an r of ∞, a Poisson's, is to stay one
+    return Prior(alpha, type(common)(*(np.where(np.isnan(field), 1.0, field) for field in common)))
 
 
 def _maximum_likelihood(family: Family, statistic: Any, smoothing: Smoothing, common: Parameters) -> Parameters:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import UnseenCategoryError
+from mercer._errors import ColumnTypeError, UnseenCategoryError
 from mercer.data.coding import Coded, label_array
 from mercer.data.suggest import did_you_mean
 from mercer.data.table import Table
@@ -85,6 +85,7 @@ class CategoryConditional(Conditional):
 
     def codes(self, block: Coded) -> Array:
         """Positions among the levels; their number for an unseen level, and one more for a missing value."""
+        self._refuse_other_type(block.labels)
         places = places_of(block.labels, self.levels)
         places = np.append(np.where(places < 0, len(self.levels), places), len(self.levels) + 1)
         return np.asarray(places[block.codes])
@@ -95,6 +96,14 @@ class CategoryConditional(Conditional):
             raise self._unseen_level(block.labels[block.codes[codes == len(self.levels)][0]])
         table = np.vstack([log(self.parameters.probabilities).T, self.unseen, np.zeros_like(self.unseen)])
         return np.asarray(table[codes])
+
+    def _refuse_other_type(self, labels: Array) -> None:
+        """Codes that were text and are numbers now would all be unseen, and every prediction a shrug."""
+        if _text_against_numbers(labels, self.levels):
+            raise ColumnTypeError(
+                f"Column {self.part.names[0]!r} held categories such as {self.levels.tolist()[0]!r} when the model was "
+                f"fitted, and now {labels.tolist()[0]!r}; convert it to the type it had."
+            )
 
     def _unseen_level(self, level: Any) -> UnseenCategoryError:
         return UnseenCategoryError(
@@ -114,6 +123,13 @@ class CategoryConditional(Conditional):
         if np.isfinite(self.unseen).all():
             names, weights = [*names, f"{name} is new"], np.column_stack([weights, self.unseen])
         return LinearPiece.of_levels(self.codes, names, weights)
+
+
+def _text_against_numbers(a: Array, b: Array) -> bool:
+    """Whether one of the two is all numbers and the other all text: objects may also be a mixture of both."""
+    if not len(a) or not len(b) or (a.dtype == object) == (b.dtype == object):
+        return False
+    return all(isinstance(word, str) for word in (a if a.dtype == object else b).tolist())
 
 
 def _share(part: float, total: Array) -> Array:

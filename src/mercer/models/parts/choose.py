@@ -73,9 +73,11 @@ def _by_type(table: Table, *, except_for: set[int]) -> list[Choice]:
 
 
 def _columns(table: Table, key: Any) -> tuple[int, ...]:
-    if isinstance(key, tuple):
-        return tuple(_column(table, one) for one in key)
-    return (_column(table, key),)
+    if not isinstance(key, tuple):
+        return (_column(table, key),)
+    if not key:
+        raise ColumnMismatchError("families gives a family to (), to no column; name the columns it describes.")
+    return tuple(_column(table, one) for one in key)
 
 
 def _column(table: Table, key: Any) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError, NoLinearFormError
-from mercer.families import Gaussian, GaussianParameters, Parameters
+from mercer.data.coding import code_floats
+from mercer.families import Family, Gaussian, GaussianParameters, Parameters
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._scores import GaussianScores
 from mercer.models.parts._base import Conditional, Part, Smoothing, sample_by_class
@@ -68,7 +69,7 @@ class NumbersConditional(Conditional):
     def score(self, block: Any) -> Array:
         total = np.zeros((len(block), len(self.parameters[0])))
         for j in np.flatnonzero(self.informative).tolist():
-            total += self.part.family.log_density(block[:, [j]], self._column(j))
+            total += _log_density(self.part.family, block[:, j], self._column(j))
         return total
 
     def sample(self, codes: Array, rng: np.random.Generator, *, length: Any = None) -> Array:
@@ -91,6 +92,16 @@ class NumbersConditional(Conditional):
         return LinearPiece.of_family(
             family, self.part.names, self.parameters, informative=self.informative, gaps=self.rows < n_rows
         )
+
+
+def _log_density(family: Family, x: Array, parameters: Parameters) -> Array:
+    """log p(x|y) of a column: (rows, classes). Counts repeat, so that of them each value is asked for only once."""
+    if not family.discrete:
+        return family.log_density(x[:, None], parameters)
+    codes, values = code_floats(x)
+    of_values = family.log_density(values[:, None].astype(float), parameters)
+    of_missing = np.zeros((1, of_values.shape[1]))
+    return np.asarray(np.concatenate([of_values, of_missing])[codes])  # code −1, the last entry, is a missing value
 
 
 @dataclass(frozen=True)
