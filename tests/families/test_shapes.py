@@ -62,14 +62,14 @@ def test_constant_data_have_no_beta_or_dirichlet_fit() -> None:
 
 def test_data_on_the_edge_of_the_support_have_no_fit() -> None:
     """The logarithm of a 0 is the least of numbers: no parameters expect it."""
-    with pytest.raises(DegenerateDataError, match="a gamma .*not all above 0"):
+    with pytest.raises(DegenerateDataError, match=r"a gamma .*not all above 0"):
         f.Gamma().from_mean(f.Gamma().sufficient(np.array([0.0, 1.0, 2.0])).mean(axis=0))
-    with pytest.raises(DegenerateDataError, match="a gamma .*not all above 0"):
+    with pytest.raises(DegenerateDataError, match=r"a gamma .*not all above 0"):
         f.Gamma().from_mean(f.Gamma().sufficient(np.zeros(3)).mean(axis=0))
-    with pytest.raises(DegenerateDataError, match="a beta or Dirichlet .*not all above 0"):
+    with pytest.raises(DegenerateDataError, match=r"a beta or Dirichlet .*not all above 0"):
         f.Beta().from_mean(f.Beta().sufficient(np.array([0.5, 1.0])).mean(axis=0))
-    with pytest.raises(DegenerateDataError, match="a beta or Dirichlet .*not all above 0"):
+    with pytest.raises(DegenerateDataError, match=r"a beta or Dirichlet .*not all above 0"):
         f.Dirichlet().from_mean(f.Dirichlet().sufficient(np.array([[0.0, 1.0], [0.3, 0.7]])).mean(axis=0))
     statistic = statistic_for(f.LogNormal(), 1, 1).update(np.array([[0.0], [1.0]]), np.zeros(2, dtype=np.int32))
-    with pytest.raises(DegenerateDataError, match="a log-normal .*not all above 0"):
+    with pytest.raises(DegenerateDataError, match=r"a log-normal .*not all above 0"):
         f.LogNormal().fit(statistic)
