@@ -1,8 +1,25 @@
-"""What BLAS leaves over of Mahalanobis distances: centring rows before the product, summing squares after it."""
+"""Scores of normal classes: a few linear ones in one pass, and what BLAS leaves over of Mahalanobis distances."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from mercer._jit import jit
+
+
+@jit
+def linear_scores(X, centre, weights, intercept):  # type: ignore[no-untyped-def]
+    """intercept[c] + Σ_j (X[i, j] − centre[j]) · weights[c, j]."""
+    n, d = X.shape
+    k = intercept.shape[0]
+    out = np.empty((n, k))
+    for i in range(n):
+        for c in range(k):
+            total = 0.0
+            for j in range(d):
+                total += (X[i, j] - centre[j]) * weights[c, j]
+            out[i, c] = intercept[c] + total
+    return out
 
 
 @jit
@@ -23,5 +40,19 @@ def quadratic_scores(Z, shift, constant, out):  # type: ignore[no-untyped-def]
             total = 0.0
             for j in range(w):
                 z = Z[i, c * w + j] - shift[c, j]
+                total += z * z
+            out[i, c] = constant[c] - 0.5 * total
+
+
+@jit
+def quadratic_scores_of_shared_axes(Z, shift, scale, constant, out):  # type: ignore[no-untyped-def]
+    """out[i, c] = constant[c] − ½ Σ_j ((Z[i, j] − shift[c, j]) · scale[c, j])²."""
+    n, w = Z.shape
+    k = shift.shape[0]
+    for i in range(n):
+        for c in range(k):
+            total = 0.0
+            for j in range(w):
+                z = (Z[i, j] - shift[c, j]) * scale[c, j]
                 total += z * z
             out[i, c] = constant[c] - 0.5 * total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ Array = NDArray[Any]
 
 #: bytes of one tile of rows, or of its products: both stay in the L2 cache
 TILE = 1 << 19
+#: up to so many linear scores are summed while a row is read; for more a product of BLAS pays for copying the row
+FEW_SCORES = 4
+#: two covariances share axes, to all digits that matter, while their variances along them are within this factor
+SAFE_RATIO = 1e6
 
 
 @dataclass(frozen=True)
@@ -48,10 +52,22 @@ class LinearScores:
         return cls(centre, directions, np.zeros(directions.shape[1]))
 
     def __call__(self, block: Array) -> Array:
+        if len(self.intercept) <= FEW_SCORES:
+            scores: Array = mahalanobis.linear_scores(
+                block, self.centre, np.ascontiguousarray(self.weights.T), self.intercept
+            )
+            return scores
         return over_tiles(block, self.centre, self.weights, len(self.intercept), self._add_intercept)
 
     def _add_intercept(self, product: Array, out: Array) -> None:
         np.add(product, self.intercept, out=out)
+
+
+class SharedAxes(NamedTuple):
+    """Directions in which classes vary independently, and 1/deviation of each class along them."""
+
+    directions: Array  # (columns, columns)
+    inverse_deviation: Array  # (classes, columns)
 
 
 @dataclass(frozen=True)
@@ -137,12 +153,37 @@ class GaussianClasses:
         return np.where(np.isnan(common), 0.0, common)
 
     def _quadratic(self, block: Array) -> Array:
+        if self.shared_axes is not None:
+            return self._along_shared_axes(block, self.shared_axes)
         shift = np.einsum("kj,kjr->kr", self.away, self.whitening)
         together = np.concatenate(self.whitening, axis=1)
         return over_tiles(block, self.centre, together, len(shift), self._squares_about(shift))
 
+    @cached_property
+    def shared_axes(self) -> SharedAxes | None:
+        """For two classes: axes along which both covariances are diagonal, so that one product serves both."""
+        if len(self.covariance) != 2 or not self.seen.all():
+            return None
+        first = self.whitening[0]
+        variance, rotation = np.linalg.eigh(first.T @ self.covariance[1] @ first)
+        if not variance[0] * SAFE_RATIO > variance[-1]:
+            return None
+        return SharedAxes(first @ rotation, np.stack([np.ones_like(variance), 1 / np.sqrt(variance)]))
+
+    def _along_shared_axes(self, block: Array, axes: SharedAxes) -> Array:
+        shift = self.away @ axes.directions
+        constant = self._constants(shift.shape[1])
+
+        def finish(product: Array, out: Array) -> None:
+            mahalanobis.quadratic_scores_of_shared_axes(product, shift, axes.inverse_deviation, constant, out)
+
+        return over_tiles(block, self.centre, axes.directions, len(shift), finish)
+
+    def _constants(self, d: int) -> Array:
+        return np.asarray(-0.5 * (d * LOG_2PI + self.log_determinant))
+
     def _squares_about(self, shift: Array) -> Callable[[Array, Array], None]:
-        constant = -0.5 * (shift.shape[1] * LOG_2PI + self.log_determinant)
+        constant = self._constants(shift.shape[1])
 
         def finish(product: Array, out: Array) -> None:
             mahalanobis.quadratic_scores(product, shift, constant, out)
