@@ -167,3 +167,20 @@ def test_a_prior_gives_constant_data_a_fit() -> None:
     shape, rate = f.Gamma().fit(statistic, f.Gamma().prior(1.0, shape=4.0, rate=2.0))
     assert shape > 4.0
     assert shape / rate == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("strength", [-1.0, np.nan, np.inf, a([1.0, -2.0])])
+def test_a_prior_is_as_strong_as_some_number_of_observations(strength: Any) -> None:
+    with pytest.raises(ValueError, match="0 or more"):
+        f.Poisson().prior(strength, rate=1.0)
+
+
+@pytest.mark.parametrize("variance", [0.0, -1.0, np.nan, np.inf])
+def test_a_known_variance_is_one(variance: float) -> None:
+    with pytest.raises(ValueError, match="finite number above 0"):
+        f.Gaussian(variance=variance)
+
+
+def test_certain_outcomes_have_infinite_natural_parameters() -> None:
+    assert f.Poisson().natural(f.PoissonParameters(a(0.0))) == -np.inf
+    assert f.Bernoulli().natural(f.BernoulliParameters(a(1.0))) == np.inf

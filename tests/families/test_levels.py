@@ -41,6 +41,6 @@ def test_draws_have_the_probabilities_and_never_hit_zero() -> None:
 def test_indicators_need_the_number_of_levels() -> None:
     with pytest.raises(ValueError, match="Categorical\\(levels=K\\)"):
         f.Categorical().sufficient(np.array([0]))
-    with pytest.raises(ValueError, match="at least one level"):
+    with pytest.raises(ValueError, match="whole number of levels, at least 1"):
         f.Categorical(levels=0)
     np.testing.assert_array_equal(f.Categorical(2).sufficient(np.array([1, -1])), [[0, 1], [0, 0]])

@@ -67,5 +67,5 @@ def test_rows_are_drawn_at_the_given_lengths() -> None:
 
 
 def test_trials_are_checked() -> None:
-    with pytest.raises(ValueError, match="at least one trial"):
+    with pytest.raises(ValueError, match="whole number of trials, at least 1"):
         f.Multinomial(trials=0)

@@ -103,6 +103,8 @@ def test_negative_and_infinite_codes_are_refused_by_name(data):
         SupportError, match=r"^Negative values in data passed to CategoricalNB \(input X\)\. Column 'x1' is -1"
     ):
         model.predict([[0, -1, 0]])
+    with pytest.raises(SupportError, match=r"Column 'x0' is -0\.5"):
+        model.predict([[-0.5, 1, 0]])
     with pytest.raises(NonFiniteError, match=r"^Input X contains infinity.*'x2'"):
         model.fit([[0, 0, np.inf], [1, 1, 1]], [0, 1])
     with pytest.raises(TypeError, match=r"^Sparse data was passed"):
@@ -144,3 +146,16 @@ def test_a_category_of_rows_without_weight_counts_as_in_scikit_learn(data):
     np.testing.assert_array_equal(
         ours.forget(np.vstack([X[:1], late]), np.append(y[:1], [0, 1]), [1, 0, 0]).n_categories_, [2, 3, 7]
     )
+
+
+@pytest.mark.parametrize("code", [3e9, 2**40])
+def test_identifiers_are_no_codes(data, code):
+    """They would not fit into the codes, nor their counts into memory."""
+    X, y = data
+    model = CategoricalNB().fit(X, y)
+    wrong = np.array([[0, 1, 2], [1, code, 0]])
+    for call in (lambda: CategoricalNB().fit(wrong, [0, 1]), lambda: model.predict(wrong)):
+        with pytest.raises(
+            UnseenCategoryError, match=rf"^index {code:.0f} is out of bounds.*'x1'.*row 1.*OrdinalEncoder"
+        ):
+            call()

@@ -97,7 +97,7 @@ def test_fractional_counts(counts, rng, name):
     assert_same(*(model.fit(X, y) for model in pair(name)), X)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.int32, np.uint8, np.float32, object])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int32, np.uint8, np.float16, np.float32, object])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_type_of_number(counts, name, dtype):
     X, y = counts
@@ -124,6 +124,9 @@ def test_fewer_priors_than_classes_are_refused_and_leave_the_model(name):
     np.testing.assert_array_equal(model.classes_, [0, 1])
     with pytest.raises(PriorError, match="non-negative"):
         getattr(models, name)(class_prior=[-0.5, 1.5]).fit([[0], [1]], [0, 1])
+    for priors in ([0, 0], [np.inf, 1]):
+        with pytest.raises(PriorError, match="finite and not all 0"):
+            getattr(models, name)(class_prior=priors).fit([[0], [1]], [0, 1])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -97,8 +97,9 @@ def test_samples_can_be_given_a_length(data, kind):
     for length in (7, np.arange(20)):
         drawn, _ = model.sample(20, random_state=1, length=length)
         np.testing.assert_array_equal(np.asarray(drawn.sum(axis=1)).ravel(), np.broadcast_to(length, 20))
-    with pytest.raises(SupportError, match="whole"):
-        model.sample(3, length=2.5)
+    for length, message in ((2.5, "whole"), ("ten", "whole"), ([1, 2], r"shape \(2,\).*each of 3 rows")):
+        with pytest.raises(SupportError, match=message):
+            model.sample(3, length=length)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,3 +131,26 @@ def test_a_large_sparse_matrix_is_read_in_blocks(rng, container):
     assert np.shares_memory(some_rows(X, slice(1000, 9000)).data, X.data)
     np.testing.assert_allclose(ours.feature_log_prob_, theirs.feature_log_prob_, rtol=1e-12)
     np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_with_a_negative_count_is_impossible(data, kind):
+    rows = np.array([[1, 2, 0, 0, 0, 0, 0, 4], [1, -2, 0, 0, 0, 0, 0, 4]])
+    np.testing.assert_array_equal(np.isneginf(MultinomialNB().fit(*data).log_density(kind(rows))), [False, True])
+
+
+def test_a_count_stored_in_two_parts_is_one_count(data):
+    twice = sp.csr_matrix(([1, 2, 4], [3, 3, 0], [0, 3]), shape=(1, 8))
+    model = MultinomialNB().fit(*data)
+    np.testing.assert_allclose(model.log_density(twice), model.log_density(twice.toarray()), rtol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(twice), model.predict_proba(twice.toarray()), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, bool, np.float32])
+def test_sparse_counts_of_any_type(data, dtype):
+    X, y = np.minimum(data[0], 1).astype(dtype), data[1]
+    ours, theirs = (model().fit(sp.csr_matrix(X), y) for model in (MultinomialNB, Reference))
+    np.testing.assert_allclose(ours.feature_log_prob_, theirs.feature_log_prob_, rtol=1e-12)
+    np.testing.assert_allclose(
+        ours.predict_log_proba(sp.csr_matrix(X)), theirs.predict_log_proba(sp.csr_matrix(X)), rtol=1e-10
+    )

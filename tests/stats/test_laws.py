@@ -32,6 +32,7 @@ Make = Callable[[int, int], Statistic]
 WHOLE = st.integers(-8, 8).map(float)
 GAPPY = WHOLE | st.just(np.nan)
 COUNTS = st.integers(0, 5).map(float)
+ONES = st.sampled_from([0.0, 1.0, np.nan])
 
 
 def as_column(x: np.ndarray) -> Coded:
@@ -45,6 +46,8 @@ CASES: dict[str, tuple[Make, st.SearchStrategy[float], Callable[[np.ndarray], An
     "fourth": (FourthMoments.zero, WHOLE, np.asarray),
     "sums": (lambda k, d: ColumnSums.zero(f.Poisson(), k, d), COUNTS | st.just(np.nan), np.asarray),
     "sparse sums": (lambda k, d: ColumnSums.zero(f.Poisson(), k, d), COUNTS | st.just(np.nan), sparse.csr_array),
+    "sums of ones": (lambda k, d: ColumnSums.zero(f.Bernoulli(), k, d), ONES, np.asarray),
+    "sparse sums of ones": (lambda k, d: ColumnSums.zero(f.Bernoulli(), k, d), ONES, sparse.csr_array),
     "vector sums": (lambda k, d: VectorSums.zero(f.Multinomial(), k, d), COUNTS, np.asarray),
     "sparse vector sums": (lambda k, d: VectorSums.zero(f.Multinomial(), k, d), COUNTS, sparse.csr_array),
     "levels": (lambda k, d: LevelCounts.zero(k), COUNTS, as_column),

@@ -88,6 +88,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     ...     return s
     """
     options.setdefault("fastmath", set(SUMS_MAY_BE_REORDERED))
+    options.setdefault("error_model", "numpy")  # 0/0 is NaN: asking of each divisor whether it is 0 does not vectorise
     if function is None:
         return lambda f: Loop(f, options)
     return Loop(function, options)

@@ -53,6 +53,11 @@ class Prior:
     strength: float | Array
     parameters: Parameters
 
+    def __post_init__(self) -> None:
+        strength = np.asarray(self.strength)
+        if not ((strength >= 0) & np.isfinite(strength)).all():
+            raise ValueError(f"the strength of a prior is a number of observations, 0 or more; got {self.strength!r}.")
+
 
 class Family(ABC):
     """One exponential family. Subclasses say what is particular to them; the rest follows."""

@@ -98,7 +98,7 @@ class Binomial(_Trials):
     support: ClassVar[str] = "counts from 0 to the number of trials"
 
     def __post_init__(self) -> None:
-        if self.trials != int(self.trials) or self.trials < 1:
+        if not (self.trials >= 1 and self.trials == int(self.trials)):
             raise ValueError(f"a binomial needs a whole number of trials, at least 1; got {self.trials!r}.")
 
     @property

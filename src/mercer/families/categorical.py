@@ -26,8 +26,8 @@ class Categorical(LevelFamily):
     discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.levels is not None and self.levels < 1:
-            raise ValueError(f"a categorical needs at least one level; got levels={self.levels!r}.")
+        if self.levels is not None and not (self.levels >= 1 and self.levels == int(self.levels)):
+            raise ValueError(f"a categorical needs a whole number of levels, at least 1; got levels={self.levels!r}.")
 
     def sufficient(self, x: Array) -> Array:
         if self.levels is None:

@@ -41,6 +41,10 @@ class Gaussian(Family):
     statistic: ClassVar[str] = "moments"
     support: ClassVar[str] = "finite numbers"
 
+    def __post_init__(self) -> None:
+        if self.variance is not None and not 0 < self.variance < np.inf:
+            raise ValueError(f"a known variance is a finite number above 0; got {self.variance!r}.")
+
     @property
     def link(self) -> Link:
         if self.variance in (None, 1.0):

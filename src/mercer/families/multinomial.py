@@ -36,8 +36,8 @@ class Multinomial(LevelFamily):
     discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.trials is not None and self.trials < 1:
-            raise ValueError(f"a multinomial needs at least one trial; got trials={self.trials!r}.")
+        if self.trials is not None and not (self.trials >= 1 and self.trials == int(self.trials)):
+            raise ValueError(f"a multinomial needs a whole number of trials, at least 1; got trials={self.trials!r}.")
 
     def sufficient(self, x: Array) -> Array:
         return np.asarray(x, dtype=float)

@@ -49,7 +49,8 @@ class Poisson(Family):
         return np.asarray(np.exp(eta[..., 0]))
 
     def natural(self, parameters: PoissonParameters) -> Array:
-        return np.asarray(np.log(parameters.rate))[..., None]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(parameters.rate))[..., None]
 
     def from_natural(self, eta: Array) -> PoissonParameters:
         return PoissonParameters(np.asarray(np.exp(eta[..., 0])))

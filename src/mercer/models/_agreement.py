@@ -14,8 +14,6 @@ from mercer.models._base import Array, column_names
 
 #: decimal digits of float64, and how few may be left after forgetting before a warning is due
 DIGITS, ENOUGH_DIGITS = 15.65, 9.0
-#: kinds of NumPy types that compare with each other
-NUMERIC = frozenset("biuf")
 
 
 def refuse_new_classes(labels: Array, known: Array) -> None:
@@ -29,10 +27,12 @@ def refuse_new_classes(labels: Array, known: Array) -> None:
 
 def refuse_labels_of_other_type(labels: Array, known: Array) -> None:
     """Text beside numbers would turn the numbers into text, so that class 1 would become class '1'."""
-    if (labels.dtype.kind in NUMERIC) != (known.dtype.kind in NUMERIC):
+    # by the labels themselves: an array of objects may hold either
+    label, learnt = labels.tolist()[0], known.tolist()[0]
+    if any(isinstance(label, text) != isinstance(learnt, text) for text in (str, bytes)):
         raise DataError(
-            f"y holds {labels.tolist()[0]!r}, but the labels learnt before are such as {known.tolist()[0]!r}. Convert "
-            "y to their type; a model has classes that are all text or all numbers."
+            f"y holds {label!r}, but the labels learnt before are such as {learnt!r}. Convert y to their type; a model "
+            "has classes that are all text or all numbers."
         )
 
 

@@ -26,10 +26,12 @@ def lengths_seen(words: VectorSums, codes: Array, rng: np.random.Generator) -> A
 
 def checked_lengths(length: Any, n_samples: int) -> Array:
     """One whole number, 0 or more, for each row."""
-    lengths = np.broadcast_to(length, n_samples)
-    if (lengths < 0).any() or (lengths != np.floor(lengths)).any():
+    lengths = np.asarray(length)
+    if lengths.shape not in ((), (n_samples,)):
+        raise SupportError(f"length has shape {lengths.shape}; give one number, or one for each of {n_samples} rows.")
+    if lengths.dtype.kind not in "iuf" or (lengths < 0).any() or (lengths != np.floor(lengths)).any():
         raise SupportError(f"length is a number of words, 0 or more and whole; got {length!r}.")
-    return lengths.astype(np.int64)
+    return np.broadcast_to(lengths, n_samples).astype(np.int64)
 
 
 def draw_counts(p: Array, codes: Array, lengths: Array, rng: np.random.Generator, *, sparse: bool) -> Any:

@@ -19,7 +19,7 @@ from mercer.models._base import Array, checked, column_names, is_sparse, refuse_
 from mercer.models._classifier import StatisticClassifier
 from mercer.models._generative import checked_priors
 from mercer.stats import ByClass, VectorSums, statistic_for
-from mercer.stats._sparse import Stored
+from mercer.stats._sparse import Stored, one_entry_per_place
 
 #: what scikit-learn raises smaller pseudo-counts to, unless `force_alpha` says otherwise
 SMALLEST_ALPHA = 1e-10
@@ -168,9 +168,14 @@ def log_coefficient(counts: Any) -> Array:
     """log of the multinomial coefficient Γ(N+1) / Π Γ(x+1) of every row."""
     if not is_sparse(counts):
         return Multinomial().log_base(counts)
-    terms = counts.astype(float)
-    terms.data = gammaln(terms.data + 1)
-    return np.asarray(gammaln(counts.sum(axis=1) + 1.0) - terms.sum(axis=1)).ravel()
+    n = counts.shape[0]
+    indptr, _, values = Stored.of(one_entry_per_place(counts))
+    row = np.repeat(np.arange(n), np.diff(indptr))
+    length, terms, negative = (
+        np.bincount(row, of_entry, minlength=n) for of_entry in (values, gammaln(values + 1.0), values < 0)
+    )
+    with np.errstate(invalid="ignore"):
+        return np.where(negative > 0, -np.inf, gammaln(length + 1) - terms)
 
 
 def some_rows(X: Any, rows: slice) -> Any:

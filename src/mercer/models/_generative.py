@@ -58,8 +58,8 @@ class GenerativeClassifier(StatisticClassifier):
 
         Returns
         -------
-        X : array or data frame of shape (n_samples, n_features)
-            The rows, in the container the model was fitted on.
+        X : ndarray, or sparse matrix if the model was fitted on one, of shape (n_samples, n_features)
+            The rows.
         y : ndarray of shape (n_samples,)
             Their classes.
         """
@@ -120,6 +120,8 @@ def checked_priors(priors: Any, classes: Array, *, normalised: bool = True) -> A
     if (values < 0).any():
         label = classes[values < 0].tolist()[0]
         raise PriorError(f"Priors must be non-negative. The prior of class {label!r} is negative.")
+    if not 0 < values.sum() < np.inf:
+        raise PriorError(f"Priors must be finite and not all 0. Got {priors!r}; give each class its probability.")
     return values
 
 

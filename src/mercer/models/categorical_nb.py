@@ -13,12 +13,15 @@ from mercer._errors import UnseenCodeError
 from mercer.data.coding import Coded
 from mercer.data.source import COPIED_BLOCK
 from mercer.families import Categorical, CategoricalParameters, add_alpha
-from mercer.models._base import Array, checked, column_names, refuse_negative
+from mercer.models._base import Array, checked, column_names, first_where, refuse_negative
 from mercer.models._discrete import DiscreteClassifier, even_where_unknown, log
 from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._unweighted import CountsRowsApart, unweighted
 from mercer.stats import ByClass, LevelCounts, statistic_for
+
+#: categories are counted in 32 bits; more of them fit into no memory
+LARGEST_CODE = np.iinfo(np.int32).max
 
 
 class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
@@ -100,17 +103,27 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
     def _block(self, X: Any, rows: slice) -> tuple[Any, ...]:
         """The categories of each column, their fractions cut off as scikit-learn does; −1 where missing."""
         values = X[rows].T
-        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros((0, 0), dtype=bool)
-        if missing.size and np.isinf(values).any():
+        if np.isinf(values).any():
             self._refuse(X)
-        codes = np.array(np.where(missing, 0, values) if missing.any() else values, dtype=np.int32, order="C")
-        if codes.min(initial=0) < 0:
+        missing = np.isnan(values)
+        known = np.where(missing, 0, values) if missing.any() else values
+        if known.min(initial=0) < 0:
             expected = "categories are coded 0, 1, 2, …"
             refuse_negative(X, column_names(self), estimator="CategoricalNB", expected=expected)
-        levels = np.arange(codes.max(initial=0) + 1)
-        if missing.any():
-            codes[missing] = -1
-        return tuple(Coded(column, levels) for column in codes)
+        if float(known.max(initial=0)) > LARGEST_CODE:
+            self._refuse_large(X)
+        codes = np.array(known, dtype=np.int32, order="C")
+        highest = codes.max(axis=1, initial=0).tolist()
+        codes[missing] = -1
+        return tuple(Coded(column, np.arange(top + 1)) for column, top in zip(codes, highest, strict=True))
+
+    def _refuse_large(self, X: Any) -> None:
+        if (found := first_where(X, lambda values: values > LARGEST_CODE)) is not None:
+            row, column, value = found
+            raise UnseenCodeError(
+                f"index {value:.0f} is out of bounds: column {column_names(self)[column]!r} has it in row {row}, and "
+                "categories are coded 0, 1, 2, … without gaps; code them anew, e.g. with scikit-learn's OrdinalEncoder."
+            )
 
     def _block_bytes(self, X: Any) -> int:
         return COPIED_BLOCK
