@@ -128,3 +128,9 @@ def test_codes_of_known_labels(y: Any, labels: Any, expected: list[int]) -> None
     codes = codes_of(y, labels)
     assert codes.tolist() == expected
     assert codes.dtype == np.int32
+
+
+def test_whole_labels_beyond_the_integers_are_labels() -> None:
+    labels, codes = encode_labels(np.array([2e20, 1e20, 2e20]))
+    assert labels.tolist() == [1e20, 2e20]
+    assert codes.tolist() == [1, 0, 1]

@@ -84,7 +84,8 @@ def _refuse_continuous(labels: Array) -> None:
         raise NonFiniteError(
             f"Input y contains infinity or a value too large for {labels.dtype!r}. Give every row one of a few labels."
         )
-    raise DataError(CONTINUOUS.format(labels[labels != np.floor(labels)][0]))
+    if (broken := labels[labels != np.floor(labels)]).size:
+        raise DataError(CONTINUOUS.format(broken[0]))
 
 
 def _ascending(coded: Coded, dtype: Any) -> tuple[Array, Array]:
