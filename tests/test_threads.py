@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from mercer import _threads
-from mercer._threads import engine, ordered_map, ordered_stream, row_blocks, thread_count
+from mercer._threads import blas_for, engine, ordered_map, ordered_stream, row_blocks, thread_count
 
 
 @pytest.fixture(autouse=True)
@@ -129,3 +129,11 @@ def test_workers_share_the_error_state_of_the_caller() -> None:
     with np.errstate(all="ignore"):
         states = ordered_map(lambda _: np.geterr()["divide"], range(8))
     assert set(states) == {"ignore"}
+
+
+def test_small_factorisations_keep_blas_on_one_thread() -> None:
+    before = blas_threads()
+    with blas_for(10):
+        assert blas_threads() == {1}
+    with blas_for(10_000):
+        assert blas_threads() == before

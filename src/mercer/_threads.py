@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, TypeVar
@@ -94,6 +94,17 @@ def _blas() -> Any:
 
 
 _one_blas_thread = _OneBlasThread()
+
+#: columns from which on the factorisation of a square matrix gains by threads
+WORTH_THREADS = 500
+
+
+def blas_for(columns: int) -> AbstractContextManager[None]:
+    """BLAS threads to factorise a square matrix with: one for a small one.
+
+    More would gain nothing, and go on spinning for a while: a fit that came next took a third longer.
+    """
+    return _one_blas_thread if columns < WORTH_THREADS else nullcontext()
 
 
 def row_blocks(n_rows: int, size: int) -> list[slice]:

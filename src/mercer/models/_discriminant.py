@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from mercer._errors import DataError, FitInterrupted, MergeError, NonFiniteError
+from mercer._threads import blas_for
 from mercer.models._base import Array, column_names, first_where, old_state_on_failure
 from mercer.models._covariance import AnyShrinkage
 from mercer.models._generative import GenerativeClassifier, checked_priors
@@ -124,9 +125,10 @@ class DiscriminantClassifier(GenerativeClassifier):
         self._priors = self._class_priors()
         interruption: FitInterrupted | None = None
         try:
-            solution, interruption = self._solved()
-            self._estimate(solution.value)
-            self._settle()
+            with blas_for(self.n_features_in_):
+                solution, interruption = self._solved()
+                self._estimate(solution.value)
+                self._settle()
         except DataError as flaw:
             self._flaw = flaw
             self.certificate_ = Certificate("closed form", math.inf, 0.0, f"there are no parameters: {flaw}")
