@@ -24,10 +24,12 @@ from mercer.stats.patterns import rows_by_pattern
 
 Array = NDArray[Any]
 
-#: bytes of one tile of rows, or of its products: both stay in the L2 cache
-TILE = 1 << 19
+#: bytes of one tile of rows, or of its products: of the order of an L2 cache
+TILE = 1 << 20
 #: up to so many linear scores are summed while a row is read; for more a product of BLAS pays for copying the row
 FEW_SCORES = 4
+#: rows whose centre is no further from zero than so many deviations need no centring: it would save three digits of 16
+NEAR_ZERO = 1e3
 #: two covariances share axes, to all digits that matter, while their variances along them are within this factor
 SAFE_RATIO = 1e6
 
@@ -171,13 +173,15 @@ class GaussianClasses:
         return SharedAxes(first @ rotation, np.stack([np.ones_like(variance), 1 / np.sqrt(variance)]))
 
     def _along_shared_axes(self, block: Array, axes: SharedAxes) -> Array:
-        shift = self.away @ axes.directions
+        centre, shift = self.centre, self.away @ axes.directions
+        if block.dtype == float and np.abs(origin := centre @ axes.directions).max() < NEAR_ZERO:
+            centre, shift = np.zeros(0), shift + origin
         constant = self._constants(shift.shape[1])
 
         def finish(product: Array, out: Array) -> None:
             mahalanobis.quadratic_scores_of_shared_axes(product, shift, axes.inverse_deviation, constant, out)
 
-        return over_tiles(block, self.centre, axes.directions, len(shift), finish)
+        return over_tiles(block, centre, axes.directions, len(shift), finish)
 
     def _constants(self, d: int) -> Array:
         return np.asarray(-0.5 * (d * LOG_2PI + self.log_determinant))
@@ -227,15 +231,17 @@ class GaussianClasses:
 
 
 def over_tiles(block: Array, centre: Array, factor: Array, width: int, finish: Callable[[Array, Array], None]) -> Array:
-    """`finish((X − centre) @ factor, out)` for tiles of rows: (rows, width)."""
+    """`finish((X − centre) @ factor, out)` for tiles of rows: (rows, width). Rows with no centre need not be copied."""
     n, d = block.shape
     factor = np.ascontiguousarray(factor)
     rows = max(64, min(n, TILE // (8 * max(factor.shape))))
     tile, product, out = np.empty((rows, d)), np.empty((rows, factor.shape[1])), np.empty((n, width))
     for part in row_blocks(n, rows):
         size = part.stop - part.start
-        mahalanobis.centre_rows(block, part.start, part.stop, centre, tile)
-        finish(np.matmul(tile[:size], factor, out=product[:size]), out[part])
+        if centre.size:
+            mahalanobis.centre_rows(block, part.start, part.stop, centre, tile)
+        centred = tile[:size] if centre.size else block[part]
+        finish(np.matmul(centred, factor, out=product[:size]), out[part])
     return out
 
 
