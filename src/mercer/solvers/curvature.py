@@ -1,0 +1,53 @@
+"""A Hessian, factorised: what turns a gradient into a step, also where some directions have no curvature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, lapack
+
+from mercer._threads import blas_for
+
+Array = NDArray[Any]
+
+#: a direction whose curvature, columns scaled to unit curvature, is below this has none: rounding alone leaves as much
+FLAT = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """H⁻¹ of a positive semidefinite H; where it is singular, the pseudo-inverse in columns of unit curvature."""
+
+    scale: Array
+    factor: Array
+    #: whether `factor` is a Cholesky factor, or else a square root of the pseudo-inverse
+    definite: bool
+    rank: int
+
+    @classmethod
+    def of(cls, hessian: Array) -> Self:
+        diagonal = np.diagonal(hessian)
+        scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
+        scaled = hessian * scale * scale[:, None]
+        with blas_for(len(scale)):
+            factor, failed = lapack.dpotrf(scaled, lower=1, clean=1)
+            if not failed and np.diagonal(factor).min(initial=1.0) ** 2 > FLAT * len(scale):
+                return cls(scale, factor, True, len(scale))
+            values, vectors = np.linalg.eigh(scaled)
+        kept = values > FLAT * len(scale)
+        return cls(scale, vectors[:, kept] / np.sqrt(values[kept]), False, int(kept.sum()))
+
+    def solve(self, gradient: Array) -> Array:
+        """H⁻¹ g."""
+        scaled = self.scale * gradient
+        if self.definite:
+            return np.asarray(self.scale * cho_solve((self.factor, True), scaled, check_finite=False))
+        return np.asarray(self.scale * (self.factor @ (self.factor.T @ scaled)))
+
+    def scaled_by(self, factor: float) -> Self:
+        """The curvature of an objective `factor` times as large."""
+        root = factor**-0.5
+        return type(self)(self.scale * root, self.factor, self.definite, self.rank)

@@ -1,0 +1,225 @@
+"""Newton's method that computes few Hessians: from a fit to a sample, with stale curvature corrected on the way.
+
+A pass over the data for the gradient costs a fraction of one for the Hessian. So the Hessian of a sample, or of an
+earlier point, is kept while it serves, and corrected by what the gradients tell of it (Nocedal's two-loop recursion,
+started from the factorised Hessian); when a step no longer shortens the gradient as it should, it is computed anew.
+Steps are halved until the objective does not rise.
+
+The length of the gradient is measured by the curvature itself, λ = √(gᵀH⁻¹g): λ²/2 is the distance to the minimum
+of the objective, λ the distance to the minimiser in standard errors (for dispersion one).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import FitInterrupted
+from mercer.families.penalties import Strengths
+from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.curvature import Curvature
+from mercer.solvers.problem import Problem, Slope
+from mercer.stats.quadratic import GRADIENT, HESSIAN
+
+Array = NDArray[Any]
+#: called after each step with its number, the objective and λ
+Progress = Callable[[int, float, float], None]
+
+TOLERANCE = 1e-8
+MOST_STEPS = 100
+#: a sample has this share of the rows, and at least so many rows per column and in all
+SAMPLE_SHARE = 1 / 16
+SAMPLE_PER_COLUMN = 100
+SMALLEST_SAMPLE = 10_000
+#: how closely a sample is fitted, in standard errors of its own
+SAMPLE_TOLERANCE = 1e-2
+#: rows below which a gradient costs as much as a Hessian
+ALWAYS_HESSIAN = 5_000
+#: a step that leaves more than this share of the gradient was made with a Hessian that no longer serves
+POOR_STEP = 0.2
+#: pairs of steps and changes of the gradient that correct a stale Hessian
+MEMORY = 8
+MOST_HALVINGS = 40
+#: an objective that is higher by this portion is not higher
+ROUNDING = 1e-13
+
+
+def solve(
+    problem: Problem,
+    start: Array | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+    progress: Progress | None = None,
+) -> Solution:
+    """Minimise a smooth problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its penalty must have no absolute values.
+    start : array, optional
+        Where to begin; by default at the minimiser of a sample of the rows.
+    tolerance : float
+        How small λ has to become, in standard errors.
+    most_steps : int
+        Steps after which to give up; the certificate then does not hold.
+    progress : callable, optional
+        Called after each step with its number, the objective and λ.
+
+    Returns
+    -------
+    solution : Solution
+        `value` are the working coefficients; `trace` has the objective after each step.
+
+    Raises
+    ------
+    FitInterrupted
+        On Ctrl-C, with the best solution so far.
+    """
+    descent = Descent(problem, start, tolerance, progress)
+    try:
+        descent.run(most_steps)
+    except KeyboardInterrupt:
+        message = "stopped by the user; the best coefficients found so far are kept."
+        raise FitInterrupted(message, descent.solution()) from None
+    return descent.solution()
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Coefficients that fit a sample of the rows, and the curvature there, blown up to all rows."""
+
+    w: Array
+    curvature: Curvature
+
+
+def sample_start(problem: Problem, tolerance: float = SAMPLE_TOLERANCE) -> Sample | None:
+    """The fit to evenly spaced rows; None where the data are too few to gain by it."""
+    n = len(problem.observations)
+    rows = max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * problem.n_columns, int(SAMPLE_SHARE * n))
+    if 4 * rows > n:
+        return None
+    chosen = np.linspace(0, n - 1, rows).astype(np.intp)
+    share = rows / n
+    part = replace(
+        problem,
+        observations=problem.observations.take(chosen),
+        strengths=Strengths(share * problem.strengths.l1, share * problem.strengths.l2, problem.strengths.mean),
+    )
+    descent = Descent(part, problem.start(), tolerance, None)
+    descent.run(MOST_STEPS)
+    if not (descent.arrived and (descent.fresh or descent.refresh())):
+        return None  # separable or otherwise at odds: let all rows speak
+    return Sample(descent.w, descent.curvature.scaled_by(1 / share))
+
+
+class Descent:
+    """Steps down from a start, one at a time, and the best point so far."""
+
+    def __init__(self, problem: Problem, start: Array | None, tolerance: float, progress: Progress | None) -> None:
+        self._problem, self._tolerance, self._progress = problem, tolerance, progress
+        self._cheap = len(problem.observations) >= ALWAYS_HESSIAN
+        sample = sample_start(problem) if start is None else None
+        self._model = Model(Curvature.of(np.eye(problem.n_columns)) if sample is None else sample.curvature)
+        begin = problem.start() if start is None else np.array(start, dtype=float)
+        self.w = begin if sample is None else sample.w
+        self._arrive(self._look(self.w, HESSIAN if sample is None else GRADIENT))
+        self.trace = [self.here.value]
+
+    def _look(self, w: Array, order: int) -> Slope:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self._problem.at(w, order)
+
+    def _arrive(self, here: Slope) -> None:
+        """Make `here` the present point, and if it has a Hessian forget about older ones."""
+        self.here = here
+        self.fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
+        if self.fresh:
+            self._model = Model(Curvature.of(here.hessian))
+        self._step = self._model.step(here.gradient)
+        squared = np.maximum(0.0, -here.gradient @ self._step)  # NaN stays NaN
+        self.length = float(np.sqrt(squared)) / self._problem.unit(here.value)
+
+    @property
+    def curvature(self) -> Curvature:
+        """The Hessian in use: that of the present point if `fresh`."""
+        return self._model.curvature
+
+    @property
+    def arrived(self) -> bool:
+        return self.length <= self._tolerance
+
+    def run(self, most_steps: int) -> None:
+        """Step down until there, or until there is no way down; an objective that is not finite has none."""
+        if not np.isfinite(self.here.value):
+            return
+        for number in range(1, most_steps + 1):
+            if self.arrived or not (self._advance() or self.refresh()):
+                break
+            self.trace.append(self.here.value)
+            if self._progress is not None:
+                self._progress(number, self.here.value, self.length)
+
+    def _advance(self) -> bool:
+        """One step, halved until the objective does not rise; False if it always does."""
+        before, length = self.here, self.length
+        for halvings in range(MOST_HALVINGS):
+            step = self._step * 0.5**halvings
+            there = self._look(self.w + step, GRADIENT if self._cheap or halvings else HESSIAN)
+            if there.value <= before.value + ROUNDING * abs(before.value):
+                break
+        else:
+            return False
+        self.w = self.w + step
+        self._model.remember(step, there.gradient - before.gradient)
+        self._arrive(there)
+        if not self.fresh and not self.arrived and (halvings or self.length > POOR_STEP * length):
+            self.refresh()
+        return True
+
+    def refresh(self) -> bool:
+        """Compute the Hessian of this point; False if it is the one in use already."""
+        if self.fresh:
+            return False
+        self._arrive(self._look(self.w, HESSIAN))
+        return True
+
+    def solution(self) -> Solution:
+        return Solution(self.w, self._certificate(), tuple(self.trace))
+
+    def _certificate(self) -> Certificate:
+        sentence = (
+            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after {len(self.trace) - 1} Newton steps; the "
+            f"objective is within {0.5 * (self.length * self._problem.unit(self.here.value)) ** 2:.1g} of its minimum"
+        )
+        return Certificate("gradient norm", self.length, self._tolerance, sentence)
+
+
+class Model:
+    """H⁻¹ g for a Hessian that was computed once, corrected by the steps since then (L-BFGS)."""
+
+    def __init__(self, curvature: Curvature) -> None:
+        self.curvature = curvature
+        self._memory: deque[tuple[Array, Array]] = deque(maxlen=MEMORY)
+
+    def remember(self, step: Array, change: Array) -> None:
+        """What a step did to the gradient."""
+        if step @ change > 0:
+            self._memory.append((step, change))
+
+    def step(self, gradient: Array) -> Array:
+        """−H⁻¹ g, by the two-loop recursion."""
+        q, shares = np.array(gradient), []
+        for step, change in reversed(self._memory):
+            shares.append((step @ q) / (step @ change))
+            q -= shares[-1] * change
+        q = self.curvature.solve(q)
+        for (step, change), share in zip(self._memory, reversed(shares), strict=True):
+            q += (share - (change @ q) / (step @ change)) * step
+        return -q

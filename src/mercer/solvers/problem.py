@@ -1,0 +1,69 @@
+"""What there is to minimise: weighted losses of observations, plus a penalty of the coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.designs import Observations
+from mercer.engines.here import reduce
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.stats.quadratic import GRADIENT, HESSIAN, Quadratic
+
+Array = NDArray[Any]
+
+
+class Slope(NamedTuple):
+    """The objective at a point, with its gradient and Hessian (empty if not asked for)."""
+
+    value: float
+    gradient: Array
+    hessian: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """min over w of  Σ weight · loss(y, X w + offset) + Σ l1 |w − mean| + ½ Σ l2 (w − mean)², in working coordinates.
+
+    `at` has the smooth part only; the absolute values are the proximal solver's.
+    """
+
+    observations: Observations
+    response: Response
+    strengths: Strengths
+
+    @property
+    def n_columns(self) -> int:
+        return self.observations.design.n_columns
+
+    def start(self) -> Array:
+        """Every coefficient at its prior mean, and the intercept where the mean response would have it."""
+        w = np.array(self.strengths.mean)
+        if self.observations.design.coordinates.intercept:
+            y, weight, offset = self.observations.y, self.observations.weight, self.observations.offset
+            with np.errstate(divide="ignore", invalid="ignore"):
+                level = self.response.link.forward(np.average(y, weights=weight))
+            level -= 0.0 if offset is None else np.average(offset, weights=weight)
+            w[-1] = level if np.isfinite(level) else 0.0
+        return w
+
+    def unit(self, value: float) -> float:
+        """√φ at that value of the objective: what makes lengths of gradients standard errors."""
+        if self.response.family.known_dispersion:
+            return 1.0
+        weight = self.observations.weight
+        total = len(self.observations) if weight is None else weight.sum()
+        return float(np.sqrt(2 * value / total)) or 1.0
+
+    def at(self, w: Array, order: int = HESSIAN) -> Slope:
+        """The smooth part at `w`: its value, and if `order` says so its gradient and its expected Hessian."""
+        sums = reduce(Quadratic.at(self.response, w, order), self.observations)
+        pull = self.strengths.l2 * (w - self.strengths.mean)
+        value = sums.loss + 0.5 * float(pull @ (w - self.strengths.mean))
+        gradient = sums.gradient + pull if order >= GRADIENT else sums.gradient
+        hessian = sums.hessian + np.diag(self.strengths.l2) if order == HESSIAN else sums.hessian
+        return Slope(value, gradient, hessian)
