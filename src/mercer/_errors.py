@@ -65,12 +65,40 @@ class PriorError(DataError):
     """Class priors do not fit the classes, are negative, or do not sum to one."""
 
 
+class PenaltyError(DataError):
+    """A penalty is negative, not finite, or does not have one strength per coefficient."""
+
+
+class NoDensityError(MercerError, TypeError):
+    """A distribution is known by its mean and variance only: its density has no formula."""
+
+
+class LinkError(MercerError, ValueError):
+    """No link has this name, or the link does not go with the family."""
+
+
 class SingularCovarianceError(DataError):
     """A covariance matrix has no inverse: the message names the columns that are collinear."""
 
 
+class TooManyColumnsError(DataError):
+    """More columns than a matrix with a row and a column for each of them has room for."""
+
+
 class TooManyPatternsError(DataError):
     """More patterns of missing values than exact inference can keep apart."""
+
+
+class SeparationError(DataError):
+    """A hyperplane separates the responses, so that the likelihood has no maximum: the message names the columns."""
+
+
+class InferenceError(MercerError, ValueError):
+    """Standard errors, tests or intervals were asked for that this fit cannot give; the message says what can."""
+
+
+class UnsuitableSolverError(MercerError, ValueError):
+    """A solver is not made for the problem it was given; the message says which one is."""
 
 
 class NoLinearFormError(MercerError, TypeError):
@@ -99,3 +127,15 @@ class PrecisionWarning(MercerWarning):
 
 class NotConvergedWarning(MercerWarning):
     """A fit stopped before reaching its tolerance."""
+
+
+class DivergedWarning(NotConvergedWarning):
+    """Steps were too long, so that the loss rose instead of falling; the message says which length is safe."""
+
+
+class SeparationWarning(MercerWarning):
+    """Some coefficients of a fit are infinite: a hyperplane separates the responses."""
+
+
+class CollinearWarning(MercerWarning):
+    """Columns depend on each other, so that their coefficients are not unique: the message names them."""

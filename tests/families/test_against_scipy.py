@@ -53,6 +53,14 @@ SCALAR: dict[str, tuple[st.SearchStrategy[Any], tuple[st.SearchStrategy[Any], ..
         (positive, positive),
         lambda x, a, b: (f.Gamma().log_density(x, f.GammaParameters(a, b)), stats.gamma(a, scale=1 / b).logpdf(x)),
     ),
+    "inverse gaussian": (
+        positive,
+        (positive, positive),
+        lambda x, m, s: (
+            f.InverseGaussian().log_density(x, f.InverseGaussianParameters(m, s)),
+            stats.invgauss(m / s, scale=s).logpdf(x),
+        ),
+    ),
     "beta": (
         unit,
         (positive, positive),

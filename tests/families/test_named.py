@@ -42,6 +42,11 @@ LINKED = [
     (f.Binomial(5), np.array([0.1, 4.7])),
     (f.Poisson(), np.array([0.1, 4.7])),
     (f.Exponential(), np.array([0.1, 4.7])),
+    (f.InverseGaussian(), np.array([0.1, 4.7])),
+    (f.Tweedie(1.5), np.array([0.1, 4.7])),
+    (f.Tweedie(0.0), np.array([-0.1, 4.7])),
+    (f.Tweedie(1.0), np.array([0.1, 4.7])),
+    (f.Tweedie(2.0, dispersion=3.0), np.array([0.1, 4.7])),
     (f.NegativeBinomial(2.0), np.array([0.1, 4.7])),
     (f.NegativeBinomial(), np.array([0.1, 4.7])),
     (f.Categorical(2), np.array([0.1, 0.9])),
@@ -60,7 +65,8 @@ def test_a_link_and_its_inverse_undo_each_other(family: f.Family, mean: np.ndarr
 
 @pytest.mark.parametrize(
     "family",
-    [f.Gaussian(variance=2.0), f.Bernoulli(), f.Binomial(5), f.Poisson(), f.Exponential(), f.NegativeBinomial(2.0)],
+    [f.Gaussian(variance=2.0), f.Bernoulli(), f.Binomial(5), f.Poisson(), f.Exponential(), f.NegativeBinomial(2.0)]
+    + [f.Tweedie(power, dispersion=0.5) for power in (0.0, 1.5, 2.0, 3.0)],
 )
 def test_a_canonical_link_maps_the_mean_to_the_natural_parameter(family: f.Family) -> None:
     mean = np.array([0.2, 0.8])

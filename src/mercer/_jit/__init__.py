@@ -17,12 +17,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["jit"]
+__all__ = ["jit", "overload"]
 
 # Sums may be reordered and fused so that they vectorise. The flags that assume NaN and infinity away
 # are never set: missing values are found by the sums they spoil.
 SUMS_MAY_BE_REORDERED = frozenset({"reassoc", "contract"})
 
+#: 0/0 is NaN: asking of each divisor whether it is 0 does not vectorise
+USUAL: dict[str, Any] = {"fastmath": set(SUMS_MAY_BE_REORDERED), "error_model": "numpy"}
 
 # Two threads may call a loop for the first time at once; nested because compiling a caller compiles its callees.
 _compiling = threading.RLock()
@@ -37,6 +39,31 @@ def source_stamp() -> str:
     return digest.hexdigest()
 
 
+#: what numba is to be told when it is there
+_untold: list[Callable[[], None]] = []
+
+
+def overload(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let compiled loops call `function`, an ordinary Python one: the decorated chooser gets the numba types of its
+    arguments and returns the Python function to compile in its place.
+
+    A value that decides by its type what is computed (a loss, a kernel) is a NamedTuple whose chooser looks at
+    `type.instance_class`. Unlike a function handed over as an argument, it is found in the cache again.
+    """
+
+    def remember(chooser: Callable[..., Any]) -> Callable[..., Any]:
+        def tell() -> None:
+            from numba.extending import overload as numbas
+
+            options: Any = {**USUAL, "forceinline": True}  # a call in a loop keeps it from being vectorised
+            numbas(function, jit_options=options)(chooser)
+
+        _untold.append(tell)
+        return chooser
+
+    return remember
+
+
 def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     import numba
     from numba.extending import typeof_impl
@@ -44,6 +71,8 @@ def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     # A compiled loop that calls another finds a `Loop` under its global name; tell numba what it stands for.
     if Loop not in typeof_impl.registry:
         typeof_impl.register(Loop)(lambda loop, context: typeof_impl(loop.dispatcher, context))
+    while _untold:
+        _untold.pop()()
     dispatcher = numba.njit(nogil=True, **options)(function)
     try:
         dispatcher.enable_caching()
@@ -87,8 +116,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     ...         s += value
     ...     return s
     """
-    options.setdefault("fastmath", set(SUMS_MAY_BE_REORDERED))
-    options.setdefault("error_model", "numpy")  # 0/0 is NaN: asking of each divisor whether it is 0 does not vectorise
+    options = {**USUAL, **options}
     if function is None:
         return lambda f: Loop(f, options)
     return Loop(function, options)

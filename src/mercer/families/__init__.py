@@ -6,24 +6,53 @@ from mercer.families.binomial import Bernoulli, BernoulliParameters, Binomial
 from mercer.families.categorical import Categorical
 from mercer.families.collinear import cholesky, collinear_columns, singular_covariance
 from mercer.families.dirichlet import Beta, BetaParameters, Dirichlet, DirichletParameters
+from mercer.families.distribution import Distribution
 from mercer.families.gamma import Exponential, ExponentialParameters, Gamma, GammaParameters
 from mercer.families.gaussian import Gaussian, GaussianParameters
 from mercer.families.histogram import Histogram
-from mercer.families.links import IDENTITY, LOG, LOGIT, NEGATIVE_INVERSE, SOFTMAX, Link
+from mercer.families.inverse_gaussian import InverseGaussian, InverseGaussianParameters
+from mercer.families.links import (
+    CAUCHIT,
+    CLOGLOG,
+    IDENTITY,
+    INVERSE,
+    INVERSE_SQUARED,
+    LOG,
+    LOGIT,
+    NEGATIVE_INVERSE,
+    PROBIT,
+    SOFTMAX,
+    SQRT,
+    Link,
+    link_from,
+    power_link,
+)
 from mercer.families.lognormal import LogNormal, LogNormalParameters
 from mercer.families.multinomial import Multinomial
 from mercer.families.multivariate import MultivariateGaussian, MultivariateGaussianParameters
-from mercer.families.named import family_from
+from mercer.families.named import family_from, penalty_from
 from mercer.families.negative_binomial import NegativeBinomial, NegativeBinomialParameters
+from mercer.families.penalties import L1, L2, ElasticNet, Penalty, Strengths
 from mercer.families.poisson import Poisson, PoissonParameters
 from mercer.families.pseudo_counts import add_alpha
+from mercer.families.response import Response, Slopes
+from mercer.families.softmax import SoftmaxResponse
+from mercer.families.tweedie import Tweedie, TweedieParameters
 
 __all__ = [
+    "CAUCHIT",
+    "CLOGLOG",
     "IDENTITY",
+    "INVERSE",
+    "INVERSE_SQUARED",
+    "L1",
+    "L2",
     "LOG",
     "LOGIT",
     "NEGATIVE_INVERSE",
+    "PROBIT",
     "SOFTMAX",
+    "SQRT",
     "Bernoulli",
     "BernoulliParameters",
     "Beta",
@@ -33,6 +62,8 @@ __all__ = [
     "CategoricalParameters",
     "Dirichlet",
     "DirichletParameters",
+    "Distribution",
+    "ElasticNet",
     "Exponential",
     "ExponentialParameters",
     "Family",
@@ -41,6 +72,8 @@ __all__ = [
     "Gaussian",
     "GaussianParameters",
     "Histogram",
+    "InverseGaussian",
+    "InverseGaussianParameters",
     "Link",
     "LogNormal",
     "LogNormalParameters",
@@ -50,13 +83,23 @@ __all__ = [
     "NegativeBinomial",
     "NegativeBinomialParameters",
     "Parameters",
+    "Penalty",
     "Poisson",
     "PoissonParameters",
     "Prior",
+    "Response",
+    "Slopes",
+    "SoftmaxResponse",
+    "Strengths",
     "SufficientStatistic",
+    "Tweedie",
+    "TweedieParameters",
     "add_alpha",
     "cholesky",
     "collinear_columns",
     "family_from",
+    "link_from",
+    "penalty_from",
+    "power_link",
     "singular_covariance",
 ]

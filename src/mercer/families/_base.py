@@ -23,10 +23,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import DegenerateDataError
-from mercer.families.links import Link
+from mercer._errors import DegenerateDataError, NonFiniteError, SupportError
+from mercer.families._link import Link
+from mercer.families._row_loss import RowLoss
 
 Array = NDArray[Any]
+#: what to use instead of a family that has no variance function
+RESPONSES = (
+    "use gaussian, bernoulli, binomial, categorical, poisson, gamma, inverse_gaussian, negative_binomial or tweedie."
+)
 Parameters = Any  # a NamedTuple of arrays, one class per family
 
 
@@ -149,6 +154,80 @@ class Family(ABC):
         eta = self.natural(parameters)
         inner = np.einsum("...m,...m->...", self.sufficient(x), eta)
         return np.asarray(self.log_base(x) + inner - self.log_partition(eta))
+
+    # As a response, y of mean μ and variance φ V(μ): only families that have a `row_loss` can be one.
+
+    @property
+    def row_loss(self) -> RowLoss:
+        """Half the unit deviance of a row as a function of η."""
+        raise TypeError(f"{self!r} does not describe a response; {RESPONSES}")
+
+    @property
+    def response_link(self) -> Link:
+        """The canonical link of a GLM: `link`, up to a factor where another is usual (1/μ for the gamma)."""
+        return self.link
+
+    @property
+    def known_dispersion(self) -> float | None:
+        """φ where the family knows it: 1 for counts and classes; None where it is to be estimated."""
+        return None
+
+    def unit_variance(self, mean: Array) -> Array:
+        """V(μ): the variance of y in units of the dispersion."""
+        return self.row_loss.variance(mean)
+
+    def unit_deviance(self, y: Array, mean: Array) -> Array:
+        """d(y, μ) = 2 φ (log p(y; y) − log p(y; μ)) ≥ 0."""
+        return self.row_loss.deviance(y, mean)
+
+    def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> Parameters:
+        """The parameters of a response of mean μ and variance φ V(μ)."""
+        raise TypeError(f"{self!r} does not describe a response; {RESPONSES}")
+
+    def log_likelihood(self, y: Array, parameters: Parameters) -> Array:
+        """log p(y) of a response: the formula of the density, also between counts where those can be a response."""
+        y = np.asarray(y, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            inside = self.log_density_inside(y, parameters)
+        return np.where(self.outside_response(y), -np.inf, inside)
+
+    def cdf(self, x: Array, parameters: Parameters) -> Array:
+        """P(X ≤ x)."""
+        raise TypeError(f"the distribution function of {self!r} is not known; {RESPONSES}")
+
+    def quantile(self, q: Array, parameters: Parameters) -> Array:
+        """The smallest x with P(X ≤ x) ≥ q; NaN unless 0 ≤ q ≤ 1."""
+        raise TypeError(f"the quantiles of {self!r} are not known; {RESPONSES}")
+
+    def mean_of(self, parameters: Parameters) -> Array:
+        """E X."""
+        raise TypeError(f"the mean of {self!r} is not known; {RESPONSES}")
+
+    def variance_of(self, parameters: Parameters) -> Array:
+        """Var X."""
+        raise TypeError(f"the variance of {self!r} is not known; {RESPONSES}")
+
+    @property
+    def response_support(self) -> str:
+        """The responses in words: more than `support` where the loss has a meaning for more (rates for a Poisson)."""
+        return self.support
+
+    def outside_response(self, y: Array) -> Array:
+        """Where y cannot be a response."""
+        return self.outside(y)
+
+    def refuse_response(self, y: Array) -> None:
+        """Raise if a response lies outside the support, naming the first."""
+        y = np.asarray(y, dtype=float)
+        if not np.isfinite(y).all():
+            row = int(np.argmax(~np.isfinite(y)))
+            raise NonFiniteError(f"y is {y[row]:g} in row {row}: a response is a number; correct or drop the row.")
+        if (wrong := self.outside_response(y)).any():
+            row = int(np.argmax(wrong))
+            raise SupportError(
+                f"y is {y[row]:g} in row {row}, but a {self.name} response is one of {self.response_support}; "
+                "correct or drop the row, or choose a family that allows it."
+            )
 
     def prior(self, strength: float | Array, **parameters: Any) -> Prior:
         """`strength` imagined observations that look like `parameters`, given by name."""

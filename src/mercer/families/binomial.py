@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import betaln, expit, logit
+from scipy.special import betainc, betaln, expit, logit
 
 from mercer.families._base import Array, Family
+from mercer.families._quantiles import whole_quantile
+from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
-from mercer.families.links import LOGIT, Link
+from mercer.families._share_loss import ShareLoss
+from mercer.families.links import LOGIT, Link, Map
 
 #: weighted successes may exceed all weighted trials by this share, having been added up in another order
 ROUNDING = 1e-9
@@ -63,6 +66,40 @@ class _Trials(Family):
         height = peak(x) + peak(n - x) - peak(np.asarray(n))
         return np.asarray(height - deviance(x, n * p) - deviance(n - x, n * (1 - p)))
 
+    @property
+    def row_loss(self) -> RowLoss:
+        return ShareLoss(self.n_trials)
+
+    @property
+    def response_link(self) -> Link:
+        """The logit of the share μ/N: the links of a binomial response are of its share."""
+        return LOGIT
+
+    @property
+    def known_dispersion(self) -> float | None:
+        return 1.0
+
+    def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> BernoulliParameters:
+        return BernoulliParameters(np.asarray(mean, dtype=float) / self.n_trials)
+
+    def cdf(self, x: Array, parameters: BernoulliParameters) -> Array:
+        n, p = self.n_trials, np.asarray(parameters.probability, dtype=float)
+        k = np.floor(np.asarray(x, dtype=float))
+        inside = np.clip(k, 0, n - 1)
+        at_most = betainc(n - inside, inside + 1, 1 - p)
+        return np.where(k < 0, 0.0, np.where(k >= n, 1.0, at_most))
+
+    def quantile(self, q: Array, parameters: BernoulliParameters) -> Array:
+        mean, deviation = self.mean_of(parameters), np.sqrt(self.variance_of(parameters))
+        return whole_quantile(lambda k: self.cdf(k, parameters), q, mean, deviation, float(self.n_trials))
+
+    def mean_of(self, parameters: BernoulliParameters) -> Array:
+        return np.asarray(self.n_trials * np.asarray(parameters.probability))
+
+    def variance_of(self, parameters: BernoulliParameters) -> Array:
+        p = np.asarray(parameters.probability)
+        return np.asarray(self.n_trials * p * (1 - p))
+
     def sample(self, parameters: BernoulliParameters, n: int, rng: np.random.Generator) -> Array:
         p = np.asarray(parameters.probability)
         return rng.binomial(self.n_trials, p, size=(n, *p.shape))
@@ -87,12 +124,19 @@ class Bernoulli(_Trials):
     def link(self) -> Link:
         return LOGIT
 
+    @property
+    def row_loss(self) -> RowLoss:
+        return ShareLoss(1, binary=True)
+
 
 @dataclass(frozen=True)
 class Binomial(_Trials):
     """p(x) = C(N,x) pˣ(1−p)ᴺ⁻ˣ;  T = x,  η = log p/(1−p),  A = N log(1 + e^η),  b = C(N,x)."""
 
     trials: int
+
+    # As a response, y counts successes. Where rows differ in their trials, let y be the share of successes of a
+    # Binomial(1) and its weight the trials: the loss is the same.
 
     name: ClassVar[str] = "binomial"
     support: ClassVar[str] = "counts from 0 to the number of trials"
@@ -106,6 +150,13 @@ class Binomial(_Trials):
         return self.trials
 
     @property
+    def response_support(self) -> str:
+        return f"numbers from 0 to {self.trials}, the number of trials"
+
+    def outside_response(self, y: Array) -> Array:
+        return np.asarray((np.asarray(y) < 0) | (np.asarray(y) > self.trials))
+
+    @property
     def link(self) -> Link:
         n = self.trials
-        return LOGIT if n == 1 else Link(f"logit of μ/{n}", lambda mu: logit(mu / n), lambda eta: n * expit(eta))
+        return LOGIT if n == 1 else Map(f"logit of μ/{n}", lambda mu: logit(mu / n), lambda eta: n * expit(eta))

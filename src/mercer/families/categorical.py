@@ -41,6 +41,49 @@ class Categorical(LevelFamily):
         levels = np.shape(parameters.probabilities)[-1]
         return np.where(x < levels, log_probability(x, parameters), -np.inf)
 
+    @property
+    def known_dispersion(self) -> float | None:
+        return 1.0
+
+    def unit_variance(self, mean: Array) -> Array:
+        """Of the indicators of the levels, last."""
+        return np.asarray(mean * (1 - mean))
+
+    def unit_deviance(self, y: Array, mean: Array) -> Array:
+        """−2 log p of the level seen, where the mean is the probabilities of the levels, last."""
+        return -2 * log_probability(np.asarray(y, dtype=float), CategoricalParameters(mean))
+
+    def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> CategoricalParameters:
+        return CategoricalParameters(np.asarray(mean, dtype=float))
+
+    @property
+    def response_support(self) -> str:
+        return "codes 0, 1, …, K − 1 of its levels"
+
+    def outside_response(self, y: Array) -> Array:
+        return np.asarray(self.outside(y) | (np.asarray(y) < 0))
+
+    def cdf(self, x: Array, parameters: CategoricalParameters) -> Array:
+        """P(code ≤ x)."""
+        shares = np.minimum(np.cumsum(parameters.probabilities, axis=-1, dtype=float), 1.0)
+        shares[..., -1] = 1.0
+        below = np.asarray(x, dtype=float)[..., None] >= np.arange(shares.shape[-1])
+        return np.asarray(np.where(below, shares, 0.0).max(axis=-1))
+
+    def quantile(self, q: Array, parameters: CategoricalParameters) -> Array:
+        shares = np.cumsum(parameters.probabilities, axis=-1, dtype=float)
+        shares[..., -1] = np.inf  # rounding must not put a probability of 1 behind the last
+        q = np.asarray(q, dtype=float)
+        code = (shares < q[..., None]).sum(axis=-1).astype(float)
+        return np.where((q >= 0) & (q <= 1), code, np.nan)
+
+    def mean_of(self, parameters: CategoricalParameters) -> Array:
+        """Of the indicators of the levels: their probabilities."""
+        return parameters.probabilities
+
+    def variance_of(self, parameters: CategoricalParameters) -> Array:
+        return self.unit_variance(np.asarray(parameters.probabilities))
+
     def sample(self, parameters: CategoricalParameters, n: int, rng: np.random.Generator) -> Array:
         return draw(parameters, n, rng)
 

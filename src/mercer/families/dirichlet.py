@@ -11,7 +11,7 @@ from scipy.special import gammaln, softmax
 from mercer.families._base import Array, Family, log_or_minus_infinity
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import dirichlet_shapes, log_minus_digamma
-from mercer.families.links import Link
+from mercer.families.links import Link, Map
 
 #: shares must add up to one this closely; data in float32 do
 WHOLE = 1e-5
@@ -61,7 +61,7 @@ class Beta(Family):
 
     @property
     def link(self) -> Link:
-        return Link("inverse digamma", dirichlet_shapes, _expected)
+        return Map("inverse digamma", dirichlet_shapes, _expected)
 
     def sufficient(self, x: Array) -> Array:
         x = np.asarray(x, dtype=float)
@@ -112,7 +112,7 @@ class Dirichlet(Family):
 
     @property
     def link(self) -> Link:
-        return Link("inverse digamma", dirichlet_shapes, _expected)
+        return Map("inverse digamma", dirichlet_shapes, _expected)
 
     def sufficient(self, x: Array) -> Array:
         return log_or_minus_infinity(x)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammainc, gammaincinv, gammaln
 
 from mercer.families._base import Array, Family, log_or_minus_infinity, refuse_degenerate
+from mercer.families._positive_losses import PowerLoss
+from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import gamma_shape, log_minus_digamma
-from mercer.families.links import NEGATIVE_INVERSE, Link
+from mercer.families.links import INVERSE, NEGATIVE_INVERSE, Link
 
 #: draws that would underflow to 0, where the density has no logarithm, are this instead
 SMALLEST = float(np.finfo(float).tiny)
@@ -124,6 +126,31 @@ class Gamma(Family):
         # where the product is beyond all numbers, its logarithm is not, and nothing of its size is left to cancel
         far_off = shape * (np.log(rate) + log_x) - scaled - gammaln(shape)
         return np.asarray(np.where((scaled > 0) & np.isfinite(scaled), around_peak, far_off) - log_x)
+
+    @property
+    def row_loss(self) -> RowLoss:
+        return PowerLoss(2.0)
+
+    @property
+    def response_link(self) -> Link:
+        return INVERSE
+
+    def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> GammaParameters:
+        mean = np.asarray(mean, dtype=float)
+        shape = np.array(np.broadcast_to(1 / np.asarray(dispersion, dtype=float), mean.shape))
+        return GammaParameters(shape, shape / mean)
+
+    def cdf(self, x: Array, parameters: GammaParameters) -> Array:
+        return np.asarray(gammainc(parameters.shape, parameters.rate * np.maximum(x, 0.0)))
+
+    def quantile(self, q: Array, parameters: GammaParameters) -> Array:
+        return np.asarray(gammaincinv(parameters.shape, q) / parameters.rate)
+
+    def mean_of(self, parameters: GammaParameters) -> Array:
+        return np.asarray(parameters.shape / parameters.rate)
+
+    def variance_of(self, parameters: GammaParameters) -> Array:
+        return np.asarray(parameters.shape / parameters.rate / parameters.rate)
 
     def sample(self, parameters: GammaParameters, n: int, rng: np.random.Generator) -> Array:
         shape, rate = np.broadcast_arrays(*parameters)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from mercer.families._base import Array, Family, Prior, SufficientStatistic, imagined_share
-from mercer.families.links import IDENTITY, Link
+from mercer.families._row_loss import RowLoss, SquaredLoss
+from mercer.families.links import IDENTITY, Link, Map
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -50,7 +52,7 @@ class Gaussian(Family):
         if self.variance in (None, 1.0):
             return IDENTITY
         scale = self.variance
-        return Link("identity / variance", lambda mu: mu / scale, lambda eta: eta * scale)
+        return Map("identity / variance", lambda mu: mu / scale, lambda eta: eta * scale)
 
     def sufficient(self, x: Array) -> Array:
         x = np.asarray(x, dtype=float)
@@ -111,6 +113,34 @@ class Gaussian(Family):
         if self.variance is not None:
             variance = np.full_like(mean, self.variance)
         return GaussianParameters(mean, variance)
+
+    @property
+    def row_loss(self) -> RowLoss:
+        return SquaredLoss()
+
+    @property
+    def response_link(self) -> Link:
+        return IDENTITY
+
+    @property
+    def known_dispersion(self) -> float | None:
+        return self.variance
+
+    def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> GaussianParameters:
+        mean = np.asarray(mean, dtype=float)
+        return GaussianParameters(mean, np.array(np.broadcast_to(dispersion, mean.shape), dtype=float))
+
+    def cdf(self, x: Array, parameters: GaussianParameters) -> Array:
+        return np.asarray(ndtr((x - parameters.mean) / np.sqrt(parameters.variance)))
+
+    def quantile(self, q: Array, parameters: GaussianParameters) -> Array:
+        return np.asarray(parameters.mean + np.sqrt(parameters.variance) * ndtri(q))
+
+    def mean_of(self, parameters: GaussianParameters) -> Array:
+        return parameters.mean
+
+    def variance_of(self, parameters: GaussianParameters) -> Array:
+        return parameters.variance
 
     def sample(self, parameters: GaussianParameters, n: int, rng: np.random.Generator) -> Array:
         mean, variance = np.broadcast_arrays(*parameters)

@@ -1,7 +1,8 @@
-"""Families by their lower-case names, for the scikit-learn face and the command line."""
+"""Families and penalties by their lower-case names, for the scikit-learn face and the command line."""
 
 from __future__ import annotations
 
+from mercer._errors import PenaltyError
 from mercer.families._base import Family
 from mercer.families.binomial import Bernoulli
 from mercer.families.categorical import Categorical
@@ -9,11 +10,14 @@ from mercer.families.dirichlet import Beta, Dirichlet
 from mercer.families.gamma import Exponential, Gamma
 from mercer.families.gaussian import Gaussian
 from mercer.families.histogram import Histogram
+from mercer.families.inverse_gaussian import InverseGaussian
 from mercer.families.lognormal import LogNormal
 from mercer.families.multinomial import Multinomial
 from mercer.families.multivariate import MultivariateGaussian
 from mercer.families.negative_binomial import NegativeBinomial
+from mercer.families.penalties import L1, L2, ElasticNet, Penalty
 from mercer.families.poisson import Poisson
+from mercer.families.tweedie import Tweedie
 
 #: every family that needs nothing but its name; a binomial also needs its number of trials
 FAMILIES: dict[str, type[Family]] = {
@@ -27,11 +31,13 @@ FAMILIES: dict[str, type[Family]] = {
         Gamma,
         Gaussian,
         Histogram,
+        InverseGaussian,
         LogNormal,
         Multinomial,
         MultivariateGaussian,
         NegativeBinomial,
         Poisson,
+        Tweedie,
     )
 }
 
@@ -51,3 +57,25 @@ def family_from(family: object) -> Family:
     if family == "binomial":
         raise ValueError("a binomial needs its number of trials: give Binomial(trials=…) instead of its name.")
     raise ValueError(f"no family is called {family!r}; give a Family object or one of {', '.join(FAMILIES)}.")
+
+
+#: every penalty, at a strength of 1
+PENALTIES: dict[str, type[Penalty]] = {"l1": L1, "l2": L2, "elasticnet": ElasticNet}
+
+
+def penalty_from(penalty: object) -> Penalty | None:
+    """A penalty from its name (of strength 1), the penalty itself, or None for none.
+
+    Examples
+    --------
+    >>> penalty_from("l2")
+    L2(strength=1.0, mean=0.0)
+    """
+    if penalty is None or isinstance(penalty, Penalty):
+        return penalty
+    if isinstance(penalty, str) and penalty in PENALTIES:
+        return PENALTIES[penalty]()
+    raise PenaltyError(
+        f"no penalty is called {penalty!r}; give None, a Penalty object such as L2(strength=…), "
+        f"or one of {', '.join(PENALTIES)}."
+    )

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import betainc, betaln, pdtr
+from scipy.special import betainc, betaln, gammaincc, pdtr
 
 from mercer.families._base import Array, Family, Prior, SufficientStatistic, mean_with_prior
 from mercer.families._dispersion import dispersion
+from mercer.families._positive_losses import OverdispersedLoss
+from mercer.families._quantiles import whole_quantile
+from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
-from mercer.families.links import LOG, Link
+from mercer.families.links import LOG, Link, LogOdds
 from mercer.families.poisson import not_a_count
 
 #: imagined counts are kept one by one up to here, and in so many runs beyond
@@ -69,8 +72,7 @@ class NegativeBinomial(Family):
         """log μ/(μ+r); log μ where r is not known."""
         if self.r is None:
             return LOG
-        r = self.r
-        return Link("log μ/(μ+r)", lambda mu: -np.log1p(r / np.asarray(mu)), lambda eta: r / np.expm1(-eta))
+        return LogOdds(self.r)
 
     def sufficient(self, x: Array) -> Array:
         return np.asarray(x, dtype=float)[..., None]
@@ -111,6 +113,41 @@ class NegativeBinomial(Family):
         binomial = peak(size) + peak(x) - peak(total)
         binomial -= deviance(size, total * (size / (size + mean))) + deviance(x, total * (mean / (size + mean)))
         return np.where(np.isinf(r), poisson, binomial - np.log1p(x / size))
+
+    @property
+    def row_loss(self) -> RowLoss:
+        return OverdispersedLoss(self.given_r)
+
+    @property
+    def known_dispersion(self) -> float | None:
+        return 1.0
+
+    @property
+    def response_support(self) -> str:
+        return "numbers from 0 upwards"
+
+    def outside_response(self, y: Array) -> Array:
+        return np.asarray((np.asarray(y) < 0) | np.isinf(y))
+
+    def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> NegativeBinomialParameters:
+        return self.from_mean(np.asarray(mean, dtype=float)[..., None])
+
+    def cdf(self, x: Array, parameters: NegativeBinomialParameters) -> Array:
+        mean, r = (np.asarray(value, dtype=float) for value in parameters)
+        k = np.floor(np.asarray(x, dtype=float))
+        count, size = np.maximum(k, 0.0), np.where(np.isinf(r), 1.0, r)
+        at_most = np.where(np.isinf(r), gammaincc(count + 1, mean), betainc(size, count + 1, size / (size + mean)))
+        return np.where(k < 0, 0.0, np.where(np.isposinf(k), 1.0, at_most))
+
+    def quantile(self, q: Array, parameters: NegativeBinomialParameters) -> Array:
+        deviation = np.sqrt(self.variance_of(parameters))
+        return whole_quantile(lambda k: self.cdf(k, parameters), q, parameters.mean, deviation)
+
+    def mean_of(self, parameters: NegativeBinomialParameters) -> Array:
+        return parameters.mean
+
+    def variance_of(self, parameters: NegativeBinomialParameters) -> Array:
+        return np.asarray(parameters.mean * (1 + parameters.mean / parameters.r))
 
     def sample(self, parameters: NegativeBinomialParameters, n: int, rng: np.random.Generator) -> Array:
         mean, r = np.broadcast_arrays(*parameters)

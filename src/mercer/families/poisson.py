@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaincc, gammaln
 
 from mercer.families._base import Array, Family
+from mercer.families._positive_losses import PowerLoss
+from mercer.families._quantiles import whole_quantile
+from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
 from mercer.families.links import LOG, Link
 
@@ -63,6 +66,38 @@ class Poisson(Family):
 
     def log_density_inside(self, x: Array, parameters: PoissonParameters) -> Array:
         return np.asarray(peak(x) - deviance(x, parameters.rate))
+
+    @property
+    def row_loss(self) -> RowLoss:
+        return PowerLoss(1.0)
+
+    @property
+    def known_dispersion(self) -> float | None:
+        return 1.0
+
+    @property
+    def response_support(self) -> str:
+        return "numbers from 0 upwards (counts, or rates whose exposure is their weight)"
+
+    def outside_response(self, y: Array) -> Array:
+        return np.asarray((np.asarray(y) < 0) | np.isinf(y))
+
+    def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> PoissonParameters:
+        return PoissonParameters(np.asarray(mean, dtype=float))
+
+    def cdf(self, x: Array, parameters: PoissonParameters) -> Array:
+        k = np.floor(np.asarray(x, dtype=float))
+        return np.where(k < 0, 0.0, gammaincc(np.maximum(k, 0.0) + 1, parameters.rate))
+
+    def quantile(self, q: Array, parameters: PoissonParameters) -> Array:
+        rate = np.asarray(parameters.rate, dtype=float)
+        return whole_quantile(lambda k: self.cdf(k, parameters), q, rate, np.sqrt(rate))
+
+    def mean_of(self, parameters: PoissonParameters) -> Array:
+        return parameters.rate
+
+    def variance_of(self, parameters: PoissonParameters) -> Array:
+        return parameters.rate
 
     def sample(self, parameters: PoissonParameters, n: int, rng: np.random.Generator) -> Array:
         rate = np.asarray(parameters.rate)

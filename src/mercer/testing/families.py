@@ -51,9 +51,19 @@ def check_family(family: Family, parameters: Parameters, rng: np.random.Generato
             _curvature_is_the_variance,
             _fit_is_a_fixed_point,
         ]
+    if _is_response(family):
+        laws += [_mean_and_variance_are_the_parameters, _deviance_is_lost_likelihood, _quantiles_follow_the_draws]
     for law in laws:
         _assert(law, case)
     return [_sentence(law) for law in laws]
+
+
+def _is_response(family: Family) -> bool:
+    """Whether y of one mean can be described: counts of unknown dispersion, say, cannot yet."""
+    try:
+        return bool(family.row_loss.means)
+    except (TypeError, ValueError):
+        return False
 
 
 def _sentence(law: Callable[[_Case], None]) -> str:
@@ -174,3 +184,42 @@ def _fit_is_a_fixed_point(case: _Case) -> None:
     np.testing.assert_allclose(case.family.expected(fitted), seen, rtol=1e-8, atol=1e-10)
     gain = case.family.log_density(case.draws, fitted) - case.family.log_density(case.draws, case.parameters)
     assert (gain.mean(axis=0) > -1e-9).all(), f"the fit is less likely than the truth by {-gain.mean(axis=0).min():.1e}"
+
+
+def _dispersion(case: _Case) -> Array:
+    """φ in Var = φ V(μ)."""
+    mean = case.family.mean_of(case.parameters)
+    return np.asarray(case.family.variance_of(case.parameters) / case.family.unit_variance(mean))
+
+
+def _mean_and_variance_are_the_parameters(case: _Case) -> None:
+    """a response has the mean and variance its parameters say, and they are its parameters."""
+    mean, variance = case.family.mean_of(case.parameters), case.family.variance_of(case.parameters)
+    _assert_mean(case.draws, mean)
+    _assert_mean(np.square(case.draws - mean), variance)
+    for old, new in zip(case.parameters, case.family.at_mean(mean, _dispersion(case)), strict=True):
+        np.testing.assert_allclose(new, np.broadcast_to(old, np.shape(new)), rtol=1e-12)
+
+
+def _deviance_is_lost_likelihood(case: _Case) -> None:
+    """the unit deviance is 2φ times the log likelihood that the mean costs against a mean at the response itself."""
+    phi, mean = _dispersion(case), case.family.mean_of(case.parameters)
+    draws = np.asarray(case.draws[:200], dtype=float)
+    best = case.family.log_density(draws, case.family.at_mean(draws, phi))
+    lost = 2 * phi * (best - case.family.log_density(draws, case.parameters))
+    size = 1 + np.abs(best) * phi
+    error = np.abs(lost - case.family.unit_deviance(draws, np.broadcast_to(mean, draws.shape))) / size
+    assert error.max() < 1e-10, f"they differ by {error.max():.1e}"
+
+
+def _quantiles_follow_the_draws(case: _Case) -> None:
+    """as many draws lie below a value as its probability says, and a quantile is the first value with enough below."""
+    for q in (0.05, 0.5, 0.9):
+        x = case.family.quantile(np.array(q), case.parameters)
+        below = case.family.cdf(x, case.parameters)
+        share = (case.draws <= x).mean(axis=0)
+        allowed = STANDARD_ERRORS * np.sqrt(0.25 / len(case.draws))
+        assert (np.abs(share - below) < allowed).all(), f"{share} of the draws lie where the probability is {below}"
+        assert (below >= q - 1e-10).all(), f"only {below} lies below the quantile {q}"
+        before = case.family.cdf(np.nextafter(x, -np.inf), case.parameters)
+        assert (before <= q + 1e-10).all(), f"{before} lies before the quantile {q}"

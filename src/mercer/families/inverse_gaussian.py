@@ -1,0 +1,126 @@
+"""The inverse Gaussian distribution: when a drifting particle first arrives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import erfcx, ndtr
+
+from mercer.families._base import Array, Family, refuse_degenerate
+from mercer.families._positive_losses import PowerLoss
+from mercer.families._quantiles import positive_quantile
+from mercer.families._row_loss import RowLoss
+from mercer.families._share_links import ROOT_2
+from mercer.families.gamma import SMALLEST
+from mercer.families.gaussian import LOG_2PI
+from mercer.families.links import INVERSE_SQUARED, Link
+
+#: relative spread that rounding alone can show
+ROUNDING = 8 * float(np.finfo(float).eps)
+
+
+class InverseGaussianParameters(NamedTuple):
+    """Mean μ and shape λ: the variance is μ³/λ."""
+
+    mean: Array
+    shape: Array
+
+
+@dataclass(frozen=True)
+class InverseGaussian(Family):
+    """p(x) = √(λ/2πx³) exp(−λ(x−μ)²/2μ²x);  T = (x, 1/x),  η = (−λ/2μ², −λ/2),  A = −2√(η₁η₂) − ½ log(−2η₂).
+
+    The link is the canonical one of the mean for a known shape, up to a factor: η = 1/μ².
+    """
+
+    name: ClassVar[str] = "inverse_gaussian"
+    parameters_type: ClassVar[type[InverseGaussianParameters]] = InverseGaussianParameters
+    support: ClassVar[str] = "numbers above 0"
+
+    @property
+    def link(self) -> Link:
+        return INVERSE_SQUARED
+
+    def sufficient(self, x: Array) -> Array:
+        x = np.asarray(x, dtype=float)
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.stack([x, 1 / np.where(x > 0, x, 0.0)], axis=-1)
+
+    def log_base(self, x: Array) -> Array:
+        outside = self.outside(x)
+        return np.where(outside, -np.inf, -0.5 * (LOG_2PI + 3 * np.log(np.where(outside, 1.0, x))))
+
+    def log_partition(self, eta: Array) -> Array:
+        return np.asarray(-2 * np.sqrt(eta[..., 0] * eta[..., 1]) - 0.5 * np.log(-2 * eta[..., 1]))
+
+    def natural(self, parameters: InverseGaussianParameters) -> Array:
+        mean, shape = np.broadcast_arrays(*parameters)
+        return np.stack([-0.5 * shape / np.square(mean), -0.5 * shape], axis=-1)
+
+    def from_natural(self, eta: Array) -> InverseGaussianParameters:
+        return InverseGaussianParameters(np.sqrt(eta[..., 1] / eta[..., 0]), -2 * eta[..., 1])
+
+    def expected(self, parameters: InverseGaussianParameters) -> Array:
+        mean, shape = np.broadcast_arrays(*parameters)
+        return np.stack([mean, 1 / mean + 1 / shape], axis=-1)
+
+    def from_mean(self, mean: Array) -> InverseGaussianParameters:
+        """1/λ is what the mean of 1/x exceeds 1/mean by; data without spread, or with a 0, have none."""
+        refuse_degenerate("an inverse Gaussian", "data that are not all above 0", np.isposinf(mean[..., 1]))
+        inverse = 1 / mean[..., 0]
+        excess = np.asarray(mean[..., 1] - inverse)
+        refuse_degenerate("an inverse Gaussian", "data without spread", excess <= ROUNDING * inverse)
+        return InverseGaussianParameters(mean[..., 0], 1 / excess)
+
+    def log_density_inside(self, x: Array, parameters: InverseGaussianParameters) -> Array:
+        mean, shape = parameters
+        z = (x - mean) / mean * np.sqrt(shape / x)
+        return np.asarray(0.5 * (np.log(shape) - LOG_2PI - 3 * np.log(x) - np.square(z)))
+
+    @property
+    def row_loss(self) -> RowLoss:
+        return PowerLoss(3.0)
+
+    def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> InverseGaussianParameters:
+        mean = np.asarray(mean, dtype=float)
+        shape = np.broadcast_to(1 / np.asarray(dispersion, dtype=float), mean.shape)
+        return InverseGaussianParameters(mean, np.array(shape))
+
+    def cdf(self, x: Array, parameters: InverseGaussianParameters) -> Array:
+        mean, shape = parameters
+        certain = np.where(np.isposinf(x), 1.0, 0.0)
+        x = np.where((np.asarray(x) > 0) & np.isfinite(x), x, np.nan)
+        root = np.sqrt(shape / x)
+        low, high = root * (x - mean) / mean, root * (x + mean) / mean
+        # e^(2λ/μ) Φ(−high), whose factors overflow and vanish together
+        reflected = 0.5 * erfcx(high / ROOT_2) * np.exp(-0.5 * np.square(low))
+        return np.where(np.isnan(x), certain, ndtr(low) + reflected)
+
+    def quantile(self, q: Array, parameters: InverseGaussianParameters) -> Array:
+        q, mean, shape = np.broadcast_arrays(np.asarray(q, dtype=float), *parameters)
+        inside = (q > 0) & (q < 1)
+        each = InverseGaussianParameters(mean[inside], shape[inside])
+
+        def of(rows: Array) -> InverseGaussianParameters:
+            return InverseGaussianParameters(each.mean[rows], each.shape[rows])
+
+        result = np.where(q == 0, 0.0, np.where(q == 1, np.inf, np.nan))
+        result[inside] = positive_quantile(
+            lambda x, rows: self.cdf(x, of(rows)), lambda x, rows: self.log_density(x, of(rows)), q[inside], each.mean
+        )
+        return result
+
+    def mean_of(self, parameters: InverseGaussianParameters) -> Array:
+        return parameters.mean
+
+    def variance_of(self, parameters: InverseGaussianParameters) -> Array:
+        return np.asarray(parameters.mean / parameters.shape * np.square(parameters.mean))
+
+    def sample(self, parameters: InverseGaussianParameters, n: int, rng: np.random.Generator) -> Array:
+        mean, shape = np.broadcast_arrays(*parameters)
+        return np.asarray(np.maximum(rng.wald(mean, shape, size=(n, *mean.shape)), SMALLEST))
+
+    def outside(self, x: Array) -> Array:
+        return np.asarray((np.asarray(x) <= 0) | np.isinf(x))

@@ -1,0 +1,254 @@
+"""Tweedie distributions: variance φ μᵖ. Normal, Poisson, gamma and inverse Gaussian are p = 0, 1, 2, 3.
+
+Between 1 and 2 they are sums of a Poisson number of gamma variables: exactly 0 with a probability of its own, and
+continuous above (rainfall, insurance claims).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from mercer._errors import NoDensityError
+from mercer.families import _compound
+from mercer.families._base import Array, Family, Prior, mean_with_prior, refuse_degenerate
+from mercer.families._positive_losses import PowerLoss
+from mercer.families._row_loss import RowLoss, SquaredLoss
+from mercer.families.gamma import Gamma
+from mercer.families.gaussian import Gaussian
+from mercer.families.inverse_gaussian import InverseGaussian
+from mercer.families.links import Link, Map, power_link
+from mercer.families.negative_binomial import ValueStatistic
+from mercer.families.poisson import Poisson
+
+#: powers whose distribution has a name of its own
+NAMED: dict[float, Family] = {0.0: Gaussian(), 1.0: Poisson(), 2.0: Gamma(), 3.0: InverseGaussian()}
+#: log φ is looked for this far around the moment estimate
+SEARCH = 12.0
+
+
+class TweedieParameters(NamedTuple):
+    """Mean μ and dispersion φ: the variance is φ μᵖ."""
+
+    mean: Array
+    dispersion: Array
+
+
+@dataclass(frozen=True)
+class Tweedie(Family):
+    """p(x) = b(x, φ) exp((xθ − κ)/φ);  T = x,  η = θ/φ,  θ = μ¹⁻ᵖ/(1−p),  A = κ/φ,  κ = μ²⁻ᵖ/(2−p).
+
+    With `dispersion` φ given an exponential family (of power 1 it is 1: a Poisson); with None it is found by maximum
+    likelihood. There is no Tweedie distribution of a power between 0 and 1; a density is known here for the
+    powers 0, 1 to 2, and 3.
+    """
+
+    power: float = 1.5
+    dispersion: float | None = None
+
+    name: ClassVar[str] = "tweedie"
+    parameters_type: ClassVar[type[TweedieParameters]] = TweedieParameters
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.power) or 0 < self.power < 1:
+            raise ValueError(
+                f"no Tweedie distribution has the power {self.power!r}; use 0 or less, or 1 or more "
+                "(1 to 2 for amounts with zeros)."
+            )
+        if self.dispersion is not None and not 0 < self.dispersion < np.inf:
+            raise ValueError(f"a known dispersion is a finite number above 0; got {self.dispersion!r}.")
+        if self.power == 1 and self.dispersion not in (None, 1.0):
+            raise ValueError("a Tweedie distribution of power 1 is a Poisson, of dispersion 1.")
+
+    @property
+    def support(self) -> str:  # type: ignore[override]
+        if self.power <= 0:
+            return "finite numbers"
+        if self.power == 1:
+            return Poisson.support
+        return "numbers from 0 upwards" if self.power < 2 else "numbers above 0"
+
+    @property
+    def discrete(self) -> bool:  # type: ignore[override]
+        return self.power == 1
+
+    @property
+    def statistic(self) -> str:
+        return "sums" if self.exponential else "values"
+
+    @property
+    def exponential(self) -> bool:
+        return self.known_dispersion is not None
+
+    @property
+    def known_dispersion(self) -> float | None:
+        return 1.0 if self.power == 1 else self.dispersion
+
+    @property
+    def _given(self) -> float:
+        if (dispersion := self.known_dispersion) is None:
+            raise ValueError("without φ a Tweedie is no exponential family: give Tweedie(power, dispersion=…).")
+        return dispersion
+
+    @property
+    def link(self) -> Link:
+        """θ/φ, a function of the mean; θ where φ is not known."""
+        p, scale = self.power, self.known_dispersion or 1.0
+        if p == 1:
+            return NAMED[1.0].link
+        return Map(f"θ of power {p:g}", lambda mu: _theta(mu, p) / scale, lambda eta: _mean(eta * scale, p))
+
+    @property
+    def response_link(self) -> Link:
+        """μ¹⁻ᵖ: canonical up to a factor."""
+        return power_link(1 - self.power)
+
+    def sufficient(self, x: Array) -> Array:
+        return np.asarray(x, dtype=float)[..., None]
+
+    def log_base(self, x: Array) -> Array:
+        # at μ = 1 the exponent is that of θ = 1/(1−p) and κ = 1/(2−p); where these do not exist, of their limits
+        outside = self.outside(x)
+        x = np.where(outside, 1.0, x)
+        at_one = self.from_mean(np.ones((*np.shape(x), 1)))
+        eta = self.natural(at_one)
+        exponent = x * eta[..., 0] - self.log_partition(eta)
+        return np.where(outside, -np.inf, self.log_density_inside(x, at_one) - exponent)
+
+    def log_partition(self, eta: Array) -> Array:
+        mean = _mean(eta[..., 0] * self._given, self.power)
+        return np.asarray(_kappa(mean, self.power) / self._given)
+
+    def natural(self, parameters: TweedieParameters) -> Array:
+        mean = np.asarray(parameters.mean, dtype=float)
+        return np.asarray(_theta(mean, self.power) / self._given)[..., None]
+
+    def from_natural(self, eta: Array) -> TweedieParameters:
+        return self.from_mean(_mean(eta * self._given, self.power))
+
+    def expected(self, parameters: TweedieParameters) -> Array:
+        return np.asarray(parameters.mean, dtype=float)[..., None]
+
+    def from_mean(self, mean: Array) -> TweedieParameters:
+        return TweedieParameters(mean[..., 0], np.full(mean.shape[:-1], self._given))
+
+    def fit(self, statistic: Any, prior: Prior | None = None) -> TweedieParameters:
+        """The mean of the data, and φ as given or, with the mean there, by maximum likelihood."""
+        if self.exponential:
+            return self.from_mean(mean_with_prior(self, statistic, prior))
+        if prior is not None:
+            raise ValueError("a prior needs a known φ: give Tweedie(power, dispersion=…).")
+        return self._fit_both(statistic)
+
+    def _fit_both(self, statistic: ValueStatistic) -> TweedieParameters:
+        shape = np.shape(statistic.weight)
+        mean, dispersion = np.full(shape, np.nan), np.full(shape, np.nan)
+        for place in np.ndindex(*shape):
+            values, weights = statistic.histogram(*place)
+            if np.sum(weights) > 0:
+                mean[place] = np.average(values, weights=weights)
+                dispersion[place] = self._likeliest(values, weights, float(mean[place]))
+        refuse_degenerate("a Tweedie", "data without spread", dispersion == 0)
+        return TweedieParameters(mean, dispersion)
+
+    def _likeliest(self, values: Array, weights: Array, mean: float) -> float:
+        from scipy.optimize import minimize_scalar
+
+        variance = np.average(np.square(values - mean), weights=weights)
+        if not variance > 0:
+            return 0.0
+        start = float(np.log(variance) - self.power * np.log(mean)) if self.power else float(np.log(variance))
+
+        def loss(log_dispersion: float) -> float:
+            parameters = TweedieParameters(np.array(mean), np.exp(log_dispersion))
+            return -float(weights @ self.log_density(values, parameters))
+
+        bounds = (start - SEARCH, start + SEARCH)
+        return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9}).x))
+
+    def _twin(self, parameters: TweedieParameters) -> tuple[Family, Any]:
+        """The distribution under its own name; `NoDensityError` if it has none."""
+        if (family := NAMED.get(float(self.power))) is None:
+            raise NoDensityError(
+                f"a Tweedie distribution of power {self.power:g} has no density in closed form; "
+                "the loss and the mean are known, for probabilities use a power of 0, from 1 to 2, or 3."
+            )
+        return family, family.at_mean(*np.broadcast_arrays(*parameters))
+
+    @property
+    def _compound(self) -> bool:
+        return 1 < self.power < 2
+
+    def log_density_inside(self, x: Array, parameters: TweedieParameters) -> Array:
+        if self._compound:
+            return _compound.log_density(x, parameters.mean, parameters.dispersion, self.power)
+        family, twin = self._twin(parameters)
+        return family.log_density_inside(x, twin)
+
+    @property
+    def row_loss(self) -> RowLoss:
+        return SquaredLoss() if self.power == 0 else PowerLoss(float(self.power))
+
+    @property
+    def response_support(self) -> str:
+        return "numbers from 0 upwards" if self.power == 1 else self.support
+
+    def outside_response(self, y: Array) -> Array:
+        return NAMED[1.0].outside_response(y) if self.power == 1 else self.outside(y)
+
+    def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> TweedieParameters:
+        mean = np.asarray(mean, dtype=float)
+        return TweedieParameters(mean, np.array(np.broadcast_to(dispersion, mean.shape), dtype=float))
+
+    def cdf(self, x: Array, parameters: TweedieParameters) -> Array:
+        if self._compound:
+            return _compound.cdf(x, parameters.mean, parameters.dispersion, self.power)
+        family, twin = self._twin(parameters)
+        return family.cdf(x, twin)
+
+    def quantile(self, q: Array, parameters: TweedieParameters) -> Array:
+        if self._compound:
+            return _compound.quantile(q, parameters.mean, parameters.dispersion, self.power)
+        family, twin = self._twin(parameters)
+        return family.quantile(q, twin)
+
+    def mean_of(self, parameters: TweedieParameters) -> Array:
+        return parameters.mean
+
+    def variance_of(self, parameters: TweedieParameters) -> Array:
+        return np.asarray(parameters.dispersion * np.power(parameters.mean, self.power))
+
+    def sample(self, parameters: TweedieParameters, n: int, rng: np.random.Generator) -> Array:
+        if self._compound:
+            mean, dispersion = np.broadcast_arrays(*parameters)
+            return _compound.sample(mean, dispersion, self.power, n, rng)
+        family, twin = self._twin(parameters)
+        return family.sample(twin, n, rng)
+
+    def outside(self, x: Array) -> Array:
+        x = np.asarray(x, dtype=float)
+        if self._compound:
+            return np.asarray((x < 0) | np.isinf(x))
+        if self.power <= 0:
+            return np.isinf(x)
+        return NAMED[1.0 if self.power == 1 else 2.0].outside(x)
+
+
+def _theta(mean: Array, power: float) -> Array:
+    """The canonical parameter: ∂θ/∂μ = μ⁻ᵖ."""
+    mean = np.asarray(mean, dtype=float)
+    with np.errstate(divide="ignore"):
+        return np.log(mean) if power == 1 else np.power(mean, 1 - power) / (1 - power)
+
+
+def _mean(theta: Array, power: float) -> Array:
+    if power == 0:
+        return np.asarray(theta)
+    return np.asarray(np.exp(theta) if power == 1 else np.power((1 - power) * theta, 1 / (1 - power)))
+
+
+def _kappa(mean: Array, power: float) -> Array:
+    """The cumulant function: ∂κ/∂μ = μ¹⁻ᵖ."""
+    return np.asarray(np.log(mean) if power == 2 else np.power(mean, 2 - power) / (2 - power))
