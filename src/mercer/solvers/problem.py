@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,11 @@ from mercer.families.response import Response
 from mercer.stats.quadratic import GRADIENT, HESSIAN, Quadratic
 
 Array = NDArray[Any]
+
+#: a dispersion below this portion of the spread of the responses is rounding
+EXACT = 1e-12
+#: rows that tell the spread of the responses well enough
+SOME_ROWS = 1000
 
 
 class Slope(NamedTuple):
@@ -46,7 +52,7 @@ class Problem:
         if self.observations.design.coordinates.intercept:
             y, weight, offset = self.observations.y, self.observations.weight, self.observations.offset
             with np.errstate(divide="ignore", invalid="ignore"):
-                level = self.response.link.forward(np.average(y, weights=weight))
+                level = self.response.predictor(np.average(y, weights=weight))
             level -= 0.0 if offset is None else np.average(offset, weights=weight)
             w[-1] = level if np.isfinite(level) else 0.0
         return w
@@ -57,7 +63,16 @@ class Problem:
             return 1.0
         weight = self.observations.weight
         total = len(self.observations) if weight is None else weight.sum()
-        return float(np.sqrt(2 * value / total)) or 1.0
+        # responses that are fitted exactly have no noise to compare with: rounding would never be small enough
+        return float(np.sqrt(max(2 * value / total, EXACT * self._spread))) or 1.0
+
+    @cached_property
+    def _spread(self) -> float:
+        """Mean deviance of some of the rows from their mean."""
+        y = self.observations.y[:: max(1, len(self.observations) // SOME_ROWS)]
+        with np.errstate(all="ignore"):
+            spread = float(np.mean(self.response.family.unit_deviance(y, np.full(len(y), y.mean()))))
+        return spread if np.isfinite(spread) else 0.0
 
     def at(self, w: Array, order: int = HESSIAN) -> Slope:
         """The smooth part at `w`: its value, and if `order` says so its gradient and its expected Hessian."""

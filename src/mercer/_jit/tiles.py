@@ -1,0 +1,57 @@
+"""Rows of a matrix as a tile of working coordinates: shifted, scaled and weighted in one pass."""
+
+from __future__ import annotations
+
+from mercer._jit import jit
+
+
+@jit
+def fill(X, shift, inverse_scale, root, tile):  # type: ignore[no-untyped-def]
+    """root · (x − shift) · inverse_scale for every row; a tile wider than `shift` has `root` in its last column.
+
+    An empty `root` means ones. X may be the tile itself.
+    """
+    n, d = tile.shape[0], shift.shape[0]
+    intercept = tile.shape[1] > d
+    weighted = root.shape[0] > 0
+    for i in range(n):
+        if weighted:
+            r = root[i]
+            for j in range(d):
+                tile[i, j] = (X[i, j] - shift[j]) * inverse_scale[j] * r
+            if intercept:
+                tile[i, d] = r
+        else:
+            for j in range(d):
+                tile[i, j] = (X[i, j] - shift[j]) * inverse_scale[j]
+            if intercept:
+                tile[i, d] = 1.0
+
+
+@jit
+def fill_columns(columns, shift, inverse_scale, root):  # type: ignore[no-untyped-def]
+    """`fill` in place for a tile that is stored column by column: `columns` is its transpose."""
+    d, n = shift.shape[0], columns.shape[1]
+    weighted = root.shape[0] > 0
+    for j in range(d):
+        s, f = shift[j], inverse_scale[j]
+        if weighted:
+            for i in range(n):
+                columns[j, i] = (columns[j, i] - s) * f * root[i]
+        else:
+            for i in range(n):
+                columns[j, i] = (columns[j, i] - s) * f
+    for j in range(d, columns.shape[0]):
+        for i in range(n):
+            columns[j, i] = root[i] if weighted else 1.0
+
+
+@jit
+def mirror(matrix):  # type: ignore[no-untyped-def]
+    """Copy the lower triangle of a square matrix into the upper one, by squares that stay in the L1 cache."""
+    n, side = matrix.shape[0], 32
+    for top in range(0, n, side):
+        for left in range(0, top + 1, side):
+            for i in range(top, min(top + side, n)):
+                for j in range(left, min(left + side, i)):
+                    matrix[j, i] = matrix[i, j]

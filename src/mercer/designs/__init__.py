@@ -1,0 +1,29 @@
+"""Designs: the columns of a linear predictor, known by their products X w, Xᵀ r and Xᵀ diag(h) X."""
+
+from __future__ import annotations
+
+from mercer.designs._base import Design, Tile
+from mercer.designs.category import Category
+from mercer.designs.codes import CodesDesign
+from mercer.designs.collapse import collapsed
+from mercer.designs.coordinates import Coordinates
+from mercer.designs.dense import DenseDesign
+from mercer.designs.mixed import MixedDesign
+from mercer.designs.observations import Observations
+from mercer.designs.sparse import SparseDesign
+from mercer.designs.terms import Terms, design_of
+
+__all__ = [
+    "Category",
+    "CodesDesign",
+    "Coordinates",
+    "DenseDesign",
+    "Design",
+    "MixedDesign",
+    "Observations",
+    "SparseDesign",
+    "Terms",
+    "Tile",
+    "collapsed",
+    "design_of",
+]

@@ -1,0 +1,143 @@
+"""Working coordinates: columns shifted and scaled so that arithmetic keeps its digits, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._threads import row_blocks
+from mercer.families.penalties import Strengths
+
+Array = NDArray[Any]
+
+#: rows from which shift and scale are taken; any value near the data will do
+PILOT_ROWS = 1000
+#: rows of a column read at once
+READ_ROWS = 1 << 16
+#: scales lie between 2^−1000 and 2^1000, so that they and their inverses are normal numbers
+LARGEST_EXPONENT = 1000
+#: a penalty of a working coefficient stays below this, so that it can be multiplied
+LARGEST_STRENGTH = 1e290
+#: a column without spread gets a scale this many times smaller than its value: "far from zero", see `near`
+FAR = 256.0
+#: shifts up to this many scales cost two digits when they are taken out of a product instead of out of the data
+NEAR = 64.0
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Column j is (x_j − shift_j) / scale_j; with an intercept, a column of ones comes last.
+
+    A shift moves the intercept, so that without one there is none. Scales are powers of two: they round nothing.
+    """
+
+    shift: Array
+    scale: Array
+    intercept: bool
+
+    @classmethod
+    def plain(cls, columns: int, *, intercept: bool) -> Self:
+        return cls(np.zeros(columns), np.ones(columns), intercept)
+
+    @classmethod
+    def of(cls, X: Array, *, intercept: bool) -> Self:
+        """From rows spread over X: shift and scale need not be the mean and spread, only near them."""
+        shift, scale = _centre_and_spread(_pilot(X), intercept=intercept)
+        if (still := np.flatnonzero(scale == 0)).size:
+            scale[still] = _largest_distance(X, still, shift[still])
+        value = np.abs(shift) / FAR
+        return cls(shift, power_of_two(np.where(scale > 0, scale, value)), intercept)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.shift) + self.intercept
+
+    @cached_property
+    def shifted(self) -> bool:
+        """Whether any shift is not 0."""
+        return bool(self.shift.any())
+
+    @cached_property
+    def unscaled(self) -> bool:
+        """Whether every scale is 1."""
+        return bool((self.scale == 1).all())
+
+    @cached_property
+    def near(self) -> bool:
+        """Whether the shifts may be taken out of products: (Xᵀr)_j − shift_j Σr keeps all but two digits.
+
+        Not of columns without spread, which are to be exactly 0 and not a rounding error.
+        """
+        return bool((np.abs(self.shift) <= NEAR * self.scale).all())
+
+    def to_user(self, w: Array) -> tuple[Array, Array]:
+        """Coefficients and intercept in the units of the data; the columns of `w` may be several, (p, k)."""
+        p = len(self.shift)
+        coefficients = (w[:p].T / self.scale).T
+        intercept = w[p] - self.shift @ coefficients if self.intercept else np.zeros(w.shape[1:])
+        return coefficients, np.asarray(intercept)
+
+    def from_user(self, coefficients: Array, intercept: Array | float = 0.0) -> Array:
+        """The inverse of `to_user`."""
+        scaled = (coefficients.T * self.scale).T
+        if not self.intercept:
+            return np.asarray(scaled)
+        return np.concatenate([scaled, np.asarray(intercept + self.shift @ coefficients)[None]])
+
+    def jacobian(self) -> Array:
+        """The matrix that takes working coefficients to the user's, intercept last."""
+        matrix = np.diag(np.append(1 / self.scale, np.ones(int(self.intercept))))
+        if self.intercept:
+            matrix[-1, :-1] = -self.shift / self.scale
+        return matrix
+
+    def strengths(self, penalty: Strengths) -> Strengths:
+        """A penalty of the user's coefficients, as one of the working coefficients; the intercept goes free."""
+        free = np.zeros(int(self.intercept))
+        l1, l2, mean = penalty
+        with np.errstate(over="ignore", under="ignore"):
+            l1, l2 = l1 / self.scale, l2 / self.scale / self.scale
+        return Strengths(
+            np.append(np.minimum(l1, LARGEST_STRENGTH), free),
+            np.append(np.minimum(l2, LARGEST_STRENGTH), free),
+            np.append(mean * self.scale, free),
+        )
+
+
+def _pilot(X: Array) -> Array:
+    """Rows spread over X, as floats; what is not finite is left for the products to find."""
+    rows = np.asarray(X[:: max(1, len(X) // PILOT_ROWS)], dtype=float)
+    return np.where(np.isfinite(rows), rows, 0.0)
+
+
+def _centre_and_spread(rows: Array, *, intercept: bool) -> tuple[Array, Array]:
+    """Mean (0 without an intercept) and root mean square about it, of numbers of any size."""
+    size = np.abs(rows).max(axis=0, initial=0.0)
+    size[size == 0] = 1.0
+    rows = rows / size
+    count = max(1, len(rows))
+    mean = rows.sum(axis=0) / count if intercept else np.zeros(rows.shape[1])
+    spread = np.sqrt(np.square(rows - mean).sum(axis=0) / count)
+    # rounding alone gives a constant column some spread
+    spread[spread <= 1e-14] = 0.0
+    return np.where(spread == 0, rows[:1].sum(axis=0) * bool(intercept), mean) * size, spread * size
+
+
+def _largest_distance(X: Array, columns: Array, shift: Array) -> Array:
+    """max |x − shift| of columns that are constant in the pilot, over all rows: rare values, or none."""
+    largest = np.zeros(len(columns))
+    for block in row_blocks(len(X), READ_ROWS):
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = np.abs(X[block][:, columns] - shift)
+        largest = np.maximum(largest, np.where(np.isfinite(away), away, 0.0).max(axis=0))
+    return largest
+
+
+def power_of_two(scale: Array) -> Array:
+    """The power of two nearest to `scale`; 1 for 0."""
+    exponent = np.round(np.log2(np.where(scale > 0, scale, 1.0)))
+    return np.exp2(np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT))

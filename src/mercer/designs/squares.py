@@ -1,0 +1,51 @@
+"""The diagonal of Xᵀ diag(h) X, where the whole would be too large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._jit import squares as loops
+from mercer.designs._base import Design, Tile
+from mercer.designs.codes import CodesTile
+from mercer.designs.mixed import MixedTile
+from mercer.designs.sparse import SparseTile
+
+Array = NDArray[Any]
+
+
+def column_squares(design: Design, h: Array) -> Array:
+    """Σ h x² of each column, in working coordinates; a place of a sparse matrix that is stored twice counts twice.
+
+    Examples
+    --------
+    >>> from mercer.designs import DenseDesign
+    >>> design = DenseDesign.of(np.array([[1.0], [1.0], [-1.0], [-1.0]]))
+    >>> column_squares(design, np.ones(4))
+    array([4., 4.])
+    """
+    return design._summed(lambda tile, rows: _of_tile(tile, h[rows]), np.zeros(design.n_columns))
+
+
+def _of_tile(tile: Tile, h: Array) -> Array:
+    if isinstance(tile, SparseTile):
+        scale = tile.coordinates.scale
+        total = loops.of_sparse(*tile.entries, tile.start, tile.stop, np.ascontiguousarray(h), len(scale))
+        return np.asarray(total / scale / scale)
+    if isinstance(tile, CodesTile):  # ones are their own squares
+        return tile.transposed_times(h)
+    if isinstance(tile, MixedTile):
+        return _of_parts(tile, h)
+    return np.asarray(np.square(tile.dense()).T @ h)
+
+
+def _of_parts(tile: MixedTile, h: Array) -> Array:
+    total = np.zeros(tile.design.n_columns)
+    if tile.design.coordinates.intercept:
+        total[-1] = h.sum()
+    for part, where in tile.design.placed():
+        for rows, of_part in part.tiles():
+            total[where] += _of_tile(of_part, h[rows])
+    return total

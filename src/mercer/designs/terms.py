@@ -1,0 +1,197 @@
+"""From a table to a design: which coefficient stands for what, and how new rows are read the same way."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ColumnMismatchError, ColumnTypeError
+from mercer._threads import ordered_map
+from mercer.data.kinds import Kind
+from mercer.data.table import Table
+from mercer.designs._base import Design
+from mercer.designs.category import Category
+from mercer.designs.codes import CodesDesign
+from mercer.designs.coordinates import Coordinates
+from mercer.designs.dense import DenseDesign
+from mercer.designs.mixed import MixedDesign
+from mercer.designs.sparse import SparseDesign
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What each coefficient stands for, and how rows become a design with those coefficients.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> _, terms = design_of(pa.table({"age": [31.0, 40.0, 28.0], "city": ["Ulm", "Bonn", "Ulm"]}))
+    >>> terms.names
+    ('age', 'city[Ulm]')
+    >>> terms.design(pa.table({"age": [50.0], "city": ["Bonn"]})).n_columns
+    3
+    """
+
+    n_columns: int
+    #: None where the columns came without names
+    column_names: tuple[str, ...] | None
+    #: by the position of their column
+    categories: Mapping[int, Category]
+    coordinates: Coordinates
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A name for each coefficient, without the intercept."""
+        columns = self.column_names or tuple(f"x{j}" for j in range(self.n_columns))
+        of_columns = (self.categories[j].names if j in self.categories else (name,) for j, name in enumerate(columns))
+        return tuple(name for names in of_columns for name in names)
+
+    def design(self, data: Any) -> Design:
+        """The design of new rows, in the same coordinates."""
+        table = data if isinstance(data, Table) else Table.of(data)
+        if table.library == "scipy" and not self.categories and table.n_columns == self.n_columns:
+            return _sparse(table.native, self.coordinates)
+        positions = self._positions(table)
+        codes = ordered_map(lambda j: self.categories[j].codes(table.coded(positions[j])), self.categories)
+        return _Reading(table, positions, self.categories, codes).design(self.coordinates)
+
+    def _positions(self, table: Table) -> list[int]:
+        """Where the columns of the fit are in a table, each of the type it had."""
+        if self.column_names is not None and table.column_names is not None:
+            positions = [table.position(name) for name in self.column_names]
+        elif table.n_columns == self.n_columns:
+            positions = list(range(self.n_columns))
+        else:
+            raise ColumnMismatchError(
+                f"X has {table.n_columns} columns, but it had {self.n_columns} when the model was fitted; give the "
+                "same columns in the same order."
+            )
+        self._refuse_other_types(table, positions)
+        return positions
+
+    def _refuse_other_types(self, table: Table, positions: list[int]) -> None:
+        for j, position in enumerate(positions):
+            is_category = table.kinds[position] is Kind.CATEGORY
+            if is_category != (j in self.categories):
+                was, now = ("numbers", "categories") if is_category else ("categories", "numbers")
+                raise ColumnTypeError(
+                    f"Column {table.names[position]!r} held {was} when the model was fitted, and now holds {now}; "
+                    "convert it to the type it had."
+                )
+
+
+def design_of(data: Any, *, intercept: bool = True, drop_first: bool = True) -> tuple[Design, Terms]:
+    """The design of a matrix or frame, and what its coefficients stand for.
+
+    Numbers and booleans have one coefficient each, categories one for each level that occurs: in the order that their
+    type declares or else sorted. Coefficients come in the order of the columns, the intercept last.
+
+    Parameters
+    ----------
+    data : Table, or what `Table.of` takes
+        An array, sparse matrix or frame. Where it is a matrix of floats, it is read in place.
+    intercept : bool, default=True
+        Whether a column of ones is added, and columns may be shifted.
+    drop_first : bool, default=True
+        Whether the first level of each category has no coefficient: it is what the others are compared with. Without
+        a penalty, all levels together would be collinear with the intercept.
+
+    Returns
+    -------
+    (Design, Terms)
+    """
+    table = data if isinstance(data, Table) else Table.of(data)
+    if table.library == "scipy":
+        design = _sparse(table.native, None, intercept=intercept)
+        return design, Terms(table.n_columns, None, {}, design.coordinates)
+    positions = [j for j, kind in enumerate(table.kinds) if kind is Kind.CATEGORY]
+    # asked of no rows: some libraries convert a column to find its levels
+    types = table.take(np.zeros(0, dtype=np.int64))
+
+    def read(j: int) -> tuple[Category, Array]:
+        coded = table.coded(j)
+        category = Category.of(table.names[j], coded, types.declared_levels(j), drop_first=drop_first)
+        return category, category.codes(coded)
+
+    found = dict(zip(positions, ordered_map(read, positions), strict=True))
+    categories = {j: category for j, (category, _) in found.items()}
+    reading = _Reading(table, list(range(table.n_columns)), categories, [codes for _, codes in found.values()])
+    design = reading.design(None, intercept=intercept)
+    return design, Terms(table.n_columns, table.column_names, categories, design.coordinates)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Columns of a table, in the order of the fit: those at `positions`, the categories among them as codes."""
+
+    table: Table
+    positions: list[int]
+    categories: Mapping[int, Category]
+    codes: list[Array]
+
+    def design(self, known: Coordinates | None, *, intercept: bool = False) -> Design:
+        """In known coordinates, or in ones chosen by the data."""
+        intercept = intercept if known is None else known.intercept
+        if not self.categories:
+            X = self._numbers(self.positions)
+            return DenseDesign(X, Coordinates.of(X, intercept=intercept) if known is None else known)
+        numbers, codes = self._places()
+        return MixedDesign.of(
+            self._part_of_numbers(numbers, known, intercept),
+            codes=self._codes(),
+            places=(numbers, codes) if len(numbers) else (codes,),
+            intercept=intercept,
+        )
+
+    def _places(self) -> tuple[Array, Array]:
+        """Where the coefficients of numbers and of codes are."""
+        sizes = [len(self.categories[j].names) if j in self.categories else 1 for j in range(len(self.positions))]
+        is_code = np.repeat([j in self.categories for j in range(len(sizes))], sizes)
+        return np.flatnonzero(~is_code), np.flatnonzero(is_code)
+
+    def _part_of_numbers(self, places: Array, known: Coordinates | None, intercept: bool) -> DenseDesign | None:
+        if not len(places):
+            return None
+        X = self._numbers([position for j, position in enumerate(self.positions) if j not in self.categories])
+        if known is None:
+            chosen = Coordinates.of(X, intercept=intercept)
+            return DenseDesign(X, replace(chosen, intercept=False))
+        return DenseDesign(X, Coordinates(known.shift[places], known.scale[places], intercept=False))
+
+    def _codes(self) -> CodesDesign:
+        drop_first = next(iter(self.categories.values())).drop_first
+        levels = [len(category.levels) for category in self.categories.values()]
+        return CodesDesign.of(self.codes, levels, drop_first=drop_first)
+
+    def _numbers(self, positions: list[int]) -> Array:
+        """Columns as a matrix: the one that holds the data, where there is one, else a copy of them."""
+        if positions == list(range(self.table.n_columns)):
+            with contextlib.suppress(TypeError, ValueError, RuntimeError):  # each library has its own way to refuse
+                whole = np.asarray(self.table.native, copy=False)
+                if whole.dtype.kind in "fiub":
+                    return whole
+        dtype = self.table.rows(slice(0, 0)).numbers(positions).dtype
+        # by columns: a few of them are multiplied faster so
+        X = np.empty((self.table.n_rows, len(positions)), dtype=dtype, order="F")
+
+        def fill(place: int) -> None:
+            X[:, place] = self.table.numbers([positions[place]])[:, 0]
+
+        ordered_map(fill, range(len(positions)))
+        return X
+
+
+def _sparse(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Design:
+    if known is None:
+        part = SparseDesign.of(X)
+    else:
+        part, intercept = SparseDesign.within(X, replace(known, intercept=False)), known.intercept
+    return MixedDesign.of(sparse=part, intercept=True) if intercept else part

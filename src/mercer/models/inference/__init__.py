@@ -1,0 +1,8 @@
+"""What a fitted model tells of its coefficients: standard errors, tests, intervals."""
+
+from mercer.models.inference.criteria import Criteria
+from mercer.models.inference.hypotheses import HypothesisTest
+from mercer.models.inference.prediction import PredictionInterval
+from mercer.models.inference.summary import Summary, summary
+
+__all__ = ["Criteria", "HypothesisTest", "PredictionInterval", "Summary", "summary"]

@@ -1,0 +1,208 @@
+"""How far the coefficients may be off: their covariance from the model, or from how the rows themselves scatter.
+
+    model     φ I⁻¹                          I = Xᵀ diag(h) X, the expected information
+    robust    A⁻¹ (Σ s sᵀ) A⁻¹               s = the slope of the loss of a row (HC0–HC3) or of a cluster of rows
+
+where A is the observed information. HC1 multiplies by n/(n − p); HC2 and HC3 divide each s sᵀ by (1 − leverage) and
+its square (MacKinnon and White 1985); clusters multiply by G/(G − 1) · (n − 1)/(n − p). A penalised fit has the
+posterior covariance φ (I + λ)⁻¹ instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import DataError, InferenceError
+from mercer._threads import ordered_stream, row_blocks
+from mercer.data.labels import encode_labels
+from mercer.models.inference.bread import Bread, bread_of
+from mercer.models.inference.fitted import Fitted, squared_lengths
+from mercer.stats.quadratic import GRADIENT
+
+Array = NDArray[Any]
+
+KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
+#: the power of 1/(1 − leverage) that each residual is multiplied by
+LEVERAGE_POWER = {"HC2": 1.0, "HC3": 2.0}
+#: the largest leverage that leaves a row a residual of its own
+MOST_LEVERAGE = 1 - 1e-10
+#: a move of η by less than this portion is none
+ROUNDING = 1e-13
+#: a coefficient whose determined part is smaller than this is not determined
+DETERMINED = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """Covariance of the coefficients as the user has them; NaN for those that the data do not determine."""
+
+    matrix: Array
+    kind: str
+    #: of the parameters θ of the fit: a square root of their covariance
+    spread: Array
+    dispersion: float
+    #: degrees of freedom of Student's t; None where the dispersion is known and the normal serves
+    freedom: float | None
+    #: parameters that the data determine: the rank, or less where a prior helps
+    effective: float
+    determined: Array
+    #: how far the coefficients are from the optimum for these data, at most, in standard errors
+    distance: float
+
+
+def covariance_of(fitted: Fitted, kind: str = "model", clusters: Any = None) -> Covariance:
+    """The covariance of one kind."""
+    _refuse_unfit(fitted, kind, clusters)
+    bread = bread_of(fitted)
+    effective = _effective(fitted, bread)
+    dispersion = dispersion_of(fitted, effective)
+    freedom = None if fitted.rows.known_dispersion is not None else fitted.n - effective
+    if kind == "model":
+        spread = np.sqrt(dispersion) * bread.root
+    elif kind == "cluster":
+        codes = _cluster_codes(clusters, len(fitted.observations))
+        spread, freedom = _clustered(fitted, bread, codes, freedom)
+    else:
+        spread = _robust(fitted, bread, kind)
+    determined = _determined(fitted, bread)
+    spread = fitted.free @ spread
+    of_user = fitted.to_user @ spread
+    matrix = np.where(determined & determined[:, None], of_user @ of_user.T, np.nan)
+    distance = _distance(fitted, bread, np.sqrt(np.diagonal(matrix)))
+    return Covariance(matrix, kind, spread, dispersion, freedom, effective, determined, distance)
+
+
+def _distance(fitted: Fitted, bread: Bread, errors: Array) -> float:
+    """By a Newton step; none where the estimate is not meant to be an optimum of the likelihood."""
+    if fitted.firth:
+        return 0.0
+    root = fitted.free @ bread.root
+    pull = root.T @ fitted.at(fitted.theta, GRADIENT).gradient
+    if np.linalg.norm(pull) <= ROUNDING * np.linalg.norm(np.sqrt(fitted.weight)[:, None] * fitted.eta):
+        return 0.0  # what rounding leaves of an exact fit
+    step = fitted.to_user @ (root @ pull)
+    known = errors > 0  # neither zero nor unknown
+    return float(np.max(np.abs(step[known]) / errors[known], initial=0.0))
+
+
+def dispersion_of(fitted: Fitted, effective: float) -> float:
+    """φ: known, or Pearson's χ² per degree of freedom."""
+    if (known := fitted.rows.known_dispersion) is not None:
+        return known
+    if fitted.n <= effective:
+        raise InferenceError(
+            f"{fitted.n:g} row(s) leave nothing to estimate the dispersion of {effective:g} coefficients by; give more "
+            "rows, or leave columns out."
+        )
+    return float(fitted.weight @ fitted.rows.pearson(fitted.observations.y, fitted.eta)) / (fitted.n - effective)
+
+
+def _effective(fitted: Fitted, bread: Bread) -> float:
+    """tr I (I + λ)⁻¹: how many parameters are estimated."""
+    if not fitted.penalised:
+        return float(bread.rank)
+    prior = (fitted.free.T * fitted.strengths.l2) @ fitted.free
+    return bread.rank - float(np.einsum("ij,ji->", prior, bread.inverse))
+
+
+def _determined(fitted: Fitted, bread: Bread) -> Array:
+    """Which coefficients have no part in what the information says nothing of."""
+    lost = np.linalg.norm(fitted.to_user @ (fitted.free @ bread.flat), axis=1)
+    kept = np.linalg.norm(fitted.to_user @ (fitted.free @ bread.root), axis=1)
+    return np.asarray(lost <= DETERMINED * np.where(kept > 0, kept, 1.0))
+
+
+def _robust(fitted: Fitted, bread: Bread, kind: str) -> Array:
+    factor = fitted.weight if fitted.frequency else np.square(fitted.weight)
+    if kind in LEVERAGE_POWER:
+        factor = factor / (1 - np.minimum(leverage(fitted, bread), MOST_LEVERAGE)) ** LEVERAGE_POWER[kind]
+    correction = fitted.n / (fitted.n - bread.rank) if kind == "HC1" else 1.0
+    return _sandwich(fitted, bread, correction * fitted.scores_squared(factor))
+
+
+def leverage(fitted: Fitted, bread: Bread) -> Array:
+    """h · xᵀ I⁻¹ x of each row (of one of its copies, where weights are frequencies)."""
+    h = fitted.rows.curvature(fitted.observations.y, fitted.eta, 0, 0)
+    leverage = h * squared_lengths(fitted.observations.design, fitted.free @ bread.root)
+    return np.asarray(leverage if fitted.frequency else fitted.weight * leverage)
+
+
+def _sandwich(fitted: Fitted, bread: Bread, meat: Array) -> Array:
+    """A square root of A⁻¹ meat A⁻¹."""
+    inverse = _observed(fitted, bread).inverse
+    scale = np.sqrt(np.diagonal(meat))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(meat / scale / scale[:, None])
+    return np.asarray(inverse @ (scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))))
+
+
+def _observed(fitted: Fitted, bread: Bread) -> Bread:
+    """By the observed information; by the expected one where that is not even positive."""
+    if fitted.rows.canonical:
+        return bread
+    observed = bread_of(fitted, observed=True)
+    return observed if observed.rank == bread.rank else bread
+
+
+def _clustered(fitted: Fitted, bread: Bread, codes: Array, freedom: float | None) -> tuple[Array, float | None]:
+    n_clusters = int(codes.max()) + 1
+    meat = sum((np.outer(s, s) if s.ndim == 1 else s.T @ s for s in _cluster_sums(fitted, codes)), start=np.zeros(()))
+    meat = fitted.free.T @ meat @ fitted.free
+    correction = n_clusters / (n_clusters - 1) * (fitted.n - 1) / (fitted.n - bread.rank)
+    return _sandwich(fitted, bread, correction * meat), None if freedom is None else n_clusters - 1.0
+
+
+def _cluster_sums(fitted: Fitted, codes: Array) -> Iterator[Array]:
+    """Sums of the slopes of the rows of each cluster, some clusters at a time.
+
+    Rows are read in the order of their clusters, a block at a time; the last cluster of a block may go on in the next.
+    """
+    order = np.argsort(codes, kind="stable")
+    slopes = fitted.weight[:, None] * fitted.rows.slopes(fitted.observations.y, fitted.eta)
+    design = fitted.observations.design
+
+    def of_block(block: slice) -> tuple[Array, Array]:
+        rows = order[block]
+        starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
+        scores = slopes[rows][:, :, None] * design.take(rows).dense()[:, None, :]
+        return codes[rows][starts], np.add.reduceat(scores.reshape(len(rows), -1), starts, axis=0)
+
+    last, pending = -1, np.zeros(len(fitted.theta))
+    for clusters, sums in ordered_stream(of_block, row_blocks(len(order), design.block_rows)):
+        if clusters[0] == last:
+            sums[0] += pending
+        else:
+            yield pending
+        yield sums[:-1]
+        last, pending = int(clusters[-1]), sums[-1]
+    yield pending
+
+
+def _cluster_codes(clusters: Any, n_rows: int) -> Array:
+    labels, codes = encode_labels(clusters)
+    if len(codes) != n_rows:
+        raise DataError(f"clusters has {len(codes)} entries, but X has {n_rows} rows; give one label for each row.")
+    if len(labels) < 2:
+        raise InferenceError(
+            "all rows are in one cluster, which tells nothing of how clusters differ; give two or more."
+        )
+    return codes
+
+
+def _refuse_unfit(fitted: Fitted, kind: str, clusters: Any) -> None:
+    if kind not in KINDS:
+        raise InferenceError(f"there is no covariance {kind!r}; give one of {', '.join(KINDS)}.")
+    if (kind == "cluster") != (clusters is not None):
+        raise InferenceError('covariance="cluster" and `clusters`, the label of each row, belong together; give both.')
+    if kind != "model" and fitted.penalised:
+        raise InferenceError(
+            f"covariance={kind!r} is of an unpenalised estimate; after an L2 penalty there is the posterior's, "
+            'covariance="model".'
+        )
+    if kind in LEVERAGE_POWER and fitted.rows.predictors > 1:
+        raise InferenceError(f"{kind} needs one linear predictor per row, not one per class; use HC0, HC1 or clusters.")

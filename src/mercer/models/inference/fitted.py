@@ -1,0 +1,132 @@
+"""A fitted model at the data it was fitted to, as inference needs it: linear in everything but the loss of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._threads import ordered_stream
+from mercer.designs import Design, Observations
+from mercer.families.penalties import Strengths
+from mercer.models.inference.rows import OneMean, Rows
+from mercer.solvers import firth
+from mercer.solvers.problem import Problem, Slope
+from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Coefficients, and what they are coefficients of.
+
+    The parameters θ are the working coefficients of each predictor in turn. Some of their directions may not be free
+    (the coefficients of classes sum to zero): θ = `free` γ. What the user sees is `to_user` θ.
+    """
+
+    observations: Observations
+    rows: Rows
+    theta: Array
+    free: Array
+    to_user: Array
+    names: tuple[str, ...]
+    #: normal priors of the parameters, as penalties
+    strengths: Strengths
+    #: what the model is called
+    title: str = ""
+    #: whether a weight of 2 stands for two equal rows, or for one of half the variance
+    frequency: bool = True
+    #: whether the estimate is Firth's
+    firth: bool = False
+    #: parameters of the family that were estimated by maximum likelihood too
+    family_parameters: int = 0
+
+    @property
+    def penalised(self) -> bool:
+        return bool(self.strengths.l2.any())
+
+    @cached_property
+    def problem(self) -> Problem:
+        """What the coefficients solve, where there is one predictor."""
+        return Problem(self.observations, cast(OneMean, self.rows).response, self.strengths)
+
+    @cached_property
+    def objective(self) -> float:
+        """What the coefficients minimise, at its minimum."""
+        return firth.look(self.problem, self.theta).value if self.firth else self.at(self.theta, LOSS).value
+
+    def at(self, theta: Array, order: int = HESSIAN) -> Slope:
+        """The penalised losses at other parameters, with gradient and expected Hessian if `order` says so."""
+        if isinstance(self.rows, OneMean):
+            return self.problem.at(theta, order)
+        there, pull = replace(self, theta=theta), self.strengths.l2 * (theta - self.strengths.mean)
+        y, eta, weight = self.observations.y, there.eta, self.weight
+        value = float(weight @ self.rows.losses(y, eta)) + 0.5 * float(pull @ (theta - self.strengths.mean))
+        slopes = weight[:, None] * self.rows.slopes(y, eta) if order >= GRADIENT else np.zeros((0, 0))
+        gradient = self.observations.design.transposed_times(slopes).T.ravel() + pull if order >= GRADIENT else slopes
+        hessian = there.curvature() + np.diag(self.strengths.l2) if order == HESSIAN else np.zeros((0, 0))
+        return Slope(value, gradient, hessian)
+
+    @cached_property
+    def weight(self) -> Array:
+        given = self.observations.weight
+        return np.ones(len(self.observations)) if given is None else given
+
+    @cached_property
+    def n(self) -> float:
+        """How many observations: the sum of frequencies, or the rows of positive weight."""
+        return float(self.weight.sum() if self.frequency else np.count_nonzero(self.weight))
+
+    @property
+    def coefficients(self) -> Array:
+        return np.asarray(self.to_user @ self.theta)
+
+    def predictors_at(self, theta: Array) -> Array:
+        """η of every row, of shape (rows, predictors)."""
+        w = theta.reshape(self.rows.predictors, -1).T
+        eta = self.observations.design.times(w)
+        return eta if self.observations.offset is None else eta + self.observations.offset[:, None]
+
+    @cached_property
+    def eta(self) -> Array:
+        return self.predictors_at(self.theta)
+
+    def information(self, *, observed: bool = False) -> Array:
+        """Of the free parameters, the prior's part in it."""
+        matrix = self.curvature(observed=observed) + np.diag(self.strengths.l2)
+        return np.asarray(self.free.T @ matrix @ self.free)
+
+    def curvature(self, *, observed: bool = False) -> Array:
+        """Xᵀ diag(h) X of all parameters."""
+        y, eta = self.observations.y, self.eta
+        return self._blocks(lambda a, b: self.weight * self.rows.curvature(y, eta, a, b, observed=observed))
+
+    def scores_squared(self, factor: Array) -> Array:
+        """Σ factor · s sᵀ of the free parameters, where s are the slopes of the loss of each row."""
+        slopes = self.rows.slopes(self.observations.y, self.eta)
+        squares = self._blocks(lambda a, b: factor * slopes[:, a] * slopes[:, b])
+        return np.asarray(self.free.T @ squares @ self.free)
+
+    def _blocks(self, h: Callable[[int, int], Array]) -> Array:
+        """Xᵀ diag(h) X for each pair of predictors: one pass over the data for each, nothing of it copied."""
+        k, design = self.rows.predictors, self.observations.design
+        matrix = np.zeros((k, design.n_columns, k, design.n_columns))
+        for a in range(k):
+            for b in range(a + 1):
+                matrix[a, :, b] = design.gram(h(a, b))
+                matrix[b, :, a] = matrix[a, :, b].T
+        return matrix.reshape(len(self.theta), -1)
+
+
+def squared_lengths(design: Design, root: Array) -> Array:
+    """|xᵀ root|² of every row, nothing of the design copied."""
+
+    def of_block(block: slice) -> Array:
+        return np.concatenate([np.square(tile.times(root)).sum(axis=1) for _, tile in design.rows(block).tiles()])
+
+    return np.concatenate([np.zeros(0), *ordered_stream(of_block, design.blocks())])

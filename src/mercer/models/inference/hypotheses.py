@@ -1,0 +1,133 @@
+"""Tests of hypotheses about coefficients: Wald's, by the likelihood ratio, and by the score.
+
+With the estimate β̂, the restricted one β̃, and a hypothesis R β = v of q rows,
+
+    Wald                (Rβ̂ − v)ᵀ (R V Rᵀ)⁻¹ (Rβ̂ − v)
+    likelihood ratio    (deviance(β̃) − deviance(β̂)) / φ
+    score               gᵀ I⁻¹ g / φ,   gradient and information at β̃
+
+are each about χ² with q degrees of freedom; where the dispersion φ is estimated, the first two over q are about F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, f
+
+from mercer._errors import InferenceError
+from mercer.data.suggest import did_you_mean
+from mercer.models.inference.bread import bread_of
+from mercer.models.inference.covariance import Covariance, dispersion_of
+from mercer.models.inference.fitted import Fitted
+from mercer.models.inference.restricted import Face, unit_rows
+
+Array = NDArray[Any]
+
+
+class HypothesisTest(NamedTuple):
+    """How far the data are from a hypothesis, and how often they would be as far if it were true.
+
+    `statistic` is χ² with `freedom` degrees of freedom, or, if `residual_freedom` is a number, F with both.
+    """
+
+    kind: str
+    hypothesis: str
+    statistic: float
+    freedom: int
+    residual_freedom: float | None
+    p_value: float
+
+    def __str__(self) -> str:
+        law = (
+            f"χ²({self.freedom})" if self.residual_freedom is None else f"F({self.freedom}, {self.residual_freedom:g})"
+        )
+        return f"{self.kind} test of {self.hypothesis}: {law} = {self.statistic:.4g}, p = {self.p_value:.4g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """`matrix` β = `values`, for the coefficients as the user has them."""
+
+    matrix: Array
+    values: Array
+    words: str
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+
+def hypothesis_of(names: Sequence[str], about: str | Sequence[str] | Array, values: float | Array = 0.0) -> Hypothesis:
+    """That the coefficients named are `values`, or that a matrix of q rows times all coefficients is."""
+    if isinstance(about, str):
+        about = [about]
+    if all(isinstance(name, str) for name in about):
+        positions = [position_of(name, names) for name in about]
+        matrix, told = np.eye(len(names))[positions], ", ".join(about)
+    else:
+        matrix = np.atleast_2d(np.asarray(about, dtype=float))
+        told = f"{len(matrix)} linear combination(s)"
+    if matrix.shape[1] != len(names) or not len(matrix):
+        raise InferenceError(
+            f"each row of a hypothesis has one number per coefficient, {len(names)}; this one has shape {matrix.shape}."
+        )
+    values = np.broadcast_to(np.asarray(values, dtype=float), len(matrix))
+    return Hypothesis(matrix, values, f"{told} = {', '.join(f'{value:g}' for value in np.unique(values))}")
+
+
+def position_of(name: str, names: Sequence[str]) -> int:
+    """Where a coefficient is."""
+    if name not in names:
+        raise InferenceError(f"no coefficient is called {name!r}. {did_you_mean(name, names)}")
+    return list(names).index(name)
+
+
+def wald_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
+    away = hypothesis.matrix @ fitted.coefficients - hypothesis.values
+    used = hypothesis.matrix.any(axis=0)
+    if not covariance.determined[used].all():
+        raise InferenceError(
+            "the data do not determine all of these coefficients; leave out those without standard error."
+        )
+    unit, size = unit_rows(hypothesis.matrix @ fitted.to_user @ covariance.spread)
+    # the length of what it takes of each independent error to be so far away, with no product formed
+    whitened = np.linalg.lstsq(unit, away / size, rcond=None)[0]
+    return _verdict("Wald", hypothesis, float(whitened @ whitened), covariance.freedom)
+
+
+def likelihood_ratio_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
+    face = _face(fitted, hypothesis)
+    _, value = face.minimum(hypothesis.values)
+    # what is left of a difference smaller than rounding is none
+    drop = max(0.0, 2 * (value - fitted.objective) / covariance.dispersion)
+    return _verdict("likelihood ratio", hypothesis, drop, _residual_freedom(fitted, covariance))
+
+
+def score_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
+    theta, _ = _face(fitted, hypothesis).minimum(hypothesis.values)
+    there = replace(fitted, theta=theta)
+    root = fitted.free @ bread_of(there).root
+    pull = root.T @ fitted.at(theta).gradient
+    dispersion = dispersion_of(there, covariance.effective - hypothesis.size)
+    return _verdict("score", hypothesis, float(pull @ pull) / dispersion, None)
+
+
+def _face(fitted: Fitted, hypothesis: Hypothesis) -> Face:
+    return Face.of(fitted, bread_of(fitted), hypothesis.matrix @ fitted.to_user)
+
+
+def _residual_freedom(fitted: Fitted, covariance: Covariance) -> float | None:
+    """The likelihood knows of no clusters: the dispersion has the freedom of the rows."""
+    return None if covariance.freedom is None else fitted.n - covariance.effective
+
+
+def _verdict(kind: str, hypothesis: Hypothesis, statistic: float, freedom: float | None) -> HypothesisTest:
+    q = hypothesis.size
+    if freedom is None:
+        return HypothesisTest(kind, hypothesis.words, statistic, q, None, float(chi2.sf(statistic, q)))
+    return HypothesisTest(kind, hypothesis.words, statistic / q, q, freedom, float(f.sf(statistic / q, q, freedom)))

@@ -1,0 +1,123 @@
+"""Intervals for new rows: for the mean, and for an observation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp, softmax
+
+from mercer._errors import InferenceError
+from mercer._threads import ordered_stream
+from mercer.data import frame_like
+from mercer.designs import Design
+from mercer.families import IDENTITY, Distribution, Gaussian
+from mercer.models.inference.covariance import Covariance
+from mercer.models.inference.fitted import Fitted, squared_lengths
+from mercer.models.inference.profile import quantile
+from mercer.models.inference.rows import OneMean
+
+Array = NDArray[Any]
+
+#: points at which a mean that is not known for sure is tried, for the distribution of an observation
+NODES = 21
+#: halvings that leave no more than rounding of an interval
+HALVINGS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionInterval:
+    """Mean and both ends for each row; for classes, for each row and class."""
+
+    mean: Array
+    lower: Array
+    upper: Array
+    level: float
+    kind: str
+
+    def frame(self, library: str = "pandas") -> Any:
+        """One row for each row, as a frame of any library; for classes, columns end in the number of the class."""
+        columns: dict[str, Array] = {}
+        for name in ("mean", "lower", "upper"):
+            values = getattr(self, name)
+            of_classes = {f"{name}_{k}": column for k, column in enumerate(values.T)} if values.ndim == 2 else {}
+            columns |= of_classes or {name: values}
+        return frame_like(list(columns), list(columns.values()), library)
+
+
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    """Rows to predict for, by a fit."""
+
+    fitted: Fitted
+    design: Design
+    offset: Array | None
+
+    def eta(self) -> Array:
+        eta = self.design.times(self.fitted.theta.reshape(self.fitted.rows.predictors, -1).T)
+        return eta if self.offset is None else eta + self.offset[:, None]
+
+
+def interval_of_mean(new: NewRows, covariance: Covariance, level: float) -> PredictionInterval:
+    """On the scale of the linear predictor, where the estimate is nearest to normal, and carried over to the mean."""
+    wanted, rows, eta = quantile(covariance, level), new.fitted.rows, new.eta()
+    if not isinstance(rows, OneMean):
+        return PredictionInterval(*_shares(new, covariance, eta, wanted), level, "mean")
+    eta, half = eta[:, 0], wanted * np.sqrt(squared_lengths(new.design, covariance.spread))
+    mean = rows.response.mean
+    lower, upper = np.sort([mean(eta - half), mean(eta + half)], axis=0)  # some links fall
+    return PredictionInterval(mean(eta), lower, upper, level, "mean")
+
+
+def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> tuple[Array, Array, Array]:
+    """Probabilities of classes, by the delta method on their log odds: log p_k/(1 − p_k) = η_k − log Σ_{j≠k} e^η_j."""
+    k = eta.shape[1]
+    p = softmax(eta, axis=1)
+    others = np.where(np.eye(k, dtype=bool), -np.inf, eta[:, None, :])
+    odds = eta - logsumexp(others, axis=2)
+    slopes = np.eye(k) - softmax(others, axis=2)  # (rows, class, predictor)
+    roots = covariance.spread.reshape(k, -1, covariance.spread.shape[1])
+
+    def of_block(block: slice) -> Array:
+        rows = new.design.rows(block)
+        moves = np.stack([rows.times(root) for root in roots], axis=1)
+        return np.asarray(np.sqrt(np.square(slopes[block] @ moves).sum(axis=2)))
+
+    half = wanted * np.concatenate([np.zeros((0, k)), *ordered_stream(of_block, new.design.blocks())])
+    return p, expit(odds - half), expit(odds + half)
+
+
+def interval_of_observation(new: NewRows, covariance: Covariance, level: float) -> PredictionInterval:
+    """For a normal response with the identity link exact; else from the family's distribution, averaged over η."""
+    rows = new.fitted.rows
+    if not isinstance(rows, OneMean):
+        raise InferenceError("a class is no number that an interval could hold; use predict_proba, or kind='mean'.")
+    wanted, eta = quantile(covariance, level), new.eta()[:, 0]
+    variance = squared_lengths(new.design, covariance.spread)
+    if isinstance(rows.family, Gaussian) and rows.response.link == IDENTITY:
+        half = wanted * np.sqrt(variance + covariance.dispersion)
+        return PredictionInterval(eta, eta - half, eta + half, level, "observation")
+    nodes, shares = np.polynomial.hermite_e.hermegauss(NODES)
+    means = rows.response.mean(eta + np.sqrt(variance) * nodes[:, None])
+    mixture = Distribution(rows.family, rows.family.at_mean(means, covariance.dispersion))
+    lower, upper = (_quantile(mixture, shares / shares.sum(), q) for q in ((1 - level) / 2, (1 + level) / 2))
+    return PredictionInterval(rows.response.mean(eta), lower, upper, level, "observation")
+
+
+def _quantile(mixture: Distribution, shares: Array, q: float) -> Array:
+    """The smallest value that a mixture over the first axis stays below with probability q."""
+    each = mixture.quantile(q)
+    low, high = each.min(axis=0), each.max(axis=0)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        middle = np.floor(middle) if mixture.family.discrete else middle
+        enough = shares @ mixture.cdf(np.broadcast_to(middle, each.shape)) >= q
+        low, high = (
+            np.where(enough, low, middle + 1 if mixture.family.discrete else middle),
+            np.where(enough, middle, high),
+        )
+        if (low >= high).all():
+            break
+    return np.asarray(high)

@@ -1,0 +1,80 @@
+"""Intervals from the profile of the likelihood: the values of one coefficient that a likelihood ratio test keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.stats import norm, t
+
+from mercer._errors import InferenceError
+from mercer.models.inference.bread import Bread, bread_of
+from mercer.models.inference.covariance import Covariance
+from mercer.models.inference.fitted import Fitted
+from mercer.models.inference.restricted import Face
+
+Array = NDArray[Any]
+
+#: how closely an end is found, relative to its distance from the estimate
+TOLERANCE = 1e-10
+SMALLEST = float(np.finfo(float).tiny)
+#: where to look first, in quantiles: a little farther than the end of a profile that is a parabola
+FIRST = 1.05
+#: how many times too high a rise has to be to begin nearer
+FAR = 4.0
+#: a profile that is still too flat so many standard errors away has no end
+FARTHEST = 1e4
+
+
+def quantile(covariance: Covariance, level: float) -> float:
+    """Of Student's t, or of the normal where the dispersion is known."""
+    if not 0 < level < 1:
+        raise InferenceError(f"level is the probability of the interval, between 0 and 1; got {level!r}.")
+    share = (1 + level) / 2
+    return float(norm.ppf(share) if covariance.freedom is None else t.ppf(share, covariance.freedom))
+
+
+def profile_interval(fitted: Fitted, covariance: Covariance, position: int, level: float) -> tuple[float, float]:
+    """Both ends for the coefficient at `position`; infinite where the profile never falls far enough."""
+    if not covariance.determined[position]:
+        raise InferenceError(f"the data do not determine {fitted.names[position]!r}; leave a collinear column out.")
+    bread = bread_of(fitted)
+    profile = Profile(fitted, bread, position, covariance.dispersion)
+    wanted = quantile(covariance, level)
+    return profile.end(-wanted), profile.end(wanted)
+
+
+class Profile:
+    """How the deviance rises as one coefficient is moved and the others follow."""
+
+    def __init__(self, fitted: Fitted, bread: Bread, position: int, dispersion: float) -> None:
+        self._fitted, self._dispersion = fitted, dispersion
+        self._face = Face.of(fitted, bread, fitted.to_user[[position]])
+        self._theta = fitted.theta
+        self._estimate = float(fitted.coefficients[position])
+        root = fitted.to_user[position] @ fitted.free @ bread.root
+        self._unit = float(np.linalg.norm(root) * np.sqrt(dispersion))
+
+    def end(self, wanted: float) -> float:
+        """Where the signed root of the rise is `wanted`: it is nearly a straight line, of slope one per error."""
+        near, far = 0.0, FIRST * wanted
+        rise = self._rise(far)
+        while abs(rise) > FAR * abs(wanted):  # no parabola: the coefficient is all but infinite
+            far /= FAR
+            rise = self._rise(far)
+        while abs(rise) < abs(wanted):
+            near, far = far, 2 * far
+            if abs(far) > FARTHEST:
+                return float(np.copysign(np.inf, wanted))
+            rise = self._rise(far)
+        distance = brentq(lambda distance: self._rise(distance) - wanted, near, far, xtol=SMALLEST, rtol=TOLERANCE)
+        return self._estimate + float(distance) * self._unit
+
+    def _rise(self, distance: float) -> float:
+        """The signed root of the rise of the deviance so many standard errors away, once the others have followed."""
+        value = np.array([self._estimate + distance * self._unit])
+        self._theta, objective = self._face.minimum(value, self._theta)
+        rise = 2 * (objective - self._fitted.objective) / self._dispersion
+        return float(np.copysign(np.sqrt(max(0.0, rise)), distance))

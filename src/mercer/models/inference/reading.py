@@ -1,0 +1,56 @@
+"""Which estimators have inference, and who reads them; a typed error for those that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import InferenceError
+from mercer.data.table import Table
+from mercer.models._base import column_names
+from mercer.models._glm_inputs import refuse_non_finite
+from mercer.models.inference.fits import Beside, Reading
+from mercer.models.inference.read_drop_ins import read_glm_regressor, read_least_squares, read_logistic
+from mercer.models.inference.read_glm import read_glm
+
+AFTER_L1 = (
+    "there are no standard errors after an L1 penalty: the same data have chosen which coefficients are not zero, and "
+    "errors computed as if the choice had been made beforehand would be too small. Choose columns on one half of the "
+    "rows and fit them without a penalty on the other, use an L2 penalty (which has a posterior), or bootstrap the fit."
+)
+#: who has inference, as the user knows them
+READABLE = (
+    "GLM, LinearRegression, Ridge, LogisticRegression, PoissonRegressor, GammaRegressor and TweedieRegressor of mercer"
+)
+
+
+def refuse_selection(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
+    raise InferenceError(AFTER_L1)
+
+
+#: who reads which estimator, by its class or one that it derives from
+READERS: dict[str, Callable[[Any, Any, Any, Beside], Reading]] = {
+    "GLM": read_glm,
+    "GLMRegressor": read_glm_regressor,
+    "LeastSquaresRegressor": read_least_squares,
+    "LogisticRegression": read_logistic,
+    **dict.fromkeys(("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV"), refuse_selection),
+}
+
+
+def reading_of(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, exposure: Any) -> Reading:
+    """What inference needs of a fitted estimator; `InferenceError` for one that has no standard errors."""
+    kinds = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("mercer.")]
+    reader = next((READERS[kind] for kind in kinds if kind in READERS), None)
+    if reader is None:
+        raise InferenceError(f"summary is for {READABLE}, not for {type(model).__name__}; fit one of them.")
+    check_is_fitted(model)
+    reading = reader(model, X, y, Beside(sample_weight, offset, exposure))
+    if reading.fitted.strengths.l1.any():
+        raise InferenceError(AFTER_L1)
+    if not np.isfinite(reading.fitted.eta).all():
+        refuse_non_finite(Table.of(X), column_names(model), estimator="summary")
+    return reading

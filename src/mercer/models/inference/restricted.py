@@ -1,0 +1,102 @@
+"""The best fit under linear restrictions of the coefficients, by the same solver that found the best of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import null_space
+
+from mercer._errors import InferenceError
+from mercer.designs import Observations
+from mercer.models.inference.bread import Bread
+from mercer.models.inference.fitted import Fitted
+from mercer.solvers import firth, newton
+from mercer.solvers.problem import Problem, Slope
+from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
+
+Array = NDArray[Any]
+
+#: restrictions of unit length with a smaller singular value depend on each other
+INDEPENDENT = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Restricted:
+    """The objective of a fit on the points `origin` + `basis` u alone: what Newton's method asks of a problem."""
+
+    fitted: Fitted
+    origin: Array
+    basis: Array
+
+    @property
+    def observations(self) -> Observations:
+        return self.fitted.observations
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.basis.shape[1])
+
+    def unit(self, value: float) -> float:
+        return self.fitted.problem.unit(value) if self.fitted.rows.predictors == 1 else 1.0
+
+    def at(self, u: Array, order: int = HESSIAN) -> Slope:
+        value, gradient, hessian = self.fitted.at(self.origin + self.basis @ u, order)
+        if order >= GRADIENT:
+            gradient = self.basis.T @ gradient
+        if order == HESSIAN:
+            hessian = self.basis.T @ hessian @ self.basis
+        return Slope(value, gradient, hessian)
+
+    def minimum(self) -> tuple[Array, float]:
+        """The best point, and the objective there."""
+        solution = newton.solve(cast(Problem, self), np.zeros(self.n_columns))
+        return np.asarray(self.origin + self.basis @ solution.value), solution.trace[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """The parameters θ with `rows` θ = given values: where the nearest one is, and which way others lie.
+
+    Directions are scaled by the bread, so that the curvature along each is about one.
+    """
+
+    fitted: Fitted
+    rows: Array
+    #: I⁻¹ rowsᵀ (rows I⁻¹ rowsᵀ)⁻¹: the move of θ per unit of each value that costs least
+    moves: Array
+    basis: Array
+
+    @classmethod
+    def of(cls, fitted: Fitted, bread: Bread, rows: Array) -> Self:
+        root = fitted.free @ bread.root
+        seen, size = unit_rows(rows @ root)
+        return cls(fitted, rows, root @ np.linalg.pinv(seen) / size, root @ null_space(seen))
+
+    def nearest(self, theta: Array, values: Array) -> Array:
+        """The point of the face to begin at."""
+        return np.asarray(theta + self.moves @ (values - self.rows @ theta))
+
+    def minimum(self, values: Array, *starts: Array) -> tuple[Array, float]:
+        """θ of the best fit on the face, and its objective; begun at the best of some points, moved there."""
+        moved = [self.nearest(start, values) for start in (self.fitted.theta, *starts)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            origin = min(moved, key=lambda theta: self.fitted.at(theta, LOSS).value)
+        if self.fitted.firth:
+            solution = firth.solve(self.fitted.problem, origin, within=self.basis)
+            return solution.value, solution.trace[-1]
+        return Restricted(self.fitted, origin, self.basis).minimum()
+
+
+def unit_rows(restrictions: Array) -> tuple[Array, Array]:
+    """Restrictions of parameters of unit variance, at unit length, and their lengths; an error if they depend."""
+    size = np.linalg.norm(restrictions, axis=1)
+    unit = restrictions / np.where(size > 0, size, 1.0)[:, None]
+    if np.linalg.matrix_rank(unit, tol=INDEPENDENT) < len(unit):
+        raise InferenceError(
+            "the restrictions repeat or contradict each other, or the data do not determine what they restrict; leave "
+            "some of them out."
+        )
+    return unit, size

@@ -1,0 +1,91 @@
+"""One Newton step as a statistic: loss, gradient and Hessian of the weighted losses at one point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from mercer.designs import Design
+from mercer.families.response import Response
+from mercer.stats._base import Array, spoilt_sums_are_silent
+
+#: how much to compute
+LOSS, GRADIENT, HESSIAN = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """Σ weight · loss at `point`, its gradient and its expected Hessian (empty beyond `order`): they add up.
+
+    A value of the design that is not finite leaves the gradient, and mostly the loss, not finite.
+
+    Examples
+    --------
+    >>> from mercer.designs import DenseDesign
+    >>> from mercer.families import IDENTITY, Gaussian
+    >>> design = DenseDesign.of(np.array([[1.0], [2.0]]), intercept=False)
+    >>> point = design.coordinates.from_user(np.array([1.0]))
+    >>> Quadratic.at(Response(Gaussian(), IDENTITY), point).update(design, np.array([1.0, 4.0])).loss
+    2.0
+    """
+
+    response: Response
+    point: Array
+    order: int
+    loss: float
+    gradient: Array
+    hessian: Array
+
+    @classmethod
+    def at(cls, response: Response, point: Array, order: int = HESSIAN) -> Self:
+        p = len(point)
+        sizes = p if order >= GRADIENT else 0, p if order == HESSIAN else 0
+        return cls(response, point, order, 0.0, np.zeros(sizes[0]), np.zeros((sizes[1], sizes[1])))
+
+    def empty(self) -> Self:
+        return self.at(self.response, self.point, self.order)
+
+    @spoilt_sums_are_silent
+    def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+        design.refuse_other_length(self.point)
+        if self.order == HESSIAN:
+            design.refuse_wide_gram()
+        loss, gradients, hessians = self.loss, _Sum(), _Sum()
+        for rows, tile in design.tiles():
+            eta = tile.times(self.point)
+            if offset is not None:
+                eta += offset[rows]
+            slopes = self.response.slopes(y[rows], eta, None if weight is None else weight[rows])
+            loss += slopes.loss
+            if self.order >= GRADIENT:
+                gradients.add(tile.transposed_times(slopes.first))
+            if self.order == HESSIAN:
+                hessians.add(tile.gram(slopes.second))
+        return replace(self, loss=loss, gradient=gradients.plus(self.gradient), hessian=hessians.plus(self.hessian))
+
+    @spoilt_sums_are_silent
+    def merge(self, other: Self) -> Self:
+        return replace(
+            self,
+            loss=self.loss + other.loss,
+            gradient=self.gradient + other.gradient,
+            hessian=self.hessian + other.hessian,
+        )
+
+
+class _Sum:
+    """Arrays added up in the first of them: a sparse design may have a million columns."""
+
+    def __init__(self) -> None:
+        self._total: Array | None = None
+
+    def add(self, term: Array) -> None:
+        if self._total is None:
+            self._total = term
+        else:
+            self._total += term
+
+    def plus(self, before: Array) -> Array:
+        return before if self._total is None else np.add(before, self._total, out=self._total)

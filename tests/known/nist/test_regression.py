@@ -1,0 +1,79 @@
+"""NIST's certified values, from `LinearRegression` as it comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer.models.linear_regression import LinearRegression
+from mercer.models.ridge import Ridge
+from mercer.solvers.direct import Rows, inverse_gram
+from mercer.stats.r_factor import RFactor
+from tests.known.nist.regression import Reference, references
+
+Array = np.ndarray
+REFERENCES = references()
+
+
+def correct_digits(found: Any, certified: Any) -> float:
+    """Of the worst value; a certified zero is compared absolutely."""
+    found, certified = np.atleast_1d(found), np.atleast_1d(certified)
+    unit = np.where(certified == 0, 1.0, np.abs(certified))
+    with np.errstate(divide="ignore"):
+        return float(np.min(-np.log10(np.abs(found - certified) / unit)))
+
+
+@pytest.mark.parametrize("reference", REFERENCES, ids=str)
+def test_coefficients(reference: Reference) -> None:
+    model = LinearRegression().fit(reference.X, reference.y)
+    assert correct_digits([model.intercept_, *model.coef_], reference.coefficients) >= reference.digits
+    assert model.certificate_.holds
+    assert model.rank_ == reference.X.shape[1]
+    assert not model.diagnosis_
+    assert correct_digits(model.score(reference.X, reference.y), reference.r_squared) >= reference.digits
+
+
+@pytest.mark.parametrize("reference", REFERENCES, ids=str)
+def test_standard_errors(reference: Reference) -> None:
+    n, d = reference.X.shape
+    factor = Rows(reference.X, reference.y[:, None]).summarised(RFactor)
+    R, _, rest = factor.triangle(centred=True)
+    deviation = np.linalg.norm(rest) / np.sqrt(n - d - 1)
+    inverse = inverse_gram(R, mean=factor.mean[0], weight=factor.weight)
+    *slopes, intercept = deviation * np.sqrt(np.diagonal(inverse))
+    assert correct_digits([intercept, *slopes], reference.standard_errors) >= reference.digits
+    assert correct_digits(deviation, reference.residual_deviation) >= reference.digits
+
+
+@pytest.mark.parametrize("reference", REFERENCES, ids=str)
+@pytest.mark.parametrize("how", ["weights", "in any order", "sparse", "ridge without a penalty", "read in blocks"])
+def test_coefficients_by_other_ways(reference: Reference, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, weight, model = reference.X, reference.y, None, LinearRegression()
+    if how == "weights":
+        weight = np.full(len(y), 0.25)
+    elif how == "in any order":
+        order = np.random.default_rng(0).permutation(len(y))
+        X, y = X[order], y[order]
+    elif how == "sparse":
+        X = sparse.csr_array(X)
+    elif how == "ridge without a penalty":
+        model = Ridge(alpha=0.0)
+    else:
+        monkeypatch.setattr(Rows, "blocks", lambda rows: [slice(i, i + 3) for i in range(0, len(rows), 3)])
+    model.fit(X, y, sample_weight=weight)
+    assert correct_digits([model.intercept_, *model.coef_], reference.coefficients) >= reference.digits
+
+
+def test_the_data_are_nists() -> None:
+    """R² and the residual deviation follow from the data and the certified coefficients."""
+    for reference in REFERENCES:
+        fitted = reference.coefficients[0] + reference.X @ reference.coefficients[1:]
+        residual = reference.y - fitted
+        n, d = reference.X.shape
+        deviation = np.linalg.norm(residual) / np.sqrt(n - d - 1)
+        np.testing.assert_allclose(deviation, reference.residual_deviation, rtol=1e-5, atol=1e-9)
+        spread = np.sum((reference.y - reference.y.mean()) ** 2)
+        np.testing.assert_allclose(1 - residual @ residual / spread, reference.r_squared, rtol=1e-7)

@@ -1,0 +1,207 @@
+"""Covariances: by their definition, and by what rows, weights and clusters mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import mercer
+from mercer import GLM, LinearRegression, summary
+from mercer._errors import DataError, InferenceError
+from tests.known.nist.regression import Reference, references
+from tests.models.inference._data import columns, responses, sparse_counts
+
+FAMILIES = ("gaussian", "bernoulli", "poisson", "gamma")
+
+
+def with_ones(X: Any) -> Any:
+    return np.column_stack([np.ones(len(X)), X])
+
+
+@pytest.mark.parametrize("reference", references(), ids=str)
+def test_certified_standard_errors(reference: Reference) -> None:
+    model = LinearRegression().fit(reference.X, reference.y)
+    errors = summary(model, reference.X, reference.y).standard_errors
+    # a certified zero is compared absolutely
+    np.testing.assert_allclose(errors, reference.standard_errors, rtol=10.0**-reference.digits, atol=1e-9)
+
+
+def test_hc0_is_the_sandwich_by_hand() -> None:
+    X, y, _ = sparse_counts()
+    model = GLM("poisson").fit(X, y)
+    A, mu = with_ones(X), model.predict(X)
+    bread = np.linalg.inv((A.T * mu) @ A)
+    by_hand = bread @ (A.T * np.square(y - mu)) @ A @ bread
+    np.testing.assert_allclose(summary(model, X, y, covariance="HC0").covariance, by_hand, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("kind", "power"), [("HC2", 1), ("HC3", 2)])
+def test_hc2_and_hc3_divide_by_what_the_leverage_leaves(kind: str, power: int) -> None:
+    X, y, _ = sparse_counts()
+    model = GLM("poisson").fit(X, y)
+    A, mu = with_ones(X), model.predict(X)
+    bread = np.linalg.inv((A.T * mu) @ A)
+    leverage = mu * np.einsum("ij,jk,ik->i", A, bread, A)
+    by_hand = bread @ (A.T * (np.square(y - mu) / (1 - leverage) ** power)) @ A @ bread
+    np.testing.assert_allclose(summary(model, X, y, covariance=kind).covariance, by_hand, rtol=1e-8)
+
+
+def test_each_correction_makes_errors_larger() -> None:
+    X, y, _ = sparse_counts(80)
+    model = GLM("poisson").fit(X, y)
+    errors = [summary(model, X, y, covariance=kind).standard_errors for kind in ("HC0", "HC2", "HC3")]
+    assert (np.diff(errors, axis=0) > 0).all()
+
+
+def test_clusters_of_one_row_are_hc0_but_for_the_correction() -> None:
+    X, y, _ = sparse_counts()
+    model, n = GLM("poisson").fit(X, y), len(y)
+    order = np.random.default_rng(0).permutation(n)
+    alone = summary(model, X, y, covariance="cluster", clusters=order).covariance
+    robust = summary(model, X, y, covariance="HC0").covariance
+    np.testing.assert_allclose(alone, robust * n / (n - 1) * (n - 1) / (n - 4), rtol=1e-9)
+
+
+def test_clusters_need_neither_order_nor_numbers() -> None:
+    X, y, clusters = sparse_counts()
+    model = GLM("poisson").fit(X, y)
+    names, order = np.array([f"ward {code}" for code in clusters]), np.random.default_rng(1).permutation(len(y))
+    together = summary(model, X, y, covariance="cluster", clusters=clusters)
+    shuffled = summary(model, X[order], y[order], covariance="cluster", clusters=names[order])
+    np.testing.assert_allclose(shuffled.covariance, together.covariance, rtol=1e-9)
+    assert (together.standard_errors[[0, 1]] > summary(model, X, y).standard_errors[[0, 1]]).all()
+
+
+def test_a_cluster_may_be_larger_than_a_block() -> None:
+    X, y, clusters = sparse_counts(40)
+    X, y, clusters = np.tile(X, (2000, 1)), np.tile(y, 2000), np.tile(np.minimum(clusters, 5), 2000)
+    model = GLM("poisson").fit(X, y)
+    scores = (y - model.predict(X))[:, None] * with_ones(X)
+    sums = np.stack([scores[clusters == cluster].sum(axis=0) for cluster in range(6)])
+    bread = np.linalg.inv((with_ones(X).T * model.predict(X)) @ with_ones(X))
+    by_hand = bread @ sums.T @ sums @ bread * 6 / 5 * (len(y) - 1) / (len(y) - 4)
+    found = summary(model, X, y, covariance="cluster", clusters=clusters).covariance
+    np.testing.assert_allclose(found, by_hand, rtol=1e-5, atol=1e-9 * np.abs(by_hand).max())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", ["model", "HC0", "HC1", "HC2", "HC3"])
+def test_a_frequency_is_so_many_equal_rows(family: str, kind: str) -> None:
+    X = columns(60)
+    y, times = responses(family, X), np.arange(60) % 3 + 1
+    link = "log" if family == "gamma" else "canonical"
+    weighted = summary(
+        GLM(family, link, tol=1e-10).fit(X, y, sample_weight=times), X, y, sample_weight=times, covariance=kind
+    )
+    X, y = np.repeat(X, times, axis=0), np.repeat(y, times)
+    repeated = summary(GLM(family, link, tol=1e-10).fit(X, y), X, y, covariance=kind)
+    np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-7)
+    np.testing.assert_allclose(weighted.criteria, repeated.criteria, rtol=1e-8)
+    np.testing.assert_allclose(weighted.p_values, repeated.p_values, rtol=1e-7)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma"])
+def test_precisions_have_no_unit(family: str) -> None:
+    X = columns(60)
+    y, weight = responses(family, X), np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    model = GLM(family, "log" if family == "gamma" else "canonical", weight_kind="precision", tol=1e-10)
+    one, ten = (
+        summary(model.fit(X, y, sample_weight=unit * weight), X, y, sample_weight=unit * weight) for unit in (1, 10)
+    )
+    np.testing.assert_allclose(ten.covariance, one.covariance, rtol=1e-7)
+    assert ten.criteria.log_likelihood == pytest.approx(one.criteria.log_likelihood)
+    assert one.criteria.observations == 60
+
+
+@pytest.mark.parametrize("covariance", ["model", "HC0", "HC3"])
+def test_units_and_origin_of_a_column_do_not_matter(covariance: str) -> None:
+    X = columns(200)
+    y = responses("poisson", X)
+    plain = summary(GLM("poisson").fit(X, y), X, y, covariance=covariance)
+    for factor, shift in ((1e-150, 0.0), (1e150, 0.0), (1.0, 1e8)):
+        moved = X * [factor, 1, 1] + [shift, 0, 0]
+        told = summary(GLM("poisson").fit(moved, y), moved, y, covariance=covariance)
+        np.testing.assert_allclose(told.statistics[1:], plain.statistics[1:], rtol=1e-5)
+        np.testing.assert_allclose(told.standard_errors[1] * factor, plain.standard_errors[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("as_type", [np.asfortranarray, sp.csr_array, sp.csc_array, lambda X: X.astype(np.float32)])
+@pytest.mark.parametrize("covariance", ["model", "HC3", "cluster"])
+def test_any_storage_has_the_same_errors(as_type: Any, covariance: str) -> None:
+    X = np.round(columns(120), 1).astype(np.float32).astype(float)
+    y, clusters = responses("poisson", X), np.arange(120) // 5 if covariance == "cluster" else None
+    plain = summary(GLM("poisson").fit(X, y), X, y, covariance=covariance, clusters=clusters)
+    given = as_type(X)
+    told = summary(GLM("poisson").fit(given, y), given, y, covariance=covariance, clusters=clusters)
+    np.testing.assert_allclose(told.covariance, plain.covariance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("covariance", ["model", "HC3", "cluster"])
+def test_categories_are_as_good_as_indicators(covariance: str) -> None:
+    X = columns(120)[:, :2]
+    city = np.array(["Bonn", "Kiel", "Ulm"])[np.arange(120) % 3]
+    y, clusters = responses("poisson", columns(120)), np.arange(120) // 5 if covariance == "cluster" else None
+    frame = pd.DataFrame({"a": X[:, 0], "city": city, "b": X[:, 1]})
+    expanded = np.column_stack([X[:, 0], city == "Kiel", city == "Ulm", X[:, 1]]).astype(float)
+    told, plain = (
+        summary(GLM("poisson").fit(given, y), given, y, covariance=covariance, clusters=clusters)
+        for given in (frame, expanded)
+    )
+    assert told.names == ("(intercept)", "a", "city[Kiel]", "city[Ulm]", "b")
+    np.testing.assert_allclose(told.covariance, plain.covariance, rtol=1e-7)
+
+
+def test_threads_do_not_matter() -> None:
+    X = columns(50_000)
+    y = responses("bernoulli", X)
+    model = GLM("bernoulli").fit(X, y)
+    found = []
+    for threads in (1, 2):
+        with mercer.engine(threads=threads):
+            found.append(summary(model, X, y, covariance="HC3").covariance)
+    np.testing.assert_array_equal(*found)
+
+
+def test_collinear_columns_are_not_given_errors_but_the_others_are() -> None:
+    X = columns(100)
+    y = responses("gaussian", X)
+    doubled = np.column_stack([X, 2 * X[:, 2] - 1])
+    told, plain = (summary(LinearRegression().fit(given, y), given, y) for given in (doubled, X))
+    np.testing.assert_allclose(told.standard_errors[1:3], plain.standard_errors[1:3], rtol=1e-8)
+    assert np.isnan(told.standard_errors[[0, 3, 4]]).all()
+    assert told.criteria.residual_freedom == plain.criteria.residual_freedom
+    assert "collinear: (intercept), x2, x3" in str(told)
+    with pytest.raises(InferenceError, match="do not determine"):
+        told.wald_test("x3")
+
+
+def test_without_an_intercept() -> None:
+    X = columns(50)
+    y = responses("gaussian", X)
+    told = summary(LinearRegression(fit_intercept=False).fit(X, y), X, y)
+    residual = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+    by_hand = np.linalg.inv(X.T @ X) * (residual @ residual) / 47
+    assert told.names == ("x0", "x1", "x2")
+    np.testing.assert_allclose(told.covariance, by_hand, rtol=1e-9)
+    assert told.criteria.null_deviance == pytest.approx(y @ y)
+
+
+def test_what_cannot_be_is_refused() -> None:
+    X, y, clusters = sparse_counts(40)
+    model = GLM("poisson").fit(X, y)
+    with pytest.raises(InferenceError, match="no covariance 'HC4'"):
+        summary(model, X, y, covariance="HC4")
+    with pytest.raises(InferenceError, match="belong together"):
+        summary(model, X, y, covariance="cluster")
+    with pytest.raises(InferenceError, match="belong together"):
+        summary(model, X, y, clusters=clusters)
+    with pytest.raises(DataError, match="39 entries, but X has 40 rows"):
+        summary(model, X, y, covariance="cluster", clusters=clusters[1:])
+    with pytest.raises(InferenceError, match="one cluster"):
+        summary(model, X, y, covariance="cluster", clusters=np.zeros(40))
+    with pytest.raises(InferenceError, match="nothing to estimate the dispersion"):
+        summary(LinearRegression().fit(X[:4], y[:4]), X[:4], y[:4])

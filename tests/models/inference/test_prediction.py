@@ -1,0 +1,151 @@
+"""Intervals for new rows: means are covered as often as they claim, and observations too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from mercer import GLM, LinearRegression, Ridge, summary
+from mercer._errors import DataError, InferenceError
+from mercer.models.inference import Summary
+from tests.models.inference._data import columns, responses
+
+
+def told_of(family: str, rows: int = 300, **options: Any) -> Summary:
+    X = columns(rows)
+    y = responses(family, X)
+    return summary(GLM(family, "log" if family == "gamma" else "canonical", **options).fit(X, y), X, y)
+
+
+def test_least_squares_by_the_textbook() -> None:
+    X = columns(25)
+    y = responses("gaussian", X)
+    told = summary(LinearRegression().fit(X, y), X, y)
+    A, a = np.column_stack([np.ones(25), X]), np.array([[1.0, 0.3, -0.2, 2.0]])
+    error = np.sqrt(told.criteria.dispersion * (a @ np.linalg.inv(A.T @ A) @ a.T))[0, 0]
+    mean, observation = (told.predict_interval(a[:, 1:], 0.9, kind=kind) for kind in ("mean", "observation"))
+    t = stats.t.ppf(0.95, 21)
+    assert (mean.upper - mean.mean)[0] == pytest.approx(t * error)
+    spread = np.sqrt(error**2 + told.criteria.dispersion)
+    assert (observation.upper - observation.mean)[0] == pytest.approx(t * spread)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "gamma"])
+def test_the_mean_of_a_row_is_the_intercept_of_a_fit_that_counts_from_it(family: str) -> None:
+    X = columns(200)
+    y = responses(family, X)
+    row = np.array([0.5, 1.0, -2.0])
+    model = GLM(family, "log" if family == "gamma" else "canonical")
+    interval = summary(model.fit(X, y), X, y).predict_interval(row[None])
+    from_there = summary(model.fit(X - row, y), X - row, y)
+    ends = model.link_.inverse(from_there.intervals[0])
+    np.testing.assert_allclose([interval.lower[0], interval.upper[0]], ends, rtol=1e-6)
+
+
+def test_an_interval_of_observations_holds_what_is_to_come() -> None:
+    """Some 90 % of new counts lie in their intervals; without the spread of the mean it would be 70 %."""
+    inside, plain = [], []
+    for seed in range(30):
+        X, new = columns(40, seed), columns(200, seed + 100)
+        eta = 0.3 + (new - X.mean(axis=0)) @ [0.4, -0.3, 0.1]
+        counts = np.random.default_rng(seed).poisson(20 * np.exp(eta))
+        y = responses("poisson", X, seed)
+        interval = summary(GLM("poisson").fit(X, y), X, y).predict_interval(new, 0.9, kind="observation", exposure=20)
+        assert (interval.lower == np.floor(interval.lower)).all()
+        inside.append(np.mean((interval.lower <= counts) & (counts <= interval.upper)))
+        law = stats.poisson(interval.mean)
+        plain.append(np.mean((law.ppf(0.05) <= counts) & (counts <= law.ppf(0.95))))
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.03)
+    assert np.mean(plain) < 0.8
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "bernoulli"])
+def test_a_mean_known_for_sure_leaves_the_quantiles_of_the_family(family: str) -> None:
+    told, X = told_of(family, 100_000), columns(4, seed=2)
+    interval = told.predict_interval(X, 0.8, kind="observation")
+    mean = interval.mean
+    law = {
+        "poisson": lambda: stats.poisson(mean),
+        "bernoulli": lambda: stats.bernoulli(mean),
+        "gamma": lambda: stats.gamma(1 / told.criteria.dispersion, scale=told.criteria.dispersion * mean),
+    }[family]()
+    np.testing.assert_allclose(interval.lower, law.ppf(0.1), rtol=2e-3)
+    np.testing.assert_allclose(interval.upper, law.ppf(0.9), rtol=2e-3)
+
+
+def test_an_observation_is_less_sure_than_its_mean_and_a_higher_level_is_wider() -> None:
+    told, X = told_of("gamma"), columns(10, seed=4)
+    mean, observation = (told.predict_interval(X, kind=kind) for kind in ("mean", "observation"))
+    assert (observation.lower < mean.lower).all()
+    assert (observation.upper > mean.upper).all()
+    assert (told.predict_interval(X, 0.99).upper > mean.upper).all()
+
+
+def test_a_falling_link_has_its_ends_in_order() -> None:
+    X = np.abs(columns(200))
+    y = np.random.default_rng(0).gamma(5.0, 1 / (1 + X.sum(axis=1)) / 5.0)
+    told = summary(GLM("gamma", "inverse").fit(X, y), X, y)
+    interval = told.predict_interval(X[:10])
+    assert (interval.lower < interval.mean).all()
+    assert (interval.mean < interval.upper).all()
+
+
+def test_an_exposure_multiplies_the_interval() -> None:
+    told, X = told_of("poisson"), columns(3, seed=2)
+    one, two = (told.predict_interval(X, exposure=exposure) for exposure in (None, 2.0))
+    np.testing.assert_allclose(two.upper, 2 * one.upper)
+
+
+def test_new_rows_may_be_frames_with_categories() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.uniform(20, 60, 90), "city": np.array(["Bonn", "Kiel", "Ulm"])[np.arange(90) % 3]})
+    y = rng.poisson(np.exp(frame["age"] / 40))
+    told = summary(GLM("poisson").fit(frame, y), frame, y)
+    interval = told.predict_interval(frame[["age", "city"]].iloc[[5, 0]])
+    every = told.predict_interval(frame)
+    np.testing.assert_allclose(interval.lower, every.lower[[5, 0]])
+
+
+def test_classes_have_intervals_of_their_probabilities() -> None:
+    X = columns(400)
+    two = responses("bernoulli", X).astype(int)
+    binary = summary(GLM("bernoulli").fit(X, two), X, two).predict_interval(X[:5])
+    classes = summary(GLM("categorical").fit(X, two), X, two).predict_interval(X[:5])
+    np.testing.assert_allclose(classes.lower[:, 1], binary.lower, rtol=1e-5)
+    np.testing.assert_allclose(classes.upper[:, 1], binary.upper, rtol=1e-5)
+    three = (X[:, 0] + np.random.default_rng(0).normal(size=400) > 0).astype(int) + two
+    model = GLM("categorical").fit(X, three)
+    told = summary(model, X, three)
+    interval = told.predict_interval(X[:5])
+    np.testing.assert_allclose(interval.mean, model.predict_proba(X[:5]), rtol=1e-9)
+    assert ((interval.lower < interval.mean) & (interval.mean < interval.upper)).all()
+    with pytest.raises(InferenceError, match="predict_proba"):
+        told.predict_interval(X, kind="observation")
+
+
+def test_a_posterior_has_intervals_too() -> None:
+    X = columns(50)
+    y = responses("gaussian", X)
+    sure, unsure = (summary(Ridge(alpha).fit(X, y), X, y).predict_interval(X) for alpha in (1e6, 1e-6))
+    assert ((sure.upper - sure.lower) < (unsure.upper - unsure.lower) * 1.01).all()
+
+
+def test_the_record_is_a_frame() -> None:
+    told, X = told_of("poisson"), columns(3, seed=2)
+    frame = told.predict_interval(X).frame()
+    assert list(frame.columns) == ["mean", "lower", "upper"]
+    assert len(frame) == 3
+
+
+def test_what_cannot_be_is_refused() -> None:
+    X = columns(50)
+    y = responses("gaussian", X)
+    told = summary(LinearRegression().fit(X, y), X, y)
+    with pytest.raises(InferenceError, match="not 'median'"):
+        told.predict_interval(X, kind="median")
+    with pytest.raises(DataError, match="use GLM"):
+        told.predict_interval(X, offset=np.ones(50))

@@ -1,0 +1,24 @@
+"""Grids as HTML."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from mercer.report import Field, Grid, grid_html
+
+GRID = Grid(
+    "Fruit & co", (Field("name"), Field("price", ".2f")), (("<b>apple</b>", 1.5), ("melon", None)), ("In euros.",)
+)
+
+
+def test_every_cell_is_there_and_nothing_is_markup() -> None:
+    page = ElementTree.fromstring(f"<div>{grid_html(GRID)}</div>")
+    assert page.findtext("table/caption") == "Fruit & co"
+    assert [cell.text for cell in page.iter("th")] == ["name", "price"]
+    assert [cell.text for cell in page.iter("td")] == ["<b>apple</b>", "1.50", "melon", "–"]
+    assert page.findtext("p") == "In euros."
+
+
+def test_numbers_stand_to_the_right() -> None:
+    page = ElementTree.fromstring(f"<div>{grid_html(GRID)}</div>")
+    assert [cell.get("style") for cell in page.iter("td")][:2] == ["text-align: left", "text-align: right"]
