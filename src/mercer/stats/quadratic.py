@@ -7,7 +7,10 @@ from typing import Self
 
 import numpy as np
 
+from mercer._jit import one_pass as loops
 from mercer.designs import Design
+from mercer.designs.one_pass import OnePass
+from mercer.families._loops import as_vector, as_weight
 from mercer.families.response import Response
 from mercer.stats._base import Array, spoilt_sums_are_silent
 
@@ -52,6 +55,8 @@ class Quadratic:
         design.refuse_other_length(self.point)
         if self.order == HESSIAN:
             design.refuse_wide_gram()
+        elif self.order == GRADIENT and offset is None and (done := self._in_one_pass(design, y, weight)) is not None:
+            return done
         loss, gradients, hessians = self.loss, _Sum(), _Sum()
         for rows, tile in design.tiles():
             eta = tile.times(self.point)
@@ -64,6 +69,20 @@ class Quadratic:
             if self.order == HESSIAN:
                 hessians.add(tile.gram(slopes.second))
         return replace(self, loss=loss, gradient=gradients.plus(self.gradient), hessian=hessians.plus(self.hessian))
+
+    def _in_one_pass(self, design: Design, y: Array, weight: Array | None) -> Self | None:
+        """By a compiled loop, where there is one; None also where it met a loss that is not finite."""
+        rows, lowered = OnePass.of(design), self.response.lower()
+        if rows is None or lowered is None:
+            return None
+        coefficients, level = rows.factors(self.point)
+        total = np.zeros(len(coefficients))
+        arrays = as_vector(y), as_weight(weight), total
+        loss, slopes = loops.loss_and_gradient(lowered, rows.X, coefficients, float(level), *arrays)
+        if not np.isfinite(loss):
+            return None
+        gradient = rows.transposed_times(total, np.asarray(slopes))
+        return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)
 
     @spoilt_sums_are_silent
     def merge(self, other: Self) -> Self:

@@ -1,0 +1,86 @@
+"""Loops of least squares: products of sparse rows, and sums of which no digit may be lost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._jit import jit
+
+
+@jit
+def add_pairs(indptr, indices, values, weight, pairs):  # type: ignore[no-untyped-def]
+    """Add w·v·v' of every pair of entries of a row to `pairs`, at the columns of the first and the second.
+
+    Each pair is added once, in the order in which its entries are stored, and half of each square, so that
+    pairs + pairsᵀ is Σ w x xᵀ. An empty `weight` means ones; rows of weight zero are no rows.
+    """
+    weighted = weight.shape[0] > 0
+    for i in range(indptr.shape[0] - 1):
+        w = weight[i] if weighted else 1.0
+        if w == 0.0:
+            continue
+        end = indptr[i + 1]
+        for a in range(indptr[i], end):
+            value = w * values[a]
+            row = pairs[indices[a]]
+            row[indices[a]] += 0.5 * value * values[a]
+            for b in range(a + 1, end):
+                row[indices[b]] += value * values[b]
+
+
+# 2²⁷ + 1: multiplying by it splits a number into halves whose products are exact (Dekker 1971)
+SPLITTER = 134217729.0
+
+
+@jit(fastmath=False)
+def product(a, b):  # type: ignore[no-untyped-def]
+    """a·b as a sum of two numbers, exactly."""
+    p = a * b
+    t = SPLITTER * a
+    a_high = t - (t - a)
+    a_low = a - a_high
+    t = SPLITTER * b
+    b_high = t - (t - b)
+    b_low = b - b_high
+    return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@jit(fastmath=False)
+def plus(high, low, a, b):  # type: ignore[no-untyped-def]
+    """(high + low) + (a + b) as a sum of two numbers, to twice the usual digits."""
+    s = high + a
+    t = s - high
+    error = ((high - (s - t)) + (a - t)) + low + b
+    total = s + error
+    return total, error - (total - s)
+
+
+@jit(fastmath=False)
+def gradient(X, Y, weight, shift, v):  # type: ignore[no-untyped-def]
+    """Σ w·[1, x − shift]·(y − shift − [1, x − shift] v) with twice the usual digits: high and low parts, shaped as v.
+
+    `shift` has the columns of X, then those of Y. An empty `weight` means ones; rows of weight zero are no rows.
+    """
+    n, d = X.shape
+    targets = Y.shape[1]
+    high, low = np.zeros((targets, d + 1)), np.zeros((targets, d + 1))
+    away = np.zeros(d + 1)
+    away[0] = 1.0
+    weighted = weight.shape[0] > 0
+    for i in range(n):
+        w = weight[i] if weighted else 1.0
+        if w == 0.0:
+            continue
+        for j in range(d):
+            away[j + 1] = X[i, j] - shift[j]
+        for k in range(targets):
+            r, rest = Y[i, k] - shift[d + k], 0.0
+            for j in range(d + 1):
+                p, e = product(-away[j], v[j, k])
+                r, rest = plus(r, rest, p, e)
+            r, e = product(r, w)
+            rest = rest * w + e
+            for j in range(d + 1):
+                p, e = product(away[j], r)
+                high[k, j], low[k, j] = plus(high[k, j], low[k, j], p, e + away[j] * rest)
+    return high.T.copy(), low.T.copy()

@@ -1,0 +1,222 @@
+"""Learning rules, row by row: w ← w + α e x, where e tells how wrong the unit was about the row (lecture 2).
+
+    perceptron   e = y − s(u)                    s the step function, u = w·x, y 0 or 1
+    LMS          e = t − u                       t = ±1
+    logistic     e = y − σ(u)
+    sigmoid      e = σ(u) (1 − σ(u)) (y − σ(u))
+
+The rate falls as rows go by, α = rate / (1 + decay · passes), and the weights may be averaged over all rows seen: with
+A = Σ t·Δw_t kept alongside, the average of w_1 … w_T is w_T − A/T, at no more cost than the updates themselves.
+
+Sums keep their order here: reordered, the product of a sparse row with the weights is compiled to gathers, which take
+twice as long as one number after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._jit import jit, overload
+from mercer._jit.scalar import logistic
+
+PERCEPTRON, LMS, LOGISTIC, SIGMOID = 0, 1, 2, 3
+#: how many rows ahead of their turn the weights of a sparse row are asked for
+AHEAD = 4
+IN_ORDER: dict[str, Any] = {"fastmath": {"contract"}}
+
+
+class Pace(NamedTuple):
+    """How far to go with row t: α = rate / (1 + decay · (passes + share · t)); averaging counts from `seen` rows."""
+
+    rate: float
+    decay: float
+    passes: float
+    share: float
+    seen: float
+
+
+def prefetch(array, position):  # type: ignore[no-untyped-def]
+    """Ask for array[position] to be brought near; nothing waits for it."""
+
+
+@overload(prefetch)
+def _prefetch(array, position):  # type: ignore[no-untyped-def]
+    from llvmlite import ir  # type: ignore[import-untyped]
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def ask(typing_context, array, position):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            place, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [place, number, number, number])
+            instruction = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
+            address = builder.bitcast(builder.gep(data, [arguments[1]]), place)
+            builder.call(instruction, [address, number(0), number(3), number(1)])
+            return context.get_dummy_value()
+
+        return types.void(array, position), code
+
+    def body(array, position):  # type: ignore[no-untyped-def]
+        ask(array, position)  # type: ignore[call-arg]
+
+    return body
+
+
+@jit(forceinline=True, **IN_ORDER)
+def judged(rule, u, positive):  # type: ignore[no-untyped-def]
+    """The error e of a unit with activation u, and its loss."""
+    right = (u >= 0.0) == positive
+    sign = 1.0 if positive else -1.0
+    if rule == PERCEPTRON:
+        return (0.0, 0.0) if right else (sign, abs(u))
+    if rule == LMS:
+        e = sign - u
+        return e, 0.5 * e * e
+    p, q, loss = logistic(abs(u))
+    e = q if right else p
+    if rule == LOGISTIC:
+        return sign * e, loss if right else loss + abs(u)
+    return sign * e * (p * q), 0.5 * e * e
+
+
+@jit
+def learn_dense(rule, X, codes, first, weight, order, pace, W, bias, learns_bias, A, a, tally):  # type: ignore[no-untyped-def]
+    """One pass over rows of numbers, in the given order: W (units, columns), `bias` and their sums A, a are updated.
+
+    Unit k is to answer to rows of class first + k. `tally` takes each unit's loss and mistakes, and in its last row the
+    weight of the rows given to a wrong class and a number that is NaN if some value was not finite. An empty `weight`
+    means ones, an empty `order` the order of the rows, and an empty A that there is no averaging.
+    """
+    n, units, d = codes.shape[0], W.shape[0], W.shape[1]
+    weighted, shuffled, averaging = weight.shape[0] > 0, order.shape[0] > 0, A.shape[0] > 0
+    for t in range(n):
+        i = order[t] if shuffled else t
+        importance = weight[i] if weighted else 1.0
+        rate = importance * pace.rate
+        if pace.decay > 0.0:
+            rate /= 1.0 + pace.decay * (pace.passes + pace.share * t)
+        best, winner, right = -np.inf, -1, True
+        for k in range(units):
+            u = bias[k]
+            for j in range(d):
+                u += W[k, j] * X[i, j]
+            positive = codes[i] == first + k
+            e, loss = judged(rule, u, positive)
+            right = (u >= 0.0) == positive
+            tally[k, 0] += importance * loss
+            tally[k, 1] += 0.0 if right else 1.0
+            tally[units, 1] += 0.0 * u
+            if u > best:
+                best, winner = u, k
+            if e != 0.0:
+                step = rate * e
+                bias[k] += step * learns_bias
+                for j in range(d):
+                    W[k, j] += step * X[i, j]
+                if averaging:
+                    before = step * (pace.seen + t)
+                    a[k] += before * learns_bias
+                    for j in range(d):
+                        A[k, j] += before * X[i, j]
+        if units > 1:
+            right = codes[i] == first + winner
+        tally[units, 0] += 0.0 if right else importance
+
+
+@jit(**IN_ORDER)
+def learn_sparse(  # type: ignore[no-untyped-def]
+    rule, indptr, indices, values, codes, first, weight, order, pace, w, bias, learns_bias, A, a, tally
+):
+    """`learn_dense` for one unit and the stored entries of a CSR matrix: w and A have one number per column."""
+    n = codes.shape[0]
+    weighted, shuffled, averaging = weight.shape[0] > 0, order.shape[0] > 0, A.shape[0] > 0
+    b, total, mistakes, wrong, spoilt = bias[0], 0.0, 0.0, 0.0, 0.0
+    stored = indices.shape[0]
+    for t in range(n):
+        i = order[t] if shuffled else t
+        later = min(t + AHEAD, n - 1)
+        later = order[later] if shuffled else later
+        importance = weight[i] if weighted else 1.0
+        rate = importance * pace.rate
+        if pace.decay > 0.0:
+            rate /= 1.0 + pace.decay * (pace.passes + pace.share * t)
+        begin, end = indptr[i], indptr[i + 1]
+        onwards = indptr[later]
+        u = 0.0
+        if onwards + (end - begin) <= stored:
+            # one for one, so that memory is never asked for more at once than it can have under way
+            for k in range(end - begin):
+                prefetch(w, np.int64(indices[onwards + k]))  # type: ignore[no-untyped-call]
+                u += values[begin + k] * w[indices[begin + k]]
+        else:
+            for entry in range(begin, end):
+                u += values[entry] * w[indices[entry]]
+        u += b  # last, so that the sum need not wait for the row before
+        positive = codes[i] == first
+        e, loss = judged(rule, u, positive)
+        total += importance * loss
+        spoilt += 0.0 * u
+        if (u >= 0.0) != positive:
+            mistakes += 1.0
+            wrong += importance
+        if e != 0.0:
+            step = rate * e
+            b += step * learns_bias
+            for entry in range(begin, end):
+                w[indices[entry]] += step * values[entry]
+            if averaging:
+                before = step * (pace.seen + t)
+                a[0] += before * learns_bias
+                for entry in range(begin, end):
+                    A[indices[entry]] += before * values[entry]
+    bias[0] = b
+    tally[0, 0] += total
+    tally[0, 1] += mistakes
+    tally[1, 0] += wrong
+    tally[1, 1] += spoilt
+
+
+@jit(**IN_ORDER)
+def learn_sparse_units(  # type: ignore[no-untyped-def]
+    rule, indptr, indices, values, codes, first, weight, order, pace, W, bias, learns_bias, A, a, tally
+):
+    """`learn_dense` for the stored entries of a CSR matrix; here W and A are (columns, units)."""
+    n, units = codes.shape[0], W.shape[1]
+    weighted, shuffled, averaging = weight.shape[0] > 0, order.shape[0] > 0, A.shape[0] > 0
+    u, step = np.empty(units), np.empty(units)
+    for t in range(n):
+        i = order[t] if shuffled else t
+        importance = weight[i] if weighted else 1.0
+        rate = importance * pace.rate
+        if pace.decay > 0.0:
+            rate /= 1.0 + pace.decay * (pace.passes + pace.share * t)
+        for k in range(units):
+            u[k] = bias[k]
+        for entry in range(indptr[i], indptr[i + 1]):
+            value, j = values[entry], indices[entry]
+            for k in range(units):
+                u[k] += value * W[j, k]
+        best, winner = -np.inf, -1
+        for k in range(units):
+            positive = codes[i] == first + k
+            e, loss = judged(rule, u[k], positive)
+            tally[k, 0] += importance * loss
+            tally[k, 1] += 0.0 if (u[k] >= 0.0) == positive else 1.0
+            tally[units, 1] += 0.0 * u[k]
+            if u[k] > best:
+                best, winner = u[k], k
+            step[k] = rate * e
+            bias[k] += step[k] * learns_bias
+            if averaging:
+                a[k] += step[k] * (pace.seen + t) * learns_bias
+        tally[units, 0] += 0.0 if codes[i] == first + winner else importance
+        for entry in range(indptr[i], indptr[i + 1]):
+            value, j = values[entry], indices[entry]
+            for k in range(units):
+                W[j, k] += step[k] * value
+                if averaging:
+                    A[j, k] += step[k] * (pace.seen + t) * value

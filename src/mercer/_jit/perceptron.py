@@ -1,0 +1,116 @@
+"""One pass of scikit-learn's perceptron, operation by operation, so that its numbers come out to the last bit.
+
+Nothing is reordered or fused, and where the data are float32 the same intermediate results are rounded to it. What is
+peculiar is kept: the norms that enter the objective are those of the coordinates that the last update touched, and the
+L1 penalty is Tsuruoka's cumulative one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._jit import jit
+
+EXACTLY: dict[str, Any] = {"fastmath": False}
+#: places in the state: intercept, common factor of the weights, their squared and absolute norms, what the L1 penalty
+#: may have taken from each by now, and of the last pass the objective and the loss
+INTERCEPT, SCALE, SQUARED, ABSOLUTE, TAKEN, OBJECTIVE, LOSS = range(7)
+
+
+class Terms(NamedTuple):
+    """What does not change from pass to pass."""
+
+    eta: float
+    alpha: float
+    l1_ratio: float
+    penalty: int  # 0 none, 1 L1, 2 L2, 3 both
+    positive_weight: float
+    negative_weight: float
+    intercept_rate: float  # 0 without an intercept
+
+
+@jit(**EXACTLY)
+def shuffle(order, seed):  # type: ignore[no-untyped-def]
+    """Fisher and Yates' shuffle with Marsaglia's 32-bit xorshift generator."""
+    n = order.shape[0]
+    state = np.uint32(seed)
+    for i in range(n - 1):
+        if state == 0:
+            state = np.uint32(1)
+        state ^= np.uint32(state << np.uint32(13))
+        state ^= np.uint32(state >> np.uint32(17))
+        state ^= np.uint32(state << np.uint32(5))
+        j = i + np.int64(state % np.uint32(0x80000000)) % (n - i)
+        order[i], order[j] = order[j], order[i]
+
+
+@jit(**EXACTLY)
+def unscale(w, state):  # type: ignore[no-untyped-def]
+    """Multiply the weights by their common factor."""
+    scale = w.dtype.type(state[SCALE])
+    for j in range(w.shape[0]):
+        w[j] *= scale
+    state[SCALE] = 1.0
+
+
+@jit(**EXACTLY)
+def learn(indptr, indices, values, y, weight, held_out, order, terms, smallest_scale, w, state, q):  # type: ignore[no-untyped-def]
+    """One pass over the rows in their order, but for those held out; w, `state` and q are updated.
+
+    Rows of numbers come as CSR rows without `indices`. q is what the L1 penalty has taken from each weight so far.
+    """
+    kind = w.dtype.type
+    dense = indices.shape[0] == 0
+    state[OBJECTIVE] = state[LOSS] = 0.0
+    for t in range(order.shape[0]):
+        i = order[t]
+        if held_out[i]:
+            continue
+        begin, end = indptr[i], indptr[i + 1]
+        total = 0.0
+        for entry in range(begin, end):
+            j = np.int64(entry - begin) if dense else np.int64(indices[entry])
+            total += w[j] * values[entry]
+        p = kind(total * state[SCALE]) + state[INTERCEPT]
+        z = p * y[i]
+        loss = 0.0 - z if z <= 0.0 else 0.0
+        state[LOSS] += loss
+        state[OBJECTIVE] += loss
+        if terms.penalty > 0:
+            norm = np.float64(kind(np.sqrt(state[SQUARED])))
+            half_square, absolute = 0.5 * (norm * norm), np.float64(kind(state[ABSOLUTE]))
+            state[OBJECTIVE] += terms.alpha * ((1.0 - terms.l1_ratio) * half_square + terms.l1_ratio * absolute)
+        update = terms.eta * y[i] if z <= 0.0 else 0.0
+        update *= kind(terms.positive_weight if y[i] > 0.0 else terms.negative_weight) * weight[i]
+        if terms.penalty >= 2:
+            c = kind(max(0.0, 1.0 - ((1.0 - terms.l1_ratio) * terms.eta * terms.alpha)))
+            state[SCALE] *= c
+            state[SQUARED] *= c * c
+            state[ABSOLUTE] *= c
+            if state[SCALE] < smallest_scale:
+                unscale(w, state)
+        if update != 0.0:
+            scale = kind(state[SCALE])
+            step = np.float64(kind(update) / scale)
+            squares = absolutes = 0.0
+            for entry in range(begin, end):
+                j = np.int64(entry - begin) if dense else np.int64(indices[entry])
+                w[j] = w[j] + np.float64(values[entry]) * step
+                squares += w[j] * w[j]
+                absolutes += abs(w[j])
+            state[SQUARED] = squares * (scale * scale)
+            state[ABSOLUTE] = absolutes * scale
+            state[INTERCEPT] += update * terms.intercept_rate
+        if terms.penalty == 1 or terms.penalty == 3:
+            state[TAKEN] += terms.l1_ratio * terms.eta * terms.alpha
+            taken, factor = state[TAKEN], state[SCALE]
+            for entry in range(begin, end):
+                j = np.int64(entry - begin) if dense else np.int64(indices[entry])
+                before = np.float64(w[j])
+                if factor * before > 0.0:
+                    w[j] = max(0.0, before - (taken + q[j]) / factor)
+                elif factor * before < 0.0:
+                    w[j] = min(0.0, before + (taken - q[j]) / factor)
+                q[j] += factor * (w[j] - before)

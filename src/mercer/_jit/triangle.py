@@ -1,0 +1,87 @@
+"""An upper triangle U with UᵀU = G, row by row, as rows and columns of G come and go.
+
+Loops over part of a row are functions of that part: counted from the middle of a row they would not vectorise, since
+each place might count from the end (nine times slower).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._jit import jit
+
+
+@jit
+def subtract(factor, row, out):  # type: ignore[no-untyped-def]
+    for i in range(row.shape[0]):
+        out[i] -= factor * row[i]
+
+
+@jit
+def dot(row, other):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(row.shape[0]):
+        total += row[i] * other[i]
+    return total
+
+
+@jit
+def rotate(cosine, sine, row, other):  # type: ignore[no-untyped-def]
+    for i in range(row.shape[0]):
+        mine, theirs = row[i], other[i]
+        row[i] = cosine * mine + sine * theirs
+        other[i] = cosine * theirs - sine * mine
+
+
+@jit
+def solve(U, size, b):  # type: ignore[no-untyped-def]
+    """b becomes G⁻¹ b."""
+    for k in range(size):
+        b[k] /= U[k, k]
+        subtract(b[k], U[k, k + 1 : size], b[k + 1 : size])
+    for k in range(size - 1, -1, -1):
+        b[k] = (b[k] - dot(U[k, k + 1 : size], b[k + 1 : size])) / U[k, k]
+
+
+@jit
+def leave(U, size, keep):  # type: ignore[no-untyped-def]
+    """Take out the rows and columns of G that are not kept.
+
+    What a row of U that leaves tells of later columns is rotated into their rows: squares add up, so that this cannot
+    fail.
+    """
+    leaving = np.flatnonzero(~keep)
+    gone = np.zeros((leaving.shape[0], size))
+    lost = 0
+    for i in range(leaving[0], size):
+        if not keep[i]:
+            gone[lost, i + 1 :] = U[i, i + 1 : size]
+            lost += 1
+            continue
+        for k in range(lost):
+            other = gone[k, i]
+            if other != 0.0:
+                length = np.hypot(U[i, i], other)
+                cosine, sine = U[i, i] / length, other / length
+                U[i, i] = length
+                rotate(cosine, sine, U[i, i + 1 : size], gone[k, i + 1 :])
+    row = 0
+    for i in range(size):
+        if keep[i]:
+            close_up(U[i], leaving, U[row], size)
+            row += 1
+
+
+@jit
+def close_up(row, leaving, out, size):  # type: ignore[no-untyped-def]
+    """Copy a row to one above it, or to itself, without the places that leave."""
+    for k in range(leaving.shape[0]):
+        stop = leaving[k + 1] if k + 1 < leaving.shape[0] else size
+        move(row[leaving[k] + 1 : stop], out[leaving[k] - k : stop - k - 1])
+    move(row[: leaving[0]], out[: leaving[0]])
+
+
+@jit
+def move(part, out):  # type: ignore[no-untyped-def]
+    for i in range(part.shape[0]):
+        out[i] = part[i]

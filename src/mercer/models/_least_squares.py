@@ -1,0 +1,179 @@
+"""What linear models with squared loss have in common."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
+from mercer._threads import thread_count
+from mercer.models._base import (
+    Array,
+    Plan,
+    checked,
+    checked_weight,
+    column_names,
+    is_sparse,
+    old_state_on_failure,
+    publish,
+)
+from mercer.models._diagnosis import Diagnosis, Finding
+from mercer.models._linear_predictor import linear_predictor, refuse_non_finite
+from mercer.solvers.certificate import Solution
+from mercer.solvers.direct import LinearFit, Rows
+
+
+class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):
+    """A linear model fitted by least squares, with or without a penalty."""
+
+    fit_intercept: bool
+
+    # What a concrete model says about itself.
+
+    def _refuse_options(self, X: Any) -> None:
+        """Raise if the parameters do not go together, or not with such data."""
+
+    def _flat(self, y: Any) -> bool:
+        """Whether one target has a vector of coefficients, not a matrix."""
+        return bool(y.ndim == 1)
+
+    def _accepts_sparse(self) -> bool:
+        return True
+
+    # Learning.
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, solved: Callable[[Rows], Solution]) -> Self:
+        """`solved` gives the `LinearFit` of some rows, and sets what else is to be known of it."""
+        with old_state_on_failure(self):
+            self._validate_params()
+            self._refuse_options(X)
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            X, y = self._checked(X, y)
+            Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+            rows = Rows(X, Y, checked_weight(sample_weight, X))
+            try:
+                solution, interruption = solved(rows), None
+            except FitInterrupted as interrupted:
+                solution, interruption = interrupted.solution, interrupted
+            except NonFiniteError:
+                refuse_non_finite(X, column_names(self), type(self).__name__)
+                raise
+            self._store(solution, rows, y)
+            if interruption is not None:
+                raise interruption
+        return self
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
+        if y is None:
+            raise DataError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
+                "target of every row."
+            )
+        try:
+            X, y = checked(
+                self,
+                X,
+                y,
+                reset=True,
+                accept_sparse="csr" if self._accepts_sparse() else False,
+                y_numeric=True,
+                multi_output=True,
+            )
+        except ValueError as refusal:
+            raise _with_remedy(refusal, y) from None
+        if is_sparse(y):
+            raise TypeError(
+                "Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert to a dense "
+                "numpy array."
+            )
+        exotic = X.dtype.kind == "f" and X.dtype not in (np.float32, np.float64)
+        return X.astype(np.float64) if exotic or (is_sparse(X) and X.dtype.kind != "f") else X, y
+
+    def _store(self, solution: Solution, rows: Rows, y: Any) -> None:
+        fit: LinearFit = solution.value
+        self.plan_ = Plan(fit.path, str(rows.dtype), len(rows.blocks()), thread_count())
+        self.certificate_ = solution.certificate
+        self.diagnosis_ = Diagnosis(tuple(self._findings(solution)))
+        flat = self._flat(y)
+        publish(self, coef_=fit.coefficients[:, 0].copy() if flat else fit.coefficients.T.copy())
+        if self.fit_intercept:
+            publish(self, intercept_=fit.intercept[0] if y.ndim == 1 else fit.intercept)
+        else:
+            self.intercept_ = 0.0
+
+    def _findings(self, solution: Solution) -> list[Finding]:
+        fit: LinearFit = solution.value
+        found = []
+        if fit.constant:
+            names, listed = self._named(fit.constant)
+            verb = "do not vary" if len(names) > 1 else "does not vary"
+            found.append(Finding("constant", "note", f"{listed} {verb}.", "Leave constant columns out.", names))
+        if fit.collinear:
+            names, listed = self._named(fit.collinear)
+            sentence = f"{listed} are linear combinations of one another."
+            found.append(Finding("collinear", "warning", sentence, self._many_solutions(), names))
+        if not solution.certificate.holds:
+            sentence = f"The fit has not reached its tolerance: {solution.certificate}."
+            found.append(Finding("not converged", "warning", sentence, "Allow more steps, or scale the columns."))
+        return found
+
+    def _many_solutions(self) -> str:
+        """What becomes of columns that depend on one another, and what to do about it."""
+        return "How they share their effect is up to the penalty: leave some of them out."
+
+    def _named(self, columns: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
+        every = column_names(self)
+        names = tuple(every[j] for j in columns)
+        listed = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+        return names, f"Columns {listed}" if len(names) > 1 else f"Column {listed}"
+
+    # Predicting.
+
+    def predict(self, X: Any) -> Array:
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict for.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predicted values.
+        """
+        check_is_fitted(self)
+        return linear_predictor(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse()
+        return tags
+
+
+def _with_remedy(refusal: ValueError, y: Any) -> ValueError:
+    """scikit-learn's refusal; where y is not finite, with the row that is to blame."""
+    if not str(refusal).startswith("Input y contains"):
+        return refusal
+    values = np.asarray(y, dtype=float).reshape(len(y), -1)
+    row = int(np.argmax(~np.isfinite(values).all(axis=1)))
+    return NonFiniteError(f"{refusal} Row {row} has y = {values[row].squeeze()}; drop such rows.")
+
+
+def checked_penalties(alpha: Any, targets: int) -> Array:
+    """One penalty per target, none negative."""
+    strengths = np.ravel(np.asarray(alpha, dtype=np.float64))
+    if len(strengths) not in (1, targets):
+        raise DataError(
+            f"Number of targets and number of penalties do not correspond: {len(strengths)} != {targets}. Give one "
+            "alpha, or one for each target."
+        )
+    if not (strengths >= 0).all():
+        raise PenaltyError(f"alpha must not be negative, but is {strengths.min()}; 0 penalises nothing.")
+    return np.broadcast_to(strengths, (targets,))

@@ -1,0 +1,56 @@
+"""X w + b of many rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import NonFiniteError
+from mercer._threads import ordered_map, row_blocks
+from mercer.data.source import rows_per_block
+from mercer.models._base import Array, checked, column_names, first_where, is_sparse
+
+
+def linear_predictor(estimator: Any, X: Any) -> Array:
+    """X @ coef_.T + intercept_ of a fitted estimator, in one pass on all threads; X is only looked at."""
+    X = checked(estimator, X, reset=False, accept_sparse=["csr", "csc"])
+    coefficients, intercept = estimator.coef_, estimator.intercept_
+    with np.errstate(invalid="ignore", over="ignore"):  # what spoils a product is looked for below
+        predicted = _times(X, coefficients.T) + intercept
+    if not np.isfinite(predicted).all():
+        refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
+    return np.asarray(predicted)
+
+
+def _times(X: Any, w: Array) -> Array:
+    """X w, where only a block of X is converted at a time if its type is not that of w."""
+    n = X.shape[0]
+    blocks = row_blocks(n, rows_per_block(X.shape[1]))
+    if is_sparse(X) or len(blocks) == 1:
+        return np.asarray(X @ w)
+    product = np.empty((n, *w.shape[1:]), dtype=np.result_type(X.dtype, w.dtype))
+
+    def work(rows: slice) -> None:
+        product[rows] = X[rows] @ w
+
+    ordered_map(work, blocks)
+    return product
+
+
+def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:
+    """Find the first value of X that is not a finite number, if there is one, and raise an error that names it."""
+    found = first_where(X, lambda values: ~np.isfinite(values))
+    if found is None:
+        return
+    row, column, value = found
+    if np.isnan(value):
+        raise NonFiniteError(
+            f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and {estimator} does "
+            "not accept missing values encoded as NaN natively; drop such rows, or impute them, e.g. with "
+            "sklearn.impute.SimpleImputer."
+        )
+    raise NonFiniteError(
+        f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
+        f"{row}; replace it by a number."
+    )

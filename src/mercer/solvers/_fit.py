@@ -1,0 +1,52 @@
+"""What a direct solution of least squares consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._threads import blas_for
+from mercer.solvers.certificate import Certificate
+
+Array = NDArray[Any]
+
+#: how large a part of what was added up a solution may leave unexplained though it could explain it
+TOLERANCE = 1e-10
+NOT_FINITE = "the data are not finite, or too large for their sums to be; divide the largest columns by a number."
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """Coefficients, and what was found out about the columns on the way."""
+
+    coefficients: Array  # (columns, targets)
+    intercept: Array  # (targets,)
+    path: str
+    #: R with RᵀR = XᵀX + alpha (of the first target), X about its means where there is an intercept
+    root: Array | None = None
+    #: singular values of that X, where they were needed
+    values: Array | None = None
+    rank: int | None = None
+    #: columns without variation, and columns that are linear combinations of one another
+    constant: tuple[int, ...] = ()
+    collinear: tuple[int, ...] = ()
+
+    def singular_values(self) -> Array:
+        """Of X, where nothing was penalised."""
+        if self.values is not None or self.root is None:
+            return np.zeros(0) if self.values is None else self.values
+        with blas_for(self.root.shape[1]):
+            return np.asarray(np.linalg.svd(self.root, compute_uv=False))
+
+
+def closed_form(unexplained: Array, size: Array, how: str) -> Certificate:
+    """Of the length of what is left of the gradient of each target.
+
+    `size` is ‖y‖ + Σ ‖column‖ |coefficient|: rounding the coefficients alone leaves a portion ε of it.
+    """
+    worst = float(np.max(unexplained / np.where(size > 0, size, 1.0), initial=0.0))
+    sentence = f"{how}; they hold to {worst:.1g} of what is added up in them"
+    return Certificate("closed form", worst, TOLERANCE, f"the normal equations are solved by {sentence}")

@@ -1,0 +1,125 @@
+"""Conjugate gradients: A v = b for a positive semidefinite A that is only known by its products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import FitInterrupted
+from mercer.solvers.certificate import Certificate, Solution
+
+Array = NDArray[Any]
+Product = Callable[[Array], Array]
+
+TOLERANCE = 1e-10
+
+
+def conjugate_gradient(
+    product: Product,
+    b: Array,
+    *,
+    start: Array | None = None,
+    precondition: Product | None = None,
+    tolerance: float = TOLERANCE,
+    most_steps: int | None = None,
+) -> Solution:
+    """Solve A v = b, for each column of b by itself.
+
+    Parameters
+    ----------
+    product : callable
+        v ↦ A v, for v of the shape of b.
+    b : array of shape (size,) or (size, targets)
+        Right-hand sides. Where A is singular they must lie in its range; without `start` and `precondition` the
+        answer is then the shortest.
+    start : array, optional
+        Where to begin; 0 if not given.
+    precondition : callable, optional
+        r ↦ M r for a positive definite M close to A⁻¹.
+    tolerance : float
+        How small ‖b − A v‖ has to become, compared with ‖b‖.
+    most_steps : int, optional
+        Steps after which to give up; ten times the size of b if not given. The certificate then does not hold.
+
+    Returns
+    -------
+    solution : Solution
+        `trace` has the largest relative residual after each step, as the recursion has it; the one of the certificate
+        is computed anew.
+
+    Raises
+    ------
+    FitInterrupted
+        On Ctrl-C, with the solution so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
+    >>> solution = conjugate_gradient(lambda v: A @ v, np.array([1.0, 2.0]))
+    >>> solution.value.round(4), solution.certificate.holds
+    (array([0.0909, 0.6364]), True)
+    """
+    search = _Search(product, b, start, precondition)
+    steps = 10 * len(b) if most_steps is None else most_steps
+    try:
+        search.run(tolerance, steps)
+    except KeyboardInterrupt:
+        message = "stopped by the user; the coefficients found so far are kept."
+        raise FitInterrupted(message, search.solution(tolerance)) from None
+    return search.solution(tolerance)
+
+
+class _Search:
+    """Where the search is, and which way it goes."""
+
+    def __init__(self, product: Product, b: Array, start: Array | None, precondition: Product | None) -> None:
+        self._product, self._b = product, b
+        self._precondition = precondition or (lambda r: r)
+        self._v = np.zeros(b.shape) if start is None else np.array(start, dtype=float)
+        self._residual = np.array(b, dtype=float) if start is None else b - product(self._v)
+        size = np.linalg.norm(b, axis=0)
+        self._unit = np.where(size > 0, size, 1.0)
+        self._trace: list[float] = []
+
+    def run(self, tolerance: float, most_steps: int) -> None:
+        """Search until the residual, computed anew, is small; the recursion drifts away from it by and by."""
+        error = np.inf
+        while len(self._trace) < most_steps:
+            self._descend(tolerance, most_steps)
+            self._residual = self._b - self._product(self._v)
+            before, error = error, self._error(self._residual)
+            if error <= tolerance or error > 0.5 * before:
+                return
+
+    def _descend(self, tolerance: float, most_steps: int) -> None:
+        across = self._precondition(self._residual)
+        direction, energy = across, _dots(self._residual, across)
+        while len(self._trace) < most_steps and self._error(self._residual) > tolerance:
+            image = self._product(direction)
+            curvature = _dots(direction, image)
+            step = np.divide(energy, curvature, out=np.zeros_like(energy), where=curvature > 0)
+            if not step.any():  # no way on: what is left of b is not in the range of A
+                return
+            # both at once, or an interruption between them would leave a solution without its residual
+            self._v, self._residual = self._v + step * direction, self._residual - step * image
+            across = self._precondition(self._residual)
+            before, energy = energy, _dots(self._residual, across)
+            direction = across + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
+            self._trace.append(self._error(self._residual))
+
+    def _error(self, residual: Array) -> float:
+        return float(np.max(np.linalg.norm(residual, axis=0) / self._unit, initial=0.0))
+
+    def solution(self, tolerance: float) -> Solution:
+        value = self._error(self._b - self._product(self._v))
+        sentence = f"‖b − A v‖ / ‖b‖ after {len(self._trace)} steps of conjugate gradients"
+        return Solution(self._v, Certificate("gradient norm", value, tolerance, sentence), tuple(self._trace))
+
+
+def _dots(a: Array, b: Array) -> Array:
+    """Scalar products of the columns."""
+    return np.asarray(np.einsum("i...,i...->...", a, b))

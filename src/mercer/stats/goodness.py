@@ -1,0 +1,58 @@
+"""How well a fit describes its rows, as a statistic: deviance, Pearson's χ², and what tells of over-dispersion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+
+from mercer.designs import Design
+from mercer.families.response import Response
+from mercer.stats._base import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Goodness:
+    """Sums over rows with the coefficients at `point`: they add up."""
+
+    response: Response
+    point: Array
+    #: Σ w d(y, μ)
+    deviance: float = 0.0
+    #: Σ w (y − μ)²/V(μ)
+    pearson: float = 0.0
+    #: Σ w ((y − μ)² − y) and Σ w μ²: for counts, how far they spread beyond a Poisson's variance
+    excess: float = 0.0
+    squares: float = 0.0
+    #: Σ w, and the number of rows with w > 0
+    weight: float = 0.0
+    rows: int = 0
+
+    def empty(self) -> Self:
+        return type(self)(self.response, self.point)
+
+    def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+        eta = design.times(self.point)
+        if offset is not None:
+            eta += offset
+        loss, first, second = self.response.slopes(y, eta, weight)
+        # (y − μ)²/V, of a mean that may be too small for its variance to be a number
+        squared = first * np.divide(first, second, out=np.zeros(len(y)), where=second > 0)
+        mu = self.response.mean(eta)
+        w = np.ones(len(y)) if weight is None else weight
+        more = type(self)(
+            self.response,
+            self.point,
+            2 * loss,
+            float(squared.sum()),
+            float(w @ (np.square(y - mu) - y)),
+            float(w @ np.square(mu)),
+            float(w.sum()),
+            int(np.count_nonzero(w)),
+        )
+        return self.merge(more)
+
+    def merge(self, other: Self) -> Self:
+        sums = {field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)[2:]}
+        return replace(self, **sums)

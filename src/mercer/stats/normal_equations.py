@@ -1,0 +1,160 @@
+"""The normal equations of least squares, XᵀX and Xᵀy, as a statistic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mercer._jit import least_squares as loops
+from mercer._threads import row_blocks
+from mercer.stats._base import Array, as_weight, spoilt_sums_are_silent
+from mercer.stats._joined import NEAR_ZERO, pilot, tile_rows, tiles
+from mercer.stats._sparse import Stored
+from mercer.stats.scatter import ScatterMoments
+
+#: a sparse matrix with a larger share of stored entries is multiplied faster as a dense one, tile by tile
+DENSE_SHARE = 0.2
+
+
+class Products(NamedTuple):
+    """XᵀX (columns, columns), Xᵀy (columns, targets) and the squares Σy² of each target."""
+
+    gram: Array
+    moment: Array
+    squares: Array
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations:
+    """Moments of [x, y]: means, and products about them, of all columns side by side.
+
+    X may be dense or sparse. Dense columns near zero are multiplied where they lie, others about a value close to
+    them, copied no more than a tile at a time; sparse rows are multiplied entry by entry.
+    """
+
+    moments: ScatterMoments
+    n_columns: int
+
+    @classmethod
+    def zero(cls, columns: int, targets: int) -> Self:
+        return cls(ScatterMoments.zero(1, columns + targets), columns)
+
+    def empty(self) -> Self:
+        return replace(self, moments=self.moments.empty())
+
+    def update(self, X: Any, Y: Array, weight: Array | None = None) -> Self:
+        """With rows added; those of weight zero are no rows."""
+        made = _moments(X, Y, weight)
+        return replace(self, moments=self.moments.merge(made) if self.rows else made)
+
+    def merge(self, other: Self) -> Self:
+        return replace(self, moments=self.moments.merge(other.moments))
+
+    def remove(self, X: Any, Y: Array, weight: Array | None = None) -> Self:
+        """With rows taken out again."""
+        return replace(self, moments=self.moments.subtract(_moments(X, Y, weight)))
+
+    @property
+    def finite(self) -> bool:
+        """False once a value that is not a number has gone in, or one whose square is none."""
+        return self.moments.finite
+
+    @property
+    def rows(self) -> int:
+        return int(self.moments.rows[0])
+
+    @property
+    def weight(self) -> float:
+        return float(self.moments.weight[0])
+
+    @property
+    def mean(self) -> tuple[Array, Array]:
+        """Of X and of y."""
+        mean = self.moments.mean[0]
+        return mean[: self.n_columns], mean[self.n_columns :]
+
+    def products(self, *, centred: bool) -> Products:
+        """About the means, or about zero."""
+        second = self.moments.scatter[0]
+        if not centred:
+            mean = self.moments.mean[0]
+            second = second + self.weight * mean[:, None] * mean
+        d = self.n_columns
+        return Products(second[:d, :d], second[:d, d:], np.diagonal(second)[d:])
+
+
+@spoilt_sums_are_silent
+def _moments(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
+    sparse = hasattr(X, "indptr")
+    if sparse and X.nnz < DENSE_SHARE * X.shape[0] * X.shape[1]:
+        made = _of_sparse(X, Y, weight)
+        if not _far_from_zero(made, X.shape[1]):
+            return made
+    shift = np.concatenate([pilot(X), pilot(Y)])
+    if weight is None and not sparse and X.dtype == np.float64 and not shift[: X.shape[1]].any():
+        return _where_it_lies(X, Y, shift)
+    product = np.zeros((1 + len(shift), 1 + len(shift)))
+    rows = 0
+    for tile in tiles(X, Y, weight, shift):
+        product += tile.T @ tile
+        rows += len(tile)
+    return _centred(rows, product[0, 0], shift, product[0, 1:], product[1:, 1:])
+
+
+def _where_it_lies(X: Array, Y: Array, shift: Array) -> ScatterMoments:
+    """Without a copy of X: for columns near zero, and rows that all weigh 1."""
+    d, targets = X.shape[1], Y.shape[1]
+    second, first = np.zeros((len(shift), len(shift))), np.zeros(len(shift))
+    size = max(1, min(tile_rows(d), len(X)))
+    beside = np.ones((size, 1 + targets))
+    for rows in row_blocks(len(X), size):
+        x, side = X[rows], beside[: rows.stop - rows.start]
+        np.subtract(Y[rows], shift[d:], out=side[:, 1:])
+        second[:d, :d] += x.T @ x
+        across = x.T @ side
+        first[:d] += across[:, 0]
+        second[:d, d:] += across[:, 1:]
+        inside = side.T @ side
+        first[d:] += inside[0, 1:]
+        second[d:, d:] += inside[1:, 1:]
+    second[d:, :d] = second[:d, d:].T
+    return _centred(len(X), float(len(X)), shift, first, second)
+
+
+def _of_sparse(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
+    """From the stored entries, about zero."""
+    d, targets = X.shape[1], Y.shape[1]
+    shift = np.concatenate([np.zeros(d), pilot(Y)])
+    beside = np.column_stack([np.ones(len(Y)), Y - shift[d:]])
+    heavy = beside if weight is None else weight[:, None] * beside
+    if weight is not None and not weight.all():
+        beside, heavy = beside[weight > 0], heavy[weight > 0]
+        X = X[weight > 0]
+    second = np.zeros((d + targets, d + targets))
+    pairs = np.zeros((d, d))
+    loops.add_pairs(*Stored.of(X), as_weight(None if weight is None else heavy[:, 0].copy()), pairs)
+    second[:d, :d] = pairs + pairs.T
+    across, inside = np.asarray(X.T @ heavy), beside.T @ heavy
+    second[:d, d:], second[d:, :d] = across[:, 1:], across[:, 1:].T
+    second[d:, d:] = inside[1:, 1:]
+    first = np.concatenate([across[:, 0], inside[0, 1:]])
+    return _centred(len(beside), inside[0, 0], shift, first, second)
+
+
+def _centred(rows: int, weight: float, shift: Array, first: Array, second: Array) -> ScatterMoments:
+    """From sums about `shift`."""
+    if rows == 0:
+        return ScatterMoments.zero(1, len(shift))
+    offset = first / weight
+    scatter = second - (weight * offset)[:, None] * offset
+    np.maximum(scatter.diagonal(), 0.0, out=np.einsum("ii->i", scatter))
+    return ScatterMoments(np.array([rows]), np.array([weight]), shift[None], offset[None], scatter[None])
+
+
+def _far_from_zero(moments: ScatterMoments, columns: int) -> bool:
+    """Whether a column lies so far from zero, compared with its spread, that squares about zero lose digits."""
+    squares = np.diagonal(moments.scatter[0])[:columns]
+    far: Array = moments.weight[0] * moments.offset[0, :columns] ** 2 > NEAR_ZERO**2 * squares
+    return bool(far.any())

@@ -1,0 +1,92 @@
+"""Loss, gradient and Hessian of softmax as a statistic: known values, finite differences, adding up in any cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from mercer.designs import DenseDesign, Design, MixedDesign, Observations, SparseDesign
+from mercer.engines.here import reduce
+from mercer.families.softmax import SoftmaxResponse
+from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
+from mercer.stats.softmax_quadratic import SoftmaxQuadratic
+
+DESIGNS = ("one pass", "tiles", "far", "sparse")
+
+
+def design(name: str, n: int, seed: int = 0) -> Design:
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    return {
+        "one pass": lambda: DenseDesign.of(X),
+        "tiles": lambda: DenseDesign.of(np.asfortranarray(X)),
+        "far": lambda: DenseDesign.of(X + 1e6),
+        "sparse": lambda: MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True),
+    }[name]()
+
+
+def observations(name: str, n: int = 90, classes: int = 4) -> Observations:
+    rng = np.random.default_rng(1)
+    return Observations(design(name, n), rng.integers(0, classes, n).astype(np.int32), rng.uniform(size=n))
+
+
+@pytest.mark.parametrize("reference", [None, 0, 2])
+@pytest.mark.parametrize("name", DESIGNS)
+def test_gradient_and_hessian_are_slopes_of_the_loss(name: str, reference: int | None) -> None:
+    data, response = observations(name), SoftmaxResponse(4, reference)
+    W = np.random.default_rng(2).normal(size=(4, response.columns)) / 2
+
+    def at(W: np.ndarray, order: int) -> SoftmaxQuadratic:
+        return reduce(SoftmaxQuadratic.at(response, W, order), data)
+
+    here, step = at(W, HESSIAN), 1e-5
+    for place in np.ndindex(W.shape):
+        move = np.zeros_like(W)
+        move[place] = step
+        ahead, behind = at(W + move, GRADIENT), at(W - move, GRADIENT)
+        assert here.gradient[place] == pytest.approx((ahead.loss - behind.loss) / (2 * step), rel=1e-6, abs=1e-6)
+        slopes = ((ahead.gradient - behind.gradient) / (2 * step)).T.ravel()
+        np.testing.assert_allclose(here.hessian[place[1] * len(W) + place[0]], slopes, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(at(W, GRADIENT).gradient, here.gradient, rtol=1e-12, atol=1e-12)
+    assert at(W, LOSS).loss == pytest.approx(here.loss, rel=1e-14)
+
+
+def test_where_no_column_has_an_effect() -> None:
+    """Every class has probability 1/K: the loss is n log K, the Hessian (I/K − 11ᵀ/K²) ⊗ XᵀX."""
+    data = Observations(design("one pass", 50), np.arange(50, dtype=np.int32) % 3)
+    here = reduce(SoftmaxQuadratic.at(SoftmaxResponse(3), np.zeros((4, 3))), data)
+    assert here.loss == pytest.approx(50 * np.log(3))
+    classes = np.eye(3) / 3 - np.full((3, 3), 1 / 9)
+    np.testing.assert_allclose(here.hessian, np.kron(classes, data.design.gram(np.ones(50))), atol=1e-12)
+
+
+@settings(deadline=None)
+@given(cut=st.integers(0, 90), order=st.sampled_from([LOSS, GRADIENT, HESSIAN]), name=st.sampled_from(DESIGNS))
+def test_parts_add_up(cut: int, order: int, name: str) -> None:
+    data = observations(name)
+    zero = SoftmaxQuadratic.at(SoftmaxResponse(4), np.full((4, 4), 0.1), order)
+    whole = zero.update(*data.batch(slice(0, 90)))
+    parts = [zero.empty().update(*data.batch(rows)) for rows in (slice(0, cut), slice(cut, 90))]
+    merged = parts[0].merge(parts[1])
+    assert merged.loss == pytest.approx(whole.loss, rel=1e-12)
+    np.testing.assert_allclose(merged.gradient, whole.gradient, atol=1e-10)
+    np.testing.assert_allclose(merged.hessian, whole.hessian, atol=1e-10)
+
+
+def test_offsets_add_to_the_predictors() -> None:
+    data, offset = observations("one pass"), np.random.default_rng(5).normal(size=(90, 4))
+    W = np.random.default_rng(2).normal(size=(4, 4))
+    shifted = SoftmaxQuadratic.at(SoftmaxResponse(4), W, GRADIENT).update(data.design, data.y, None, offset)
+    eta = data.design.times(W) + offset
+    loss, slopes = SoftmaxResponse(4).slopes(data.y, eta.copy())
+    assert shifted.loss == pytest.approx(loss)
+    np.testing.assert_allclose(shifted.gradient, data.design.transposed_times(slopes), atol=1e-12)
+
+
+def test_probabilities_all_but_certain_keep_their_curvature() -> None:
+    """p (1 − p) for 1 − p = e⁻⁵⁰, which p − p² has no digits of."""
+    one = DenseDesign.of(np.ones((1, 1)), intercept=False)
+    here = SoftmaxQuadratic.at(SoftmaxResponse(2), np.array([[50.0, 0.0]])).update(one, np.zeros(1, dtype=np.int32))
+    np.testing.assert_allclose(here.hessian.diagonal(), np.exp(-50), rtol=1e-10)
