@@ -9,7 +9,22 @@ import subprocess
 import sys
 import tempfile
 
-WORKLOADS = ("gaussian_nb", "lda", "qda", "startup")
+WORKLOADS = (
+    "gaussian_nb",
+    "lda",
+    "qda",
+    "ridge",
+    "logistic",
+    "poisson",
+    "poisson_categorical",
+    "softmax",
+    "lasso_path",
+    "sparse_logistic_l1",
+    "sparse_logistic",
+    "online",
+    "scaling",
+    "startup",
+)
 
 
 def parse_arguments() -> argparse.Namespace:

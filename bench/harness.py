@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 import mercer
 from bench.machine import describe_environment
 from bench.memory import peak_beyond_input
-from bench.results import Outcome, Report
+from bench.results import PARITY, Outcome, Report
 
 Arrays = Any  # a NamedTuple of the workload's own; `X` is what memory is measured against
 Results = Mapping[str, NDArray[Any]]
@@ -45,6 +45,7 @@ class Race:
     ours: Contender
     rivals: tuple[Contender, ...]
     results: Callable[[Any, Arrays], Results]
+    parity: float = PARITY  # how much the results may differ
 
     def contender(self, name: str) -> Contender:
         return next(one for one in (self.ours, *self.rivals) if one.name == name)
@@ -97,6 +98,7 @@ class Workload:
                 rival_seconds=theirs.seconds,
                 reach=rival.reach,
                 difference=largest_difference(answer, race.results(theirs.returned, arrays)),
+                parity=race.parity,
                 memory=own_memory,
                 rival_memory=memory(rival),
             )

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import datetime
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import mercer
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "skglm", "celer", "numba")
 
 
 def describe_environment(threads: int) -> str:
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    versions = ", ".join(f"{name} {found}" for name in PACKAGES if (found := _version(name)))
     return (
         f"{datetime.date.today().isoformat()}, {processor()}, {threads} thread{'s' * (threads > 1)}, "
         f"Python {platform.python_version()}, mercer {mercer.__version__}, {versions}"
     )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def processor() -> str:

@@ -48,7 +48,14 @@ def _share_of_input(workload_name: str, task: str, contender_name: str, rows: in
     with threadpool_limits(threads), mercer.engine(threads=threads):
         contender.prepare(workload.make_arrays(min(rows, WARM_UP_ROWS)))()
         arrays = workload.make_arrays(rows)
-        return peak_of(contender.prepare(arrays)) / float(arrays.X.nbytes)
+        return peak_of(contender.prepare(arrays)) / bytes_of(arrays.X)
+
+
+def bytes_of(X: Any) -> float:
+    """Size of an array, a sparse matrix or a frame."""
+    if hasattr(X, "indptr"):
+        return float(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    return float(X.memory_usage(deep=True).sum() if hasattr(X, "memory_usage") else X.nbytes)
 
 
 def _release_freed_memory() -> None:

@@ -21,7 +21,7 @@ from mercer.data import Table
 
 @pytest.fixture(autouse=True)
 def two_quick_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    def quick(table: Table) -> Any:
+    def quick(table: Table, task: str) -> Any:
         return entrants_given([GaussianNB(), DummyClassifier()], table)
 
     monkeypatch.setattr(leaderboard, "entrants_for", quick)
@@ -87,7 +87,7 @@ def test_the_seed_deals_the_rows() -> None:
         (["no/such.csv"], "There is no file 'no/such.csv'."),
         (["HEIGHTS"], "There are 'id', 'height', 'size'."),
         (["HEIGHTS", "--target", "Size"], "Did you mean 'size'?"),
-        (["HEIGHTS", "--target", "height"], "Unknown label type: continuous"),
+        (["HEIGHTS", "--target", "height", "--task", "classification"], "Unknown label type: continuous"),
         (["HEIGHTS", "--target", "size", "--folds", "99"], "from 2 to 20 folds"),
         (["TWINS", "--target", "size"], "column 'height' 2 times"),
     ],
@@ -104,7 +104,7 @@ def test_a_mistake_is_answered_in_one_line(arguments: list[str], sentence: str, 
 
 
 def test_ctrl_c_ends_with_a_word_and_the_code_of_shells(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(table: Table) -> Any:
+    def interrupted(table: Table, task: str) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(leaderboard, "entrants_for", interrupted)
@@ -114,7 +114,7 @@ def test_ctrl_c_ends_with_a_word_and_the_code_of_shells(monkeypatch: pytest.Monk
 
 
 def test_what_nobody_foresaw_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(table: Table) -> Any:
+    def broken(table: Table, task: str) -> Any:
         raise ZeroDivisionError
 
     monkeypatch.setattr(leaderboard, "entrants_for", broken)

@@ -19,12 +19,15 @@ RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1], 30)
 NUMBERS = RNG.normal(size=(60, 3)) + Y[:, None]
 COUNTS = RNG.poisson(2 + 3 * Y[:, None] * [1, 0, 1])
-DENSE = {
+COMPLETE = {"LogisticRegression", "LinearThreshold", "LinearThreshold(rule='lms')"}
+WITH_GAPS = {
     "GaussianNB",
     "GaussianDiscriminant(shrinkage='oas')",
     "LinearDiscriminantAnalysis",
     "GaussianDiscriminant",
 }
+DENSE = WITH_GAPS | COMPLETE
+CATEGORICAL = "GLM(family='categorical', penalty=L2(strength=1.0, mean=0.0))"
 
 
 def with_gaps(X: Any) -> Any:
@@ -37,14 +40,24 @@ def with_gaps(X: Any) -> Any:
     ("X", "invited"),
     [
         (NUMBERS, DENSE),
-        (with_gaps(NUMBERS), DENSE),
+        (with_gaps(NUMBERS), WITH_GAPS),
         (COUNTS, DENSE | {"MultinomialNB"}),
         (COUNTS > 2, DENSE | {"MultinomialNB", "BernoulliNB"}),
-        (sparse.csr_array(COUNTS), {"MultinomialNB"}),
-        (sparse.csr_array(COUNTS > 2), {"MultinomialNB", "BernoulliNB"}),
+        (sparse.csr_array(COUNTS), COMPLETE | {"MultinomialNB"}),
+        (sparse.csr_array(COUNTS > 2), COMPLETE | {"MultinomialNB", "BernoulliNB"}),
         (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", None)}), set()),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", "few")}), {CATEGORICAL}),
     ],
-    ids=["numbers", "missing values", "counts", "bools", "sparse", "sparse bools", "categories"],
+    ids=[
+        "numbers",
+        "missing values",
+        "counts",
+        "bools",
+        "sparse",
+        "sparse bools",
+        "categories with gaps",
+        "categories",
+    ],
 )
 def test_every_model_invited_can_be_fitted(X: Any, invited: set[str]) -> None:
     board = compare(X, Y, cv=2)
@@ -61,8 +74,21 @@ def test_columns_are_called_by_their_names(make: Any) -> None:
     assert "columns 'same'" in notes["GaussianDiscriminant"]
 
 
+@pytest.mark.parametrize("task", ["regression", "counts"])
+@pytest.mark.parametrize(
+    "X",
+    [NUMBERS, pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", "few")})],
+    ids=["numbers", "categories"],
+)
+def test_every_model_for_numbers_and_counts_can_be_fitted(X: Any, task: str) -> None:
+    board = compare(X, RNG.poisson(np.exp(1 + NUMBERS[:, 0])), task=task, cv=2)
+    assert len(board.results) >= 1
+    assert [result.note for result in board.results if np.isnan(result.explained)] == []
+    assert board.results[0].explained > 0.2
+
+
 def test_who_stays_out_is_told_why() -> None:
     (note,) = entrants_for(Table.of(NUMBERS)).notes
     assert note == "Left out: BernoulliNB (needs columns of 0 and 1), MultinomialNB (needs counts)."
-    (note,) = entrants_for(Table.of(pd.DataFrame({"colour": ["red"]}))).notes
-    assert "'colour'" in note
+    (note,) = entrants_for(Table.of(pd.DataFrame({"colour": ["red", None]}))).notes
+    assert "(needs complete columns)" in note

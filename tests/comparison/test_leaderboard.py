@@ -139,7 +139,8 @@ def test_a_class_with_fewer_rows_than_folds_is_noted() -> None:
         (X[:50], Y[:50], {}, DataError, "at least two classes"),
         (X, Y, {"cv": 51}, DataError, "from 2 to 50 folds"),
         (X, Y, {"cv": 1}, DataError, "from 2 to 50 folds"),
-        (X, X[:, 0], {}, DataError, "continuous"),
+        (X, X[:, 0], {"task": "classification"}, DataError, "continuous"),
+        (X, Y, {"task": "guessing"}, DataError, "regression, counts or auto"),
     ],
 )
 def test_bad_input(data: Any, labels: Any, options: Any, error: type[Exception], sentence: str) -> None:

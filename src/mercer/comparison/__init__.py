@@ -1,6 +1,6 @@
 """Models side by side."""
 
-from mercer.comparison.crossvalidation import Result
 from mercer.comparison.leaderboard import Leaderboard, compare
+from mercer.comparison.tasks import RegressionResult, Result
 
-__all__ = ["Leaderboard", "Result", "compare"]
+__all__ = ["Leaderboard", "RegressionResult", "Result", "compare"]

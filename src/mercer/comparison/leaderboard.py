@@ -8,34 +8,35 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mercer.comparison.crossvalidation import Result, cross_validate, stratified_folds
+from mercer.comparison.crossvalidation import cross_validate
 from mercer.comparison.entrants import entrants_for, entrants_given
-from mercer.data import Table, encode_labels, frame_like
+from mercer.comparison.tasks import Classification, RegressionResult, Result, Task, task_for
+from mercer.data import Table, frame_like
 from mercer.report import Field, Grid
 
-Array = NDArray[Any]
 #: told how many fits are done, of how many, and which model is next
 Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Models from best to worst accuracy; those that could not be fitted come last and say why."""
+    """Models from best to worst; those that could not be fitted come last and say why."""
 
     title: str
-    results: tuple[Result, ...]
+    results: tuple[Result, ...] | tuple[RegressionResult, ...]
     notes: tuple[str, ...] = ()
+    #: the two measures, as they are headed and printed
+    measures: tuple[Field, ...] = Classification.fields
 
     def frame(self, library: str = "pandas") -> Any:
         """The results as a frame of any library: "pandas", "polars", "pyarrow", …"""
         columns = [np.array(column) for column in zip(*self.results, strict=True)]
-        return frame_like(Result._fields, columns, library)
+        return frame_like(self.results[0]._fields, columns, library)
 
     def grid(self) -> Grid:
         """The leaderboard as a record to print."""
-        fields = (Field("model"), Field("accuracy", ".4f"), Field("log loss", "#.4g"), Field("fit seconds", ".4f"))
+        fields = (Field("model"), *self.measures, Field("fit seconds", ".4f"))
         rows = tuple(result[:-1] for result in self.results)
         # below the table, where there is room for a sentence
         of_models = tuple(f"{result.model}: {result.note}" for result in self.results if result.note)
@@ -50,20 +51,23 @@ def compare(
     y: Any,
     *,
     models: Mapping[str, Any] | Sequence[Any] | None = None,
+    task: str = "auto",
     cv: int = 5,
     random_state: int | None = 0,
     progress: Progress | None = None,
 ) -> Leaderboard:
-    """Cross-validate models on stratified folds, the same for all of them.
+    """Cross-validate models on folds (stratified, for classes) that are the same for all of them.
 
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         Numbers, categories, missing values.
     y : array-like of shape (n_samples,)
-        Class labels of any type.
-    models : mapping from name to classifier, or sequence of classifiers, default=None
-        Whom to compare; by default every model of mercer that suits the columns.
+        Class labels of any type, numbers, or counts.
+    models : mapping from name to model, or sequence of models, default=None
+        Whom to compare; by default every model of mercer that suits the target and the columns.
+    task : {"auto", "classification", "regression", "counts"}, default="auto"
+        What is asked for; by default decided by the target: text and few whole numbers are classes.
     cv : int, default=5
         How many folds.
     random_state : int or None, default=0
@@ -85,29 +89,27 @@ def compare(
     0.96
     """
     table = Table.of(X)
-    labels, codes = encode_labels(y)
-    folds = stratified_folds(table, labels, codes, cv=cv, random_state=random_state)
-    invitation = entrants_for(table) if models is None else entrants_given(models, table)
+    question = task_for(y, table.n_rows, task)
+    folds = question.folds(cv, random_state)
+    invitation = entrants_for(table, question.name) if models is None else entrants_given(models, table)
     tell = progress or (lambda done, total, model: None)
     total = cv * len(invitation.entrants)
-    results: list[Result] = []
+    results: list[Any] = []
     for entrant in invitation.entrants:
         before_fold = _teller(tell, cv * len(results), total, entrant.name)
-        results.append(cross_validate(entrant, labels[codes], folds, before_fold=before_fold))
+        results.append(cross_validate(entrant, question, folds, before_fold=before_fold))
     tell(total, total, "")
-    results.sort(key=lambda result: (math.isnan(result.accuracy), -result.accuracy, result.log_loss))
-    title = f"{table.n_rows} rows × {table.n_columns} columns, {len(labels)} classes; {cv} stratified folds"
-    return Leaderboard(title, tuple(results), (*_notes(labels, codes, cv), *invitation.notes))
+    # by the first measure, larger is better, and then by the second, smaller is better
+    results.sort(key=lambda result: (math.isnan(result[1]), -result[1], result[2]))
+    return Leaderboard(
+        _title(table, question, cv), tuple(results), (*question.notes(cv), *invitation.notes), question.fields
+    )
+
+
+def _title(table: Table, question: Task, cv: int) -> str:
+    folds = f"{cv} stratified folds" if question.name == "classification" else f"{cv} folds"
+    return f"{table.n_rows} rows × {table.n_columns} columns, {question.described()}; {folds}"
 
 
 def _teller(progress: Progress, done: int, total: int, model: str) -> Callable[[int], None]:
     return lambda fold: progress(done + fold, total, model)
-
-
-def _notes(labels: Array, codes: Array, cv: int) -> list[str]:
-    names, counts = labels.tolist(), np.bincount(codes)
-    most, least = int(counts.argmax()), int(counts.argmin())
-    notes = [f"Always answering {names[most]!r} would be right in {counts[most] / len(codes):.1%} of the rows."]
-    if counts[least] < cv:
-        notes.append(f"Class {names[least]!r} has {counts[least]} row(s), fewer than there are folds.")
-    return notes

@@ -1,0 +1,40 @@
+"""Logistic regression on fifty million nonzeros with an L2 penalty."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from sklearn import linear_model
+
+from bench.harness import Workload
+from bench.objectives import Fitter, Responses, mean_logistic_loss, objective_race, squared_norm
+from bench.sparse_rows import hashed_words
+from mercer import LogisticRegression
+
+COLUMNS, WORDS = 100_000, 50
+
+
+def objective(model: Any, data: Responses) -> float:
+    return mean_logistic_loss(model, data) + squared_norm(model) / (2 * len(data.y))
+
+
+WORKLOAD = Workload(
+    name="sparse_logistic",
+    shape=f"{COLUMNS:,}, {WORDS} nonzeros per row, L2",
+    rows=1_000_000,
+    make_arrays=partial(hashed_words, columns=COLUMNS, words=WORDS),
+    races=(
+        objective_race(
+            Fitter(partial(LogisticRegression, max_iter=1000)),
+            {
+                "scikit-learn lbfgs": Fitter(partial(linear_model.LogisticRegression, max_iter=1000), reach=4),
+                "scikit-learn newton-cg": Fitter(
+                    partial(linear_model.LogisticRegression, solver="newton-cg", max_iter=1000), reach=4
+                ),
+            },
+            objective,
+            parity=1e-6,
+        ),
+    ),
+)

@@ -1,0 +1,44 @@
+"""Logistic regression on five million nonzeros with an L1 penalty."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn import linear_model
+
+from bench.harness import Workload
+from bench.objectives import Fitter, Responses, mean_logistic_loss, objective_race
+from bench.sparse_rows import hashed_words
+from mercer import LogisticRegression
+
+COLUMNS, WORDS, C = 50_000, 50, 1.0
+
+
+def objective(model: Any, data: Responses) -> float:
+    # liblinear penalises the intercept too, so that no contender has one
+    return mean_logistic_loss(model, data) + float(np.abs(model.coef_).sum()) / (C * len(data.y))
+
+
+def rival(**options: Any) -> Any:
+    return partial(linear_model.LogisticRegression, l1_ratio=1.0, C=C, fit_intercept=False, **options)
+
+
+WORKLOAD = Workload(
+    name="sparse_logistic_l1",
+    shape=f"{COLUMNS:,}, {WORDS} nonzeros per row, L1",
+    rows=100_000,
+    make_arrays=partial(hashed_words, columns=COLUMNS, words=WORDS),
+    races=(
+        objective_race(
+            Fitter(partial(LogisticRegression, l1_ratio=1.0, C=C, fit_intercept=False, solver="saga", tol=1e-5)),
+            {
+                "scikit-learn liblinear": Fitter(rival(solver="liblinear", tol=1e-3), reach=3),
+                "scikit-learn saga": Fitter(rival(solver="saga", tol=1e-4, max_iter=1000), reach=3),
+            },
+            objective,
+            parity=1e-6,
+        ),
+    ),
+)
