@@ -21,12 +21,21 @@ def contender(name: str, make: Any, reach: float | None = None) -> Contender:
 
 
 def rule() -> Any:
-    return LinearThreshold("logistic", mode="incremental", rate=RATE, max_iter=1, shuffle=False, tol=None)
+    return LinearThreshold(
+        "logistic", mode="incremental", rate=RATE, max_iter=1, shuffle=False, tol=None, fit_intercept=False
+    )
 
 
 def stochastic_gradient() -> Any:
     return linear_model.SGDClassifier(
-        loss="log_loss", alpha=0.0, learning_rate="constant", eta0=RATE, max_iter=1, shuffle=False, tol=None
+        loss="log_loss",
+        alpha=0.0,
+        learning_rate="constant",
+        eta0=RATE,
+        max_iter=1,
+        shuffle=False,
+        tol=None,
+        fit_intercept=False,
     )
 
 

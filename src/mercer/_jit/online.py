@@ -83,6 +83,32 @@ def judged(rule, u, positive):  # type: ignore[no-untyped-def]
     return sign * e * (p * q), 0.5 * e * e
 
 
+@jit(**IN_ORDER)
+def judge(rule, u, codes, first, weight, error, tally):  # type: ignore[no-untyped-def]
+    """Of rows and units with activations u (rows, units): errors times weights, and what `learn_dense` tallies.
+
+    In a third column of `tally` is the weight of the rows that each unit has on the wrong side.
+    """
+    n, units = u.shape
+    weighted = weight.shape[0] > 0
+    for i in range(n):
+        importance = weight[i] if weighted else 1.0
+        best, winner, right = -np.inf, -1, True
+        for k in range(units):
+            positive = codes[i] == first + k
+            e, loss = judged(rule, u[i, k], positive)
+            right = (u[i, k] >= 0.0) == positive
+            error[i, k] = importance * e
+            tally[k, 0] += importance * loss
+            tally[k, 1] += 0.0 if right else 1.0
+            tally[k, 2] += 0.0 if right else importance
+            if u[i, k] > best:
+                best, winner = u[i, k], k
+        if units > 1:
+            right = codes[i] == first + winner
+        tally[units, 0] += 0.0 if right else importance
+
+
 @jit
 def learn_dense(rule, X, codes, first, weight, order, pace, W, bias, learns_bias, A, a, tally):  # type: ignore[no-untyped-def]
     """One pass over rows of numbers, in the given order: W (units, columns), `bias` and their sums A, a are updated.
@@ -144,8 +170,7 @@ def learn_sparse(  # type: ignore[no-untyped-def]
         rate = importance * pace.rate
         if pace.decay > 0.0:
             rate /= 1.0 + pace.decay * (pace.passes + pace.share * t)
-        begin, end = indptr[i], indptr[i + 1]
-        onwards = indptr[later]
+        begin, end, onwards = np.int64(indptr[i]), np.int64(indptr[i + 1]), np.int64(indptr[later])
         u = 0.0
         if onwards + (end - begin) <= stored:
             # one for one, so that memory is never asked for more at once than it can have under way

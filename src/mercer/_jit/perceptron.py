@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._jit import jit
+from mercer._jit.online import prefetch
 
 EXACTLY: dict[str, Any] = {"fastmath": False}
+#: how many rows ahead of their turn shuffled rows are asked for, and how many numbers come at once
+AHEAD, A_LINE = 4, 8
 #: places in the state: intercept, common factor of the weights, their squared and absolute norms, what the L1 penalty
 #: may have taken from each by now, and of the last pass the objective and the loss
 INTERCEPT, SCALE, SQUARED, ABSOLUTE, TAKEN, OBJECTIVE, LOSS = range(7)
@@ -55,25 +58,80 @@ def unscale(w, state):  # type: ignore[no-untyped-def]
     state[SCALE] = 1.0
 
 
+@jit(forceinline=True, **EXACTLY)
+def product(w, indices, values, begin, end):  # type: ignore[no-untyped-def]
+    """Of the weights with the entries of a row, one after the other."""
+    total = 0.0
+    if indices.shape[0] == 0:
+        for j in range(end - begin):
+            total += w[j] * values[begin + j]
+    else:
+        for entry in range(begin, end):
+            total += w[indices[entry]] * values[entry]
+    return total
+
+
+@jit(forceinline=True, **EXACTLY)
+def add(w, indices, values, begin, end, step):  # type: ignore[no-untyped-def]
+    """Add `step` times the entries of a row to the weights."""
+    if indices.shape[0] == 0:
+        for j in range(end - begin):
+            w[j] = w[j] + np.float64(values[begin + j]) * step
+    else:
+        for entry in range(begin, end):
+            j = indices[entry]
+            w[j] = w[j] + np.float64(values[entry]) * step
+
+
+@jit(forceinline=True, **EXACTLY)
+def norms(w, indices, begin, end):  # type: ignore[no-untyped-def]
+    """Σ w² and Σ |w| over the columns of a row."""
+    squares = absolutes = 0.0
+    for entry in range(begin, end):
+        j = np.int64(entry - begin) if indices.shape[0] == 0 else np.int64(indices[entry])
+        squares += w[j] * w[j]
+        absolutes += abs(w[j])
+    return squares, absolutes
+
+
+@jit(forceinline=True, **EXACTLY)
+def truncate(w, indices, begin, end, state, q):  # type: ignore[no-untyped-def]
+    """Take from the weights of a row what the L1 penalty is due since they were last seen, down to zero."""
+    taken, factor = state[TAKEN], state[SCALE]
+    for entry in range(begin, end):
+        j = np.int64(entry - begin) if indices.shape[0] == 0 else np.int64(indices[entry])
+        before = np.float64(w[j])
+        if factor * before > 0.0:
+            w[j] = max(0.0, before - (taken + q[j]) / factor)
+        elif factor * before < 0.0:
+            w[j] = min(0.0, before + (taken - q[j]) / factor)
+        q[j] += factor * (w[j] - before)
+
+
 @jit(**EXACTLY)
 def learn(indptr, indices, values, y, weight, held_out, order, terms, smallest_scale, w, state, q):  # type: ignore[no-untyped-def]
     """One pass over the rows in their order, but for those held out; w, `state` and q are updated.
 
-    Rows of numbers come as CSR rows without `indices`. q is what the L1 penalty has taken from each weight so far.
+    Rows of numbers come without `indptr` and `indices`. An empty `weight` means ones, and an empty `held_out` that all
+    rows are learnt: what is looked up for each row of a shuffled order should be little. q is what the L1 penalty has
+    taken from each weight so far.
     """
     kind = w.dtype.type
-    dense = indices.shape[0] == 0
+    n, d, dense = order.shape[0], w.shape[0], indices.shape[0] == 0
+    weighted, some_held_out = weight.shape[0] > 0, held_out.shape[0] > 0
     state[OBJECTIVE] = state[LOSS] = 0.0
-    for t in range(order.shape[0]):
+    for t in range(n):
+        later = order[min(t + AHEAD, n - 1)]
+        soon = np.int64(d * later if dense else indptr[later])
+        for entry in range(soon, np.int64(soon + d if dense else indptr[later + 1]), A_LINE):
+            prefetch(values, np.int64(entry))  # type: ignore[no-untyped-call]
         i = order[t]
-        if held_out[i]:
+        if some_held_out and held_out[i]:
             continue
-        begin, end = indptr[i], indptr[i + 1]
-        total = 0.0
-        for entry in range(begin, end):
-            j = np.int64(entry - begin) if dense else np.int64(indices[entry])
-            total += w[j] * values[entry]
-        p = kind(total * state[SCALE]) + state[INTERCEPT]
+        begin = np.int64(d * i if dense else indptr[i])
+        end = np.int64(begin + d if dense else indptr[i + 1])
+        importance = weight[i] if weighted else kind(1.0)
+        p = kind(product(w, indices, values, begin, end) * state[SCALE]) + state[INTERCEPT]
         z = p * y[i]
         loss = 0.0 - z if z <= 0.0 else 0.0
         state[LOSS] += loss
@@ -82,8 +140,6 @@ def learn(indptr, indices, values, y, weight, held_out, order, terms, smallest_s
             norm = np.float64(kind(np.sqrt(state[SQUARED])))
             half_square, absolute = 0.5 * (norm * norm), np.float64(kind(state[ABSOLUTE]))
             state[OBJECTIVE] += terms.alpha * ((1.0 - terms.l1_ratio) * half_square + terms.l1_ratio * absolute)
-        update = terms.eta * y[i] if z <= 0.0 else 0.0
-        update *= kind(terms.positive_weight if y[i] > 0.0 else terms.negative_weight) * weight[i]
         if terms.penalty >= 2:
             c = kind(max(0.0, 1.0 - ((1.0 - terms.l1_ratio) * terms.eta * terms.alpha)))
             state[SCALE] *= c
@@ -91,26 +147,18 @@ def learn(indptr, indices, values, y, weight, held_out, order, terms, smallest_s
             state[ABSOLUTE] *= c
             if state[SCALE] < smallest_scale:
                 unscale(w, state)
-        if update != 0.0:
-            scale = kind(state[SCALE])
-            step = np.float64(kind(update) / scale)
-            squares = absolutes = 0.0
-            for entry in range(begin, end):
-                j = np.int64(entry - begin) if dense else np.int64(indices[entry])
-                w[j] = w[j] + np.float64(values[entry]) * step
-                squares += w[j] * w[j]
-                absolutes += abs(w[j])
-            state[SQUARED] = squares * (scale * scale)
-            state[ABSOLUTE] = absolutes * scale
-            state[INTERCEPT] += update * terms.intercept_rate
+        if z <= 0.0:
+            update = (
+                terms.eta * y[i] * (kind(terms.positive_weight if y[i] > 0.0 else terms.negative_weight) * importance)
+            )
+            if update != 0.0:
+                scale = kind(state[SCALE])
+                add(w, indices, values, begin, end, np.float64(kind(update) / scale))
+                if terms.penalty > 0:
+                    squares, absolutes = norms(w, indices, begin, end)
+                    state[SQUARED] = squares * (scale * scale)
+                    state[ABSOLUTE] = absolutes * scale
+                state[INTERCEPT] += update * terms.intercept_rate
         if terms.penalty == 1 or terms.penalty == 3:
             state[TAKEN] += terms.l1_ratio * terms.eta * terms.alpha
-            taken, factor = state[TAKEN], state[SCALE]
-            for entry in range(begin, end):
-                j = np.int64(entry - begin) if dense else np.int64(indices[entry])
-                before = np.float64(w[j])
-                if factor * before > 0.0:
-                    w[j] = max(0.0, before - (taken + q[j]) / factor)
-                elif factor * before < 0.0:
-                    w[j] = min(0.0, before + (taken - q[j]) / factor)
-                q[j] += factor * (w[j] - before)
+            truncate(w, indices, begin, end, state, q)

@@ -1,0 +1,159 @@
+"""How learning went, pass by pass: a record to look at, to tabulate and to plot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._optional import require
+from mercer.data.build import frame_like
+
+Array = NDArray[Any]
+
+#: weights that have a column each in a frame
+MOST_NAMED = 200
+#: numbers up to which the weights of all passes are kept
+MOST_NUMBERS = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What units did in each pass over the rows.
+
+    Loss, error and mistakes are those met on the way: of the weights that a pass began with in batch mode, and of the
+    weights that each row found before it was learnt in incremental mode.
+
+    Attributes
+    ----------
+    loss : ndarray of shape (passes,)
+        Mean loss of a row, summed over units.
+    error : ndarray of shape (passes,)
+        Share of the weight of rows that was given to a wrong class.
+    mistakes : ndarray of shape (passes,)
+        How often a unit had a row on the wrong side.
+    rate : ndarray of shape (passes,)
+        α when the pass began.
+    coefficients : ndarray of shape (passes, units, columns) or None
+        Weights after each pass; None where they would fill too much memory.
+    intercepts : ndarray of shape (passes, units) or None
+        Their intercepts.
+
+    Examples
+    --------
+    >>> record = History(*np.array([[0.7, 0.3], [0.5, 0.0], [2, 0], [1.0, 1.0]]), None, None)
+    >>> record.frame("numpy")
+    array([[1. , 0.7, 0.5, 2. , 1. ],
+           [2. , 0.3, 0. , 0. , 1. ]])
+    """
+
+    loss: Array
+    error: Array
+    mistakes: Array
+    rate: Array
+    coefficients: Array | None
+    intercepts: Array | None
+
+    def __len__(self) -> int:
+        return len(self.loss)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "<nothing learnt yet>"
+        return (
+            f"<{len(self)} pass(es), {int(self.mistakes.sum())} mistakes: loss {self.loss[0]:.4g} … "
+            f"{self.loss[-1]:.4g}, error {self.error[0]:.4g} … {self.error[-1]:.4g}>"
+        )
+
+    def frame(self, library: str = "pandas") -> Any:
+        """One row per pass, in a frame of any library; w0 is the intercept and w1, w2, … are the weights.
+
+        Parameters
+        ----------
+        library : str, default="pandas"
+            "pandas", "polars", "pyarrow", …
+
+        Returns
+        -------
+        frame : DataFrame
+            With columns pass, loss, error, mistakes, rate, and the weights if they were kept and are not too many;
+            those of several units are numbered like w1[0], w1[1], …
+        """
+        columns = {
+            "pass": np.arange(1, len(self) + 1),
+            "loss": self.loss,
+            "error": self.error,
+            "mistakes": self.mistakes,
+            "rate": self.rate,
+            **self._weights(),
+        }
+        return frame_like(list(columns), list(columns.values()), library)
+
+    def _weights(self) -> dict[str, Array]:
+        if self.coefficients is None or self.intercepts is None or self.coefficients[0].size > MOST_NAMED:
+            return {}
+        weights = np.concatenate([self.intercepts[:, :, None], self.coefficients], axis=2)
+        _, units, columns = weights.shape
+        return {
+            f"w{j}" + (f"[{k}]" if units > 1 else ""): weights[:, k, j] for k in range(units) for j in range(columns)
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Loss, and on the right the share of rows given to a wrong class, by pass.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        if ax is None:
+            ax = require("matplotlib.pyplot", purpose="A plot of the history").figure().add_subplot()
+        passes = np.arange(1, len(self) + 1)
+        ax.plot(passes, self.loss, color="C0", label="loss")
+        right = ax.twinx()
+        right.plot(passes, self.error, color="C1", label="error")
+        ax.set(xlabel="pass", ylabel="mean loss")
+        right.set_ylabel("share misclassified")
+        ax.legend(handles=[*ax.get_lines(), *right.get_lines()])
+        return ax
+
+
+class Log:
+    """A history while it is written."""
+
+    def __init__(self) -> None:
+        self.loss: list[float] = []
+        self.mistakes: list[float] = []
+        self._error: list[float] = []
+        self._rate: list[float] = []
+        self._weights: list[tuple[Array, Array]] | None = []
+
+    def __len__(self) -> int:
+        return len(self.loss)
+
+    def note(self, *, loss: float, error: float, mistakes: float, rate: float) -> None:
+        for column, value in zip(self._columns(), (loss, error, mistakes, rate), strict=True):
+            column.append(value)
+
+    def _columns(self) -> tuple[list[float], ...]:
+        return self.loss, self._error, self.mistakes, self._rate
+
+    def keep(self, w: Array, bias: Array) -> None:
+        """Weights (columns, units) after a pass; all are let go once they are too many."""
+        if self._weights is not None:
+            self._weights.append((np.array(w.T, order="C"), bias.copy()))
+            if len(self._weights) * w.size > MOST_NUMBERS:
+                self._weights = None
+
+    def history(self) -> History:
+        loss, error, mistakes, rate = (np.array(column, dtype=float) for column in self._columns())
+        if not self._weights:
+            return History(loss, error, mistakes, rate, None, None)
+        coefficients, intercepts = (np.array(part) for part in zip(*self._weights, strict=True))
+        return History(loss, error, mistakes, rate, coefficients, intercepts)

@@ -1,0 +1,50 @@
+"""The record of learning: as a frame, as a plot, and never too large."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mercer.solvers import history as module
+from mercer.solvers.history import History, Log
+
+
+def written(passes: int = 3, units: int = 1) -> History:
+    log = Log()
+    for t in range(passes):
+        log.note(loss=1.0 / (t + 1), error=0.5 / (t + 1), mistakes=float(passes - t), rate=0.1)
+        log.keep(np.full((2, units), float(t)), np.full(units, -float(t)))
+    return log.history()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_has_a_row_for_each_pass(library: str) -> None:
+    frame = written().frame(library)
+    assert list(frame.columns) == ["pass", "loss", "error", "mistakes", "rate", "w0", "w1", "w2"]
+    assert_array_equal(frame["w0"], [0.0, -1.0, -2.0])
+    assert_array_equal(frame["w2"], [0.0, 1.0, 2.0])
+    assert "w1[1]" in written(units=2).frame(library).columns
+
+
+def test_a_plot_shows_loss_and_error() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = pyplot.subplots()
+    assert written().plot(axes) is axes
+    assert_array_equal(axes.get_lines()[0].get_ydata(), written().loss)
+    assert_array_equal(figure.axes[1].get_lines()[0].get_ydata(), written().error)
+    assert written().plot().get_xlabel() == "pass"
+    pyplot.close("all")
+
+
+def test_weights_that_would_fill_the_memory_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_NUMBERS", 5)
+    assert written(passes=2).coefficients is not None
+    kept = written(passes=3)
+    assert kept.coefficients is None
+    assert list(kept.frame().columns) == ["pass", "loss", "error", "mistakes", "rate"]
+
+
+def test_it_describes_itself() -> None:
+    assert "3 pass(es), 6 mistakes" in repr(written())
+    assert repr(Log().history()) == "<nothing learnt yet>"
