@@ -142,3 +142,11 @@ def test_no_rows_have_products_of_zero() -> None:
     np.testing.assert_array_equal(design.transposed_times(np.zeros(0)), np.zeros(3))
     np.testing.assert_array_equal(design.gram(np.zeros(0)), np.zeros((3, 3)))
     np.testing.assert_array_equal(one_hot([np.array([1])], [2], drop_first=True), [[1.0]])
+
+
+@pytest.mark.parametrize("name", ["dense", "sparse", "codes", "mixed"])
+def test_a_dense_block_is_of_a_size_that_fits_into_memory(name: str) -> None:
+    design = large_designs()[name]
+    blocks = design.dense_blocks()
+    assert sum(block.stop - block.start for block in blocks) == design.n_rows
+    assert max(block.stop - block.start for block in blocks) * design.n_columns * 8 <= 1 << 25

@@ -142,3 +142,26 @@ def test_other_families_have_no_distribution_function_here(ask: str) -> None:
     for moment in ("mean", "variance"):
         with pytest.raises(TypeError, match="not known"):
             getattr(rows, moment)
+
+
+def test_rows_come_one_by_one_and_end() -> None:
+    rows = f.Distribution(f.Poisson(), f.PoissonParameters(a([3.0, 4.0])))
+    assert [row.mean.tolist() for row in rows] == [[3.0], [4.0]]
+    assert rows[-2].mean.tolist() == [3.0]
+    for beyond in (2, -3):
+        with pytest.raises(IndexError):
+            rows[beyond]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *(f.Distribution(family, parameters) for family, parameters, _, _ in CASES),
+        f.Distribution(f.Categorical(2), f.Categorical(2).at_mean(a([[0.2, 0.8]]))),
+        f.Distribution(f.Tweedie(1.5), f.Tweedie(1.5).at_mean(a([1.0]), 0.5)),
+    ],
+    ids=lambda rows: rows.family.name,
+)
+def test_the_distribution_function_far_out_and_at_what_is_no_number(rows: f.Distribution) -> None:
+    for x, share in ((-np.inf, 0.0), (1e300, 1.0), (np.inf, 1.0), (np.nan, np.nan)):
+        np.testing.assert_array_equal(rows.cdf(x), np.full(len(rows), share))

@@ -174,3 +174,15 @@ def test_supports() -> None:
     assert f.Tweedie(-1.0).support == "finite numbers"
     assert f.Tweedie(1.0).discrete
     assert not f.Tweedie(1.5).discrete
+
+
+@pytest.mark.parametrize("dispersion", [1e-15, 1e-18, 1e-40, 1e-200])
+def test_hardly_dispersed_a_tweedie_is_normal(dispersion: float) -> None:
+    at = f.TweedieParameters(a([1.7]), a([dispersion]))
+    expected = -0.5 * np.log(2 * np.pi * dispersion * 1.7**1.5)
+    np.testing.assert_allclose(f.Tweedie(1.5).log_density(a([1.7]), at), expected, rtol=1e-13)
+
+
+def test_a_value_far_beyond_the_mean_has_a_log_density() -> None:
+    at = f.TweedieParameters(a([1.0]), a([0.5]))
+    np.testing.assert_allclose(f.Tweedie(1.5).log_density(a([1e300]), at), -4e300, rtol=1e-12)

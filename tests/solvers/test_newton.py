@@ -7,8 +7,8 @@ import pytest
 
 from mercer._errors import FitInterrupted
 from mercer.designs import DenseDesign, Observations
-from mercer.families import Bernoulli, Poisson
-from mercer.families.links import LOG, LOGIT
+from mercer.families import Bernoulli, Gaussian, Poisson
+from mercer.families.links import IDENTITY, LOG, LOGIT
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.solvers import newton
@@ -85,3 +85,58 @@ def test_an_interrupted_search_hands_over_the_best_point() -> None:
     solution = stopped.value.solution
     assert not solution.certificate.holds
     assert len(solution.trace) == 3
+
+
+def test_a_column_that_the_sample_does_not_show_is_fitted_all_the_same() -> None:
+    rng = np.random.default_rng(0)
+    sample = np.linspace(0, FAR + 5_000 - 1, newton.SMALLEST_SAMPLE).astype(np.intp)
+    X = np.column_stack([rng.normal(size=FAR + 5_000), np.zeros(FAR + 5_000)])
+    X[np.setdiff1d(np.arange(len(X)), sample)[:20], 1] = 1.0
+    y = rng.poisson(np.exp(0.3 * X[:, 0] + X[:, 1]))
+    problem = Problem(Observations(DenseDesign.of(X), y), Response(Poisson(), LOG), Strengths.none(3))
+    assert newton.sample_start(problem) is not None
+    solution = newton.solve(problem)
+    assert solution.certificate.holds
+    there = problem.at(solution.value)
+    assert there.gradient @ np.linalg.solve(there.hessian, there.gradient) < 1e-16
+
+
+def counts(*, weight: float = 1.0, unit: float = 1.0) -> Problem:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(NEAR, 2))
+    y = unit * rng.poisson(np.exp(0.5 * x[:, 0]))
+    weights = np.full(NEAR, weight)
+    return Problem(Observations(DenseDesign.of(x), y, weights), Response(Poisson(), LOG), Strengths.none(3))
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e18])
+def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(size: float) -> None:
+    solution = newton.solve(counts(weight=size))
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, newton.solve(counts()).value, rtol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-12, 1e8])
+def test_rates_of_any_size_are_fitted(size: float) -> None:
+    solution = newton.solve(counts(unit=size))
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value[:2], newton.solve(counts()).value[:2], rtol=1e-9)
+
+
+def test_a_variance_that_is_known_is_the_unit_of_the_certificate() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(NEAR, 2))
+    y = 1e9 * (x[:, 0] + rng.normal(size=NEAR))
+    response = Response(Gaussian(variance=1e18), IDENTITY)
+    assert newton.solve(Problem(Observations(DenseDesign.of(x), y), response, Strengths.none(3))).certificate.holds
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_sample_without_weight_is_no_start() -> None:
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=(FAR + 5_000, 1)), np.zeros(FAR + 5_000)
+    sample = np.linspace(0, len(x) - 1, newton.SMALLEST_SAMPLE).astype(np.intp)
+    weight[np.setdiff1d(np.arange(len(x)), sample)[:300]] = 1.0
+    y = rng.poisson(np.exp(x[:, 0]))
+    observations = Observations(DenseDesign.of(x), y, weight)
+    assert newton.solve(Problem(observations, Response(Poisson(), LOG), Strengths.none(2))).certificate.holds

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mercer._errors import TooManyColumnsError
 from mercer._jit import tiles as loops
 from mercer._threads import ordered_stream, row_blocks
+from mercer.data.source import rows_per_block
 from mercer.designs.coordinates import Coordinates
 
 Array = NDArray[Any]
@@ -97,6 +98,10 @@ class Design(ABC):
 
     def blocks(self) -> list[slice]:
         return row_blocks(self.n_rows, self.block_rows)
+
+    def dense_blocks(self) -> list[slice]:
+        """For what makes a number of each row and column: a block of codes may have 8 GiB of them."""
+        return row_blocks(self.n_rows, rows_per_block(self.n_columns))
 
     def times(self, w: Array) -> Array:
         """X w."""

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
 
-from mercer._threads import row_blocks
 from mercer.designs._base import Design
 
 Array = NDArray[Any]
@@ -35,7 +34,7 @@ class Observations:
         return self.design.n_rows
 
     def blocks(self) -> list[slice]:
-        return row_blocks(len(self), self.design.block_rows)
+        return self.design.blocks()
 
     def batch(self, rows: slice) -> ObservedBatch:
         weight, offset = (None if v is None else v[rows] for v in (self.weight, self.offset))

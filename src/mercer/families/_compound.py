@@ -27,6 +27,8 @@ STIRLING_FROM = 1000.0
 SPAN, AROUND = 9.0, 24
 #: and no more than so many to a standard deviation
 FINE = 4.0
+#: beyond this number the sum grows like its root, to all digits; far beyond, steps would be lost in rounding
+MOST_NUMBER = 1e14
 #: values times terms that are worked on at once
 BLOCK = 1 << 18
 
@@ -54,8 +56,8 @@ def log_density(x: Array, mean: Array, dispersion: Array, power: float) -> Array
     lost = PowerLoss(power).deviance(inside, mean) / (2 * dispersion)
     number, shape, _ = compound(inside, dispersion, power)
     highest = np.empty(number.size)
-    log_heights(np.ravel(number), shape, _heights(shape), highest)
-    best = highest.reshape(x.shape) - np.log(inside)
+    log_heights(np.ravel(np.minimum(number, MOST_NUMBER)), shape, _heights(shape), highest)
+    best = highest.reshape(x.shape) + 0.5 * np.log(np.maximum(number / MOST_NUMBER, 1.0)) - np.log(inside)
     return np.where(zero, -compound(mean, dispersion, power).number, best - lost)
 
 

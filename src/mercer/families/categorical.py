@@ -67,8 +67,9 @@ class Categorical(LevelFamily):
         """P(code ≤ x)."""
         shares = np.minimum(np.cumsum(parameters.probabilities, axis=-1, dtype=float), 1.0)
         shares[..., -1] = 1.0
-        below = np.asarray(x, dtype=float)[..., None] >= np.arange(shares.shape[-1])
-        return np.asarray(np.where(below, shares, 0.0).max(axis=-1))
+        x = np.asarray(x, dtype=float)
+        below = x[..., None] >= np.arange(shares.shape[-1])
+        return np.where(np.isnan(x), np.nan, np.where(below, shares, 0.0).max(axis=-1))
 
     def quantile(self, q: Array, parameters: CategoricalParameters) -> Array:
         shares = np.cumsum(parameters.probabilities, axis=-1, dtype=float)

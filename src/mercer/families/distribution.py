@@ -42,7 +42,7 @@ class Distribution:
     def __getitem__(self, rows: Any) -> Self:
         """The same for some of the rows: a slice, positions or a mask."""
         if isinstance(rows, (int, np.integer)):
-            rows = slice(rows, None if rows == -1 else rows + 1)
+            rows = [range(len(self))[rows]]  # an IndexError beyond the last, or iteration would never end
         return type(self)(self.family, type(self.parameters)(*(np.asarray(field)[rows] for field in self.parameters)))
 
     def log_density(self, y: Any) -> Array:
@@ -55,7 +55,8 @@ class Distribution:
 
     def cdf(self, y: Any) -> Array:
         """P(Y ≤ y)."""
-        return self.family.cdf(np.asarray(y, dtype=float), self.parameters)
+        with np.errstate(over="ignore"):  # 1e300 is far out, and no more than that
+            return self.family.cdf(np.asarray(y, dtype=float), self.parameters)
 
     def quantile(self, q: Any) -> Array:
         """The smallest y with P(Y ≤ y) ≥ q."""

@@ -90,13 +90,15 @@ class InverseGaussian(Family):
 
     def cdf(self, x: Array, parameters: InverseGaussianParameters) -> Array:
         mean, shape = parameters
-        certain = np.where(np.isposinf(x), 1.0, 0.0)
-        x = np.where((np.asarray(x) > 0) & np.isfinite(x), x, np.nan)
-        root = np.sqrt(shape / x)
-        low, high = root * (x - mean) / mean, root * (x + mean) / mean
+        x = np.asarray(x, dtype=float)
+        inside = (x > 0) & (x < np.inf)
+        at = np.where(inside, x, 1.0)
+        root = np.sqrt(shape / at)
+        low, high = root * (at - mean) / mean, root * (at + mean) / mean
         # e^(2λ/μ) Φ(−high), whose factors overflow and vanish together
         reflected = 0.5 * erfcx(high / ROOT_2) * np.exp(-0.5 * np.square(low))
-        return np.where(np.isnan(x), certain, ndtr(low) + reflected)
+        certain = np.where(np.isnan(x), np.nan, np.where(x > 0, 1.0, 0.0))
+        return np.where(inside, ndtr(low) + reflected, certain)
 
     def quantile(self, q: Array, parameters: InverseGaussianParameters) -> Array:
         q, mean, shape = np.broadcast_arrays(np.asarray(q, dtype=float), *parameters)

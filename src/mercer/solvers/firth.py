@@ -171,7 +171,8 @@ class Prior:
 
     def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
         tilt_at, pull, curvature = tilt_of(self.response), self.pull.copy(), self.curvature.copy()
-        for rows, tile in design.tiles():
+        for rows in design.dense_blocks():
+            tile = design.rows(rows).tile()
             eta = tile.times(self.point)
             if offset is not None:
                 eta += offset[rows]

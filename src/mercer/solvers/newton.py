@@ -125,11 +125,15 @@ class Descent:
     def __init__(self, problem: Problem, start: Array | None, tolerance: float, progress: Progress | None) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
         self._cheap = len(problem.observations) >= ALWAYS_HESSIAN
+        # a Hessian that is only expected may be off by a factor however near the optimum: what steps tell of it is kept
+        self._expected = not getattr(problem, "exact_hessian", True)
         sample = sample_start(problem) if start is None else None
         self._model = Model(Curvature.of(np.eye(problem.n_columns)) if sample is None else sample.curvature)
         begin = problem.start() if start is None else np.array(start, dtype=float)
         self.w = begin if sample is None else sample.w
-        self._arrive(self._look(self.w, HESSIAN if sample is None else GRADIENT))
+        # of a direction that no row of the sample moves in, only all rows can tell
+        known = sample is not None and sample.curvature.definite
+        self._arrive(self._look(self.w, GRADIENT if known else HESSIAN))
         self.trace = [self.here.value]
 
     def _look(self, w: Array, order: int) -> Slope:
@@ -141,7 +145,7 @@ class Descent:
         self.here = here
         self.fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
         if self.fresh:
-            self._model = Model(Curvature.of(here.hessian))
+            self._model = Model(Curvature.of(here.hessian), self._model if self._expected else None)
         self._step = self._model.step(here.gradient)
         squared = np.maximum(0.0, -here.gradient @ self._step)  # NaN stays NaN
         self.length = float(np.sqrt(squared)) / self._problem.unit(here.value)
@@ -204,9 +208,9 @@ class Descent:
 class Model:
     """H⁻¹ g for a Hessian that was computed once, corrected by the steps since then (L-BFGS)."""
 
-    def __init__(self, curvature: Curvature) -> None:
+    def __init__(self, curvature: Curvature, before: Model | None = None) -> None:
         self.curvature = curvature
-        self._memory: deque[tuple[Array, Array]] = deque(maxlen=MEMORY)
+        self._memory: deque[tuple[Array, Array]] = deque(maxlen=MEMORY) if before is None else before._memory
 
     def remember(self, step: Array, change: Array) -> None:
         """What a step did to the gradient."""

@@ -46,6 +46,11 @@ class Problem:
     def n_columns(self) -> int:
         return self.observations.design.n_columns
 
+    @property
+    def exact_hessian(self) -> bool:
+        """Whether the expected Hessian is the Hessian itself: that of the canonical link."""
+        return self.response.link == self.response.family.response_link
+
     def start(self) -> Array:
         """Every coefficient at its prior mean, and the intercept where the mean response would have it."""
         w = np.array(self.strengths.mean)
@@ -58,13 +63,18 @@ class Problem:
         return w
 
     def unit(self, value: float) -> float:
-        """√φ at that value of the objective: what makes lengths of gradients standard errors."""
-        if self.response.family.known_dispersion:
+        """√φ at that value of the objective: what makes lengths of gradients standard errors.
+
+        Less where rows weigh less than 1, or responses are spread less than φ says (rates of 1e-9 as a Poisson's):
+        errors of any size would be small beside those standard errors.
+        """
+        weight, known = self.observations.weight, self.response.family.known_dispersion
+        mean = 1.0 if weight is None else float(weight.mean())
+        if not mean > 0:
             return 1.0
-        weight = self.observations.weight
-        total = len(self.observations) if weight is None else weight.sum()
+        phi = 2 * value / (mean * len(self.observations)) if known is None else min(known, self._spread or known)
         # responses that are fitted exactly have no noise to compare with: rounding would never be small enough
-        return float(np.sqrt(max(2 * value / total, EXACT * self._spread))) or 1.0
+        return float(np.sqrt(max(phi * min(mean, 1.0), EXACT * self._spread * mean))) or 1.0
 
     @cached_property
     def _spread(self) -> float:

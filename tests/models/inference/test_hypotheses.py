@@ -104,3 +104,23 @@ def test_a_test_reads_as_a_sentence() -> None:
     y = responses("gaussian", X)
     told = summary(LinearRegression().fit(X, y), X, y)
     assert str(told.wald_test(["x0", "x1"], 1.0)).startswith("Wald test of x0, x1 = 1: F(2, 46) = ")
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [[1.0]], np.nan, np.inf])
+def test_values_that_do_not_fit_are_refused(values: object) -> None:
+    X = columns(40)
+    y = responses("poisson", X)
+    told = summary(GLM("poisson").fit(X, y), X, y)
+    with pytest.raises(InferenceError, match=r"one value, or one for each|finite numbers"):
+        told.wald_test(["x0", "x1"], values)
+    with pytest.raises(InferenceError, match="finite numbers"):
+        told.wald_test(np.array([[0.0, np.nan, 0.0, 1.0]]))
+
+
+def test_after_firth_nothing_speaks_against_the_estimate() -> None:
+    X, y = np.arange(6.0)[:, None], np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+    told = summary(GLM("bernoulli", on_separation="firth").fit(X, y), X, y)
+    estimate = told.coefficients[1]
+    for test in (told.wald_test, told.likelihood_ratio_test, told.score_test):
+        assert test("x0", estimate).statistic == pytest.approx(0.0, abs=1e-12)
+        assert test("x0", 0.0).statistic > 1.0

@@ -11,7 +11,7 @@ from scipy import stats
 
 from mercer import GLM, LinearRegression, Ridge, summary
 from mercer._errors import DataError, InferenceError
-from mercer.models.inference import Summary
+from mercer.models.inference import Summary, prediction
 from tests.models.inference._data import columns, responses
 
 
@@ -149,3 +149,14 @@ def test_what_cannot_be_is_refused() -> None:
         told.predict_interval(X, kind="median")
     with pytest.raises(DataError, match="use GLM"):
         told.predict_interval(X, offset=np.ones(50))
+
+
+def test_blocks_of_rows_change_no_interval_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = columns(200)
+    y = np.random.default_rng(0).integers(0, 3, size=200)
+    told = summary(GLM("categorical").fit(X, y), X, y)
+    whole = told.predict_interval(X)
+    monkeypatch.setattr(prediction, "rows_per_block", lambda columns: 7)
+    parts = told.predict_interval(X)
+    for name in ("mean", "lower", "upper"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-12)

@@ -76,7 +76,7 @@ def _r_factor(fitted: Fitted) -> Array:
         return np.asarray(np.linalg.qr(np.sqrt(h)[:, None] * rows, mode="r"))
 
     R = np.diag(np.sqrt(fitted.strengths.l2))
-    for factor in ordered_stream(of_block, design.blocks()):
+    for factor in ordered_stream(of_block, design.dense_blocks()):
         R = np.asarray(np.linalg.qr(np.vstack([R, factor]), mode="r"))
     return R
 

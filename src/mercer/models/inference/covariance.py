@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError, InferenceError
-from mercer._threads import ordered_stream, row_blocks
+from mercer._threads import ordered_stream
 from mercer.data.labels import encode_labels
 from mercer.models.inference.bread import Bread, bread_of
 from mercer.models.inference.fitted import Fitted, squared_lengths
-from mercer.stats.quadratic import GRADIENT
 
 Array = NDArray[Any]
 
@@ -78,11 +77,9 @@ def covariance_of(fitted: Fitted, kind: str = "model", clusters: Any = None) -> 
 
 
 def _distance(fitted: Fitted, bread: Bread, errors: Array) -> float:
-    """By a Newton step; none where the estimate is not meant to be an optimum of the likelihood."""
-    if fitted.firth:
-        return 0.0
+    """By a Newton step."""
     root = fitted.free @ bread.root
-    pull = root.T @ fitted.at(fitted.theta, GRADIENT).gradient
+    pull = root.T @ fitted.score_at(fitted.theta)
     if np.linalg.norm(pull) <= ROUNDING * np.linalg.norm(np.sqrt(fitted.weight)[:, None] * fitted.eta):
         return 0.0  # what rounding leaves of an exact fit
     step = fitted.to_user @ (root @ pull)
@@ -173,7 +170,7 @@ def _cluster_sums(fitted: Fitted, codes: Array) -> Iterator[Array]:
         return codes[rows][starts], np.add.reduceat(scores.reshape(len(rows), -1), starts, axis=0)
 
     last, pending = -1, np.zeros(len(fitted.theta))
-    for clusters, sums in ordered_stream(of_block, row_blocks(len(order), design.block_rows)):
+    for clusters, sums in ordered_stream(of_block, design.dense_blocks()):
         if clusters[0] == last:
             sums[0] += pending
         else:

@@ -72,6 +72,10 @@ class Fitted:
         hessian = there.curvature() + np.diag(self.strengths.l2) if order == HESSIAN else np.zeros((0, 0))
         return Slope(value, gradient, hessian)
 
+    def score_at(self, theta: Array) -> Array:
+        """The gradient of what the coefficients minimise."""
+        return firth.look(self.problem, theta).gradient if self.firth else self.at(theta, GRADIENT).gradient
+
     @cached_property
     def weight(self) -> Array:
         given = self.observations.weight
@@ -129,4 +133,4 @@ def squared_lengths(design: Design, root: Array) -> Array:
     def of_block(block: slice) -> Array:
         return np.concatenate([np.square(tile.times(root)).sum(axis=1) for _, tile in design.rows(block).tiles()])
 
-    return np.concatenate([np.zeros(0), *ordered_stream(of_block, design.blocks())])
+    return np.concatenate([np.zeros(0), *ordered_stream(of_block, design.dense_blocks())])

@@ -76,7 +76,12 @@ def hypothesis_of(names: Sequence[str], about: str | Sequence[str] | Array, valu
         raise InferenceError(
             f"each row of a hypothesis has one number per coefficient, {len(names)}; this one has shape {matrix.shape}."
         )
-    values = np.broadcast_to(np.asarray(values, dtype=float), len(matrix))
+    values = np.asarray(values, dtype=float)
+    if values.ndim > 1 or values.size not in (1, len(matrix)):
+        raise InferenceError(f"a hypothesis of {len(matrix)} row(s) has one value, or one for each; got {values.size}.")
+    if not (np.isfinite(matrix).all() and np.isfinite(values).all()):
+        raise InferenceError("a hypothesis is of finite numbers only; correct those that are NaN or infinite.")
+    values = np.broadcast_to(values, len(matrix))
     return Hypothesis(matrix, values, f"{told} = {', '.join(f'{value:g}' for value in np.unique(values))}")
 
 
@@ -112,7 +117,7 @@ def score_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -
     theta, _ = _face(fitted, hypothesis).minimum(hypothesis.values)
     there = replace(fitted, theta=theta)
     root = fitted.free @ bread_of(there).root
-    pull = root.T @ fitted.at(theta).gradient
+    pull = root.T @ fitted.score_at(theta)
     dispersion = dispersion_of(there, covariance.effective - hypothesis.size)
     return _verdict("score", hypothesis, float(pull @ pull) / dispersion, None)
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 
 from mercer._errors import InferenceError
-from mercer._threads import ordered_stream
+from mercer._threads import ordered_stream, row_blocks
 from mercer.data import frame_like
+from mercer.data.source import rows_per_block
 from mercer.designs import Design
 from mercer.families import IDENTITY, Distribution, Gaussian
 from mercer.models.inference.covariance import Covariance
@@ -74,19 +75,24 @@ def interval_of_mean(new: NewRows, covariance: Covariance, level: float) -> Pred
 def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> tuple[Array, Array, Array]:
     """Probabilities of classes, by the delta method on their log odds: log p_k/(1 − p_k) = η_k − log Σ_{j≠k} e^η_j."""
     k = eta.shape[1]
-    p = softmax(eta, axis=1)
-    others = np.where(np.eye(k, dtype=bool), -np.inf, eta[:, None, :])
-    odds = eta - logsumexp(others, axis=2)
-    slopes = np.eye(k) - softmax(others, axis=2)  # (rows, class, predictor)
     roots = covariance.spread.reshape(k, -1, covariance.spread.shape[1])
 
     def of_block(block: slice) -> Array:
+        others = np.where(np.eye(k, dtype=bool), -np.inf, eta[block, None, :])
+        slopes = np.eye(k) - softmax(others, axis=2)  # (rows, class, predictor)
         rows = new.design.rows(block)
         moves = np.stack([rows.times(root) for root in roots], axis=1)
-        return np.asarray(np.sqrt(np.square(slopes[block] @ moves).sum(axis=2)))
+        half = wanted * np.sqrt(np.square(slopes @ moves).sum(axis=2))
+        odds = eta[block] - logsumexp(others, axis=2)
+        return np.stack([expit(odds - half), expit(odds + half)])
 
-    half = wanted * np.concatenate([np.zeros((0, k)), *ordered_stream(of_block, new.design.blocks())])
-    return p, expit(odds - half), expit(odds + half)
+    ends = [np.zeros((2, 0, k)), *ordered_stream(of_block, _blocks_of_classes(new.design, k))]
+    return softmax(eta, axis=1), *np.concatenate(ends, axis=1)
+
+
+def _blocks_of_classes(design: Design, classes: int) -> list[slice]:
+    """So that a block's moves, a number for each row, class and parameter, are as many as others are of a matrix."""
+    return row_blocks(design.n_rows, rows_per_block(design.n_columns * classes**2))
 
 
 def interval_of_observation(new: NewRows, covariance: Covariance, level: float) -> PredictionInterval:
