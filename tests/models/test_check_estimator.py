@@ -17,11 +17,17 @@ SHRUNK = {
     "QuadraticDiscriminantAnalysis": {"solver": "eigen", "shrinkage": 0.1},
 }
 ONE_ROW = "learns from a class of one distinct row, which has no covariance of its own, however it is shrunk"
+ONE_BY_ONE = "a row learnt twice is not a row of twice the weight: there are two updates, as in scikit-learn"
 IMPOSSIBLE = {
+    "Perceptron": {
+        "check_sample_weight_equivalence_on_dense_data": ONE_BY_ONE,
+        "check_sample_weight_equivalence_on_sparse_data": ONE_BY_ONE,
+    },
     "QuadraticDiscriminantAnalysis": {
         "check_sample_weight_equivalence_on_dense_data": ONE_ROW,
         "check_sample_weight_equivalence_on_sparse_data": ONE_ROW,
-    }
+    },
+    "Ridge": {"check_non_transformer_estimators_n_iter": "n_iter_ is None as in scikit-learn: nothing is iterated"},
 }
 
 

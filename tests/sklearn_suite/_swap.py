@@ -35,11 +35,15 @@ def load_swapped(
     _drop_imports(tree, set(replacements))
     namespace: dict[str, Any] = {"__name__": f"swapped.{module_name}", "__file__": str(path), **replacements}
     exec(compile(tree, str(path), "exec"), namespace)
-    tests = {name: value for name, value in namespace.items() if name.startswith("test_")}
+    tests = {name: value for name, value in namespace.items() if name.startswith("test_") or _is_fixture(value)}
     for name, reason in (exclude or {}).items():
         if tests.pop(name, None) is None:
             raise LookupError(f"{module_name} has no test {name!r} to exclude ({reason}); take it off the list")
     return tests
+
+
+def _is_fixture(value: Any) -> bool:
+    return type(value).__name__ == "FixtureFunctionDefinition"
 
 
 def _source_of(module_name: str) -> Path:

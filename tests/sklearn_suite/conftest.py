@@ -1,4 +1,4 @@
-"""The fixtures that scikit-learn's test modules expect of its own conftest."""
+"""The fixtures and marks that scikit-learn's test modules expect of its own configuration."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "thread_unsafe: scikit-learn's mark for tests that must not run side by side")
 
 
 @pytest.fixture(params=[0, 42])

@@ -9,8 +9,6 @@ The loops differ in what they keep up to date: the slopes of all coefficients (`
 
 from __future__ import annotations
 
-import numpy as np
-
 from mercer._jit import jit
 
 
@@ -47,13 +45,13 @@ def gram_move(G, size, rows, steps, c):  # type: ignore[no-untyped-def]
     m = rows.shape[0]
     whole = m - m % 4
     for t in range(0, whole, 4):
-        i, j, k, l = rows[t], rows[t + 1], rows[t + 2], rows[t + 3]
+        first, second, third, fourth = rows[t], rows[t + 1], rows[t + 2], rows[t + 3]
         s, u, v, x = steps[t], steps[t + 1], steps[t + 2], steps[t + 3]
-        for e in range(size):
-            c[e] -= s * G[i, e] + u * G[j, e] + v * G[k, e] + x * G[l, e]
+        for i in range(size):
+            c[i] -= s * G[first, i] + u * G[second, i] + v * G[third, i] + x * G[fourth, i]
     for t in range(whole, m):
-        for e in range(size):
-            c[e] -= steps[t] * G[rows[t], e]
+        for i in range(size):
+            c[i] -= steps[t] * G[rows[t], i]
 
 
 @jit

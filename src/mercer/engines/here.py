@@ -38,6 +38,7 @@ def reduce(statistic: S, source: Batches) -> S:
     empty = statistic.empty()
 
     def summarise(rows: slice) -> S:
-        return empty.update(*source.batch(rows))
+        statistic: S = empty.update(*source.batch(rows))
+        return statistic
 
     return functools.reduce(lambda a, b: a.merge(b), ordered_stream(summarise, source.blocks()), statistic)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, lapack
+from scipy.linalg import cho_solve, lapack, solve_triangular
 
 from mercer._threads import blas_for
 
@@ -46,6 +46,14 @@ class Curvature:
         if self.definite:
             return np.asarray(self.scale * cho_solve((self.factor, True), scaled, check_finite=False))
         return np.asarray(self.scale * (self.factor @ (self.factor.T @ scaled)))
+
+    def inverse_diagonal(self) -> Array:
+        """The diagonal of H⁻¹."""
+        if not self.definite:
+            return np.asarray(np.square(self.scale) * np.square(self.factor).sum(axis=1))
+        with blas_for(len(self.scale)):
+            root = solve_triangular(self.factor, np.eye(len(self.scale)), lower=True, check_finite=False)
+        return np.asarray(np.square(self.scale) * np.square(root).sum(axis=0))
 
     def scaled_by(self, factor: float) -> Self:
         """The curvature of an objective `factor` times as large."""

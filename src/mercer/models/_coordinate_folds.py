@@ -1,0 +1,79 @@
+"""Errors on rows that were left out, along paths of penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._errors import DataError
+from mercer._threads import row_blocks
+from mercer.data.source import rows_per_block
+from mercer.models._base import Array
+from mercer.models._coordinate_points import Point, Task, Terms, points, warn_of
+
+#: rows to learn from, and rows to be judged by
+Split = tuple[Array, Array]
+
+
+class Choice(NamedTuple):
+    """The penalty with the smallest mean error."""
+
+    alpha: Any
+    l1_ratio: Any
+
+
+def mean_squared_errors(
+    X: Any, y: Array, weight: Array | None, splits: Sequence[Split], alphas: Sequence[Array], ratios: Sequence[Terms]
+) -> Array:
+    """Of the rows left out: (kinds of penalty, folds, alphas)."""
+    by_row = X.tocsr() if hasattr(X, "indptr") else X
+    errors = [
+        [
+            _errors(Task.of(X, y, _in_fold(train, len(y), weight)), by_row, test, weight, grid, terms)
+            for train, test in splits
+        ]
+        for grid, terms in zip(alphas, ratios, strict=True)
+    ]
+    return np.reshape(errors, (len(ratios), len(splits), -1))
+
+
+def best(errors: Array, alphas: Sequence[Array], l1_ratios: Sequence[Any]) -> Choice:
+    """The first of the smallest mean errors over folds."""
+    means = errors.mean(axis=1)
+    kind = int(np.argmin(means.min(axis=1)))
+    return Choice(alphas[kind][np.argmin(means[kind])], l1_ratios[kind])
+
+
+def _in_fold(train: Array, n: int, weight: Array | None) -> Array:
+    """Rows outside a fold have no weight in it: nothing is copied."""
+    chosen = np.bincount(np.arange(n)[train], minlength=n).astype(np.float64)
+    chosen = chosen if weight is None else chosen * weight
+    if not chosen.any():
+        raise DataError(
+            "the rows of a fold are none, or all have the weight zero, so that there is nothing to learn from; use "
+            "fewer folds, or shuffle them."
+        )
+    return chosen
+
+
+def _errors(task: Task, X: Any, test: Array, weight: Array | None, alphas: Array, terms: Terms) -> Array:
+    found = points(task, alphas, terms)
+    warn_of(found, alphas, task.total, stacklevel=7)
+    rows = np.arange(len(task.y))[test]
+    judged = np.ones(len(rows)) if weight is None else weight[rows]
+    if not judged.any():
+        raise DataError("the rows that a fold leaves out all have the weight zero; use fewer folds, or shuffle them.")
+    return np.asarray(_squares(found, X, task.y, rows, judged) / judged.sum())
+
+
+def _squares(found: list[Point], X: Any, y: Array, rows: Array, weight: Array) -> Array:
+    """Σ weight (y − X w − b)² over some rows, for each model; a few rows are copied at a time."""
+    W = np.column_stack([point.coefficients for point in found])
+    intercepts = np.array([point.intercept for point in found])
+    total = np.zeros(len(found))
+    for block in row_blocks(len(rows), rows_per_block(X.shape[1])):
+        few = rows[block]
+        total += weight[block] @ np.square(X[few] @ W + intercepts - y[few, None])
+    return total

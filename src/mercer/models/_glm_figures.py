@@ -1,0 +1,122 @@
+"""The figures of a fitted GLM: deviance, dispersion, degrees of freedom, log likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._threads import ordered_map, row_blocks
+from mercer.data.coding import code_floats
+from mercer.designs import DenseDesign, Observations
+from mercer.engines.here import reduce
+from mercer.families import IDENTITY, Family, Gaussian
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.solvers.problem import Problem
+from mercer.stats.goodness import Goodness
+
+Array = NDArray[Any]
+
+#: rows whose densities one thread computes at a time
+BLOCK_ROWS = 1 << 16
+
+
+class Figures(NamedTuple):
+    """What is told of a fit beside its coefficients."""
+
+    deviance: float
+    null_deviance: float
+    dispersion: float
+    df_residual: float
+    log_likelihood: float
+    goodness: Goodness | None = None
+
+
+def figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -> Figures:
+    """Figures of a fit that used so many coefficients; `weight_kind` says how many observations the weights make."""
+    observations, response = problem.observations, problem.response
+    with np.errstate(over="ignore", under="ignore"):
+        goodness = reduce(Goodness(response, w), observations)
+    count = goodness.weight if weight_kind == "frequency" else float(goodness.rows)
+    df = count - coefficients
+    dispersion = response.family.known_dispersion
+    if dispersion is None:
+        # as many coefficients as rows leave nothing to measure the spread by
+        dispersion = goodness.pearson / df if df > 0 else np.nan
+    spread = goodness.deviance / count if _profiled(response) else dispersion
+    return Figures(
+        goodness.deviance,
+        null_deviance(problem),
+        dispersion,
+        df,
+        log_likelihood(observations, response, goodness.deviance, spread, weight_kind),
+        goodness,
+    )
+
+
+def _profiled(response: Response) -> bool:
+    """Least squares have a maximum likelihood variance in closed form, which information criteria use."""
+    return isinstance(response.family, Gaussian) and response.link == IDENTITY and response.family.variance is None
+
+
+def log_likelihood(
+    observations: Observations, response: Response, deviance: float, dispersion: float, weight_kind: str
+) -> float:
+    """Σ w log p(y; μ, φ), or Σ log p(y; μ, φ/w) for precisions: that of means equal to y, less deviance / 2φ."""
+    if not dispersion > 0:
+        return np.nan if np.isnan(dispersion) else np.inf  # no spread at all: a density without bound
+    y, weight = observations.y, observations.weight
+    spread: float | Array = dispersion
+    if weight is not None and weight_kind == "precision" and response.family.known_dispersion is None:
+        seen = weight > 0
+        y, spread, weight = y[seen], dispersion / weight[seen], None
+    elif response.family.discrete:
+        y, weight = _distinct(y, weight)
+    best = _saturated(response.family, y, spread, weight)
+    # rates have a quasi-likelihood alone: a fraction of an event has no probability
+    return best - deviance / (2 * dispersion) if np.isfinite(best) else np.nan
+
+
+def _distinct(y: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Each count once, and how often it was seen: the densities of a million counts are those of a few."""
+    codes, counts = code_floats(y)
+    return counts.astype(float), np.bincount(codes, weight, minlength=len(counts)).astype(float)
+
+
+def _saturated(family: Family, y: Array, dispersion: float | Array, weight: Array | None) -> float:
+    """Σ w log p(y; μ = y, φ)."""
+
+    def of_block(rows: slice) -> float:
+        spread = dispersion[rows] if isinstance(dispersion, np.ndarray) else dispersion
+        logs = family.log_density(y[rows], family.at_mean(y[rows], spread))
+        return float(logs.sum() if weight is None else weight[rows] @ np.where(weight[rows] > 0, logs, 0.0))
+
+    return sum(ordered_map(of_block, row_blocks(len(y), BLOCK_ROWS)))
+
+
+def null_deviance(problem: Problem) -> float:
+    """Deviance of a model with nothing but an intercept, where there is one, and the offset."""
+    observations, response = problem.observations, problem.response
+    y, weight, offset = observations.y, observations.weight, observations.offset
+    if not observations.design.coordinates.intercept:
+        return _deviance(response, y, np.zeros(len(y)) if offset is None else offset, weight)
+    if offset is None:
+        with np.errstate(divide="ignore"):
+            level = response.predictor(np.average(y, weights=weight))
+        return _deviance(response, y, np.full(len(y), level), weight)
+    return _fitted_null_deviance(problem)
+
+
+def _fitted_null_deviance(problem: Problem) -> float:
+    from mercer.models._glm_solve import Limits, solve
+
+    constant = replace(problem.observations, design=DenseDesign.of(np.empty((len(problem.observations), 0))))
+    alone = replace(problem, observations=constant, strengths=Strengths.none(1))
+    return 2 * solve(alone, "newton", Limits(1e-8, 100)).solution.trace[-1]
+
+
+def _deviance(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
+    return 2 * response.slopes(y, eta, weight).loss

@@ -1,0 +1,275 @@
+"""What the drop-ins for scikit-learn's GLM regressors have in common.
+
+Their objective, 1/(2 Σw) Σ w deviance + α/2 ‖β‖², is ours divided by Σw.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import DataError, NonFiniteError, SupportError
+from mercer._threads import thread_count
+from mercer.designs import Coordinates, Observations, design_of
+from mercer.families.penalties import L2
+from mercer.families.response import Response
+from mercer.models._base import (
+    Array,
+    Plan,
+    checked,
+    checked_weight,
+    column_names,
+    old_state_on_failure,
+    publish,
+)
+from mercer.models._glm_rank import find_dependence
+from mercer.models._glm_solve import Limits, Solved, SolveInterrupted, solve
+from mercer.models._glm_target import read_numbers
+from mercer.models._linear_predictor import linear_predictor, refuse_non_finite
+from mercer.models._progress import watched
+from mercer.solvers.problem import Problem
+
+#: the farthest from the optimum, in standard errors, that the coefficients may be left
+LOOSEST = 1e-4
+#: … and where X has fewer entries than this, so that more steps cost nothing
+LOOSEST_OF_FEW, FEW_ENTRIES = 1e-8, 1_000_000
+#: rounding alone may leave a gradient of this many standard errors
+TIGHTEST = 1e-12
+
+
+class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
+    """Ridge-penalised GLM with the parameters that scikit-learn's have."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0.0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions({"lbfgs", "newton-cholesky"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    coef_: Array
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "lbfgs",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    @abstractmethod
+    def _response(self) -> Response:
+        """Family and link."""
+
+    @abstractmethod
+    def _loss_name(self) -> str:
+        """What scikit-learn calls the loss."""
+
+    @abstractmethod
+    def _out_of_range(self, y: Array) -> Array:
+        """Where a response cannot come from the family; fractions of counts are allowed, as in scikit-learn."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Responses.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            self._learn(X, y, sample_weight)
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if y is None:
+            raise DataError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
+                "responses."
+            )
+        X, y = checked(
+            self, X, y, reset=True, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], y_numeric=True
+        )
+        weight = checked_weight(sample_weight, X)
+        values = self._checked_target(y)
+        problem = self._problem(X, values, weight)
+        self.plan_ = Plan("", str(X.dtype), len(problem.observations.blocks()), thread_count())
+        try:
+            with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+                solved = solve(
+                    problem, self._solver(), self._limits(X), start=self._start(problem), progress=watch.progress
+                )
+        except NonFiniteError:
+            refuse_non_finite(X, column_names(self), type(self).__name__)
+            raise
+        except SolveInterrupted as stop:
+            self._store(stop.solved)
+            raise
+        self._store(self._resolved(solved))
+        self._warn_if_unfinished()
+
+    def _checked_target(self, y: Any) -> Array:
+        values = read_numbers(y)
+        if (wrong := self._out_of_range(values)).any():
+            row = int(np.argmax(wrong))
+            raise SupportError(
+                f"Some value(s) of y are out of the valid range of the loss {self._loss_name()!r}. It is "
+                f"{values[row]:g} in row {row}; correct or drop the row, or choose a family that allows it."
+            )
+        return values
+
+    def _problem(self, X: Any, y: Array, weight: Array | None) -> Problem:
+        design, _ = design_of(X, intercept=self.fit_intercept)
+        total = len(y) if weight is None else weight.sum()
+        strengths = design.coordinates.strengths(L2(self.alpha * total).strengths(X.shape[1]))
+        return Problem(Observations(design, y, weight), self._response(), strengths)
+
+    def _solver(self) -> str:
+        return "newton" if self.solver == "newton-cholesky" else "auto"
+
+    def _limits(self, X: Any) -> Limits:
+        loosest = LOOSEST_OF_FEW if X.shape[0] * X.shape[1] < FEW_ENTRIES else LOOSEST
+        return Limits(max(TIGHTEST, min(self.tol, loosest)), self.max_iter)
+
+    def _start(self, problem: Problem) -> Array | None:
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        return problem.observations.design.coordinates.from_user(
+            np.asarray(self.coef_, dtype=float), float(self.intercept_) if self.fit_intercept else 0.0
+        )
+
+    def _resolved(self, solved: Solved) -> Solved:
+        """With the smallest coefficients, where columns depend on each other and others fit as well.
+
+        So does scikit-learn's lbfgs; its newton-cholesky warns.
+        """
+        observations, strengths = solved.problem.observations, solved.problem.strengths
+        dependence = find_dependence(observations, strengths)
+        if dependence is None:
+            return solved
+        if self.solver == "newton-cholesky":
+            self._warn_of_dependence(dependence.columns())
+            return solved
+        value = dependence.smallest(solved.solution.value, observations.design.coordinates)
+        return solved.with_value(value)
+
+    def _warn_of_dependence(self, columns: list[int]) -> None:
+        names = [*column_names(self), "the intercept"]
+        warnings.warn(
+            "The inner solver of NewtonCholeskySolver stumbled upon a singular or very ill-conditioned Hessian matrix: "
+            f"the columns {', '.join(names[column] for column in columns[:10])} are collinear. Leave some out, or "
+            "increase alpha.",
+            LinAlgWarning,
+            stacklevel=5,
+        )
+
+    def _store(self, solved: Solved) -> None:
+        coordinates: Coordinates = solved.problem.observations.design.coordinates
+        coefficients, intercept = coordinates.to_user(solved.solution.value)
+        self.plan_ = Plan(str(solved.choice), self.plan_.dtype, self.plan_.blocks, self.plan_.threads)
+        publish(self, coef_=coefficients)
+        self.intercept_ = self.coef_.dtype.type(intercept) if self.fit_intercept else 0.0
+        self.n_iter_ = max(1, len(solved.solution.trace) - 1)
+        self.certificate_ = solved.solution.certificate
+
+    def _warn_if_unfinished(self) -> None:
+        if not self.certificate_.holds and self.n_iter_ >= self.max_iter:
+            warnings.warn(
+                f"{self.solver} failed to converge after {self.n_iter_} iteration(s): {self.certificate_}. Increase "
+                "the number of iterations (max_iter) or scale the data.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _linear_predictor(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return linear_predictor(self, X)
+
+    def predict(self, X: Any) -> Array:
+        """The mean response of every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Predicted means.
+        """
+        eta = self._linear_predictor(X)
+        return self._response().mean(eta).astype(eta.dtype, copy=False)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D²: the share of the deviance of a constant mean that is explained.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their responses.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best, and below 0 for a model that is worse than a constant.
+        """
+        eta = self._linear_predictor(X)
+        values = self._checked_target(np.asarray(y))
+        if len(values) != len(eta):
+            raise DataError(
+                f"Found input variables with inconsistent numbers of samples: {[len(eta), len(values)]}. Give one "
+                "response for each row of X."
+            )
+        return deviance_explained(self._response(), values, eta, checked_weight(sample_weight, X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.positive_only = bool(self._out_of_range(np.array([-1.0])).any())
+        return tags
+
+
+def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
+    """1 − deviance / deviance of the mean of y."""
+    level = response.predictor(np.average(y, weights=weight))
+    null = response.slopes(y, np.full(len(y), level), weight).loss
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(1 - response.slopes(y, np.asarray(eta, dtype=float), weight).loss / np.float64(null))

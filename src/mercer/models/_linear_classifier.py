@@ -1,0 +1,164 @@
+"""Classifying by linear scores: X coef_ᵀ + intercept_."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit, log_expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._threads import ordered_map, row_blocks
+from mercer.data.source import COPIED_BLOCK, rows_per_block
+from mercer.models._base import Array, checked, column_names, is_sparse
+from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._posterior import log_posterior, posterior
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """Predictions of a model with `classes_`, `coef_` and `intercept_`: a score for each class, or one for two."""
+
+    classes_: Array
+    coef_: Any  # an array, or after `sparsify` a sparse matrix
+    intercept_: Array
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores of every row: X coef_ᵀ + intercept_.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Above 0 for the second of two classes, or highest for the most probable of several.
+        """
+        return self._over_blocks(X, lambda scores: scores)
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        best = self._over_blocks(X, _best, dtype=np.intp)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(y|x) for every row and class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._over_blocks(X, _probabilities, width=2)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(y|x) for every row and class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._over_blocks(X, _log_probabilities, width=2)
+
+    def sparsify(self) -> Self:
+        """Turn `coef_` into a sparse matrix, which takes less room where most coefficients are zero.
+
+        Returns
+        -------
+        self : object
+            The model itself.
+        """
+        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before sparsifying.")
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Turn `coef_` back into an array.
+
+        Returns
+        -------
+        self : object
+            The model itself.
+        """
+        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before densifying.")
+        self.coef_ = _dense(self.coef_)
+        return self
+
+    def _over_blocks(
+        self, X: Any, finish: Callable[[Array], Array], *, width: int | None = None, dtype: Any = None
+    ) -> Array:
+        """`finish(scores)` of every row, block by block; `width` is that of the result for two classes."""
+        check_is_fitted(self)
+        X = checked(self, X, reset=False)
+        coefficients = _dense(self.coef_).T
+        kind = np.result_type(X.dtype, coefficients.dtype)
+        n, k = X.shape[0], coefficients.shape[1]
+        if k == 1:
+            coefficients = coefficients[:, 0]
+        shape = _shape(n, k, width, labels=dtype is not None)
+        out = np.empty(shape, dtype=kind if dtype is None else dtype)
+
+        def work(rows: slice) -> None:
+            with np.errstate(invalid="ignore", over="ignore"):  # what spoils a score is looked for below
+                scores = X[rows] @ coefficients + (self.intercept_ if k > 1 else np.ravel(self.intercept_)[0])
+            if not np.isfinite(scores).all():
+                refuse_non_finite(X, column_names(self), type(self).__name__)
+            out[rows] = finish(np.asarray(scores))
+
+        per_row = X.nnz // max(1, n) if is_sparse(X) else X.shape[1]
+        ordered_map(work, row_blocks(n, rows_per_block(max(per_row, k), COPIED_BLOCK)))
+        return out
+
+
+def _shape(n: int, k: int, width: int | None, *, labels: bool) -> tuple[int, ...]:
+    if labels:
+        return (n,)
+    if k > 1:
+        return n, k
+    return (n,) if width is None else (n, width)
+
+
+def _dense(coef: Any) -> Array:
+    return np.asarray(coef.toarray() if is_sparse(coef) else coef)
+
+
+def _best(scores: Array) -> Array:
+    return np.asarray(scores > 0 if scores.ndim == 1 else scores.argmax(axis=1))
+
+
+def _probabilities(scores: Array) -> Array:
+    if scores.ndim == 1:
+        return np.stack([expit(-scores), expit(scores)], axis=1)
+    return posterior(np.array(scores, dtype=float, order="C"))
+
+
+def _log_probabilities(scores: Array) -> Array:
+    if scores.ndim == 1:
+        return np.stack([log_expit(-scores), log_expit(scores)], axis=1)
+    return log_posterior(np.array(scores, dtype=float, order="C"))

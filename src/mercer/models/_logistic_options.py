@@ -1,0 +1,141 @@
+"""What `LogisticRegression` and `LogisticRegressionCV` understand by their parameters: scikit-learn's rules."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+
+from mercer._errors import DataError
+from mercer.data.labels import encode_labels
+from mercer.models._base import Array, checked, checked_weight, column_names
+from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._logistic_path import Point
+
+SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
+#: whose sparse matrices have 32-bit indices in scikit-learn
+SMALL_INDICES = ("liblinear", "sag", "saga")
+#: scikit-learn refuses larger values for liblinear
+LIBLINEAR_LARGEST = 1e30
+
+CONSTRAINTS: dict[str, Any] = {
+    "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
+    "C": [Interval(Real, 0, None, closed="right")],
+    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+    "dual": ["boolean"],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "fit_intercept": ["boolean"],
+    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "random_state": ["random_state"],
+    "solver": [StrOptions(set(SOLVERS))],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    "n_jobs": [None, Integral],
+}
+
+
+def refuse_unsuitable(solver: str, penalty: str | None, dual: bool) -> None:
+    """Raise scikit-learn's errors for a solver that it cannot combine with a penalty."""
+    if solver not in ("liblinear", "saga") and penalty not in ("l2", None):
+        raise DataError(
+            f"Solver {solver} supports only 'l2' or None penalties, got {penalty} penalty. Use solver='saga'."
+        )
+    if solver != "liblinear" and dual:
+        raise DataError(f"Solver {solver} supports only dual=False, got dual={dual}. Leave dual out.")
+    if penalty == "elasticnet" and solver != "saga":
+        raise DataError(f"Only 'saga' solver supports elasticnet penalty, got solver={solver}. Use solver='saga'.")
+    if solver == "liblinear" and penalty is None:
+        raise DataError(
+            "C=np.inf as well as penalty=None is not supported for the liblinear solver. Use another solver."
+        )
+
+
+def classes_and_codes(y: Any, solver: str) -> tuple[Array, Array]:
+    """The labels and their codes; there must be two of them, or more if the solver takes them."""
+    classes, codes = encode_labels(y)
+    if len(classes) < 2:
+        raise DataError(
+            "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
+            f"{classes[0]!r}. Look at how y was selected."
+        )
+    if solver == "liblinear" and len(classes) > 2:
+        raise DataError(
+            "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Either use another "
+            "solver or wrap the estimator in a OneVsRestClassifier to keep applying a one-versus-rest scheme."
+        )
+    return classes, codes
+
+
+def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any) -> tuple[Any, Any]:
+    """X as floats, in any order, and y; what is not finite is found by the fit."""
+    if y is None:
+        raise DataError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. Pass the "
+            "class of every row."
+        )
+    X, y = checked(estimator, X, y, reset=True, dtype=dtype, accept_large_sparse=solver not in SMALL_INDICES)
+    if solver == "liblinear":
+        _refuse_huge(X, estimator)
+    return X, y
+
+
+def _refuse_huge(X: Any, estimator: Any) -> None:
+    largest = X.max() if X.shape[0] else 0.0
+    if not np.isfinite(largest):
+        refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
+    if largest > LIBLINEAR_LARGEST:
+        raise DataError(
+            "Using the 'liblinear' solver while X contains a maximum value > 1e30 results in a frozen fit. Please "
+            "choose another solver or rescale the input X. The others are at ease with such values here."
+        )
+
+
+def row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Array) -> Array | None:
+    """Weights of rows times those of their classes; None if all are 1."""
+    if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+        raise DataError(
+            "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
+        )
+    weight = checked_weight(sample_weight, X)
+    of_class = _class_weights(class_weight, classes, codes, weight)
+    if of_class is not None:
+        weight = of_class[codes] if weight is None else weight * of_class[codes]
+    if weight is not None and not weight.any():
+        raise DataError("the weights of the classes leave no row a weight, so that there is nothing to learn from.")
+    return weight
+
+
+def _class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array | None:
+    if class_weight is None or len(class_weight) == 0:
+        return None
+    if class_weight == "balanced":
+        counts = np.bincount(codes, weight, minlength=len(classes))
+        with np.errstate(divide="ignore"):
+            return np.where(counts > 0, counts.sum() / (len(classes) * counts), 0.0)
+    return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=float)
+
+
+def warn_if_unfinished(point: Point, solver: str, max_iter: int, *, stacklevel: int) -> None:
+    """scikit-learn's sentence for the solver asked for, the evidence, and one thing to do."""
+    if point.certificate.holds or point.n_iter < max_iter:
+        return
+    n = point.n_iter
+    sentence = {
+        "lbfgs": f"lbfgs failed to converge after {n} iteration(s)",
+        "newton-cg": f"newton-cg failed to converge after {n} iteration(s). Increase the number of iterations",
+        "newton-cholesky": f"Newton solver did not converge after {n} iterations",
+        "liblinear": "Liblinear failed to converge, increase the number of iterations",
+    }.get(solver, "The max_iter was reached which means the coef_ did not converge")
+    warnings.warn(
+        f"{sentence}. {point.certificate}. Increase the number of iterations (max_iter={max_iter}); scaling the data "
+        "is not needed.",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )

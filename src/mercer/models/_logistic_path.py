@@ -1,0 +1,267 @@
+"""Logistic regression of one data set at one penalty after another: what `LogisticRegression` and its CV share.
+
+scikit-learn's objective, C Σ w · loss + l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖², is ours times C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from mercer._errors import FitInterrupted
+from mercer.designs import Coordinates, DenseDesign, Design, MixedDesign, Observations, SparseDesign
+from mercer.families import LOGIT, Bernoulli
+from mercer.families.penalties import ElasticNet, Strengths
+from mercer.families.response import Response
+from mercer.families.softmax import SoftmaxResponse
+from mercer.models._base import Array, is_sparse
+from mercer.models._progress import Progress
+from mercer.solvers import lbfgs, newton, proximal, softmax, softmax_lasso
+from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.newton import ALWAYS_HESSIAN
+from mercer.solvers.problem import Problem, Slope
+from mercer.solvers.softmax import SoftmaxProblem
+from mercer.stats.quadratic import HESSIAN
+
+#: rounding alone may leave a gradient of this many standard errors, for a weight of one
+TIGHTEST = 1e-11
+#: Newton's method, which is quick at the end, goes on until the coefficients are this many standard errors off
+LOOSEST, LOOSEST_OF_FEW = 1e-2, 1e-6
+#: columns up to which Hessians are worth their while, and rows per column from which on those of a sample are
+NEWTON_COLUMNS, ROWS_PER_COLUMN = 300, 500
+
+
+NEWTON = "Newton's method"
+
+
+class Coefficients(NamedTuple):
+    """Of each class, or of the second of two, in the units of the data."""
+
+    coef: Array  # (classes, columns)
+    intercept: Array  # (classes,)
+
+    def joined(self, *, intercept: bool) -> Array:
+        """Side by side, as scikit-learn has them in paths."""
+        return np.hstack([self.coef, self.intercept[:, None]]) if intercept else self.coef
+
+
+@dataclass(frozen=True)
+class Point:
+    """The fit at one penalty."""
+
+    coefficients: Coefficients
+    solution: Solution  # in working coordinates
+    path: str
+    penalised: bool
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.solution.trace) - 1
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.solution.certificate
+
+
+class PathInterrupted(FitInterrupted):
+    """Ctrl-C, with the fit so far."""
+
+    def __init__(self, message: str, point: Point) -> None:
+        super().__init__(message)
+        self.point = point
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """When to stop."""
+
+    tol: float
+    max_iter: int
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticPath:
+    """Rows with their classes, and what is asked of the coefficients but for the penalty's strength."""
+
+    observations: Observations  # y are codes
+    n_classes: int
+    #: how much the intercept is penalised, compared with a coefficient: not at all but for liblinear
+    intercept_scaling: float | None
+    limits: Limits
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        codes: Array,
+        n_classes: int,
+        weight: Array | None,
+        *,
+        intercept: bool,
+        intercept_scaling: float | None,
+        limits: Limits,
+    ) -> Self:
+        design = _design(X, intercept=intercept, shifted=intercept_scaling is None)
+        return cls(Observations(design, codes, weight), n_classes, intercept_scaling, limits)
+
+    def weighted(self, weight: Array) -> Self:
+        """The same rows with other weights."""
+        return replace(self, observations=replace(self.observations, weight=weight))
+
+    @property
+    def _coordinates(self) -> Coordinates:
+        return self.observations.design.coordinates
+
+    @property
+    def _total(self) -> float:
+        weight = self.observations.weight
+        return float(len(self.observations) if weight is None else weight.sum())
+
+    def at(
+        self,
+        C: float,
+        l1_ratio: float,
+        start: Coefficients | None = None,
+        *,
+        progress: Progress | None = None,
+        told: Callable[[Coefficients], None] | None = None,
+    ) -> Point:
+        """The fit at one penalty, from the coefficients of another; `told` gets the coefficients after each step."""
+        problem = self.problem(C, l1_ratio)
+        if told is not None:
+            progress = self._telling(problem, told)
+        return self._solved(problem, self._begin(problem, start), progress)
+
+    def problem(self, C: float, l1_ratio: float) -> Any:
+        """What is minimised at one penalty."""
+        strengths = self._strengths(C, l1_ratio)
+        if self.n_classes == 2:
+            return BinaryProblem(self._second, Response(Bernoulli(), LOGIT), strengths)
+        return MultinomialProblem(self.observations, SoftmaxResponse(self.n_classes), strengths)
+
+    def _telling(self, problem: Any, told: Callable[[Coefficients], None]) -> Progress:
+        """The point that a solver looked at last is that of its step."""
+        return lambda number, value, length: told(self.coefficients(problem.working(problem.seen[-1])))
+
+    def start(self) -> Coefficients:
+        """Where a fit begins that is told nothing."""
+        problem = self.problem(1.0, 0.0)
+        return self.coefficients(problem.working(problem.start()))
+
+    def _strengths(self, C: float, l1_ratio: float) -> Strengths:
+        columns = len(self._coordinates.shift)
+        strengths = self._coordinates.strengths(ElasticNet(1 / C, l1_ratio=l1_ratio).strengths(columns))
+        if self.intercept_scaling is not None and self._coordinates.intercept:
+            strengths.l1[-1] = l1_ratio / C / self.intercept_scaling
+            strengths.l2[-1] = (1 - l1_ratio) / C / self.intercept_scaling**2
+        return strengths
+
+    @cached_property
+    def _second(self) -> Observations:
+        """With 1 for the second of two classes and 0 for the first."""
+        return replace(self.observations, y=self.observations.y.astype(float))
+
+    def _begin(self, problem: Any, start: Coefficients | None) -> Array | None:
+        if start is None:
+            if self.limits.max_iter > 0:
+                return None
+            # scikit-learn begins at zero, which only a fit without a step can tell
+            coef = np.zeros((1 if self.n_classes == 2 else self.n_classes, len(self._coordinates.shift)))
+            start = Coefficients(coef, np.zeros(len(coef)))
+        working = self._coordinates.from_user(start.coef.T, start.intercept)
+        return working if problem.by_matrix else np.asarray(problem.point(working))
+
+    def _solved(self, problem: Any, start: Array | None, progress: Progress | None) -> Point:
+        solver, path = _solver(problem)
+        try:
+            solution = solver.solve(
+                problem, start, tolerance=self._tolerance(path), most_steps=self.limits.max_iter, progress=progress
+            )
+        except FitInterrupted as stop:
+            raise PathInterrupted(str(stop), self._point(stop.solution, problem, path)) from None
+        return self._point(solution, problem, path)
+
+    def _tolerance(self, path: str) -> float:
+        root = np.sqrt(self._total)
+        tolerance = self.limits.tol * root
+        if path == NEWTON:
+            tolerance = min(tolerance, LOOSEST if len(self.observations) >= ALWAYS_HESSIAN else LOOSEST_OF_FEW)
+        return float(max(tolerance, TIGHTEST * root))
+
+    def _point(self, solution: Solution, problem: Any, path: str) -> Point:
+        return Point(self.coefficients(solution.value), solution, path, problem.strengths.any)
+
+    def coefficients(self, working: Array) -> Coefficients:
+        """In the units of the data."""
+        coef, intercept = self._coordinates.to_user(working)
+        return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryProblem(Problem):
+    """`Problem` that remembers where it was looked at last."""
+
+    seen: list[Array] = field(default_factory=list)
+    by_matrix: ClassVar[bool] = False
+
+    def at(self, w: Array, order: int = HESSIAN) -> Slope:
+        self.seen[:] = [w]
+        return Problem.at(self, w, order)
+
+    def working(self, w: Array) -> Array:
+        """Coefficients of a point."""
+        return w
+
+    def point(self, working: Array) -> Array:
+        """The point of coefficients, which come as a column."""
+        return working[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialProblem(SoftmaxProblem):
+    """`SoftmaxProblem` that remembers where it was looked at last."""
+
+    seen: list[Array] = field(default_factory=list)
+
+    def at(self, v: Array, order: int = HESSIAN) -> Slope:
+        self.seen[:] = [v]
+        return SoftmaxProblem.at(self, v, order)
+
+    @property
+    def by_matrix(self) -> bool:
+        """Whether its solver begins at coefficients, not at a point."""
+        return not self.strengths.smooth
+
+    def working(self, v: Array) -> Array:
+        return self.matrix(v)
+
+    def point(self, working: Array) -> Array:
+        return self.vector(working)
+
+
+def _solver(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
+    if isinstance(problem, SoftmaxProblem):
+        if not problem.strengths.smooth:
+            return softmax_lasso, "L-BFGS-B"
+        return softmax, NEWTON if softmax.by_newton(problem) else "L-BFGS"
+    if not problem.strengths.smooth:
+        return proximal, "proximal Newton"
+    n, p = len(problem.observations), problem.n_columns
+    if p <= NEWTON_COLUMNS or (p <= lbfgs.MOST_WHITENED and n >= ROWS_PER_COLUMN * p):
+        return newton, NEWTON
+    return lbfgs, "L-BFGS"
+
+
+def _design(X: Any, *, intercept: bool, shifted: bool) -> Design:
+    """Where the intercept is penalised it must stay the user's: columns are not shifted."""
+    if is_sparse(X):
+        sparse = SparseDesign.of(X)
+        return MixedDesign.of(sparse=sparse, intercept=True) if intercept else sparse
+    if shifted or not intercept:
+        return DenseDesign.of(X, intercept=intercept)
+    plain = Coordinates.of(X, intercept=False)
+    return DenseDesign(X, replace(plain, intercept=True))

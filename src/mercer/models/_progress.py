@@ -1,0 +1,104 @@
+"""How a fit is watched: a line on the terminal when `verbose`, and scikit-learn's callbacks where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
+except ImportError:  # before scikit-learn 1.9; still experimental there
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Callbacks are not to be had."""
+
+    def _with_callbacks(method: Any) -> Any:
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "Progress", "StoppedByCallback", "Watch", "watched", "with_callbacks"]
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+def with_callbacks(method: M) -> M:
+    """Lets callbacks put away what they set up, however the method ends."""
+    return cast(M, _with_callbacks(method))
+
+
+#: called after each step of a solver with its number, the objective and how far it is from the optimum
+Progress = Callable[[int, float, float], None]
+
+
+class StoppedByCallback(KeyboardInterrupt):
+    """A callback has seen enough: solvers treat it like Ctrl-C, and a model keeps what was found so far."""
+
+
+@dataclass
+class Watch:
+    """Those who watch a fit; `progress` is what a solver is to call."""
+
+    watchers: list[Progress]
+    #: whether one of them ended the fit
+    stopped: bool = False
+
+    @property
+    def progress(self) -> Progress | None:
+        return self._tell if self.watchers else None
+
+    def _tell(self, number: int, objective: float, distance: float) -> None:
+        try:
+            for watcher in self.watchers:
+                watcher(number, objective, distance)
+        except StoppedByCallback:
+            self.stopped = True
+            raise
+
+
+@contextmanager
+def watched(estimator: Any, *, verbose: int, X: Any, y: Any) -> Iterator[Watch]:
+    """Those who watch the fit of an estimator; to be used in a method `with_callbacks`."""
+    with ExitStack() as stack:
+        watchers = []
+        if verbose:
+            watchers.append(stack.enter_context(_line(type(estimator).__name__)))
+        if hasattr(estimator, "_skl_callbacks"):
+            watchers.append(stack.enter_context(_callbacks(estimator, X, y)))
+        yield Watch(watchers)
+
+
+@contextmanager
+def _line(name: str) -> Iterator[Progress]:
+    from rich.console import Console
+
+    console = Console()
+    with console.status(f"{name}: before the first step") as status:
+
+        def show(number: int, objective: float, distance: float) -> None:
+            status.update(f"{name}: step {number}, objective {objective:.10g}, distance to the optimum {distance:.1e}")
+            last[:] = [number, objective, distance]
+
+        last: list[float] = []
+        yield show
+    if last:
+        number, objective, distance = last
+        console.print(f"{name}: {number} steps, objective {objective:.10g}, distance to the optimum {distance:.1e}")
+
+
+@contextmanager
+def _callbacks(estimator: Any, X: Any, y: Any) -> Iterator[Progress]:
+    """One task per step; a callback that asks for it ends the fit."""
+    context = estimator._init_callback_context(max_subtasks=None)
+    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+
+    def step(number: int, objective: float, distance: float) -> None:
+        task = context.subcontext(task_name="step")
+        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        if task.call_on_fit_task_end(estimator=estimator, X=X, y=y):
+            raise StoppedByCallback
+
+    yield step
+    context.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})

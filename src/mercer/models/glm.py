@@ -1,0 +1,432 @@
+"""Generalised linear models: any response family, any link, any penalty, one estimator (lectures 1 and 3)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from mercer._errors import DataError, LinkError, MercerWarning, NonFiniteError, SeparationWarning
+from mercer._threads import thread_count
+from mercer.data.table import Table
+from mercer.designs import DenseDesign, Observations, Terms, design_of
+from mercer.families import Categorical, Distribution, Family, Link, Penalty, family_from, link_from, penalty_from
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.models._base import Array, Plan, checked_table, column_names, old_state_on_failure
+from mercer.models._diagnosis import Diagnosis
+from mercer.models._glm_classes import Classes
+from mercer.models._glm_diagnosis import overdispersion
+from mercer.models._glm_inputs import read_offset, read_weight, refuse_non_finite
+from mercer.models._glm_kind import Kind
+from mercer.models._glm_one_mean import OneMean
+from mercer.models._glm_regressor import deviance_explained
+from mercer.models._glm_settle import Settled
+from mercer.models._glm_solve import Limits, SolveInterrupted, unfinished
+from mercer.models._glm_target import Target, is_label_family, read_target
+from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.solvers.choose import SOLVERS
+
+#: what the intercept is called in messages
+INTERCEPT = "(intercept)"
+
+
+def _has_labels(model: GLM) -> bool:
+    """Whether the model is a classifier."""
+    if not is_label_family(family_from(model.family)):
+        raise AttributeError(f"family={model.family!r} has no classes; bernoulli and categorical have.")
+    return True
+
+
+class GLM(CallbackSupportMixin, BaseEstimator):
+    """A generalised linear model: E y = g⁻¹(Xβ + b + offset), y distributed as the family says.
+
+    The coefficients minimise Σ weight · ½ deviance + penalty: they are the maximum likelihood estimate, or with a
+    penalty the mode of the posterior under the prior that it stands for.
+
+    Parameters
+    ----------
+    family : str or Family, default="gaussian"
+        Distribution of the response: "gaussian", "bernoulli", "categorical", "poisson", "gamma", "inverse_gaussian",
+        "negative_binomial" (with r estimated; give `NegativeBinomial(r)` where it is known), or `Binomial(trials)`,
+        `Tweedie(power)`. With "bernoulli" and "categorical" the model is a classifier of labels of any type.
+    link : str or Link, default="canonical"
+        "identity", "log", "logit", "probit", "cloglog", "cauchit", "inverse", "inverse_squared" or "sqrt".
+    penalty : None, str or Penalty, default=None
+        A negative log prior of the coefficients: "l2" or `L2(strength, mean)` is normal, "l1" Laplace, "elasticnet" a
+        mixture; strength and mean are one number or one per coefficient. The intercept is free.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    solver : {"auto", "direct", "newton", "lbfgs", "proximal"}, default="auto"
+        How the optimum is found; `plan_` says what "auto" chose, and why.
+    tol : float, default=1e-8
+        Distance to the optimum, in standard errors, at which the fit has converged.
+    max_iter : int, default=100
+        Steps after which to give up.
+    weight_kind : {"frequency", "precision"}, default="frequency"
+        What `sample_weight` means: so many equal rows, or one row that is so many times as precise. It changes degrees
+        of freedom, the dispersion and the log likelihood, never the coefficients.
+    on_separation : {"warn", "firth", "ridge", "error"}, default="warn"
+        What to do where a hyperplane separates the responses, so that some coefficients are infinite.
+    reference : label, default=None
+        For "categorical": the class whose coefficients are 0. None is symmetric: coefficients of each feature sum to 0.
+    warm_start : bool, default=False
+        Whether a fit begins at the coefficients of the last one.
+    verbose : int, default=0
+        Whether to show the progress of the solver.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_coefficients,), for "categorical" (n_classes, n_coefficients)
+        Coefficients, one for each of `coefficient_names_`.
+    intercept_ : float, for "categorical" ndarray of shape (n_classes,)
+        Intercept; 0 if there is none.
+    coefficient_names_ : list of str
+        What each coefficient belongs to: a column, or a level of one. Without a penalty the first level of a category
+        is the one the others are compared with, and has none.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, where the family has them.
+    family_, link_ : Family, Link
+        As used, with parameters of the family that were estimated.
+    dispersion_ : float
+        φ in Var y = φ V(μ): Pearson's χ² over `df_residual_`, or 1 where the family knows it.
+    deviance_, null_deviance_ : float
+        Twice the loss, of the model and of one with nothing but an intercept (and the offset).
+    df_residual_ : float
+        Degrees of freedom: number of observations less coefficients. Under an L2 penalty a coefficient counts as much
+        as the data have a say in it, under L1 if it is not 0.
+    log_likelihood_ : float
+        At the estimates.
+    n_iter_ : int
+        Steps of the solver.
+    certificate_ : Certificate
+        How we know that this is the optimum.
+    plan_ : Plan
+        Which path the fit took.
+    diagnosis_ : Diagnosis
+        What a reader of the coefficients should know: collinear columns, separation, over-dispersion.
+    n_features_in_ : int
+        Number of columns seen in the fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GLM
+    >>> hours, visitors = np.array([[1.0], [2.0], [3.0], [4.0]]), [2, 5, 7, 16]
+    >>> model = GLM("poisson").fit(hours, visitors)
+    >>> model.coef_.round(3), round(model.intercept_, 3)
+    (array([0.655]), 0.123)
+    >>> model.predict_distribution([[2.0]]).quantile(0.9)
+    array([7.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "family": [str, Family],
+        "link": [str, Link],
+        "penalty": [str, Penalty, None],
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions({"auto", *SOLVERS})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "weight_kind": [StrOptions({"frequency", "precision"})],
+        "on_separation": [StrOptions({"warn", "firth", "ridge", "error"})],
+        "reference": "no_validation",
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        family: Any = "gaussian",
+        link: Any = "canonical",
+        penalty: Any = None,
+        *,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        weight_kind: str = "frequency",
+        on_separation: str = "warn",
+        reference: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.family = family
+        self.link = link
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.weight_kind = weight_kind
+        self.on_separation = on_separation
+        self.reference = reference
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    _kind: Kind
+    _terms: Terms
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Training rows; columns of text or categories have a coefficient for each level.
+        y : array-like of shape (n_samples,)
+            Responses; labels of any type for "bernoulli" and "categorical".
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+        offset : array-like of shape (n_samples,), default=None
+            Added to the linear predictor, with the coefficient 1.
+        exposure : array-like of shape (n_samples,), default=None
+            Multiplies the mean: its logarithm is an offset. For link="log" only.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            cautions = self._learn(X, y, sample_weight, offset, exposure)
+        for caution in cautions:
+            warnings.warn(caution, stacklevel=2)
+        return self
+
+    @with_callbacks
+    def _learn(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> tuple[MercerWarning, ...]:
+        family = family_from(self.family)
+        before = dict(vars(self)) if self.warm_start else {}
+        table, y = self._checked(X, y)
+        problem = self._described(family, table, y, read_weight(sample_weight, y), offset, exposure)
+        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+            try:
+                solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.progress)
+                settled = self._kind.settle(solved, self._names, self.on_separation, self._limits, watch.progress)
+            except NonFiniteError:
+                refuse_non_finite(table, column_names(self), estimator="GLM")
+                raise
+            except SolveInterrupted as stop:
+                self._store(Settled(stop.solved, len(self._names)))
+                if watch.stopped:
+                    return ()
+                raise
+        self._store(settled)
+        separated = any(isinstance(caution, SeparationWarning) for caution in settled.cautions)
+        return settled.cautions if separated else (*settled.cautions, *unfinished(settled.solved, self._limits))
+
+    def _checked(self, X: Any, y: Any) -> tuple[Table, Any]:
+        if y is None:
+            raise DataError("This GLM estimator requires y to be passed, but the target y is None. Pass the responses.")
+        return checked_table(self, X, y, reset=True)
+
+    def _described(self, family: Family, table: Table, y: Any, weight: Array | None, offset: Any, exposure: Any) -> Any:
+        """What there is to minimise."""
+        penalty, link = penalty_from(self.penalty), link_from(self.link, family)
+        target = read_target(family, y, weight)
+        self._kind = self._kind_of(family, link, target)
+        # without a penalty, a level for each category and an intercept would be one coefficient too many
+        drop_first = penalty is None and self.fit_intercept
+        design, self._terms = design_of(table, intercept=self.fit_intercept, drop_first=drop_first)
+        columns = len(self._terms.names)
+        given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
+        observations = Observations(design, target.values, weight, read_offset(offset, exposure, link, len(y)))
+        dtype = str(design.X.dtype) if isinstance(design, DenseDesign) else "float64"
+        self.plan_ = Plan("", dtype, len(design.blocks()), thread_count())
+        return self._kind.problem(observations, design.coordinates.strengths(given))
+
+    def _kind_of(self, family: Family, link: Link, target: Target) -> Kind:
+        self.link_ = link
+        self.__dict__.pop("classes_", None)  # of another family
+        if target.classes is not None:
+            self.classes_ = target.classes
+        if not isinstance(family, Categorical):
+            return OneMean(Response(family, link))
+        if link != family.response_link:
+            raise LinkError(f"a categorical response has the softmax for a link, not {link!r}; leave `link` out.")
+        return Classes.of(self.classes_, self.reference)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.tol, self.max_iter)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """Of the working coefficients."""
+        return (*self._terms.names, INTERCEPT) if self.fit_intercept else self._terms.names
+
+    def _start(self, before: dict[str, Any]) -> Array | None:
+        """The coefficients of the last fit, if they were those of the same columns and classes."""
+        same = before.get("coefficient_names_") == list(self._terms.names) and before["_kind"].like(self._kind)
+        if not same:
+            return None
+        return self._kind.from_user(before["coef_"], before["intercept_"], self._terms.coordinates)
+
+    def _store(self, settled: Settled) -> None:
+        solved = settled.solved
+        self._kind, self._w = self._kind.fitted(solved), solved.solution.value
+        self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
+        self.coefficient_names_ = list(self._terms.names)
+        self.family_ = self._kind.family
+        told = self._kind.figures(solved, settled.coefficients, self.weight_kind)
+        self.deviance_, self.null_deviance_ = told.deviance, told.null_deviance
+        self.dispersion_, self.df_residual_, self.log_likelihood_ = (
+            told.dispersion,
+            told.df_residual,
+            told.log_likelihood,
+        )
+        self.n_iter_ = max(1, len(solved.solution.trace) - 1)
+        self.certificate_ = solved.solution.certificate
+        self.plan_ = replace(self.plan_, path=str(solved.choice))
+        self.diagnosis_ = Diagnosis((*settled.findings, *overdispersion(self.family_, told)))
+
+    # Predicting.
+
+    def predict_linear(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """The linear predictor Xβ + b + offset of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        eta : ndarray of shape (n_samples,), for "categorical" (n_samples, n_classes)
+            Linear predictors.
+        """
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.linear(eta)
+
+    def _predictors(self, X: Any, offset: Any, exposure: Any) -> Array:
+        check_is_fitted(self)
+        table, _ = checked_table(self, X, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            eta = self._terms.design(table).times(self._w)
+        if not np.isfinite(eta).all():
+            refuse_non_finite(table, column_names(self), estimator="GLM")
+        added = read_offset(offset, exposure, self.link_, table.n_rows)
+        return eta if added is None else eta + added
+
+    def _mean(self, X: Any, offset: Any, exposure: Any) -> Array:
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.mean(eta)
+
+    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """The mean response of every row, or its most probable class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Means, or class labels.
+        """
+        mean = self._mean(X, offset, exposure)
+        if not hasattr(self, "classes_"):
+            return mean
+        best = np.argmax(mean, axis=1) if mean.ndim == 2 else (mean > 0.5).astype(np.intp)
+        return np.asarray(self.classes_[best])
+
+    @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """p(y|x) for every row and class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        mean = self._mean(X, offset, exposure)
+        return mean if mean.ndim == 2 else np.column_stack([1 - mean, mean])
+
+    def predict_distribution(self, X: Any, offset: Any = None, exposure: Any = None) -> Distribution:
+        """The fitted p(y|x) itself: its density, distribution function, quantiles, samples.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        distribution : families.Distribution
+            Of every row; of labels, those of their codes 0, 1, … in `classes_`.
+        """
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.distribution(eta, self.dispersion_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> float:
+        """D², the share of the deviance of a constant mean that is explained; for labels, the accuracy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their responses.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best.
+        """
+        if is_label_family(family_from(self.family)):
+            return float(accuracy_score(y, self.predict(X, offset, exposure), sample_weight=sample_weight))
+        eta = self._predictors(X, offset, exposure)
+        values = read_target(self.family_, column_or_1d(y)).values
+        check_consistent_length(eta, values)
+        return deviance_explained(Response(self.family_, self.link_), values, eta, read_weight(sample_weight, values))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        try:
+            family = family_from(self.family)
+        except ValueError:  # for `fit` to complain about
+            return tags
+        if is_label_family(family):
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=isinstance(family, Categorical))
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+            tags.target_tags.positive_only = bool(family.outside(np.array([-1.0])).any())
+        return tags

@@ -1,0 +1,101 @@
+"""Duality gaps of penalised losses: an upper bound of how much lower the objective can get.
+
+For a loss f(X w) with slopes v = −f'(X w) of the rows, c = Xᵀ v, and a share s of the slopes, Fenchel's inequality says
+
+    objective − minimum  ≤  D(s) + Σ_j [ g_j(w_j) + g_j*(s c_j) − s c_j w_j ],      g(w) = l1 |w| + ½ l2 w²,
+
+where D(s) is what the rows lose by the share: 0 for s = 1, and ½ (1 − s)² Σ v² for least squares. g* is
+(|c| − l1)₊²/2 l2, and infinite for |c| > l1 if l2 = 0: then s has to be small enough. The squared part of the penalty
+may as well be counted as rows of the data (√l2 w against 0), which is better where it is weak; both bounds hold, and
+the smaller is taken. Each term is written as a sum of terms that are not negative, so that nothing cancels.
+
+A coefficient that is not penalised has no such bound: its slope has to vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Penalty(NamedTuple):
+    """Σ l1 |w| + ½ l2 w², and whether only w ≥ 0 will do."""
+
+    l1: Array
+    l2: Array
+    positive: bool = False
+
+    def of(self, ids: Array) -> Penalty:
+        return Penalty(self.l1[ids], self.l2[ids], self.positive)
+
+    def times(self, factor: float) -> Penalty:
+        return Penalty(factor * self.l1, factor * self.l2, self.positive)
+
+    def value(self, w: Array) -> float:
+        return float(self.l1 @ np.abs(w) + 0.5 * self.l2 @ np.square(w))
+
+    @property
+    def free(self) -> Array:
+        """Coefficients that are not penalised."""
+        return np.asarray((self.l1 == 0) & (self.l2 == 0))
+
+    def pull(self, c: Array) -> Array:
+        """How strongly slopes pull at coefficients of zero."""
+        return np.maximum(c, 0.0) if self.positive else np.abs(c)
+
+    def excess(self, c: Array) -> Array:
+        """The part of slopes that the absolute values do not hold."""
+        beyond = np.maximum(self.pull(c) - self.l1, 0.0)
+        return np.asarray(beyond if self.positive else np.copysign(beyond, c))
+
+    def violations(self, w: Array, c: Array) -> Array:
+        """The shortest subgradient: how far each slope is from what optimality asks for."""
+        rest = c - self.l2 * w
+        return np.where(w == 0, np.abs(self.excess(rest)), np.abs(rest - self.l1 * np.sign(w)))
+
+
+def unheld(penalty: Penalty, w: Array, c: Array) -> float:
+    """½ Σ of the squared slopes that nothing holds: of coefficients that are not penalised."""
+    free = penalty.free
+    return 0.5 * float(np.sum(np.square(penalty.of(free).violations(w[free], c[free])))) if free.any() else 0.0
+
+
+def gap(penalty: Penalty, w: Array, c: Array, lost: Callable[[float], float]) -> float:
+    """The smaller of both bounds; `lost` is D(s). Coefficients that are not penalised are left out."""
+    if (free := penalty.free).any():
+        held = ~free
+        penalty, w, c = penalty.of(held), w[held], c[held]
+    smooth = penalty.l2 > 0
+    bound = _penalty_as_rows(penalty, w, c, lost)
+    return bound if not smooth.any() else min(bound, _conjugate(penalty, w, c, lost, smooth))
+
+
+def squares_lost(squares: float) -> Callable[[float], float]:
+    """D(s) of least squares, ½ Σ h r²."""
+    return lambda share: 0.5 * (1 - share) ** 2 * squares
+
+
+def _share(l1: Array, pull: Array) -> float:
+    """The largest share of slopes that l1 holds."""
+    beyond = pull > l1
+    return float(np.min(l1[beyond] / pull[beyond])) if beyond.any() else 1.0
+
+
+def _penalty_as_rows(penalty: Penalty, w: Array, c: Array, lost: Callable[[float], float]) -> float:
+    rest = c - penalty.l2 * w
+    share = _share(penalty.l1, penalty.pull(rest))
+    squared = 0.5 * (1 - share) ** 2 * float(penalty.l2 @ np.square(w))
+    return lost(share) + squared + float(np.sum(penalty.l1 * np.abs(w) - share * rest * w))
+
+
+def _conjugate(penalty: Penalty, w: Array, c: Array, lost: Callable[[float], float], smooth: Array) -> float:
+    share = _share(penalty.l1[~smooth], penalty.pull(c)[~smooth])
+    beyond = np.where(smooth, penalty.excess(share * c), 0.0)
+    terms = penalty.l1 * np.abs(w) - (share * c - beyond) * w
+    squared = np.square(penalty.l2 * w - beyond)[smooth] / (2 * penalty.l2[smooth])
+    return lost(share) + float(terms.sum() + squared.sum())

@@ -1,0 +1,124 @@
+"""Which solver suits a problem, and why."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+from numpy.typing import NDArray
+
+from mercer._errors import FitInterrupted, UnsuitableSolverError
+from mercer.solvers import lbfgs, newton, softmax, softmax_lasso
+from mercer.solvers._least_squares_problem import has_closed_form, solve_least_squares
+from mercer.solvers.certificate import Solution
+from mercer.solvers.newton import Progress
+from mercer.solvers.problem import Problem
+from mercer.solvers.softmax import SoftmaxProblem
+
+Array = NDArray[Any]
+AnyProblem = Problem | SoftmaxProblem
+
+#: columns up to which a few Hessians cost less than the many gradients that replace them
+NEWTON_COLUMNS = 1000
+
+#: what each solver is made for
+SOLVERS = {
+    "direct": "least squares with a closed form: a dense matrix of numbers, and one L2 strength for all coefficients",
+    "newton": "smooth penalties, up to some thousand columns",
+    "lbfgs": "smooth penalties, any number of columns",
+    "proximal": "penalties with absolute values, which make coefficients exactly zero",
+}
+
+
+class Choice(NamedTuple):
+    """A solver by name, and the reason for it."""
+
+    solver: str
+    why: str
+
+    def solve(
+        self,
+        problem: AnyProblem,
+        start: Array | None = None,
+        *,
+        tolerance: float,
+        most_steps: int,
+        progress: Progress | None = None,
+    ) -> Solution:
+        """Minimise the problem by this solver."""
+        options: dict[str, Any] = {"tolerance": tolerance, "most_steps": most_steps, "progress": progress}
+        if isinstance(problem, SoftmaxProblem):
+            return _solve_classes(problem, self.solver, start, options)
+        if self.solver == "direct":
+            return solve_least_squares(problem)
+        solution: Solution = importlib.import_module(f"mercer.solvers.{self.solver}").solve(problem, start, **options)
+        return solution
+
+    def __str__(self) -> str:
+        return f"{self.solver} ({self.why})"
+
+
+def choose(problem: AnyProblem, asked: str = "auto") -> Choice:
+    """The solver that was asked for, if it suits the problem, or the one that suits it best.
+
+    Parameters
+    ----------
+    problem : Problem or SoftmaxProblem
+        What is to be minimised.
+    asked : str
+        "auto" or the name of a solver.
+
+    Returns
+    -------
+    choice : Choice
+        The solver and the reason.
+
+    Raises
+    ------
+    UnsuitableSolverError
+        If the solver asked for cannot solve the problem.
+    """
+    if asked != "auto":
+        _refuse_unsuitable(problem, asked)
+        return Choice(asked, "asked for")
+    if not problem.strengths.smooth:
+        return Choice("proximal", "the penalty has absolute values")
+    if isinstance(problem, SoftmaxProblem):
+        many = f"{problem.n_columns} coefficients of all classes"
+        return Choice("newton", f"{many}, few") if softmax.by_newton(problem) else Choice("lbfgs", many)
+    if has_closed_form(problem):
+        return Choice("direct", "least squares have a closed form")
+    if problem.n_columns <= NEWTON_COLUMNS:
+        return Choice("newton", f"{problem.n_columns} columns, few enough for Hessians")
+    return Choice("lbfgs", f"{problem.n_columns} columns, too many for Hessians")
+
+
+def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, options: dict[str, Any]) -> Solution:
+    """Starts and solutions are matrices, with a column for each column of η."""
+    if by == "proximal":
+        return softmax_lasso.solve(problem, start, **options)
+    begin = None if start is None else problem.vector(start)
+    try:
+        if by == "newton":
+            solution = newton.solve(cast(Any, problem), begin, **options)
+        else:
+            begin = problem.start() if begin is None else begin
+            solution = lbfgs.descend(problem, begin, problem.scaling(), **options)
+    except FitInterrupted as stop:
+        stop.solution = replace(stop.solution, value=problem.matrix(stop.solution.value))
+        raise
+    return replace(solution, value=problem.matrix(solution.value))
+
+
+def _refuse_unsuitable(problem: AnyProblem, asked: str) -> None:
+    if asked not in SOLVERS:
+        raise UnsuitableSolverError(f'there is no solver {asked!r}; give "auto" or one of {", ".join(SOLVERS)}.')
+    if asked == "direct":
+        suits = isinstance(problem, Problem) and has_closed_form(problem)
+    else:
+        suits = problem.strengths.smooth or asked == "proximal"
+    if not suits:
+        raise UnsuitableSolverError(
+            f'the solver "{asked}" is for {SOLVERS[asked]}; this problem is none of these: use solver="auto".'
+        )

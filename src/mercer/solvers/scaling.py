@@ -1,0 +1,114 @@
+"""Changes of variables that make an objective round: w = w₀ + S u, with S Sᵀ close to the inverse of its Hessian."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from mercer._threads import blas_for
+from mercer.designs import Design
+from mercer.designs.squares import column_squares
+from mercer.solvers.curvature import Curvature
+
+Array = NDArray[Any]
+
+#: the spread of a column is at least this share of its root mean square: rounding alone leaves as much
+LEAST_SPREAD = 1e-6
+
+
+class Scaling(ABC):
+    """S, for the coefficients of one or of several linear predictors: (p,) or (p, q)."""
+
+    @abstractmethod
+    def forth(self, u: Array) -> Array:
+        """S u."""
+
+    @abstractmethod
+    def back(self, gradient: Array) -> Array:
+        """Sᵀ g."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening(Scaling):
+    """By a root of the inverse of a Hessian; where that is singular, of its pseudo-inverse."""
+
+    curvature: Curvature
+
+    @classmethod
+    def of(cls, hessian: Array) -> Self:
+        # of what is not finite there is nothing to know: whoever looks at the objective will find out
+        return cls(Curvature.of(hessian if np.isfinite(hessian).all() else np.eye(len(hessian))))
+
+    def forth(self, u: Array) -> Array:
+        scale, factor = self.curvature.scale, self.curvature.factor
+        if not self.curvature.definite:
+            return np.asarray((scale * (factor @ u).T).T)
+        with blas_for(len(scale)):
+            v = solve_triangular(factor, u, trans=1, lower=True, check_finite=False)
+        return np.asarray((scale * v.T).T)
+
+    def back(self, gradient: Array) -> Array:
+        factor, scaled = self.curvature.factor, (self.curvature.scale * gradient.T).T
+        if not self.curvature.definite:
+            return np.asarray(factor.T @ scaled)
+        with blas_for(len(factor)):
+            return np.asarray(solve_triangular(factor, scaled, lower=True, check_finite=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Standardising(Scaling):
+    """By mean and spread of each column: as if they were uncorrelated.
+
+    Where there is an intercept, it becomes that of columns about their means: on the columns of a sparse matrix, which
+    are not shifted, nearly all of its curvature is shared with theirs.
+    """
+
+    scale: Array
+    #: of the columns without the intercept; None where there is none
+    mean: Array | None
+
+    @classmethod
+    def of(cls, design: Design, h: Array, l2: Array) -> Self:
+        """The diagonal of Xᵀ diag(h) X + diag(l2) for centred columns."""
+        squares = column_squares(design, h)
+        if not design.coordinates.intercept:
+            return cls(_inverse_root(squares + l2), None)
+        sums = design.transposed_times(h)
+        mean = sums[:-1] / sums[-1]
+        squares[:-1] = np.maximum(squares[:-1] - mean * sums[:-1], LEAST_SPREAD**2 * squares[:-1])
+        return cls(_inverse_root(squares + l2), mean)
+
+    def forth(self, u: Array) -> Array:
+        w = np.asarray((self.scale * u.T).T)
+        if self.mean is not None:
+            w[-1] -= self.mean @ w[:-1]
+        return w
+
+    def back(self, gradient: Array) -> Array:
+        if self.mean is not None:
+            gradient = gradient.copy()
+            gradient[:-1] -= np.multiply.outer(self.mean, gradient[-1])
+        return np.asarray((self.scale * gradient.T).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated(Scaling):
+    """The same for each of q linear predictors, but for a factor; coefficients come as one vector, (p · q,)."""
+
+    of_each: Scaling
+    factors: Array
+
+    def forth(self, u: Array) -> Array:
+        return self.of_each.forth(u.reshape(-1, len(self.factors)) * self.factors).ravel()
+
+    def back(self, gradient: Array) -> Array:
+        return self.of_each.back(gradient.reshape(-1, len(self.factors)) * self.factors).ravel()
+
+
+def _inverse_root(diagonal: Array) -> Array:
+    return np.asarray(np.where(diagonal > 0, diagonal, 1.0) ** -0.5)

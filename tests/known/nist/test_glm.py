@@ -1,0 +1,18 @@
+"""NIST's certified values, from `GLM` as it comes."""
+
+from __future__ import annotations
+
+import pytest
+
+from mercer import GLM
+from tests.known.nist.regression import Reference, references
+from tests.known.nist.test_regression import correct_digits
+
+
+@pytest.mark.parametrize("reference", references(), ids=str)
+def test_coefficients_and_residual_deviation(reference: Reference) -> None:
+    model = GLM().fit(reference.X, reference.y)
+    assert correct_digits([model.intercept_, *model.coef_], reference.coefficients) >= reference.digits
+    assert correct_digits(model.dispersion_**0.5, reference.residual_deviation) >= reference.digits
+    assert model.certificate_.holds
+    assert not model.diagnosis_

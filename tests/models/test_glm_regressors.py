@@ -1,0 +1,128 @@
+"""PoissonRegressor, GammaRegressor and TweedieRegressor: the numbers of scikit-learn's, and what goes beyond them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import linear_model
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer import GLM, GammaRegressor, PoissonRegressor, TweedieRegressor
+from mercer._errors import DataError, NonFiniteError, SupportError
+from mercer.families import L2, Tweedie
+
+N = 200
+MODELS = {
+    "poisson": (PoissonRegressor, linear_model.PoissonRegressor, {}),
+    "gamma": (GammaRegressor, linear_model.GammaRegressor, {}),
+    "normal": (TweedieRegressor, linear_model.TweedieRegressor, {"power": 0}),
+    "normal of logarithm": (TweedieRegressor, linear_model.TweedieRegressor, {"power": 0, "link": "log"}),
+    "compound": (TweedieRegressor, linear_model.TweedieRegressor, {"power": 1.5}),
+    "inverse Gaussian": (TweedieRegressor, linear_model.TweedieRegressor, {"power": 3}),
+    "counts of identity": (TweedieRegressor, linear_model.TweedieRegressor, {"power": 1, "link": "identity"}),
+}
+
+
+def rows(seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 4))
+    return X, np.exp(0.3 * X @ [1, -1, 0.5, 0] + 1) * rng.gamma(3, 1 / 3, size=N)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_numbers_are_those_of_scikit_learn(name: str, fit_intercept: bool, weighted: bool) -> None:
+    ours, theirs, options = MODELS[name]
+    if name == "counts of identity" and not fit_intercept:
+        pytest.skip("no coefficients give every row a positive mean")
+    X, y = rows()
+    weight = np.random.default_rng(1).uniform(0.5, 2, size=N) if weighted else None
+    options = options | {"alpha": 0.1, "fit_intercept": fit_intercept, "max_iter": 1000}
+    model = ours(**options, tol=1e-10).fit(X, y, sample_weight=weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = theirs(**options, tol=1e-12).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, other.intercept_, rtol=1e-4, atol=1e-6)
+    assert model.score(X, y, weight) == pytest.approx(other.score(X, y, weight), rel=1e-6)
+    assert model.certificate_.holds
+
+
+@pytest.mark.parametrize(
+    ("power", "link", "expected"),
+    [(0, "auto", "identity"), (1, "auto", "log"), (2, "auto", "log"), (3, "auto", "log"), (1, "identity", "identity")],
+)
+def test_the_link_follows_the_power_unless_it_is_given(power: float, link: str, expected: str) -> None:
+    model = TweedieRegressor(power=power, link=link).fit([[1.0], [2.0]], [0.1, 0.5])
+    eta = model.intercept_ + 3.0 * model.coef_[0]
+    assert model.predict([[3.0]]) == pytest.approx(eta if expected == "identity" else np.exp(eta))
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
+def test_both_solvers_give_the_same(solver: str) -> None:
+    X, y = rows()
+    model = PoissonRegressor(solver=solver, alpha=0.01).fit(X, y)
+    np.testing.assert_allclose(model.coef_, PoissonRegressor(alpha=0.01, tol=1e-10).fit(X, y).coef_, rtol=1e-5)
+
+
+def test_alpha_is_the_strength_per_unit_of_weight() -> None:
+    X, y = rows()
+    weight = np.random.default_rng(0).uniform(size=N)
+    model = TweedieRegressor(power=1.5, alpha=0.3, tol=1e-10).fit(X, y, sample_weight=weight)
+    other = GLM(Tweedie(1.5), "log", L2(0.3 * weight.sum())).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6)
+
+
+def test_fractions_of_counts_are_allowed_as_in_scikit_learn() -> None:
+    X, y = rows()
+    assert PoissonRegressor().fit(X, y).score(X, y) > 0
+
+
+@pytest.mark.parametrize("X", [sp.csr_matrix, sp.csc_array, np.asfortranarray, np.float32])
+def test_containers(X: Any) -> None:
+    plain, y = rows()
+    given = plain.astype(np.float32) if X is np.float32 else X(plain)
+    model = PoissonRegressor(tol=1e-10).fit(given, y)
+    np.testing.assert_allclose(model.coef_, PoissonRegressor(tol=1e-10).fit(plain, y).coef_, rtol=1e-5)
+    assert model.predict(given).dtype == model.coef_.dtype == (np.float32 if X is np.float32 else np.float64)
+
+
+def test_what_cannot_be_fitted_is_refused_by_name() -> None:
+    X, y = rows()
+    y_bad, X_bad = y.copy(), X.copy()
+    y_bad[3], X_bad[5, 1] = -1.0, np.nan
+    with pytest.raises(SupportError, match=r"valid range of the loss 'HalfPoissonLoss'.*row 3"):
+        PoissonRegressor().fit(X, y_bad)
+    with pytest.raises(SupportError, match="valid range"):
+        PoissonRegressor().fit(X, y).score(X, y_bad)
+    with pytest.raises(NonFiniteError, match=r"'x1'.*row 5"):
+        GammaRegressor().fit(X_bad, y)
+    with pytest.raises(NonFiniteError, match=r"'x1'.*row 5"):
+        GammaRegressor().fit(X, y).predict(X_bad)
+    with pytest.raises(DataError, match="requires y"):
+        GammaRegressor().fit(X, None)
+    with pytest.raises(ValueError, match="no Tweedie"):
+        TweedieRegressor(power=0.5).fit(X, y)
+
+
+def test_an_unfinished_fit_warns_as_scikit_learn_does() -> None:
+    X, y = rows()
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = PoissonRegressor(max_iter=1, tol=1e-8).fit(X, y)
+    assert not model.certificate_.holds
+    model.set_params(max_iter=100, warm_start=True).fit(X, y)
+    assert model.certificate_.holds
+
+
+def test_large_problems_start_from_a_sample() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 3))
+    y = rng.poisson(np.exp(0.2 * X.sum(axis=1)))
+    model = PoissonRegressor(alpha=0, tol=1e-8).fit(X, y)
+    other = linear_model.PoissonRegressor(alpha=0, solver="newton-cholesky", tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6)

@@ -1,0 +1,80 @@
+"""Which solver is chosen, and that each can be asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer._errors import UnsuitableSolverError
+from mercer.designs import DenseDesign, Observations
+from mercer.families import IDENTITY, L1, L2, LOG, Gaussian, Poisson, SoftmaxResponse
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.solvers.choose import NEWTON_COLUMNS, choose
+from mercer.solvers.problem import Problem
+from mercer.solvers.softmax import SoftmaxProblem
+
+LEAST_SQUARES, COUNTS = Response(Gaussian(), IDENTITY), Response(Poisson(), LOG)
+
+
+def problem(response: Any, penalty: Any = None, columns: int = 3) -> Problem:
+    rng = np.random.default_rng(0)
+    design = DenseDesign.of(rng.normal(size=(40, columns)))
+    given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
+    y = rng.poisson(3.0, size=40).astype(float)
+    return Problem(Observations(design, y), response, design.coordinates.strengths(given))
+
+
+def classes(columns: int = 3) -> SoftmaxProblem:
+    plain = problem(COUNTS, columns=columns)
+    observations = Observations(plain.observations.design, np.arange(40) % 3)
+    return SoftmaxProblem(observations, SoftmaxResponse(3), plain.strengths)
+
+
+@pytest.mark.parametrize(
+    ("made", "solver", "why"),
+    [
+        (problem(LEAST_SQUARES), "direct", "closed form"),
+        (problem(LEAST_SQUARES, L2(2.0)), "direct", "closed form"),
+        (problem(LEAST_SQUARES, L2([1.0, 2.0, 3.0])), "newton", "few"),
+        (problem(LEAST_SQUARES, L2(1.0, mean=1.0)), "newton", "few"),
+        (problem(COUNTS), "newton", "few"),
+        (problem(COUNTS, columns=NEWTON_COLUMNS + 1), "lbfgs", "too many"),
+        (problem(COUNTS, L1(1.0)), "proximal", "absolute"),
+        (classes(), "newton", "few"),
+        (classes(200), "lbfgs", "402"),
+    ],
+)
+def test_the_choice_depends_on_the_problem(made: Any, solver: str, why: str) -> None:
+    choice = choose(made)
+    assert choice.solver == solver
+    assert why in choice.why
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    [
+        (problem(COUNTS), "direct"),
+        (problem(LEAST_SQUARES, L2([1.0, 2.0, 3.0])), "direct"),
+        (problem(COUNTS, L1(1.0)), "newton"),
+        (problem(COUNTS, L1(1.0)), "lbfgs"),
+        (classes(), "direct"),
+        (problem(COUNTS), "steepest descent"),
+    ],
+)
+def test_a_solver_that_does_not_suit_is_refused(made: Any, asked: str) -> None:
+    with pytest.raises(UnsuitableSolverError, match="auto"):
+        choose(made, asked)
+
+
+@pytest.mark.parametrize("made", [problem(COUNTS), problem(LEAST_SQUARES, L2(1.0)), classes()])
+def test_the_solvers_agree(made: Any) -> None:
+    by_newton, by_lbfgs = (
+        choose(made, name).solve(made, tolerance=1e-9, most_steps=1000).value for name in ("newton", "lbfgs")
+    )
+    np.testing.assert_allclose(by_newton, by_lbfgs, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        choose(made).solve(made, tolerance=1e-9, most_steps=1000).value, by_newton, rtol=1e-6, atol=1e-8
+    )

@@ -1,0 +1,127 @@
+"""Softmax: both ways to the optimum, both ways to write it, and what unequal classes and weights do to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer._errors import FitInterrupted
+from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.families.penalties import L2, Strengths
+from mercer.families.softmax import SoftmaxResponse
+from mercer.solvers import softmax
+from mercer.solvers.softmax import SoftmaxProblem
+from mercer.stats.quadratic import GRADIENT, HESSIAN
+
+
+def problem(
+    *, strength: float = 1.0, mean: float = 0.0, reference: int | None = None, kind: str = "dense", n: int = 240
+) -> SoftmaxProblem:
+    """Four classes, one of them rare."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5)) @ (np.eye(5) + 0.4 * rng.normal(size=(5, 5)))
+    eta = X @ rng.normal(size=(5, 4)) + [0, 1, -2, 0]
+    codes = np.argmax(eta + rng.gumbel(size=eta.shape), axis=1).astype(np.int32)
+    if kind == "sparse":
+        design: Any = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(np.abs(X))), intercept=True)
+    else:
+        design = DenseDesign.of(X + (1e6 if kind == "far" else 0.0))
+    strengths = design.coordinates.strengths(L2(strength, mean).strengths(5))
+    return SoftmaxProblem(Observations(design, codes, rng.uniform(0.5, 2, n)), SoftmaxResponse(4, reference), strengths)
+
+
+@pytest.mark.parametrize("reference", [None, 1])
+def test_gradient_and_hessian_are_slopes_of_the_objective(reference: int | None) -> None:
+    this = problem(mean=0.3, reference=reference)
+    v, step = np.random.default_rng(1).normal(size=this.n_columns) / 3, 1e-5
+    here = this.at(v, HESSIAN)
+    for j, move in enumerate(step * np.eye(len(v))):
+        ahead, behind = this.at(v + move, GRADIENT), this.at(v - move, GRADIENT)
+        assert here.gradient[j] == pytest.approx((ahead.value - behind.value) / (2 * step), rel=1e-6, abs=1e-5)
+        np.testing.assert_allclose(here.hessian[j], (ahead.gradient - behind.gradient) / (2 * step), atol=1e-5)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.7])
+def test_points_and_matrices(mean: float) -> None:
+    """A point has the coefficients of all classes, and their mean is the prior's."""
+    this = problem(mean=mean)
+    v = np.random.default_rng(2).normal(size=this.n_columns)
+    np.testing.assert_allclose(this.vector(this.matrix(v)), v, atol=1e-12)
+    np.testing.assert_allclose(this.matrix(v).mean(axis=1), this.strengths.mean, atol=1e-12)
+    # what does not change the probabilities does not change the point
+    moved = this.matrix(v) + np.arange(6.0)[:, None]
+    np.testing.assert_allclose(this.vector(moved), v, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["dense", "far", "sparse"])
+@pytest.mark.parametrize("reference", [None, 3])
+def test_newton_and_lbfgs_agree(kind: str, reference: int | None, monkeypatch: Any) -> None:
+    this = problem(kind=kind, reference=reference)
+    by_newton = softmax.solve(this, tolerance=1e-9)
+    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    by_lbfgs = softmax.solve(this, tolerance=1e-9)
+    assert by_newton.certificate.holds
+    assert by_lbfgs.certificate.holds
+    np.testing.assert_allclose(by_lbfgs.value, by_newton.value, atol=1e-7)
+
+
+def test_many_columns_are_standardised(monkeypatch: Any) -> None:
+    this = problem(kind="sparse")
+    exact = softmax.solve(this)
+    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    monkeypatch.setattr(softmax.lbfgs, "MOST_WHITENED", 0)
+    np.testing.assert_allclose(softmax.solve(this).value, exact.value, atol=1e-6)
+
+
+def test_the_optimum_cannot_be_bettered() -> None:
+    this = problem(strength=0.5)
+    best = softmax.solve(this)
+    value = this.at(this.vector(best.value), GRADIENT).value
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        W = best.value + 1e-3 * rng.normal(size=best.value.shape)
+        eta = this.observations.design.times(W)
+        away = W - this.strengths.mean[:, None]
+        loss = this.response.loss(this.observations.y, eta, this.observations.weight)
+        assert loss + 0.5 * np.vdot(this.strengths.l2[:, None] * away, away) > value
+
+
+def test_a_class_without_weight_is_driven_out() -> None:
+    this = problem()
+    weight = np.where(this.observations.y == 2, 0.0, 1.0)
+    data = Observations(this.observations.design, this.observations.y, weight)
+    solution = softmax.solve(SoftmaxProblem(data, this.response, this.strengths), tolerance=1e-4)
+    probabilities = this.response.probabilities(data.design.times(solution.value))
+    assert solution.certificate.holds
+    assert probabilities[:, 2].max() < 1e-4
+
+
+def test_two_classes_are_logistic_regression() -> None:
+    """With coefficients ±β/2 the penalty is half that of β."""
+    from mercer.families import LOGIT, Bernoulli
+    from mercer.families.response import Response
+    from mercer.solvers import newton
+    from mercer.solvers.problem import Problem
+
+    this = problem()
+    codes = np.minimum(this.observations.y, 1)
+    data = Observations(this.observations.design, codes)
+    both = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(2), this.strengths)).value
+    half = Strengths(this.strengths.l1, this.strengths.l2 / 2, this.strengths.mean)
+    target = Observations(data.design, codes.astype(float))
+    one = newton.solve(Problem(target, Response(Bernoulli(), LOGIT), half)).value
+    np.testing.assert_allclose(both[:, 1] - both[:, 0], one, atol=1e-8)
+
+
+def test_an_interruption_keeps_a_matrix() -> None:
+    def stop(number: int, value: float, length: float) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(FitInterrupted) as stopped:
+        softmax.solve(problem(), progress=stop)
+    assert stopped.value.solution.value.shape == (6, 4)
+    assert not stopped.value.solution.certificate.holds

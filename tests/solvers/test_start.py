@@ -1,0 +1,45 @@
+"""Starts for links under which not every linear predictor has a mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer._errors import DegenerateDataError
+from mercer.designs import DenseDesign, Observations
+from mercer.families import IDENTITY, INVERSE, SQRT, Gamma, Poisson
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.solvers.problem import Problem
+from mercer.solvers.start import feasible_start
+from mercer.stats.quadratic import LOSS
+
+
+def problem(response: Response, X: np.ndarray, y: np.ndarray, *, intercept: bool = True) -> Problem:
+    design = DenseDesign.of(X, intercept=intercept)
+    return Problem(Observations(design, y), response, Strengths.none(design.n_columns))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "response", [Response(Poisson(), IDENTITY), Response(Poisson(), SQRT), Response(Gamma(), INVERSE)], ids=str
+)
+def test_every_row_has_a_mean(response: Response, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = 3 * rng.normal(size=(50, 4))
+    made = problem(response, X, rng.poisson(np.exp(0.3 * X[:, 0])) + 0.5)
+    assert np.isfinite(made.at(feasible_start(made), LOSS).value)
+
+
+def test_a_mean_that_is_linear_is_found_at_once() -> None:
+    X = np.random.default_rng(0).uniform(1, 2, size=(50, 2))
+    made = problem(Response(Gamma(), IDENTITY), X, X @ [1.0, 2.0], intercept=False)
+    start = feasible_start(made)
+    assert made.at(start, LOSS).value < 0.1 * made.at(np.ones(2), LOSS).value
+
+
+def test_where_no_coefficients_will_do_the_link_is_to_blame() -> None:
+    with pytest.raises(DegenerateDataError, match="link='log'"):
+        feasible_start(
+            problem(Response(Gamma(), INVERSE), np.array([[1.0], [-1.0]]), np.array([1.0, 2.0]), intercept=False)
+        )
