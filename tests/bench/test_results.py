@@ -23,7 +23,7 @@ def test_a_workload_run_alone_replaces_its_own_part_only(tmp_path: Path) -> None
 def test_a_section_says_what_was_measured_and_on_what() -> None:
     text = results.section(report("a", 0.5))
     assert "10 × 2. somewhere." in text
-    assert "| fit | rival | 0.5 | 5 | 10.0× | ≥5× | 1 | 1e-12 | 5% | – |" in text
+    assert "| fit | rival | 0.5 | 5 | 10.0× | ≥5× | 1 | 1e-12 ≤ 1e-08 | 5% | – |" in text
     assert "| start | 0.1 | ≤0.3 |" in text
 
 

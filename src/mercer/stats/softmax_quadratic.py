@@ -28,7 +28,7 @@ class SoftmaxQuadratic:
     >>> from mercer.designs import DenseDesign
     >>> design = DenseDesign.of(np.array([[1.0], [2.0], [3.0]]))
     >>> sums = SoftmaxQuadratic.at(SoftmaxResponse(3), np.zeros((2, 3))).update(design, np.array([0, 1, 2]))
-    >>> round(sums.loss / np.log(3), 12)
+    >>> round(float(sums.loss / np.log(3)), 12)
     3.0
     """
 
