@@ -21,7 +21,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from mercer import LogisticRegression, engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
-from mercer.models import _logistic_path
+from mercer.models import _logistic_problem
 
 SETS: dict[str, Callable[..., Any]] = {
     "breast cancer": load_breast_cancer,
@@ -110,7 +110,7 @@ def test_many_columns_go_another_way_to_the_same_place(monkeypatch: Any) -> None
     X, y = load_digits(return_X_y=True)
     binary = y % 2
     few = LogisticRegression(C=0.01, tol=1e-9).fit(X, binary)
-    monkeypatch.setattr(_logistic_path, "NEWTON_COLUMNS", 10)
+    monkeypatch.setattr(_logistic_problem, "NEWTON_COLUMNS", 10)
     many = LogisticRegression(C=0.01, tol=1e-9).fit(X, binary)
     assert ("Newton" in str(few.plan_), "L-BFGS" in str(many.plan_)) == (True, True)
     np.testing.assert_allclose(many.coef_, few.coef_, atol=1e-7)

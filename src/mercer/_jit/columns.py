@@ -1,7 +1,8 @@
 """Passes over the columns of a matrix: their means and lengths, and their products with a few vectors of rows.
 
 Each column is taken about its centre, value by value, so that a mean of 1e8 costs no digits. Products are with four
-vectors at a time: reading the matrix takes longer than the arithmetic.
+vectors at a time: reading the matrix takes longer than the arithmetic. Loops over part of a row are functions of that
+part, since counted from the middle of a row they would not vectorise.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import jit
+from mercer._jit.triangle import dot
 
 #: vectors that are multiplied at once
 AT_ONCE = 4
@@ -39,17 +41,27 @@ def moments_by_column(columns, weight, total, start, stop, centred, mean, square
 def moments_by_row(X, weight, total, start, stop, centred, mean, squares):  # type: ignore[no-untyped-def]
     """The same of the columns start…stop of X."""
     n = X.shape[0]
-    away = np.zeros(stop - start)
-    first = X[0, start:stop].astype(np.float64)
+    middle, square = mean[start:stop], squares[start:stop]
     if centred:
+        first, away = X[0, start:stop].astype(np.float64), np.zeros(stop - start)
         for i in range(n):
-            for j in range(start, stop):
-                away[j - start] += weight[i] * (X[i, j] - first[j - start])
-        mean[start:stop] = first + away / total
+            add_weighted(weight[i], X[i, start:stop], first, away)
+        middle[:] = first + away / total
     for i in range(n):
-        for j in range(start, stop):
-            t = X[i, j] - mean[j]
-            squares[j] += weight[i] * t * t
+        add_squares(weight[i], X[i, start:stop], middle, square)
+
+
+@jit
+def add_weighted(weight, x, middle, out):  # type: ignore[no-untyped-def]
+    for j in range(x.shape[0]):
+        out[j] += weight * (x[j] - middle[j])
+
+
+@jit
+def add_squares(weight, x, middle, out):  # type: ignore[no-untyped-def]
+    for j in range(x.shape[0]):
+        t = x[j] - middle[j]
+        out[j] += weight * t * t
 
 
 @jit
@@ -84,29 +96,29 @@ def product_by_column(columns, ids, centre, v, start, stop, out):  # type: ignor
 @jit
 def products_by_row(X, centre, V, start, stop, out):  # type: ignore[no-untyped-def]
     """out[:, j] = V (x_j − centre_j) for the columns start…stop of X."""
-    width = stop - start
-    a, b, c, d = np.zeros(width), np.zeros(width), np.zeros(width), np.zeros(width)
+    sums, middle = np.zeros((4, stop - start)), centre[start:stop]
     for i in range(X.shape[0]):
-        s, t, u, v = V[0, i], V[1, i], V[2, i], V[3, i]
-        for j in range(width):
-            x = X[i, start + j] - centre[start + j]
-            a[j] += x * s
-            b[j] += x * t
-            c[j] += x * u
-            d[j] += x * v
-    out[0, start:stop], out[1, start:stop], out[2, start:stop], out[3, start:stop] = a, b, c, d
+        add_four(V[0, i], V[1, i], V[2, i], V[3, i], X[i, start:stop], middle, sums[0], sums[1], sums[2], sums[3])
+    out[:, start:stop] = sums
+
+
+@jit
+def add_four(s, t, u, v, x, middle, a, b, c, d):  # type: ignore[no-untyped-def]
+    for j in range(x.shape[0]):
+        away = x[j] - middle[j]
+        a[j] += away * s
+        b[j] += away * t
+        c[j] += away * u
+        d[j] += away * v
 
 
 @jit
 def product_by_row(X, centre, v, start, stop, out):  # type: ignore[no-untyped-def]
     """The same with one vector."""
-    width = stop - start
-    a = np.zeros(width)
+    total, middle = np.zeros(stop - start), centre[start:stop]
     for i in range(X.shape[0]):
-        s = v[i]
-        for j in range(width):
-            a[j] += (X[i, start + j] - centre[start + j]) * s
-    out[start:stop] = a
+        add_weighted(v[i], X[i, start:stop], middle, total)
+    out[start:stop] = total
 
 
 @jit
@@ -128,11 +140,13 @@ def add(factor, x, middle, out):  # type: ignore[no-untyped-def]
 @jit
 def combine_by_row(X, ids, centre, W, start, stop, out):  # type: ignore[no-untyped-def]
     """out[:, i] += Σ_t W[:, t] (x − centre) of the columns ids[t] of X, for the rows i in start…stop."""
+    away, middle = np.empty(ids.shape[0]), centre[ids]
     for i in range(start, stop):
+        row = X[i]
         for t in range(ids.shape[0]):
-            x = X[i, ids[t]] - centre[ids[t]]
-            for k in range(W.shape[0]):
-                out[k, i] += W[k, t] * x
+            away[t] = row[ids[t]] - middle[t]
+        for k in range(W.shape[0]):
+            out[k, i] += dot(W[k], away)
 
 
 @jit(fastmath={"contract"})  # reordered sums would gather rows eight at a time, which takes longer than one by one

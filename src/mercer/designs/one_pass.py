@@ -14,6 +14,9 @@ from mercer.designs.dense import DenseDesign
 
 Array = NDArray[Any]
 
+#: what loops are compiled for; single precision is multiplied in double
+DTYPES = (np.float64, np.float32)
+
 
 @dataclass(frozen=True, eq=False)
 class OnePass:
@@ -25,7 +28,7 @@ class OnePass:
     @classmethod
     def of(cls, design: Design) -> Self | None:
         """None where shifts must be taken out of the data first, or loops are not compiled for such data."""
-        if not isinstance(design, DenseDesign) or design.X.dtype != np.float64 or not design.X.flags.carray:
+        if not isinstance(design, DenseDesign) or design.X.dtype not in DTYPES or not design.X.flags.carray:
             return None
         return cls(design.X, design.coordinates) if design.coordinates.near else None
 

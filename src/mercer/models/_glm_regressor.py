@@ -38,8 +38,9 @@ from mercer.models._linear_predictor import linear_predictor, refuse_non_finite
 from mercer.models._progress import watched
 from mercer.solvers.problem import Problem
 
-#: the farthest from the optimum, in standard errors, that the coefficients may be left
-LOOSEST = 1e-4
+#: standard errors that the coefficients may be left away from the optimum per unit of `tol`: the slopes that
+#: scikit-learn's default of 1e-4 allows are those of a tenth of a standard error for a million rows
+PER_TOL, LOOSEST = 100.0, 1e-2
 #: … and where X has fewer entries than this, so that more steps cost nothing
 LOOSEST_OF_FEW, FEW_ENTRIES = 1e-8, 1_000_000
 #: rounding alone may leave a gradient of this many standard errors
@@ -161,8 +162,9 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         return "newton" if self.solver == "newton-cholesky" else "auto"
 
     def _limits(self, X: Any) -> Limits:
-        loosest = LOOSEST_OF_FEW if X.shape[0] * X.shape[1] < FEW_ENTRIES else LOOSEST
-        return Limits(max(TIGHTEST, min(self.tol, loosest)), self.max_iter)
+        few = X.shape[0] * X.shape[1] < FEW_ENTRIES
+        tolerance = min(self.tol, LOOSEST_OF_FEW) if few else min(PER_TOL * self.tol, LOOSEST)
+        return Limits(max(TIGHTEST, tolerance), self.max_iter)
 
     def _start(self, problem: Problem) -> Array | None:
         if not (self.warm_start and hasattr(self, "coef_")):

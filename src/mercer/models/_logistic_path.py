@@ -6,9 +6,9 @@ scikit-learn's objective, C Σ w · loss + l1_ratio ‖β‖₁ + (1 − l1_rati
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,23 +19,15 @@ from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
 from mercer.models._base import Array, is_sparse
+from mercer.models._logistic_problem import NEWTON, BinaryProblem, MultinomialProblem, solver_for
 from mercer.models._progress import Progress
-from mercer.solvers import lbfgs, newton, proximal, softmax, softmax_lasso
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.newton import ALWAYS_HESSIAN
-from mercer.solvers.problem import Problem, Slope
-from mercer.solvers.softmax import SoftmaxProblem
-from mercer.stats.quadratic import HESSIAN
 
 #: rounding alone may leave a gradient of this many standard errors, for a weight of one
 TIGHTEST = 1e-11
 #: Newton's method, which is quick at the end, goes on until the coefficients are this many standard errors off
 LOOSEST, LOOSEST_OF_FEW = 1e-2, 1e-6
-#: columns up to which Hessians are worth their while, and rows per column from which on those of a sample are
-NEWTON_COLUMNS, ROWS_PER_COLUMN = 300, 500
-
-
-NEWTON = "Newton's method"
 
 
 class Coefficients(NamedTuple):
@@ -176,7 +168,7 @@ class LogisticPath:
         return working if problem.by_matrix else np.asarray(problem.point(working))
 
     def _solved(self, problem: Any, start: Array | None, progress: Progress | None) -> Point:
-        solver, path = _solver(problem)
+        solver, path = solver_for(problem)
         try:
             solution = solver.solve(
                 problem, start, tolerance=self._tolerance(path), most_steps=self.limits.max_iter, progress=progress
@@ -199,61 +191,6 @@ class LogisticPath:
         """In the units of the data."""
         coef, intercept = self._coordinates.to_user(working)
         return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
-
-
-@dataclass(frozen=True, eq=False)
-class BinaryProblem(Problem):
-    """`Problem` that remembers where it was looked at last."""
-
-    seen: list[Array] = field(default_factory=list)
-    by_matrix: ClassVar[bool] = False
-
-    def at(self, w: Array, order: int = HESSIAN) -> Slope:
-        self.seen[:] = [w]
-        return Problem.at(self, w, order)
-
-    def working(self, w: Array) -> Array:
-        """Coefficients of a point."""
-        return w
-
-    def point(self, working: Array) -> Array:
-        """The point of coefficients, which come as a column."""
-        return working[:, 0]
-
-
-@dataclass(frozen=True, eq=False)
-class MultinomialProblem(SoftmaxProblem):
-    """`SoftmaxProblem` that remembers where it was looked at last."""
-
-    seen: list[Array] = field(default_factory=list)
-
-    def at(self, v: Array, order: int = HESSIAN) -> Slope:
-        self.seen[:] = [v]
-        return SoftmaxProblem.at(self, v, order)
-
-    @property
-    def by_matrix(self) -> bool:
-        """Whether its solver begins at coefficients, not at a point."""
-        return not self.strengths.smooth
-
-    def working(self, v: Array) -> Array:
-        return self.matrix(v)
-
-    def point(self, working: Array) -> Array:
-        return self.vector(working)
-
-
-def _solver(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
-    if isinstance(problem, SoftmaxProblem):
-        if not problem.strengths.smooth:
-            return softmax_lasso, "L-BFGS-B"
-        return softmax, NEWTON if softmax.by_newton(problem) else "L-BFGS"
-    if not problem.strengths.smooth:
-        return proximal, "proximal Newton"
-    n, p = len(problem.observations), problem.n_columns
-    if p <= NEWTON_COLUMNS or (p <= lbfgs.MOST_WHITENED and n >= ROWS_PER_COLUMN * p):
-        return newton, NEWTON
-    return lbfgs, "L-BFGS"
 
 
 def _design(X: Any, *, intercept: bool, shifted: bool) -> Design:

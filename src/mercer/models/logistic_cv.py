@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
@@ -27,6 +26,7 @@ from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._logistic_asked import Asked, asked_of
 from mercer.models._logistic_folds import (
     FoldFits,
     FoldScore,
@@ -40,26 +40,10 @@ from mercer.models._logistic_options import (
     CONSTRAINTS,
     checked_rows,
     classes_and_codes,
-    refuse_unsuitable,
     row_weights,
     warn_if_unfinished,
 )
 from mercer.models._logistic_path import Limits, LogisticPath
-
-
-class Asked(NamedTuple):
-    """What the parameters come down to."""
-
-    penalty: str
-    l1_ratios: list[Any]  # None where none was given
-    scoring: Any
-    legacy: bool
-
-    @property
-    def ratios(self) -> list[float]:
-        """The shares of L1 that the penalty stands for."""
-        known = {"l1": 1.0, "l2": 0.0}.get(self.penalty)
-        return [float(ratio) if known is None else known for ratio in self.l1_ratios]
 
 
 class LogisticRegressionCV(LinearClassifier):
@@ -230,7 +214,7 @@ class LogisticRegressionCV(LinearClassifier):
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
-        asked = self._asked()
+        asked = asked_of(self)
         X, y = checked_rows(self, X, y, self.solver, [np.float64, np.float32])
         self.classes_, codes = classes_and_codes(y, self.solver)
         weight = self._weights(sample_weight, X, codes)
@@ -259,65 +243,6 @@ class LogisticRegressionCV(LinearClassifier):
         self.plan_ = Plan("", "float64", len(path.observations.blocks()), thread_count())
         self._choose(path, grid, fits, asked)
         self._publish(fits, asked)
-
-    def _asked(self) -> Asked:
-        """The parameters, after scikit-learn's rules and warnings."""
-        l1_ratios = self._l1_ratios()
-        penalty = self._penalty(l1_ratios)
-        if isinstance(self.scoring, str) and self.scoring == "warn":
-            _warn(
-                "The default value of the parameter 'scoring' will change from None, i.e. accuracy, to 'neg_log_loss' "
-                "in version 1.11. To silence this warning, explicitly set the scoring parameter: "
-                "scoring='neg_log_loss' for the new, scoring='accuracy' or scoring=None for the old default."
-            )
-        if isinstance(self.use_legacy_attributes, str):
-            name = type(self).__name__
-            _warn(
-                f"The fitted attributes of {name} will be simplified in scikit-learn 1.10 to remove redundancy. Set"
-                "`use_legacy_attributes=False` to enable the new behavior now, or set it to `True` to silence this "
-                "warning during the transition period while keeping the deprecated behavior for the time being. The "
-                "default value of use_legacy_attributes will change from True to False in scikit-learn 1.10. See the "
-                f"docstring of {name} for more details."
-            )
-        refuse_unsuitable(self.solver, penalty, self.dual)
-        if penalty == "elasticnet":
-            _refuse_odd_ratios(l1_ratios)
-        elif l1_ratios is not None and self.penalty != "deprecated":
-            _warn(
-                f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})", UserWarning
-            )
-        scoring = None if isinstance(self.scoring, str) and self.scoring == "warn" else self.scoring
-        return Asked(
-            penalty, [None] if l1_ratios is None else list(l1_ratios), scoring, bool(self.use_legacy_attributes)
-        )
-
-    def _l1_ratios(self) -> Any:
-        if isinstance(self.l1_ratios, str):
-            _warn(
-                "The default value for l1_ratios will change from None to (0.0,) in version 1.10. From version 1.10 "
-                "onwards, only array-like with values in [0, 1] will be allowed, None will be forbidden. To avoid this "
-                "warning, explicitly set a value, e.g. l1_ratios=(0,)."
-            )
-            return None
-        return self.l1_ratios
-
-    def _penalty(self, l1_ratios: Any) -> str:
-        if self.penalty != "deprecated":
-            _warn(
-                "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave "
-                "'penalty' set to its default value and use 'l1_ratios' and 'Cs' instead. Use l1_ratios=(0,) instead "
-                "of penalty='l2', l1_ratios=(1,) instead of penalty='l1', l1_ratios set to floats between 0 and 1 "
-                "instead of penalty='elasticnet', and Cs=(np.inf,) instead of penalty=None."
-            )
-            return self.penalty
-        if self.l1_ratios is None:
-            _warn(
-                "'l1_ratios=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use an array-like "
-                "with values in [0, 1] instead."
-            )
-        if l1_ratios is None or np.all(np.asarray(l1_ratios) == 0):
-            return "l2"
-        return "l1" if np.all(np.asarray(l1_ratios) == 1) else "elasticnet"
 
     def _weights(self, sample_weight: Any, X: Any, codes: Array) -> Array | None:
         if isinstance(self.class_weight, dict) and not set(self.class_weight) <= set(self.classes_.tolist()):
@@ -423,16 +348,3 @@ class LogisticRegressionCV(LinearClassifier):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = self.solver != "liblinear"
         return tags
-
-
-def _refuse_odd_ratios(l1_ratios: Any) -> None:
-    fine = l1_ratios is not None and all(isinstance(ratio, Real) and 0 <= float(ratio) <= 1 for ratio in l1_ratios)
-    if not fine or len(l1_ratios) == 0:
-        raise DataError(
-            f"l1_ratios must be an array-like of numbers between 0 and 1; got (l1_ratios={l1_ratios!r}). Give one or "
-            "more."
-        )
-
-
-def _warn(message: str, category: type[Warning] = FutureWarning) -> None:
-    warnings.warn(message, category, stacklevel=6)

@@ -37,8 +37,8 @@ class TweedieRegressor(GLMRegressor):
     max_iter : int, default=100
         Steps after which to give up.
     tol : float, default=1e-4
-        Distance to the optimum, in standard errors, at which the fit has converged: at most 1e-4, and 1e-8 for small
-        data, where it costs nothing.
+        The fit has converged within 100 · tol standard errors of the optimum: 1e-2 at most, and 1e-8 for small data,
+        where it costs nothing.
     warm_start : bool, default=False
         Whether a fit begins at the coefficients of the last one.
     verbose : int, default=0

@@ -72,7 +72,9 @@ def gap(penalty: Penalty, w: Array, c: Array, lost: Callable[[float], float]) ->
         penalty, w, c = penalty.of(held), w[held], c[held]
     smooth = penalty.l2 > 0
     bound = _penalty_as_rows(penalty, w, c, lost)
-    return bound if not smooth.any() else min(bound, _conjugate(penalty, w, c, lost, smooth))
+    if smooth.any():
+        bound = min(bound, _conjugate(penalty, w, c, lost, smooth))
+    return max(bound, 0.0)  # but for rounding it is
 
 
 def squares_lost(squares: float) -> Callable[[float], float]:

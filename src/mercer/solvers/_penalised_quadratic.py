@@ -27,6 +27,8 @@ MOST_FACES = 50
 LEVEL = 1e-9
 #: a slope of this portion of the length of the residual is rounding
 ROUNDING = 1e-13
+#: a fall of the objective by this portion of what it was is rounding
+EPSILON = 1e-16
 
 
 class PenalisedQuadratic:
@@ -51,6 +53,7 @@ class PenalisedQuadratic:
     def solve(self, penalty: Penalty, target: float, most: int) -> int:
         """Move until the gap is at most `target`; returns the number of steps made."""
         steps = sweeps = 0
+        nothing = EPSILON * (self.squares + penalty.value(self.w))
         if len(self._factor) and most > 0 and not self._there(penalty, target):
             self._newton(penalty, extend=False)  # what was not zero before is likely not to be now
             steps = 1
@@ -61,7 +64,7 @@ class PenalisedQuadratic:
             if sweeps >= self._patience(penalty) and steps < most and not self._there(penalty, target):
                 decrease += self._newton(penalty, extend=True)
                 steps, sweeps = steps + 1, 0
-            if decrease <= 0:
+            if decrease <= nothing:
                 break  # as low as floating-point numbers go
         return steps
 

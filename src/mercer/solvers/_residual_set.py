@@ -37,18 +37,13 @@ class ResidualSet:
         """Begin at coefficients of these columns, with the slopes of the rows."""
         self.w, self.v = np.array(w), np.array(v)
 
-    def solve(self, penalty: Penalty, target: float, most: int, *, share: float = 0.0) -> int:
-        """Sweep until one lowers the objective by no more than `target`, or than a share of what the first one did.
-
-        Returns the number of sweeps.
-        """
+    def solve(self, penalty: Penalty, target: float, most: int) -> int:
+        """Sweep until one lowers the objective by no more than `target`; returns the number of sweeps."""
         penalty = penalty.of(self.ids)
         k, anderson = len(self.ids), Anderson(MEMORY)
         for sweeps in range(1, most + 1):
             before = np.concatenate([self.w, self.v])
             decrease = self._sweep(penalty)
-            if sweeps == 1:
-                target = max(target, share * decrease)
             if decrease <= target:
                 return sweeps
             value = self._value(penalty, self.w, self.v)

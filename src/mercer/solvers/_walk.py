@@ -156,19 +156,22 @@ class Walk:
             for self._at, penalty in zip(multipliers[: len(penalties) - last], penalties, strict=False):
                 yield self._by_set(penalty)
         else:
-            lacking = self._foresee(multipliers[-1])
-            if len(self._set) > MOST_GRAM:
-                multipliers, penalties = multipliers[:1], penalties[:1]
-            yield from self._looked_at(multipliers, penalties, *self._solved(penalties, lacking))
+            wanted, lacking = self._foresee(multipliers[-1])
+            if len(self._set) + len(wanted) > MOST_GRAM:
+                penalties = penalties[:1]
+                found = self._solved_by_rows(penalties[0])
+            else:
+                self._set.grow(wanted)
+                found = self._solved(penalties, lacking)
+            yield from self._looked_at(multipliers, penalties, *found)
 
     def _looked_at(
         self, multipliers: Array, penalties: list[Penalty], sweeps: list[int], W: Array
     ) -> Iterator[Solution]:
         """Which of the coefficients W are right, by a pass over all columns that may matter."""
-        ids = self._set.ids if len(self._set) <= MOST_GRAM else self._regression.columns.all_ids()
-        used = ids[W[:, ids].any(axis=0)]
+        used = np.flatnonzero(W.any(axis=0))
         residuals = self._regression.residuals(self._regression.columns.combination(used, W[:, used]))
-        looked = self._may_matter(residuals, penalties)
+        looked = self._may_matter(used, residuals, penalties)
         C = np.tile(self.here.c, (len(W), 1))
         C[:, looked] = self._regression.slopes(residuals, looked)
         squares = self._regression.squares(residuals)
@@ -188,11 +191,12 @@ class Walk:
     def _gap(self, point: Point, penalty: Penalty) -> float:
         return self._regression.gap(penalty, point.w, point.c, point.squares)
 
-    def _may_matter(self, residuals: Array, penalties: list[Penalty]) -> Array:
-        """Columns of the set, and others whose slopes may have come near their penalty."""
+    def _may_matter(self, used: Array, residuals: Array, penalties: list[Penalty]) -> Array:
+        """Columns in use or in the set, and others whose slopes may have come near their penalty."""
         if not self._screening:
             return self._regression.columns.all_ids()
         matters = self._set.member.copy()
+        matters[used] = True
         moved = np.sqrt(self._regression.squares(residuals - self.here.residual))
         for distance, penalty in zip(moved, penalties, strict=True):
             matters |= self._bound + self._regression.lengths * distance >= NEAR * penalty.l1
@@ -212,8 +216,8 @@ class Walk:
 
     # The working set.
 
-    def _foresee(self, multiplier: float) -> bool:
-        """Take columns into the set that will be needed down to a multiplier; whether some had to be left out."""
+    def _foresee(self, multiplier: float) -> tuple[Array, bool]:
+        """Columns that the set will need down to a multiplier, and whether some had to be left out."""
         l1 = multiplier * self._base.l1
         size, threshold = self._base.pull(self.here.c), l1
         if np.isfinite(self._at):
@@ -223,20 +227,18 @@ class Walk:
             else:
                 size = self._base.pull(self.here.c - ahead * self._trend)
                 threshold = l1 - MARGIN * ahead * self._base.l1
-        wanted = np.flatnonzero((size > threshold) & ~self._set.member & self._varies)
+        outside = ~self._set.member & self._varies
+        needed = np.flatnonzero((self.here.w != 0) & outside)
+        wanted = np.flatnonzero((size > threshold) & (self.here.w == 0) & outside)
         most = max(FIRST, len(self._set))
         if lacking := len(wanted) > most:
-            steepest = np.argpartition(l1[wanted] - size[wanted], most)[:most]
-            wanted = np.sort(wanted[steepest])
-        self._set.grow(wanted)
-        return lacking
+            wanted = wanted[np.argpartition(l1[wanted] - size[wanted], most)[:most]]
+        return np.sort(np.append(needed, wanted)), lacking
 
     def _solved(self, penalties: list[Penalty], lacking: bool) -> tuple[list[int], Array]:
         """Coefficients at each of the penalties as if only the columns of the set mattered, and the sweeps spent."""
         now = CLOSER_THAN_NOW * self._gap(self.here, penalties[0])
         target = max(CLOSER * self._tolerance, now) if lacking else CLOSER * self._tolerance
-        if len(self._set) > MOST_GRAM:
-            return self._solved_by_rows(penalties[0], target)
         self._set.load(self.here.w, self.here.c, self.here.squares)
         W = np.zeros((len(penalties), self._regression.n_columns))
         sweeps = []
@@ -246,13 +248,13 @@ class Walk:
                 w[self._set.ids] = self._set.quadratic.w
         return sweeps, W
 
-    def _solved_by_rows(self, penalty: Penalty, target: float) -> tuple[list[int], Array]:
+    def _solved_by_rows(self, penalty: Penalty) -> tuple[list[int], Array]:
         """The same for more columns than a Gram matrix is kept of."""
         regression, here = self._regression, self.here
         ids = np.flatnonzero(((here.w != 0) | (penalty.pull(here.c) > penalty.l1)) & self._varies)
         rows = ResidualSet(regression.columns, ids, regression.weight, centred=regression.intercept)
         rows.load(here.w[ids], regression.weight * here.residual)
-        sweeps = rows.solve(penalty, target, self._most - self._attempt.sweeps)
+        sweeps = rows.solve(penalty, CLOSER * self._tolerance, self._most - self._attempt.sweeps)
         W = np.zeros((1, regression.n_columns))
         W[0, ids] = rows.w
         return [sweeps], W
