@@ -61,7 +61,19 @@ def test_all_sweeps_take_the_same_steps(positive: bool) -> None:
     slopes, of_rows, of_entries = c.copy(), v.copy(), v.copy()
     falls = [
         descent.gram_sweep(G, p, ids, l1, l2, positive, by_gram, slopes),
-        descent.dense_sweep(np.ascontiguousarray(X.T), h, G.diagonal().copy(), l1, l2, positive, by_rows, of_rows),
+        descent.dense_sweep(
+            np.ascontiguousarray(4 * X.T + 3),
+            ids,
+            np.full(p, 3.0),
+            np.full(p, 4.0),
+            h,
+            G.diagonal().copy(),
+            l1,
+            l2,
+            positive,
+            by_rows,
+            of_rows,
+        ),  # fmt: skip
         descent.sparse_sweep(
             *entries, ids, np.ones(p), h, G.diagonal().copy(), l1, l2, positive, by_entries, of_entries
         ),

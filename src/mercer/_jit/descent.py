@@ -55,22 +55,27 @@ def gram_move(G, size, rows, steps, c):  # type: ignore[no-untyped-def]
 
 
 @jit
-def dense_sweep(columns, h, curvature, l1, l2, positive, w, v):  # type: ignore[no-untyped-def]
-    """One sweep over columns, given as rows; v is downhill in each row, and h what a unit of X w takes from it."""
-    n = columns.shape[1]
+def dense_sweep(columns, ids, centre, scale, h, curvature, l1, l2, positive, w, v):  # type: ignore[no-untyped-def]
+    """One sweep over the rows `ids` of `columns`, each about its centre and divided by its scale.
+
+    v is downhill in each row of the data, and h what a unit of X w takes from it.
+    """
     decrease = 0.0
-    for j in range(columns.shape[0]):
-        if curvature[j] + l2[j] <= 0.0:
+    for t in range(ids.shape[0]):
+        if curvature[t] + l2[t] <= 0.0:
             continue
+        x, middle, unit = columns[ids[t]], centre[ids[t]], scale[ids[t]]
         slope = 0.0
-        for i in range(n):
-            slope += columns[j, i] * v[i]
-        step = lowest(slope + curvature[j] * w[j], curvature[j], l1[j], l2[j], positive) - w[j]
+        for i in range(v.shape[0]):
+            slope += (x[i] - middle) * v[i]
+        slope /= unit
+        step = lowest(slope + curvature[t] * w[t], curvature[t], l1[t], l2[t], positive) - w[t]
         if step != 0.0:
-            decrease += 0.5 * (curvature[j] + l2[j]) * step * step
-            w[j] += step
-            for i in range(n):
-                v[i] -= step * h[i] * columns[j, i]
+            decrease += 0.5 * (curvature[t] + l2[t]) * step * step
+            w[t] += step
+            factor = step / unit
+            for i in range(v.shape[0]):
+                v[i] -= factor * h[i] * (x[i] - middle)
     return decrease
 
 

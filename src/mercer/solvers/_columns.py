@@ -160,19 +160,23 @@ class DenseColumns(Columns):
             total += part
         return total
 
-    def _chunks(self, ids: Array) -> list[slice]:
+    def chunks(self, ids: Array) -> list[slice]:
+        """Columns that are copied at once."""
         return row_blocks(len(ids), max(16, COPIED // (8 * max(1, self.n_rows))))
 
     def squares(self, ids: Array, h: Array) -> Array:
-        return np.concatenate([np.square(self.gather(ids[part])) @ h for part in self._chunks(ids)] or [np.zeros(0)])
+        return np.concatenate([np.square(self.gather(ids[part])) @ h for part in self.chunks(ids)] or [np.zeros(0)])
 
     def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
+        """Where they lie if they lie column by column, else a few of them copied at a time."""
+        if self._by_column and self.X.dtype == np.float64:
+            return float(descent.dense_sweep(self.X.T, ids, self.centre, self.scale, h, curvature, *penalty, w, v))
         decrease = 0.0
-        for part in self._chunks(ids):
-            l1, l2, positive = penalty.l1[part], penalty.l2[part], penalty.positive
-            tile = self.gather(ids[part])
-            decrease += descent.dense_sweep(tile, h, curvature[part], l1, l2, positive, w[part], v)
-        return decrease
+        for part in self.chunks(ids):
+            tile, own = self.gather(ids[part]), penalty.of(part)
+            plain = np.arange(len(tile)), np.zeros(len(tile)), np.ones(len(tile))
+            decrease += descent.dense_sweep(tile, *plain, h, curvature[part], *own, w[part], v)
+        return float(decrease)
 
 
 class SparseColumns(Columns):

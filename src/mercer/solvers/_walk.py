@@ -130,6 +130,12 @@ class Walk:
         """Whether every column is in the set, whose slopes are accurate enough to speak for the data."""
         return len(self._set) >= int(self._varies.sum()) and self._relative > ROUNDING
 
+    @property
+    def _most_gram(self) -> int:
+        """Columns up to which a Gram matrix is kept; with a squared penalty there may be many more than rows."""
+        n = len(self._regression.target)
+        return min(MOST_GRAM, max(FIRST, 2 * n)) if self._base.l2.all() else MOST_GRAM
+
     # One strength after another.
 
     def along(self, multipliers: Array) -> Iterator[Solution]:
@@ -157,7 +163,7 @@ class Walk:
                 yield self._by_set(penalty)
         else:
             wanted, lacking = self._foresee(multipliers[-1])
-            if len(self._set) + len(wanted) > MOST_GRAM:
+            if len(self._set) + len(wanted) > self._most_gram:
                 penalties = penalties[:1]
                 found = self._solved_by_rows(penalties[0])
             else:

@@ -47,6 +47,8 @@ MEMORY = 8
 MOST_HALVINGS = 40
 #: an objective that is higher by this portion is not higher
 ROUNDING = 1e-13
+#: steps that neither lower the objective nor halve the gradient after which rounding is all that is left
+MOST_IN_VAIN = 5
 
 
 def solve(
@@ -163,9 +165,13 @@ class Descent:
         """Step down until there, or until there is no way down; an objective that is not finite has none."""
         if not np.isfinite(self.here.value + self.length):  # rows without weight spoil the gradient alone
             return
+        shortest, in_vain = self.length, 0
         for number in range(1, most_steps + 1):
-            if self.arrived or not (self._advance() or self.refresh()):
+            if self.arrived or in_vain == MOST_IN_VAIN or not (self._advance() or self.refresh()):
                 break
+            gained = self.trace[-1] - self.here.value > ROUNDING * abs(self.trace[0])
+            in_vain = 0 if gained or self.length < shortest / 2 else in_vain + 1
+            shortest = min(shortest, self.length)
             self.trace.append(self.here.value)
             if self._progress is not None:
                 self._progress(number, self.here.value, self.length)
