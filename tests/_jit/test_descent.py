@@ -73,7 +73,7 @@ def test_all_sweeps_take_the_same_steps(positive: bool) -> None:
             positive,
             by_rows,
             of_rows,
-        ),  # fmt: skip
+        ),
         descent.sparse_sweep(
             *entries, ids, np.ones(p), h, G.diagonal().copy(), l1, l2, positive, by_entries, of_entries
         ),

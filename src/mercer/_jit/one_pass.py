@@ -1,10 +1,11 @@
-"""Loss and gradient of a linear predictor in one pass over the rows of a matrix, four at a time."""
+"""Loss, gradient and Hessian of a linear predictor in one pass over the rows of a matrix."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mercer._jit import jit
+from mercer._jit.gram import ROWS, add_square, fill, new_tile, scale_rows
 from mercer._jit.losses import slopes
 
 #: rows that are multiplied twice while they are in the cache; a multiple of four
@@ -27,6 +28,32 @@ def loss_and_gradient(loss, X, w, level, y, weight, total):  # type: ignore[no-u
             sum_of_slopes += eta[i]
         add_transposed(rows, eta, total)
     return value, sum_of_slopes
+
+
+@jit
+def newton(loss, X, shift, inverse_scale, w, y, weight, offset, gradient, hessian):  # type: ignore[no-untyped-def]
+    """Σ weight · loss at η = z w + offset, where z = [(x − shift) · inverse_scale, 1, 0, …] is of the length of w.
+
+    Adds to the gradient, and to the lower triangle of the Hessian. Empty `weight` and `offset` mean ones and zeros.
+    """
+    n = X.shape[0]
+    tile, nothing = new_tile(X.shape[1] + 1, ROWS), np.zeros((n, 0))
+    eta, first, second = np.empty((3, tile.shape[0]))
+    value = 0.0
+    for start in range(0, n, tile.shape[0]):
+        stop = min(start + tile.shape[0], n)
+        m = stop - start
+        fill(X, nothing, start, stop, shift, inverse_scale, tile)
+        rows = tile[:m]
+        products(rows, w, 0.0, eta)
+        for i in range(min(m, offset.shape[0])):
+            eta[i] += offset[start + i]
+        of_rows = weight[start:stop] if weight.shape[0] else weight
+        value += slopes(loss, y[start:stop], eta[:m], of_rows, first[:m], second[:m])
+        add_transposed(rows, first, gradient)
+        scale_rows(tile, second[:m])
+        add_square(tile, 0, m, hessian, X[stop:])
+    return value
 
 
 @jit

@@ -1,10 +1,27 @@
-"""Rows of one tile, sorted by group, so that the scatter of each group is one product of BLAS."""
+"""Rows of one tile, sorted by group, so that the scatter of each group is one product."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mercer._jit import jit
+from mercer._jit.gram import add_square, mirror
+
+
+@jit
+def add_scatter(X, groups, weight, shift, tile, rows, total, first, second):  # type: ignore[no-untyped-def]
+    """Add Σ weight · (x − shift)(x − shift)ᵀ of each group to `second`, and to the rest as `sort_into_tile` does."""
+    n, k, size = X.shape[0], shift.shape[0], tile.shape[0]
+    ends = np.empty(k, dtype=np.int64)
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        sort_into_tile(X, groups, weight, shift, start, stop, tile, ends, rows, total, first)
+        begin = 0
+        for c in range(k):
+            add_square(tile, begin, ends[c], second[c], X[stop:])
+            begin = ends[c]
+    for c in range(k):
+        mirror(second[c])
 
 
 @jit

@@ -44,14 +44,3 @@ def fill_columns(columns, shift, inverse_scale, root):  # type: ignore[no-untype
     for j in range(d, columns.shape[0]):
         for i in range(n):
             columns[j, i] = root[i] if weighted else 1.0
-
-
-@jit
-def mirror(matrix):  # type: ignore[no-untyped-def]
-    """Copy the lower triangle of a square matrix into the upper one, by squares that stay in the L1 cache."""
-    n, side = matrix.shape[0], 32
-    for top in range(0, n, side):
-        for left in range(0, top + 1, side):
-            for i in range(top, min(top + side, n)):
-                for j in range(left, min(left + side, i)):
-                    matrix[j, i] = matrix[i, j]

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._jit import tiles as loops
-from mercer._threads import row_blocks
+from mercer._jit.gram import add_gram, padded
+from mercer._threads import WORTH_THREADS, ordered_stream, row_blocks
 from mercer.data.source import rows_per_block
-from mercer.designs._base import Design, Tile
+from mercer.designs._base import Design, Tile, symmetric
 from mercer.designs.coordinates import Coordinates
 
 Array = NDArray[Any]
@@ -61,6 +62,25 @@ class DenseDesign(Design):
     def take(self, rows: Array) -> Self:
         return replace(self, X=self.X[rows])
 
+    def gram(self, h: Array) -> Array:
+        if not is_for_loops(self):
+            return super().gram(h)
+        positive = self._gram(np.maximum(h, 0.0))
+        return positive - self._gram(np.maximum(-h, 0.0)) if h.min(initial=0.0) < 0 else positive
+
+    def _gram(self, h: Array) -> Array:
+        """By compiled loops, for h that is not negative."""
+        working, width = self.coordinates, padded(len(self.coordinates.shift) + 1)
+        inverse_scale = 1 / working.scale
+
+        def of_block(rows: slice) -> Array:
+            total, none = np.zeros((width, width)), np.zeros((rows.stop - rows.start, 0))
+            add_gram(self.X[rows], none, h[rows], working.shift, inverse_scale, total)
+            return total
+
+        total = sum(ordered_stream(of_block, self.blocks()), start=np.zeros((width, width)))
+        return symmetric(total)[: self.n_columns, : self.n_columns].copy()
+
     def tile(self) -> Tile:
         return next(self._read(max(1, self.n_rows)))[1]
 
@@ -84,7 +104,7 @@ class Reader:
         #: whether shifts are taken out of products
         self.folds = coordinates.near and _is_for_blas(X)
         self._by_columns = abs(X.strides[0]) < abs(X.strides[1])
-        self._for_loops = _is_for_loops(X)
+        self._for_loops = _is_block(X)
         self._scratch = np.empty(n_rows * self.n_columns)
 
     def fill(self, X: Array, root: Array) -> Array:
@@ -178,7 +198,12 @@ def _square(A: Array) -> Array:
     return np.asarray(A.T @ A)
 
 
-def _is_for_loops(X: Array) -> bool:
+def is_for_loops(design: DenseDesign) -> bool:
+    """Whether compiled loops multiply its rows by themselves faster than BLAS does."""
+    return _is_block(design.X) and design.n_columns < WORTH_THREADS
+
+
+def _is_block(X: Array) -> bool:
     """Whether X is of one of the two kinds of array that loops are compiled for."""
     return X.dtype in (np.float32, np.float64) and X.flags.carray
 

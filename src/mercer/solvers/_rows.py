@@ -18,7 +18,7 @@ Array = NDArray[Any]
 S = TypeVar("S", NormalEquations, RFactor)
 
 #: bytes of numbers that one thread takes at a time: many, so that their sums cost little; few, so that all have work
-BLOCK = 1 << 23
+BLOCK = 1 << 25
 
 
 @dataclass(frozen=True, eq=False)

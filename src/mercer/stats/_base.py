@@ -87,12 +87,17 @@ class Statistic(ABC):
         return self.subtract(self.empty().update(x, groups, weight))
 
 
+def is_block(x: Any) -> bool:
+    """Whether it is a writable, C-ordered float matrix: the one array type (per dtype) that loops are compiled for."""
+    return isinstance(x, np.ndarray) and x.dtype in (np.float32, np.float64) and x.flags.carray
+
+
 def as_block(x: Any) -> Array:
-    """A writable, C-ordered float matrix: the one array type (per dtype) that loops are compiled for."""
+    """Rows as loops can read them, copied if they have to be."""
+    if is_block(x):
+        return np.asarray(x)
     x = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
-    if x.dtype not in (np.float32, np.float64):
-        x = x.astype(np.float64)
-    return x if x.flags.c_contiguous and x.flags.writeable else np.array(x, order="C")
+    return np.array(x, dtype=x.dtype if x.dtype == np.float32 else np.float64, order="C")
 
 
 def as_weight(weight: Array | None) -> Array:

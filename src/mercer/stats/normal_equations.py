@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mercer._jit import gram
 from mercer._jit import least_squares as loops
-from mercer._threads import row_blocks
-from mercer.stats._base import Array, as_weight, spoilt_sums_are_silent
+from mercer._threads import WORTH_THREADS, row_blocks
+from mercer.stats._base import Array, as_block, as_weight, is_block, spoilt_sums_are_silent
 from mercer.stats._joined import NEAR_ZERO, pilot, tile_rows, tiles
 from mercer.stats._sparse import Stored
 from mercer.stats.scatter import ScatterMoments
@@ -26,12 +28,22 @@ class Products(NamedTuple):
     squares: Array
 
 
+class Sums(NamedTuple):
+    """Number and weight of rows, and first and second sums about `shift` of [x, y]."""
+
+    rows: int
+    weight: float
+    shift: Array
+    first: Array
+    second: Array
+
+
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
     """Moments of [x, y]: means, and products about them, of all columns side by side.
 
-    X may be dense or sparse. Dense columns near zero are multiplied where they lie, others about a value close to
-    them, copied no more than a tile at a time; sparse rows are multiplied entry by entry.
+    X may be dense or sparse. Dense rows are multiplied about values close to them, and copied no more than a tile at
+    a time; sparse rows are multiplied entry by entry.
     """
 
     moments: ScatterMoments
@@ -93,34 +105,41 @@ def _moments(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
         if not _far_from_zero(made, X.shape[1]):
             return made
     shift = np.concatenate([pilot(X), pilot(Y)])
-    if weight is None and not sparse and X.dtype == np.float64 and not shift[: X.shape[1]].any():
-        return _where_it_lies(X, Y, shift)
+    return _centred(*(_by_loops if len(shift) < WORTH_THREADS else _by_blas)(X, Y, weight, shift))
+
+
+def _by_loops(X: Any, Y: Array, weight: Array | None, shift: Array) -> Sums:
+    p, unscaled = len(shift), np.ones(len(shift))
+    total = np.zeros((gram.padded(1 + p),) * 2)
+    rows = 0
+    for part, of_part in _parts(X, weight):
+        rows += len(Y[part])
+        gram.add_gram(as_block(X[part]), as_block(Y[part]), as_weight(of_part), shift, unscaled, total)
+    gram.mirror(total)
+    return Sums(rows, float(total[p, p]), shift, total[p, :p], total[:p, :p])
+
+
+def _parts(X: Any, weight: Array | None) -> Iterator[tuple[Any, Array | None]]:
+    """Rows with their weights: all if loops can read them where they lie, else as few as stay in the cache."""
+    n, d = X.shape
+    some_weightless = weight is not None and not weight.all()
+    for rows in row_blocks(n, max(1, n) if is_block(X) and not some_weightless else tile_rows(d)):
+        if weight is None:
+            yield rows, None
+        elif some_weightless:
+            which = rows.start + np.flatnonzero(weight[rows])
+            yield which, weight[which]
+        else:
+            yield rows, weight[rows]
+
+
+def _by_blas(X: Any, Y: Array, weight: Array | None, shift: Array) -> Sums:
     product = np.zeros((1 + len(shift), 1 + len(shift)))
     rows = 0
     for tile in tiles(X, Y, weight, shift):
         product += tile.T @ tile
         rows += len(tile)
-    return _centred(rows, product[0, 0], shift, product[0, 1:], product[1:, 1:])
-
-
-def _where_it_lies(X: Array, Y: Array, shift: Array) -> ScatterMoments:
-    """Without a copy of X: for columns near zero, and rows that all weigh 1."""
-    d, targets = X.shape[1], Y.shape[1]
-    second, first = np.zeros((len(shift), len(shift))), np.zeros(len(shift))
-    size = max(1, min(tile_rows(d), len(X)))
-    beside = np.ones((size, 1 + targets))
-    for rows in row_blocks(len(X), size):
-        x, side = X[rows], beside[: rows.stop - rows.start]
-        np.subtract(Y[rows], shift[d:], out=side[:, 1:])
-        second[:d, :d] += x.T @ x
-        across = x.T @ side
-        first[:d] += across[:, 0]
-        second[:d, d:] += across[:, 1:]
-        inside = side.T @ side
-        first[d:] += inside[0, 1:]
-        second[d:, d:] += inside[1:, 1:]
-    second[d:, :d] = second[:d, d:].T
-    return _centred(len(X), float(len(X)), shift, first, second)
+    return Sums(rows, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
 
 
 def _of_sparse(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:

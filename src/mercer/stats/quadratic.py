@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from mercer._jit import one_pass as loops
-from mercer.designs import Design
+from mercer._jit.gram import mirror, padded
+from mercer.designs import DenseDesign, Design
+from mercer.designs.dense import is_for_loops
 from mercer.designs.one_pass import OnePass
 from mercer.families._loops import as_vector, as_weight
 from mercer.families.response import Response
@@ -55,7 +57,7 @@ class Quadratic:
         design.refuse_other_length(self.point)
         if self.order == HESSIAN:
             design.refuse_wide_gram()
-        elif self.order == GRADIENT and offset is None and (done := self._in_one_pass(design, y, weight)) is not None:
+        if (done := self._in_one_pass(design, y, weight, offset)) is not None:
             return done
         loss, gradients, hessians = self.loss, _Sum(), _Sum()
         for rows, tile in design.tiles():
@@ -70,11 +72,18 @@ class Quadratic:
                 hessians.add(tile.gram(slopes.second))
         return replace(self, loss=loss, gradient=gradients.plus(self.gradient), hessian=hessians.plus(self.hessian))
 
-    def _in_one_pass(self, design: Design, y: Array, weight: Array | None) -> Self | None:
+    def _in_one_pass(self, design: Design, y: Array, weight: Array | None, offset: Array | None) -> Self | None:
         """By a compiled loop, where there is one; None also where it met a loss that is not finite."""
-        rows, lowered = OnePass.of(design), self.response.lower()
-        if rows is None or lowered is None:
+        lowered = self.response.lower()
+        if lowered is None or not isinstance(design, DenseDesign):
             return None
+        if self.order == HESSIAN and is_for_loops(design):
+            return self._newton(lowered, design, y, weight, offset)
+        if self.order == GRADIENT and offset is None and (rows := OnePass.of(design)) is not None:
+            return self._gradient(lowered, rows, y, weight)
+        return None
+
+    def _gradient(self, lowered: Any, rows: OnePass, y: Array, weight: Array | None) -> Self | None:
         coefficients, level = rows.factors(self.point)
         total = np.zeros(len(coefficients))
         arrays = as_vector(y), as_weight(weight), total
@@ -83,6 +92,25 @@ class Quadratic:
             return None
         gradient = rows.transposed_times(total, np.asarray(slopes))
         return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)
+
+    def _newton(
+        self, lowered: Any, design: DenseDesign, y: Array, weight: Array | None, offset: Array | None
+    ) -> Self | None:
+        p, working = len(self.point), design.coordinates
+        width = padded(len(working.shift) + 1)
+        point, gradient, hessian = np.zeros(width), np.zeros(width), np.zeros((width, width))
+        point[:p] = self.point
+        rows = as_vector(y), as_weight(weight), as_weight(offset)
+        loss = loops.newton(lowered, design.X, working.shift, 1 / working.scale, point, *rows, gradient, hessian)
+        if not np.isfinite(loss):
+            return None
+        mirror(hessian)
+        return replace(
+            self,
+            loss=self.loss + loss,
+            gradient=self.gradient + gradient[:p],
+            hessian=self.hessian + hessian[:p, :p],
+        )
 
     @spoilt_sums_are_silent
     def merge(self, other: Self) -> Self:

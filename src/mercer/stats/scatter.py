@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._threads import WORTH_THREADS
 from mercer.stats._base import Array, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats._centred import Centred, squares_left
-from mercer.stats._tiles import Tiles
+from mercer.stats._tiles import squares_by_blas, squares_by_loops
 
 
 @dataclass(frozen=True)
@@ -35,20 +36,14 @@ class ScatterMoments(Centred):
         """Scatter about the groups' own means, pooled over the groups: (columns, columns)."""
         return np.asarray(self.scatter.sum(axis=0))
 
-    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
-        return self.merge(self._of(Tiles(as_block(x), groups, weight, self.groups)))
-
     @spoilt_sums_are_silent
-    def _of(self, tiles: Tiles) -> Self:
-        second = np.zeros_like(self.scatter)
-        product = np.empty(self.scatter.shape[1:])
-        for group, rows in tiles:
-            second[group] += np.matmul(rows.T, rows, out=product)
-        pilot, rows, weight, first = tiles.sums
+    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
+        squares = squares_by_loops if self.scatter.shape[1] < WORTH_THREADS else squares_by_blas
+        (pilot, rows, weight, first), second = squares(as_block(x), groups, weight, self.groups)
         offset = ratio(first, weight[:, None])
         if np.isfinite(offset).all():
             _take_out(second, weight, offset)
-        return replace(self, rows=rows, weight=weight, pilot=pilot, offset=offset, scatter=second)
+        return self.merge(replace(self, rows=rows, weight=weight, pilot=pilot, offset=offset, scatter=second))
 
     @spoilt_sums_are_silent
     def merge(self, other: Self) -> Self:
