@@ -37,7 +37,7 @@ WORKLOAD = Workload(
         objective_race(
             Fitter(partial(PoissonRegressor, alpha=ALPHA)),
             {
-                "scikit-learn lbfgs": Fitter(partial(linear_model.PoissonRegressor, alpha=ALPHA), reach=2.5),
+                "scikit-learn lbfgs": Fitter(partial(linear_model.PoissonRegressor, alpha=ALPHA, tol=1e-6), reach=2.5),
                 "scikit-learn newton-cholesky": Fitter(
                     partial(linear_model.PoissonRegressor, alpha=ALPHA, solver="newton-cholesky"), reach=2.5
                 ),

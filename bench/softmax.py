@@ -49,7 +49,7 @@ WORKLOAD = Workload(
             Fitter(partial(LogisticRegression, C=C)),
             {
                 "scikit-learn lbfgs": Fitter(
-                    partial(linear_model.LogisticRegression, C=C, max_iter=1000, tol=1e-4), reach=5
+                    partial(linear_model.LogisticRegression, C=C, max_iter=1000, tol=1e-5), reach=5
                 ),
                 "scikit-learn-intelex": Fitter(
                     partial(intelex.LogisticRegression, C=C, max_iter=1000, tol=1e-4), reach=5

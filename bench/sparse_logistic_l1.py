@@ -32,7 +32,7 @@ WORKLOAD = Workload(
     make_arrays=partial(hashed_words, columns=COLUMNS, words=WORDS),
     races=(
         objective_race(
-            Fitter(partial(LogisticRegression, l1_ratio=1.0, C=C, fit_intercept=False, solver="saga", tol=1e-5)),
+            Fitter(partial(LogisticRegression, l1_ratio=1.0, C=C, fit_intercept=False, solver="saga", tol=1e-3)),
             {
                 "scikit-learn liblinear": Fitter(rival(solver="liblinear", tol=1e-3), reach=3),
                 "scikit-learn saga": Fitter(rival(solver="saga", tol=1e-4, max_iter=1000), reach=3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -137,3 +138,36 @@ def test_small_factorisations_keep_blas_on_one_thread() -> None:
         assert blas_threads() == {1}
     with blas_for(10_000):
         assert blas_threads() == before
+
+
+def test_threads_are_kept_for_the_next_call() -> None:
+    def names(_: int) -> str:
+        time.sleep(0.01)
+        return threading.current_thread().name
+
+    assert set(ordered_map(names, range(4))) == set(ordered_map(names, range(4)))
+
+
+def test_what_has_begun_ends_before_the_caller_goes_on() -> None:
+    running: list[int] = []
+
+    def slow(i: int) -> int:
+        running.append(i)
+        time.sleep(0.05 if i else 0.0)
+        running.remove(i)
+        return i
+
+    results = ordered_stream(slow, range(20))
+    assert next(results) == 0
+    results.close()  # type: ignore[attr-defined]
+    assert running == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own() -> None:
+    ordered_map(abs, range(8))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ordered_map(abs, range(8)) == list(range(8)) else 1)
+    assert os.waitpid(child, 0)[1] == 0

@@ -10,7 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache
@@ -112,13 +112,21 @@ def row_blocks(n_rows: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """So many threads, kept for the next call: to start them takes as long as a pass over some thousand rows."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="mercer")
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def ordered_stream(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
     """`map(function, items)` run on `thread_count()` threads, a few items ahead; BLAS stays on one thread each.
 
-    No more than one item waits for a thread, so that few results are in memory at once.
-
-    A pool is made per call (0.1 ms): a global one would outlive forks and leak the limits of one caller
-    into another. Work inside a worker runs serially, so nesting cannot oversubscribe the cores.
+    No more than one item waits for a thread, so that few results are in memory at once. Work inside a worker runs
+    serially, so nesting cannot oversubscribe the cores.
     """
     items = list(items)
     threads = min(thread_count(), len(items))
@@ -134,19 +142,20 @@ def _on_threads(function: Callable[[A], B], items: list[A], threads: int) -> Ite
         _inside_pool.set(True)
         return function(item)
 
+    pool = _pool(threads)
     pending: deque[Future[B]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for item in items:
-                # each in a copy of the caller's context: its limits and NumPy's error state hold in the worker too
-                pending.append(pool.submit(copy_context().run, work, item))
-                if len(pending) > threads + 1:
-                    yield pending.popleft().result()
-            while pending:
+    try:
+        for item in items:
+            # each in a copy of the caller's context: its limits and NumPy's error state hold in the worker too
+            pending.append(pool.submit(copy_context().run, work, item))
+            if len(pending) > threads + 1:
                 yield pending.popleft().result()
-        finally:
-            for future in pending:
-                future.cancel()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        for future in pending:
+            future.cancel()
+        wait(pending)  # what has begun reads the caller's arrays
 
 
 def ordered_map(function: Callable[[A], B], items: Iterable[A]) -> list[B]:

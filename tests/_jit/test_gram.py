@@ -46,7 +46,7 @@ def test_some_rows_of_a_tile_are_added_to_what_there_is(width: int) -> None:
 def test_a_panel_without_a_compiler_is_the_same(vectors: int) -> None:
     add_panel: Any = (gram.add_panel_1, gram.add_panel_2, gram.add_panel_3)[vectors - 1]
     tile, total = np.random.default_rng(0).normal(size=(9, 40)), np.zeros((40, 40))
-    add_panel(tile, 2, 9, 8, 0, total, tile, 0)
+    add_panel(tile, (2 * 40 + 8, 40, 1), tile, (2 * 40, 40), 7, total, (8 * 40, 40), tile, 0)
     np.testing.assert_allclose(total[8:16, : 8 * vectors], tile[2:, 8:16].T @ tile[2:, : 8 * vectors])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -24,30 +25,29 @@ def machine_lanes() -> int:
 
 
 def panel(vectors: int) -> Any:
-    """total[i…, j…] += tile[first:last, i…]ᵀ tile[first:last, j…]: `lanes` columns times `vectors · lanes` columns.
-
-    With each row, a line of `ahead` is fetched into the cache, from the byte `start` on.
-    """
+    """out[r, v] += Σ left[k, r] · right[k, v] for `lanes` r and `vectors · lanes` v, as `gram.add_panel` says."""
 
     @intrinsic
-    def add_panel(typing, tile, first, last, i, j, total, ahead, start):  # type: ignore[no-untyped-def]
-        index = types.intp
-        signature = types.void(tile, index, index, index, index, total, ahead, index)
+    def add_panel(typing, left, left_at, right, right_at, count, out, out_at, ahead, fetched):  # type: ignore[no-untyped-def]
+        place = types.UniTuple(types.intp, 2)
+        three = types.UniTuple(types.intp, 3)
+        signature = types.void(left, three, right, place, types.intp, out, place, ahead, types.intp)
 
         def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            tile, total, ahead = (_array(context, builder, signature, values, at) for at in (0, 5, 6))
-            first, last, i, j, start = (values[at] for at in (1, 2, 3, 4, 7))
+            arrays = [arrayobj.make_array(signature.args[k])(context, builder, values[k]).data for k in (0, 2, 5, 7)]
+            (left_start, left_step, left_stride), (right_start, right_step), (out_start, out_stride) = (
+                cgutils.unpack_tuple(builder, values[k]) for k in (1, 3, 6)
+            )
+            left, right, out, ahead = arrays
             writer = _Writer(builder, vectors)
-            writer.add_to(total, i, j, writer.sums_over_rows(tile, first, last, i, j, ahead, start))
+            left, right = writer.walk(left, left_start, left_step), writer.walk(right, right_start, right_step)
+            sums = writer.sums(left, left_stride, right, values[4], (ahead, values[8]))
+            writer.add_to(out, out_start, out_stride, sums)
             return context.get_dummy_value()
 
         return signature, write
 
     return add_panel
-
-
-def _array(context: Any, builder: Any, signature: Any, values: Any, at: int) -> Any:
-    return arrayobj.make_array(signature.args[at])(context, builder, values[at])
 
 
 class _Writer:
@@ -60,51 +60,64 @@ class _Writer:
         self._multiply_add = self._function(f"llvm.fma.v{self._lanes}f64", self._vector, [self._vector] * 3)
         self._fetch = self._function("llvm.prefetch.p0", ir.VoidType(), [BYTE.as_pointer(), INT, INT, INT])
 
-    def sums_over_rows(self, tile: Any, first: Any, last: Any, i: Any, j: Any, ahead: Any, start: Any) -> list[Any]:
-        """Vectors of products, row after row of the panel."""
-        builder = self._builder
-        before, rows, after = builder.block, builder.append_basic_block("rows"), builder.append_basic_block("after")
-        builder.cbranch(builder.icmp_signed("<", first, last), rows, after)
+    def walk(self, array: Any, start: Any, step: Any) -> Callable[[Any], Any]:
+        """Where the k-th step is, given k."""
+        return lambda k: self._builder.gep(array, [self._builder.add(start, self._builder.mul(k, step))])
 
-        builder.position_at_end(rows)
-        row = builder.phi(first.type)
+    def sums(self, left: Any, stride: Any, right: Any, count: Any, ahead: tuple[Any, Any]) -> list[Any]:
+        """Vectors of products, added up over all steps."""
+        builder, nothing = self._builder, self._index(0)
+        before, steps, after = builder.block, builder.append_basic_block("steps"), builder.append_basic_block("after")
+        builder.cbranch(builder.icmp_signed("<", nothing, count), steps, after)
+
+        builder.position_at_end(steps)
+        k = builder.phi(nothing.type)
         sums = [builder.phi(self._vector) for _ in range(self._lanes * self._vectors)]
-        self._fetch_line(ahead, builder.add(start, builder.mul(builder.sub(row, first), self._index(LINE))))
-        larger = self._with_row(sums, self._place(tile, row, i), self._place(tile, row, j))
-        following = builder.add(row, self._index(1))
-        row.add_incoming(first, before)
-        row.add_incoming(following, rows)
+        self._fetch_line(ahead[0], builder.add(ahead[1], builder.mul(k, self._index(LINE))))
+        larger = self._with_step(sums, left(k), stride, right(k))
+        following = builder.add(k, self._index(1))
+        k.add_incoming(nothing, before)
+        k.add_incoming(following, steps)
         for value, next_value in zip(sums, larger, strict=True):
             value.add_incoming(self._zero, before)
-            value.add_incoming(next_value, rows)
-        builder.cbranch(builder.icmp_signed("<", following, last), rows, after)
+            value.add_incoming(next_value, steps)
+        builder.cbranch(builder.icmp_signed("<", following, count), steps, after)
 
         builder.position_at_end(after)
         totals = [builder.phi(self._vector) for _ in sums]
         for total, value in zip(totals, larger, strict=True):
             total.add_incoming(self._zero, before)
-            total.add_incoming(value, rows)
+            total.add_incoming(value, steps)
         return totals
 
-    def add_to(self, matrix: Any, i: Any, j: Any, sums: list[Any]) -> None:
+    def add_to(self, out: Any, start: Any, stride: Any, sums: list[Any]) -> None:
+        row = self.walk(out, start, stride)
         for position, value in enumerate(sums):
             r, v = divmod(position, self._vectors)
-            place = self._place(matrix, self._builder.add(i, self._index(r)), j)
-            place = self._builder.gep(place, [self._index(v * self._lanes)])
+            place = self._builder.gep(row(self._index(r)), [self._index(v * self._lanes)])
             place = self._builder.bitcast(place, self._vector.as_pointer())
             self._builder.store(self._builder.fadd(self._builder.load(place, align=8), value), place, align=8)
 
-    def _with_row(self, sums: list[Any], left: Any, right: Any) -> list[Any]:
+    def _with_step(self, sums: list[Any], left: Any, stride: Any, right: Any) -> list[Any]:
         """`sums` plus the products of each number at `left` with each vector at `right`."""
-        builder = self._builder
-        at_right = [builder.gep(right, [self._index(v * self._lanes)]) for v in range(self._vectors)]
-        factors = [builder.load(builder.bitcast(p, self._vector.as_pointer()), align=8) for p in at_right]
+        factors = [self._vector_at(right, v * self._lanes) for v in range(self._vectors)]
+        number_at = self.walk(left, self._index(0), stride)
         larger = []
         for r in range(self._lanes):
-            number = self._repeated(builder.load(builder.gep(left, [self._index(r)])))
+            number = self._repeated(self._wide(self._builder.load(number_at(self._index(r))), DOUBLE))
             for v, factor in enumerate(factors):
-                larger.append(builder.call(self._multiply_add, [number, factor, sums[r * self._vectors + v]]))
+                larger.append(self._builder.call(self._multiply_add, [number, factor, sums[r * self._vectors + v]]))
         return larger
+
+    def _vector_at(self, array: Any, position: int) -> Any:
+        place = self._builder.gep(array, [self._index(position)])
+        element = array.type.pointee
+        place = self._builder.bitcast(place, ir.VectorType(element, self._lanes).as_pointer())
+        return self._wide(self._builder.load(place, align=4 if element == ir.FloatType() else 8), self._vector)
+
+    def _wide(self, value: Any, kind: Any) -> Any:
+        """In double precision."""
+        return value if value.type == kind else self._builder.fpext(value, kind)
 
     def _repeated(self, number: Any) -> Any:
         """A vector of one number."""
@@ -114,12 +127,8 @@ class _Writer:
         return self._builder.shuffle_vector(one, unknown, from_first)
 
     def _fetch_line(self, array: Any, byte: Any) -> None:
-        begin = self._builder.bitcast(array.data, BYTE.as_pointer())
+        begin = self._builder.bitcast(array, BYTE.as_pointer())
         self._builder.call(self._fetch, [self._builder.gep(begin, [byte]), *FETCH])
-
-    def _place(self, matrix: Any, row: Any, column: Any) -> Any:
-        width = cgutils.unpack_tuple(self._builder, matrix.shape)[1]
-        return self._builder.gep(matrix.data, [self._builder.add(self._builder.mul(row, width), column)])
 
     def _index(self, value: int) -> Any:
         return ir.Constant(ir.IntType(64), value)

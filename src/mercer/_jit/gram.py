@@ -30,22 +30,23 @@ def add_square(tile, first, last, total, ahead):  # type: ignore[no-untyped-def]
 
     `ahead` is what will be read next: as many of its bytes as the tile has are fetched into the cache.
     """
-    side = lanes()
-    fetched, enough = 0, tile.shape[1] * 8 * (last - first)
-    for i in range(0, tile.shape[1], side):
+    side, width, rows = lanes(), tile.shape[1], last - first
+    begin, fetched, enough = first * width, 0, 8 * width * rows
+    for i in range(0, width, side):
         j = 0
         while j <= i:
-            left = (i - j) // side + 1
-            if left >= 3:
-                add_panel_3(tile, first, last, i, j, total, ahead, fetched)
+            left, right, out = (begin + i, width, 1), (begin + j, width), (i * width + j, width)
+            wide = (i - j) // side + 1
+            if wide >= 3:
+                add_panel_3(tile, left, tile, right, rows, total, out, ahead, fetched)
                 j += 3 * side
-            elif left == 2:
-                add_panel_2(tile, first, last, i, j, total, ahead, fetched)
+            elif wide == 2:
+                add_panel_2(tile, left, tile, right, rows, total, out, ahead, fetched)
                 j += 2 * side
             else:
-                add_panel_1(tile, first, last, i, j, total, ahead, fetched)
+                add_panel_1(tile, left, tile, right, rows, total, out, ahead, fetched)
                 j += side
-            fetched = min(fetched + 64 * (last - first), enough)
+            fetched = min(fetched + 64 * rows, enough)
 
 
 @jit
@@ -110,8 +111,8 @@ def mirror(matrix):  # type: ignore[no-untyped-def]
                     matrix[j, i] = matrix[i, j]
 
 
-# The panels: the products of `lanes` columns from i on with one, two or three times as many from j on.
-# They are held in registers while the rows go by, which no compiler can be talked into by ordinary loops.
+# The panels: products of `lanes` columns with one, two or three times as many. They are held in registers while the
+# rows go by, which no compiler can be talked into by ordinary loops.
 
 
 def lanes() -> int:
@@ -128,19 +129,26 @@ def _of_the_machine() -> Any:
 
 
 def _panel(vectors: int) -> Any:
-    def add_panel(tile, first, last, i, j, total, ahead, start):  # type: ignore[no-untyped-def]
-        side = lanes()
-        left, right = tile[first:last, i : i + side], tile[first:last, j : j + vectors * side]
-        total[i : i + side, j : j + vectors * side] += left.T @ right
+    def add_panel(left, left_at, right, right_at, count, out, out_at, ahead, fetched):  # type: ignore[no-untyped-def]
+        """out[r, v] += Σ left[k, r] · right[k, v] over k < count, for `lanes` r and `vectors · lanes` v.
+
+        Places are counted in arrays laid flat: (start, from k to k + 1, from r to r + 1) of `left`, (start, from k to
+        k + 1) of `right`, (start, from r to r + 1) of `out`. With each k a line of `ahead` is fetched into the cache,
+        from the byte `fetched` on.
+        """
+        k, r, v = np.arange(count)[:, None], np.arange(lanes()), np.arange(vectors * lanes())
+        a = left.ravel()[left_at[0] + k * left_at[1] + r * left_at[2]]
+        b = right.ravel()[right_at[0] + k * right_at[1] + v]
+        out.ravel()[out_at[0] + r[:, None] * out_at[1] + v] += a.T @ b
 
     @overload(add_panel)
-    def _choose(tile, first, last, i, j, total, ahead, start) -> Any:  # type: ignore[no-untyped-def]
+    def _choose(left, left_at, right, right_at, count, out, out_at, ahead, fetched) -> Any:  # type: ignore[no-untyped-def]
         from mercer._jit._panel import panel
 
         compiled = panel(vectors)
 
-        def call(tile, first, last, i, j, total, ahead, start):  # type: ignore[no-untyped-def]
-            compiled(tile, first, last, i, j, total, ahead, start)
+        def call(left, left_at, right, right_at, count, out, out_at, ahead, fetched):  # type: ignore[no-untyped-def]
+            compiled(left, left_at, right, right_at, count, out, out_at, ahead, fetched)
 
         return call
 

@@ -1,7 +1,7 @@
 """Loss and gradient of a softmax of linear predictors in one pass over the rows of a matrix.
 
-BLAS is made for larger products than those with ten columns: four rows and four classes at a time, held in registers,
-are two to three times as fast.
+BLAS is made for larger products than those with ten columns: panels of them, held in registers, are several times as
+fast.
 """
 
 from __future__ import annotations
@@ -9,24 +9,31 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import jit
+from mercer._jit.gram import UNIT, add_panel_1, add_panel_2, add_panel_3, lanes
 from mercer._jit.softmax import slopes
 
-#: rows that are multiplied twice while they are in the cache; a multiple of four
+#: rows that are multiplied twice while they are in the cache; a multiple of `UNIT`
 BLOCK = 32
 
 
 @jit
 def loss_and_gradient(X, W, level, codes, weight, implied, total):  # type: ignore[no-untyped-def]
-    """Σ weight · loss at η = X Wᵀ + level, and Σ weight · ∂loss/∂η; `total` grows by its product with X.
+    """Σ weight · loss at η = X W + level, and Σ weight · ∂loss/∂η; `total` grows by Xᵀ times its terms, transposed.
 
-    `W` and `total` have a row for each column of η, and rows of zeros to make their number a multiple of four.
+    `W` has a column for each column of η and some of zeros, a multiple of `UNIT` in all, and `total` as many rows, of
+    the columns of X and some that are not to be read, a multiple of `UNIT` again.
     """
-    n, k = X.shape[0], level.shape[0]
-    scores, eta = np.empty((BLOCK, W.shape[0])), np.empty((BLOCK, k))
-    loss, sums = 0.0, np.zeros(k)
+    n, d, k, loss = X.shape[0], X.shape[1], level.shape[0], 0.0
+    sums = np.zeros(k)
+    scores, eta = np.empty((BLOCK, W.shape[1])), np.empty((BLOCK, k))
+    # panels read whole vectors, beyond the end of a row: the last rows are copied to where that is allowed
+    apart = max(0, (n - UNIT) // BLOCK * BLOCK)
+    tail = np.zeros((2 * BLOCK + UNIT, d), dtype=X.dtype)
+    tail[: n - apart] = X[apart:]
     for start in range(0, n, BLOCK):
         m = min(BLOCK, n - start)
-        add_products(X[start : start + m], W, scores)
+        source, row = (X, start) if start < apart else (tail, start - apart)
+        times(source, row, m, W, scores, X[min(start + BLOCK, apart) :])
         for i in range(m):
             for c in range(k):
                 eta[i, c] = scores[i, c] + level[c]
@@ -36,84 +43,46 @@ def loss_and_gradient(X, W, level, codes, weight, implied, total):  # type: igno
             for c in range(k):
                 scores[i, c] = eta[i, c]
                 sums[c] += eta[i, c]
-        add_transposed(X[start : start + m], scores, total)
+        add_transposed(source, row, m, scores, total)
     return loss, sums
 
 
 @jit
-def add_products(X, W, scores):  # type: ignore[no-untyped-def]
-    """X Wᵀ into `scores`."""
-    n, p = X.shape
-    whole = n - n % 4
-    for c in range(0, W.shape[0], 4):
-        w0, w1, w2, w3 = W[c], W[c + 1], W[c + 2], W[c + 3]
-        for i in range(0, whole, 4):
-            x0, x1, x2, x3 = X[i], X[i + 1], X[i + 2], X[i + 3]
-            a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-            c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = 0.0
-            for j in range(p):
-                u0, u1, u2, u3 = w0[j], w1[j], w2[j], w3[j]
-                x = x0[j]
-                a0 += x * u0
-                a1 += x * u1
-                a2 += x * u2
-                a3 += x * u3
-                x = x1[j]
-                b0 += x * u0
-                b1 += x * u1
-                b2 += x * u2
-                b3 += x * u3
-                x = x2[j]
-                c0 += x * u0
-                c1 += x * u1
-                c2 += x * u2
-                c3 += x * u3
-                x = x3[j]
-                d0 += x * u0
-                d1 += x * u1
-                d2 += x * u2
-                d3 += x * u3
-            scores[i, c], scores[i, c + 1], scores[i, c + 2], scores[i, c + 3] = a0, a1, a2, a3
-            scores[i + 1, c], scores[i + 1, c + 1], scores[i + 1, c + 2], scores[i + 1, c + 3] = b0, b1, b2, b3
-            scores[i + 2, c], scores[i + 2, c + 1], scores[i + 2, c + 2], scores[i + 2, c + 3] = c0, c1, c2, c3
-            scores[i + 3, c], scores[i + 3, c + 1], scores[i + 3, c + 2], scores[i + 3, c + 3] = d0, d1, d2, d3
-        for i in range(whole, n):
-            x0 = X[i]
-            a0 = a1 = a2 = a3 = 0.0
-            for j in range(p):
-                x = x0[j]
-                a0 += x * w0[j]
-                a1 += x * w1[j]
-                a2 += x * w2[j]
-                a3 += x * w3[j]
-            scores[i, c], scores[i, c + 1], scores[i, c + 2], scores[i, c + 3] = a0, a1, a2, a3
+def times(X, row, m, W, scores, ahead):  # type: ignore[no-untyped-def]
+    """X W of m rows into `scores`; rows up to a whole number of vectors are read, and `ahead` fetched meanwhile."""
+    side, d, width = lanes(), X.shape[1], W.shape[1]
+    scores[:] = 0.0
+    fetched = 0
+    for i in range(0, m, side):
+        c = 0
+        while c < width:
+            left, right, out = ((row + i) * d, 1, d), (c, width), (i * width + c, width)
+            if width - c >= 3 * side:
+                add_panel_3(X, left, W, right, d, scores, out, ahead, fetched)
+                c += 3 * side
+            elif width - c >= 2 * side:
+                add_panel_2(X, left, W, right, d, scores, out, ahead, fetched)
+                c += 2 * side
+            else:
+                add_panel_1(X, left, W, right, d, scores, out, ahead, fetched)
+                c += side
+            fetched += 64 * d
 
 
 @jit
-def add_transposed(X, R, total):  # type: ignore[no-untyped-def]
-    """Rᵀ X added to `total`."""
-    n, p = X.shape
-    whole = n - n % 4
-    for c in range(0, total.shape[0], 4):
-        g0, g1, g2, g3 = total[c], total[c + 1], total[c + 2], total[c + 3]
-        for i in range(0, whole, 4):
-            x0, x1, x2, x3 = X[i], X[i + 1], X[i + 2], X[i + 3]
-            a0, a1, a2, a3 = R[i, c], R[i, c + 1], R[i, c + 2], R[i, c + 3]
-            b0, b1, b2, b3 = R[i + 1, c], R[i + 1, c + 1], R[i + 1, c + 2], R[i + 1, c + 3]
-            c0, c1, c2, c3 = R[i + 2, c], R[i + 2, c + 1], R[i + 2, c + 2], R[i + 2, c + 3]
-            d0, d1, d2, d3 = R[i + 3, c], R[i + 3, c + 1], R[i + 3, c + 2], R[i + 3, c + 3]
-            for j in range(p):
-                u0, u1, u2, u3 = x0[j], x1[j], x2[j], x3[j]
-                g0[j] += a0 * u0 + b0 * u1 + c0 * u2 + d0 * u3
-                g1[j] += a1 * u0 + b1 * u1 + c1 * u2 + d1 * u3
-                g2[j] += a2 * u0 + b2 * u1 + c2 * u2 + d2 * u3
-                g3[j] += a3 * u0 + b3 * u1 + c3 * u2 + d3 * u3
-        for i in range(whole, n):
-            x0 = X[i]
-            a0, a1, a2, a3 = R[i, c], R[i, c + 1], R[i, c + 2], R[i, c + 3]
-            for j in range(p):
-                u0 = x0[j]
-                g0[j] += a0 * u0
-                g1[j] += a1 * u0
-                g2[j] += a2 * u0
-                g3[j] += a3 * u0
+def add_transposed(X, row, m, R, total):  # type: ignore[no-untyped-def]
+    """Rᵀ X of m rows added to `total`."""
+    side, d, width = lanes(), X.shape[1], R.shape[1]
+    for c in range(0, width, side):
+        j = 0
+        while j < d:
+            left, right, out = (c, width, 1), (row * d + j, d), (c * total.shape[1] + j, total.shape[1])
+            if d - j > 2 * side:
+                add_panel_3(R, left, X, right, m, total, out, R, 0)
+                j += 3 * side
+            elif d - j > side:
+                add_panel_2(R, left, X, right, m, total, out, R, 0)
+                j += 2 * side
+            else:
+                add_panel_1(R, left, X, right, m, total, out, R, 0)
+                j += side

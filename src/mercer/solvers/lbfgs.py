@@ -134,7 +134,8 @@ def descend(
     """Minimise anything smooth from `start`, in the variables u of w = start + S u; see `solve`."""
     descent = Descent(problem, start, scaling, tolerance, progress)
     try:
-        descent.run(most_steps)
+        with blas_for(1):  # its threads would gain little on vectors, and go on spinning while ours work
+            descent.run(most_steps)
     except KeyboardInterrupt:
         message = "stopped by the user; the best coefficients found so far are kept."
         raise FitInterrupted(message, descent.solution()) from None
@@ -202,8 +203,7 @@ class Descent:
     def _advance(self) -> bool:
         """One step; False if none was found that goes down."""
         before = self.here
-        with blas_for(1):  # threads would gain little on vectors, and go on spinning
-            direction = self._model.step(before.gradient)
+        direction = self._model.step(before.gradient)
         found = self._search(before, direction)
         if found is None:
             return False

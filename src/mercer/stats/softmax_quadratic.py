@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from mercer._jit import softmax_rows as loops
+from mercer._jit.gram import padded
 from mercer.designs import Design, Tile
 from mercer.designs.one_pass import OnePass
 from mercer.families._loops import as_weight
@@ -57,12 +58,12 @@ class SoftmaxQuadratic:
     def _in_one_pass(self, rows: OnePass, y: Array, weight: Array | None) -> Self:
         coefficients, level = rows.factors(self.point)
         d, k = coefficients.shape
-        W, total = np.zeros((2, -(-k // 4) * 4, d))
-        W[:k] = coefficients.T
+        W, total = np.zeros((d, padded(k))), np.zeros((padded(k), padded(d)))
+        W[:, :k] = coefficients
         implied = self.response.reference is not None
         codes, weights = self.response._columns_of(y), as_weight(weight)
         loss, sums = loops.loss_and_gradient(rows.X, W, level, codes, weights, implied, total)
-        gradient = rows.transposed_times(total[:k].T, sums)
+        gradient = rows.transposed_times(total[:k, :d].T, sums)
         return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)
 
     def _by_tiles(self, design: Design, y: Array, weight: Array | None, offset: Array | None) -> Self:
