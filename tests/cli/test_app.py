@@ -88,6 +88,8 @@ def test_the_seed_deals_the_rows() -> None:
         (["HEIGHTS"], "There are 'id', 'height', 'size'."),
         (["HEIGHTS", "--target", "Size"], "Did you mean 'size'?"),
         (["HEIGHTS", "--target", "height", "--task", "classification"], "Unknown label type: continuous"),
+        (["HEIGHTS", "--target", "size", "--task", "counts"], "use the task classification"),
+        (["HEIGHTS", "--target", "height", "--task", "counts"], "use the task regression"),
         (["HEIGHTS", "--target", "size", "--folds", "99"], "from 2 to 20 folds"),
         (["TWINS", "--target", "size"], "column 'height' 2 times"),
     ],

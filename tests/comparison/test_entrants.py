@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from mercer._errors import DataError
 from mercer.comparison import compare
 from mercer.comparison.entrants import entrants_for
 from mercer.data import Table
@@ -40,12 +41,13 @@ def with_gaps(X: Any) -> Any:
     ("X", "invited"),
     [
         (NUMBERS, DENSE),
-        (with_gaps(NUMBERS), WITH_GAPS),
+        (with_gaps(NUMBERS), DENSE),
         (COUNTS, DENSE | {"MultinomialNB"}),
         (COUNTS > 2, DENSE | {"MultinomialNB", "BernoulliNB"}),
         (sparse.csr_array(COUNTS), COMPLETE | {"MultinomialNB"}),
         (sparse.csr_array(COUNTS > 2), COMPLETE | {"MultinomialNB", "BernoulliNB"}),
-        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", None)}), set()),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", None)}), {CATEGORICAL}),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": [f"message {i}" for i in range(60)]}), set()),
         (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", "few")}), {CATEGORICAL}),
     ],
     ids=[
@@ -56,6 +58,7 @@ def with_gaps(X: Any) -> Any:
         "sparse",
         "sparse bools",
         "categories with gaps",
+        "text",
         "categories",
     ],
 )
@@ -90,5 +93,38 @@ def test_every_model_for_numbers_and_counts_can_be_fitted(X: Any, task: str) -> 
 def test_who_stays_out_is_told_why() -> None:
     (note,) = entrants_for(Table.of(NUMBERS)).notes
     assert note == "Left out: BernoulliNB (needs columns of 0 and 1), MultinomialNB (needs counts)."
-    (note,) = entrants_for(Table.of(pd.DataFrame({"colour": ["red", None]}))).notes
-    assert "(needs complete columns)" in note
+    (note,) = entrants_for(Table.of(pd.DataFrame({"text": [f"message {i}" for i in range(60)]}))).notes
+    assert "(needs categories that recur)" in note
+
+
+def test_gaps_in_a_sparse_matrix_are_not_filled() -> None:
+    (note,) = entrants_for(Table.of(sparse.csr_array(with_gaps(NUMBERS)))).notes
+    assert "LogisticRegression (needs complete columns)" in note
+
+
+def test_whose_gaps_were_filled_is_told() -> None:
+    filled, _ = entrants_for(Table.of(with_gaps(NUMBERS))).notes
+    assert filled.endswith("for LogisticRegression, LinearThreshold, LinearThreshold(rule='lms').")
+    (filled,) = entrants_for(Table.of(pd.DataFrame({"colour": ["red", None]}))).notes
+    assert filled.endswith(f"for {CATEGORICAL}.")
+    assert entrants_for(Table.of(pd.DataFrame({"colour": ["red", "blue"]}))).notes == []
+
+
+def test_a_level_that_a_fold_does_not_show_stops_nobody() -> None:
+    colours = np.where(NUMBERS[:, 0] > 0.5, "red", "blue").astype(object)
+    colours[7] = "mauve"
+    board = compare(pd.DataFrame({"colour": colours, "n": NUMBERS[:, 1]}), Y, cv=3)
+    assert {result.note for result in board.results} == {""}
+
+
+def test_learning_rules_get_columns_that_they_can_learn_from() -> None:
+    far = NUMBERS * [1.0, 1e3, 1e-3] + [1e4, 0.0, 5.0]
+    board = compare(far, Y, cv=2)
+    notes = {result.model: result.note for result in board.results}
+    assert notes["LinearThreshold"] == notes["LinearThreshold(rule='lms')"] == ""
+
+
+def test_nobody_to_compare_is_an_error() -> None:
+    text = pd.DataFrame({"text": [f"message {i}" for i in range(60)]})
+    with pytest.raises(DataError, match=r"no model for such columns.*categories that recur"):
+        compare(text, NUMBERS[:, 0])

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import d2_tweedie_score, r2_score, root_mean_squared_error
 from sklearn.model_selection import KFold
 
+from mercer._errors import DataError
 from mercer.comparison import compare
 from mercer.comparison.tasks import task_for
 
@@ -35,6 +36,54 @@ def test_the_target_decides(y: Any, name: str) -> None:
 
 def test_the_asked_for_task_wins() -> None:
     assert task_for([1, 2, 1], 3, "regression").name == "regression"
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "words"),
+    [
+        (["yes", "no"], "regression", "'yes' in row 0.*classification"),
+        (["1", "no"], "counts", "'no' in row 1.*classification"),
+        ([1.0, np.nan], "regression", "nan in row 1.*drop"),
+        ([1.0, np.inf], "counts", "inf in row 1"),
+        ([1.0, None], "regression", "None in row 1"),
+        ([0, 3, -1], "counts", "-1.0 in row 2; use the task regression"),
+        ([0.0, 0.5], "counts", "0.5 in row 1"),
+        ([[1.0, 2.0], [1.0, 2.0]], "regression", "1d array"),
+    ],
+)
+def test_a_target_that_the_task_cannot_have_is_named(y: Any, task: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        task_for(y, len(y), task)
+
+
+def test_numbers_written_as_text_are_numbers_if_asked_for() -> None:
+    np.testing.assert_array_equal(task_for(["1", "2.5"], 2, "regression").y, [1.0, 2.5])
+
+
+def test_many_numbers_as_classes_may_be_amounts() -> None:
+    doubt = "The classes are numbers; the task counts or regression would take them for amounts."
+    assert doubt in task_for(np.repeat(np.arange(11), 5), 55).notes(5)
+    assert doubt not in task_for(np.repeat(np.arange(10), 5), 50).notes(5)
+    assert doubt not in task_for(np.repeat(np.arange(11), 5).astype(str), 55).notes(5)
+
+
+class Certain:
+    """A classifier with probabilities and no logarithms of them."""
+
+    classes_ = np.array([0, 1])
+
+    def predict(self, X: Any) -> Any:
+        return np.array([1, 1])
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.array([[0.5, 0.5], [0.25, 0.75]])
+
+
+def test_the_log_loss_of_probabilities() -> None:
+    rows = np.array([0, 1])
+    accuracy, loss = task_for([0, 1], 2).score(Certain(), None, rows, rows)
+    assert accuracy == 0.5
+    assert loss == pytest.approx(-np.log([0.5, 0.75]).mean())
 
 
 def test_numbers_are_measured_by_r2_and_rmse() -> None:

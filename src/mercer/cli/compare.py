@@ -32,7 +32,10 @@ def compare(
     folds: Annotated[int, typer.Option(min=2, help="How many folds to cross-validate on.")] = 5,
     seed: Annotated[int, typer.Option(help="Fixes how rows are dealt to the folds.")] = 0,
 ) -> None:
-    """Cross-validate every model that suits DATA and print a leaderboard."""
+    """Cross-validate every model that suits DATA and print a leaderboard.
+
+    The first run on a machine compiles, which takes half a minute.
+    """
     from rich.console import Console
 
     from mercer.comparison.datasets import open_problem

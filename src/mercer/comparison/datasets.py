@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mercer._errors import ColumnMismatchError, DataNotFoundError
+from mercer._suggest import did_you_mean, listed
 from mercer.data import Problem, frame_like, read_table, split_target
-from mercer.data.suggest import did_you_mean, listed
 
 
 class Bundled(NamedTuple):

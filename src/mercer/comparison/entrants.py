@@ -34,26 +34,46 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
 
 def entrants_for(table: Table, task: str = "classification") -> Invitation:
     """Every model of mercer that can say something about such a target and such columns."""
-    categories = [name for name, kind in zip(table.names, table.kinds, strict=True) if not kind.numeric]
-    if categories:
-        return _invitation([(model, need, table) for model, need in _for_categories(task)], _gaps_met(table))
+    if all(kind.numeric for kind in table.kinds):
+        return _for_matrix(table, task)
+    # levels that a fold does not show are common where there are categories, so that all are completed
+    candidates = [(model, need, table, need != ANYTHING) for model, need in _for_categories(task)]
+    return _invitation(candidates, _recurring(table), gaps=_has_gaps(table))
+
+
+def _for_matrix(table: Table, task: str) -> Invitation:
     matrix = table.matrix()
     # as a frame of numbers, so that errors and notes call the columns by their names
     numbers = Table.of(table.like(dict(zip(table.names, matrix.T, strict=True))) if table.named else matrix)
-    anything = [(model, need, table) for model, need in _for_categories(task) if need == ANYTHING]
-    return _invitation([*anything, *((model, need, numbers) for model, need in _for_numbers(task))], _needs_met(matrix))
+    met = _needs_met(matrix)
+    gaps = DENSE in met and COMPLETE not in met
+    anything = [(model, need, table, False) for model, need in _for_categories(task) if need == ANYTHING]
+    of_numbers = [
+        (model, need, numbers, gaps and need == COMPLETE) for model, need in _for_numbers(task, centred=DENSE in met)
+    ]
+    return _invitation([*anything, *of_numbers], met | {COMPLETE} if gaps else met, gaps=gaps)
 
 
-def _invitation(candidates: list[tuple[Any, str, Table]], met: set[str]) -> Invitation:
-    named = [(_named(model), model, need, table) for model, need, table in candidates]
-    invited = [Entrant(name, model, table) for name, model, need, table in named if need in met]
-    left_out = [f"{name} (needs {need})" for name, _, need, _ in named if need not in met]
-    return Invitation(invited, [f"Left out: {', '.join(left_out)}."] if left_out else [])
+def _invitation(candidates: list[tuple[Any, str, Table, bool]], met: set[str], *, gaps: bool) -> Invitation:
+    """Of models, what each needs, the table it is shown, and whether that has to be completed first."""
+    invited, filled, left_out = [], [], []
+    for model, need, table, completed in candidates:
+        name = _named(model)
+        if need not in met:
+            left_out.append(f"{name} (needs {need})")
+            continue
+        invited.append(Entrant(name, _completing(model) if completed else model, table))
+        if completed and gaps:
+            filled.append(name)
+    notes = [f"Gaps were filled, by means and by levels of their own, for {', '.join(filled)}."] if filled else []
+    return Invitation(invited, [*notes, f"Left out: {', '.join(left_out)}."] if left_out else notes)
 
 
 #: what a model may need of the columns to make sense
 ANYTHING, COMPLETE, DENSE = "nothing", "complete columns", "dense columns"
-ZERO_ONE, COUNTS = "columns of 0 and 1", "counts"
+ZERO_ONE, COUNTS, RECURRING = "columns of 0 and 1", "counts", "categories that recur"
+#: a column of more levels than these, and than half of its rows, is text
+MOST_LEVELS = 20
 
 
 def _for_categories(task: str) -> list[tuple[Any, str]]:
@@ -63,15 +83,15 @@ def _for_categories(task: str) -> list[tuple[Any, str]]:
 
     match task:
         case "classification":
-            return [(models.NaiveBayes(), ANYTHING), (models.GLM("categorical", penalty=L2()), COMPLETE)]
+            return [(models.NaiveBayes(), ANYTHING), (models.GLM("categorical", penalty=L2()), RECURRING)]
         case "counts":
-            return [(models.GLM(family, penalty=L2()), COMPLETE) for family in ("poisson", "negative_binomial")]
+            return [(models.GLM(family, penalty=L2()), RECURRING) for family in ("poisson", "negative_binomial")]
         case _:
-            return [(models.GLM("gaussian", penalty=L2()), COMPLETE)]
+            return [(models.GLM("gaussian", penalty=L2()), RECURRING)]
 
 
-def _for_numbers(task: str) -> list[tuple[Any, str]]:
-    """Models for columns that are all numbers, and what else each needs to make sense."""
+def _for_numbers(task: str, *, centred: bool) -> list[tuple[Any, str]]:
+    """Models for columns that are all numbers, which may be centred or not, and what else each needs to make sense."""
     from mercer import models
 
     if task == "classification":
@@ -84,21 +104,28 @@ def _for_numbers(task: str) -> list[tuple[Any, str]]:
             (models.BernoulliNB(), ZERO_ONE),
             (models.MultinomialNB(), COUNTS),
             (models.LogisticRegression(), COMPLETE),
-            (_in_standard_units(models.LinearThreshold("perceptron")), COMPLETE),
-            (_in_standard_units(models.LinearThreshold("lms")), COMPLETE),
+            (_in_standard_units(models.LinearThreshold("perceptron"), centred), COMPLETE),
+            (_in_standard_units(models.LinearThreshold("lms"), centred), COMPLETE),
         ]
     of_counts = [models.GLM("poisson"), models.GLM("negative_binomial")] if task == "counts" else []
     of_numbers = [models.LinearRegression(), models.Ridge(alpha="loo"), models.LassoCV()]
     return [(model, COMPLETE) for model in (*of_counts, *of_numbers)]
 
 
-def _in_standard_units(model: Any) -> Any:
+def _in_standard_units(model: Any, centred: bool) -> Any:
     """Learning rules take their steps in the units of the columns, which therefore should not differ by much."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    # no centring, which would make a sparse matrix dense
-    return make_pipeline(StandardScaler(with_mean=False), model)
+    return make_pipeline(StandardScaler(with_mean=centred), model)
+
+
+def _completing(model: Any) -> Any:
+    from sklearn.pipeline import make_pipeline
+
+    from mercer.comparison.gaps import Completed
+
+    return make_pipeline(Completed(), model)
 
 
 def _named(model: Any) -> str:
@@ -119,10 +146,15 @@ def _needs_met(matrix: Any) -> set[str]:
     return {need for need, is_met in met.items() if is_met}
 
 
-def _gaps_met(table: Table) -> set[str]:
-    """What columns of any kind meet: they may have gaps or not."""
-    gaps = any((table.coded(column).codes < 0).any() for column in range(table.n_columns))
-    return {ANYTHING} if gaps else {ANYTHING, COMPLETE}
+def _has_gaps(table: Table) -> bool:
+    return any(bool((table.coded(column).codes < 0).any()) for column in range(table.n_columns))
+
+
+def _recurring(table: Table) -> set[str]:
+    """What columns of any kind meet: none of them may be text, of which every row has its own."""
+    categories = [j for j, kind in enumerate(table.kinds) if not kind.numeric]
+    levels = max(len(np.unique(table.coded(j).codes)) for j in categories)
+    return {ANYTHING} if levels > max(MOST_LEVELS, table.n_rows / 2) else {ANYTHING, RECURRING}
 
 
 def _unique_name(models: Sequence[Any], position: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._errors import DataError
 from mercer.comparison.crossvalidation import cross_validate
 from mercer.comparison.entrants import entrants_for, entrants_given
 from mercer.comparison.tasks import Classification, RegressionResult, Result, Task, task_for
@@ -92,6 +93,8 @@ def compare(
     question = task_for(y, table.n_rows, task)
     folds = question.folds(cv, random_state)
     invitation = entrants_for(table, question.name) if models is None else entrants_given(models, table)
+    if not invitation.entrants:
+        raise DataError(f"There is no model for such columns. {' '.join(invitation.notes)}")
     tell = progress or (lambda done, total, model: None)
     total = cv * len(invitation.entrants)
     results: list[Any] = []

@@ -21,6 +21,8 @@ Fold = tuple[Array, Array]
 
 #: whole numbers with more distinct values than this are counted or measured, not named
 MOST_CLASSES = 30
+#: … and with more than this they may be
+MANY_CLASSES = 10
 
 
 class Result(NamedTuple):
@@ -110,7 +112,7 @@ class Classification(Task):
     def score(self, model: Any, X: Any, rows: Array, train: Array) -> tuple[float, float]:
         y = self.y[rows]
         accuracy = float((model.predict(X) == y).mean())
-        return accuracy, _log_loss(model, X, y) if hasattr(model, "predict_log_proba") else math.nan
+        return accuracy, _log_loss(model, X, y) if hasattr(model, "predict_proba") else math.nan
 
     def notes(self, cv: int) -> list[str]:
         names, counts = self.labels.tolist(), np.bincount(self.codes)
@@ -119,6 +121,8 @@ class Classification(Task):
         notes = [f"Always answering {names[most]!r} would be right in {share:.1%} of the rows."]
         if counts[least] < cv:
             notes.append(f"Class {names[least]!r} has {counts[least]} row(s), fewer than there are folds.")
+        if self.labels.dtype.kind in "iuf" and len(names) > MANY_CLASSES:
+            notes.append("The classes are numbers; the task counts or regression would take them for amounts.")
         return notes
 
 
@@ -185,10 +189,41 @@ def task_for(y: Any, n_rows: int, name: str = "auto") -> Task:
         case "classification":
             return Classification(*encode_labels(y))
         case "regression":
-            return Regression(values.astype(float))
+            return Regression(_amounts(values))
         case "counts":
-            return Counts(values.astype(float))
+            return Counts(_whole(_amounts(values)))
     raise DataError(f"There is no task {name!r}; it is one of {', '.join(TASKS)} or auto.")
+
+
+def _amounts(y: Array) -> Array:
+    if y.ndim != 1:
+        raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead. Give one target at a time.")
+    numbers = np.array([_is_number(each) for each in y.tolist()]) if y.dtype.kind not in "iufb" else np.isfinite(y)
+    if not numbers.all():
+        raise DataError(
+            f"The target has to be a number in each row, but it is {_first(y, ~numbers)}; drop such rows, or use the "
+            "task classification."
+        )
+    return y.astype(float)
+
+
+def _whole(y: Array) -> Array:
+    odd = (y < 0) | (y != np.floor(y))
+    if odd.any():
+        raise DataError(f"Counts are 0, 1, 2, …, but the target is {_first(y, odd)}; use the task regression.")
+    return y
+
+
+def _first(y: Array, where: Any) -> str:
+    row = int(np.argmax(where))
+    return f"{y.tolist()[row]!r} in row {row}"
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError):
+        return False
 
 
 def _decided(y: Array) -> str:
@@ -204,7 +239,9 @@ def _decided(y: Array) -> str:
 def _log_loss(model: Any, X: Any, y: Array) -> float:
     """Mean of −log p(true class); a class that was not among the training rows has p = 0."""
     with np.errstate(divide="ignore"):
-        log_proba = np.asarray(model.predict_log_proba(X))
+        # a logarithm of what was rounded to 0 would be −∞
+        exact = hasattr(model, "predict_log_proba")
+        log_proba = np.asarray(model.predict_log_proba(X)) if exact else np.log(model.predict_proba(X))
     known = np.asarray(model.classes_)
     columns = np.searchsorted(known, y).clip(max=len(known) - 1)
     chosen = log_proba[np.arange(len(y)), columns]
