@@ -89,6 +89,14 @@ def test_lms_puts_the_corners_of_a_conjunction_exactly_on_the_threshold(function
     assert (model.decision_function(CORNERS[~y]) < -0.4).all()
 
 
+def test_lms_puts_corners_outside_the_lectures_disjunction_on_the_threshold_too() -> None:
+    """(x1 ∧ x3) ∨ (x3 ∧ x4): those inside have u ≥ ½; the nearest two outside, of which u = 0 says that they are in."""
+    y = LEARNABLE["(x1 ∧ x3) ∨ (x3 ∧ x4)"]
+    u = LinearThreshold("lms", tol=1e-12, max_iter=5000).fit(CORNERS, y).decision_function(CORNERS)
+    assert u[y].min() == pytest.approx(0.5)
+    assert u[~y].max() == pytest.approx(0.0, abs=1e-9)
+
+
 def test_lms_learns_what_the_other_rules_learn_where_its_targets_allow() -> None:
     y = LEARNABLE["at least 2 of x1, x2, x4"]
     assert LinearThreshold("lms").fit(CORNERS, y).score(CORNERS, y) == 1.0

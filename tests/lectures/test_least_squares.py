@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from mercer.families import Gaussian
 from mercer.models.linear_regression import LinearRegression
 from mercer.models.ridge import Ridge
 
@@ -84,6 +85,15 @@ def test_ridge_is_the_mode_of_the_posterior_under_a_normal_prior() -> None:
     np.testing.assert_allclose(Ridge(alpha=lam, fit_intercept=False).fit(X, y).coef_, mode, rtol=1e-4)
     counted_per_row = Ridge(alpha=len(y) * lam, fit_intercept=False).fit(X, y).coef_
     assert minus_log_posterior(counted_per_row) > minus_log_posterior(mode)
+
+
+def test_the_sign_of_the_constant_in_the_negative_log_posterior() -> None:
+    """L5, corrected: −log N(w; 0, σ²) = w²/2σ² + ½ log 2πσ²; with a minus, wider priors would always be likelier."""
+    w = np.array([0.3, -1.2, 2.0])
+    for variance in (0.5, 1.0, 4.0):
+        prior = Gaussian(variance=variance)
+        minus_log = -prior.log_density(w, prior.at_mean(np.zeros(3), variance))
+        np.testing.assert_allclose(minus_log, w**2 / (2 * variance) + 0.5 * np.log(2 * np.pi * variance))
 
 
 def test_what_if_the_normal_equations_have_no_inverse() -> None:

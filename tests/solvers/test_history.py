@@ -37,6 +37,30 @@ def test_a_plot_shows_loss_and_error() -> None:
     pyplot.close("all")
 
 
+def test_below_them_are_the_weights() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    upper, lower, right = written().plot().figure.axes
+    assert [line.get_label() for line in (*upper.get_lines(), *right.get_lines())] == ["loss", "error"]
+    assert {line.get_label(): line.get_ydata()[-1] for line in lower.get_lines()} == {"w0": -2.0, "w1": 2.0, "w2": 2.0}
+    pyplot.close("all")
+
+
+def test_a_single_pass_can_be_seen() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    upper, *_ = written(passes=1).plot().figure.axes
+    assert upper.get_lines()[0].get_marker() == "."
+    upper, *_ = written(passes=100).plot().figure.axes
+    assert upper.get_lines()[0].get_marker() == "None"
+    pyplot.close("all")
+
+
+def test_weights_that_were_not_kept_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr(module, "MOST_NUMBERS", 5)
+    assert len(written().plot().figure.axes) == 2
+    pyplot.close("all")
+
+
 def test_weights_that_would_fill_the_memory_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_NUMBERS", 5)
     assert written(passes=2).coefficients is not None

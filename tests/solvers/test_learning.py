@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer._errors import DivergedWarning, FitInterrupted, NonFiniteError, NotConvergedWarning
-from mercer.solvers import _pocket
+from mercer.solvers import _pocket, separation
 from mercer.solvers.certificate import Solution
-from mercer.solvers.learning import How, learn
-from mercer.solvers.rules import RULES
+from mercer.solvers.learning import learn
+from mercer.solvers.rates import largest_rate
+from mercer.solvers.rules import RULES, How
 from tests.solvers._lessons import blank, judged, lesson_of, overlapping
 
 BATCH = How()
@@ -98,6 +100,36 @@ def test_too_few_passes_for_a_perceptron_that_could_be_perfect_is_a_warning() ->
     assert not solution.certificate.holds
 
 
+def test_columns_of_unequal_size_hold_a_perceptron_back_more_than_too_few_passes_do() -> None:
+    X, _ = overlapping()
+    codes = (X[:, 0] - 0.5 * X[:, 1] > 0.3).astype(int)
+    with pytest.warns(NotConvergedWarning, match=r"There is one, .*differ in size by a factor of 1e\+08"):
+        taught(X + 1e8, codes, "perceptron", passes=50)
+
+
+def test_a_programme_that_proves_nothing_is_not_taken_for_an_answer(monkeypatch: Any) -> None:
+    found = separation.bernoulli
+
+    def unproven(observations: Any) -> Any:
+        answer = found(observations)
+        return replace(answer, certificate=replace(answer.certificate, value=np.inf))
+
+    monkeypatch.setattr(separation, "bernoulli", unproven)
+    with pytest.warns(NotConvergedWarning, match=r"could not be told .*rule=\"logistic\""):
+        solution = taught(XOR, [0, 1, 1, 0], "perceptron", passes=30)
+    assert solution.certificate.kind == "separation"
+    assert not solution.certificate.holds
+
+
+def test_the_mean_of_weights_is_not_proven_by_what_the_last_ones_do() -> None:
+    """The last weights of the first pass have no mistakes; their mean over all steps, which is published, has."""
+    X, codes = np.array([[1.0], [-3.0], [-1.0], [2.0]]), [1, 0, 0, 1]
+    how = How(True, average=True)
+    solution = taught(X, codes, "perceptron", how, tolerance=None, passes=2)
+    assert solution.value.history.mistakes[-1] == 0
+    assert not solution.certificate.holds
+
+
 def test_many_columns_are_not_asked_for_a_proof(monkeypatch: Any) -> None:
     monkeypatch.setattr(_pocket, "PROVABLE_COLUMNS", 1)
     with pytest.warns(NotConvergedWarning, match=r"2 columns it was not asked"):
@@ -144,6 +176,43 @@ def test_a_rate_that_is_too_large_is_a_warning_that_names_one_that_is_not(how: H
     assert not solution.certificate.holds
     assert np.isfinite(solution.value.coefficients).all()
     assert min(solution.trace) == solution.trace[0]  # what is kept is where it began
+
+
+@pytest.mark.parametrize("how", [How(rate=1e300), incremental(rate=1e300)])
+def test_lms_that_leaves_the_range_of_numbers_returns_to_finite_weights(how: How) -> None:
+    X, codes = overlapping()
+    with pytest.warns(DivergedWarning, match="left the range of numbers"):
+        solution = taught(X, codes, "lms", how)
+    assert np.isfinite(solution.value.coefficients).all()
+    assert not solution.certificate.holds
+    assert "normal equations" in solution.certificate.sentence
+
+
+@pytest.mark.parametrize("name", ["logistic", "sigmoid"])
+@pytest.mark.parametrize("how", [How(rate=1e3), incremental(rate=1e3)])
+def test_a_sigmoid_driven_to_where_it_is_flat_has_not_converged(name: str, how: How) -> None:
+    """There the gradient of ½ (y − σ(u))² vanishes, whatever y is."""
+    X, codes = overlapping()
+    codes = np.where(np.arange(len(X)) % 3 == 0, 1 - codes, codes)
+    limit = largest_rate(lesson_of(X, codes), RULES[name], incremental=how.incremental)
+    with pytest.warns(DivergedWarning, match=rf"overshot.* = {limit:.3g} are safe; use rate=\"auto\""):
+        solution = taught(X, codes, name, how, passes=30)
+    assert not solution.certificate.holds
+
+
+def test_any_rate_will_do_to_find_a_hyperplane() -> None:
+    X, _ = overlapping()
+    codes = (X[:, 0] > 0.1).astype(int)
+    for name in ("logistic", "sigmoid"):
+        solution = taught(X[np.abs(X[:, 0] - 0.1) > 0.2], codes[np.abs(X[:, 0] - 0.1) > 0.2], name, How(rate=1.0))
+        assert solution.certificate.holds
+
+
+def test_a_rate_that_is_too_large_is_named_before_other_causes() -> None:
+    X, codes = overlapping()
+    rate = 3 * largest_rate(lesson_of(X, codes), RULES["logistic"], incremental=False)
+    with pytest.warns(NotConvergedWarning, match=r"Only rates below 8/λmax"):
+        taught(X, codes, "logistic", How(rate=rate), passes=200)
 
 
 def test_a_constant_rate_goes_round_the_optimum_and_is_told_so() -> None:
@@ -206,6 +275,28 @@ def test_interrupting_keeps_what_was_learnt(how: How) -> None:
     assert len(solution.trace) == 4
     assert not solution.certificate.holds
     assert solution.value.coefficients.any()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_interrupting_before_anything_was_looked_at_is_not_called_a_choice(name: str) -> None:
+    X, codes = overlapping()
+    lesson = lesson_of(X, codes)
+
+    def stop(number: int, loss: float, distance: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(FitInterrupted) as stopped:
+        learn(
+            lesson,
+            RULES[name],
+            incremental(average=True),
+            blank(lesson),
+            tolerance=1e-9,
+            most_passes=1,
+            progress=stop,
+            blame=lambda: None,
+        )
+    assert "tol=None" not in stopped.value.solution.certificate.sentence
 
 
 def test_the_history_is_what_happened() -> None:

@@ -22,9 +22,9 @@ from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.solvers.certificate import Solution
-from mercer.solvers.learning import How, learn
+from mercer.solvers.learning import learn
 from mercer.solvers.lesson import Lesson
-from mercer.solvers.rules import RULES
+from mercer.solvers.rules import RULES, How
 from mercer.solvers.units import Units
 
 
@@ -87,9 +87,9 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Their w₀.
     n_iter_ : int
-        Passes over the rows.
+        Passes over the rows in the last `fit` or `partial_fit`.
     trace_ : History
-        Loss, error, mistakes and weights of each pass; `trace_.frame()` and `trace_.plot()` show them.
+        Loss, error, mistakes and weights of each of them; `trace_.frame()` and `trace_.plot()` show them.
     separations_ : tuple of Separation or None
         For each unit of a perceptron that found no hyperplane: whether there is one, with the proof.
     certificate_ : Certificate

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.solvers import separation
+from mercer._errors import NotConvergedWarning
+from mercer.solvers import _advice, separation
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.gradient import Errors
 from mercer.solvers.lesson import Lesson
@@ -78,7 +79,7 @@ class Pocket:
         if not proofs or not self._done():
             return Certificate("separation", float(self.mistakes), 0.0, "rows on the wrong side of a hyperplane")
         worst = max(proofs, key=lambda proof: proof.value)
-        which = "the classes" if self._lesson.units == 1 else f"each of {hopeless} from the other classes"
+        which = "the classes" if self._lesson.units == 1 else f"any of classes_[{hopeless}] from the others"
         sentence = (
             f"distance at which weighted means of the rows of both sides meet, so that no hyperplane separates "
             f"{which}; {self.mistakes} mistake(s) at best so far"
@@ -88,11 +89,20 @@ class Pocket:
     def _done(self) -> bool:
         return all(self._perfect(k) or self.hopeless(k) for k in range(self._lesson.units))
 
-    def evidence(self) -> str:
-        """Why it was not enough, and what to do."""
+    def trouble(self, passes: int) -> Warning | None:
+        """Evidence, cause, and one thing to do, where the certificate does not hold."""
+        if self.weights is None or self.certificate().holds:
+            return None
+        evidence = (
+            f"the perceptron has found no separating hyperplane: {self.mistakes} mistake(s) are left after {passes} "
+            "passes."
+        )
+        return NotConvergedWarning(f"{evidence} {_advice.no_hyperplane(self._lesson, self._doubt())}")
+
+    def _doubt(self) -> str | None:
+        """Why it is not known whether the units could be perfect."""
         if not self._asked:
-            return (
-                f"With {self._lesson.n_columns} columns it was not asked whether there is one; allow more passes "
-                '(max_iter), or use rule="logistic", which need not separate the rows.'
-            )
-        return "There is one, found by linear programming; allow more passes (max_iter)."
+            return f"With {self._lesson.n_columns} columns it was not asked whether there is one"
+        if any(found is not None and not found.certificate.holds for found in self.separations):
+            return "Whether there is one could not be told from rounding errors"
+        return None

@@ -15,6 +15,8 @@ Array = NDArray[Any]
 
 #: weights that have a column each in a frame
 MOST_NAMED = 200
+#: weights that are named in a plot, and passes that have a dot each
+MOST_LABELLED, FEW_PASSES = 12, 30
 #: numbers up to which the weights of all passes are kept
 MOST_NUMBERS = 4_000_000
 
@@ -101,27 +103,50 @@ class History:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Loss, and on the right the share of rows given to a wrong class, by pass.
+        """Loss, and on the right the share of rows given to a wrong class, by pass; below them the weights.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure if not given.
+            Where to draw loss and error alone; a new figure of both panels if not given.
 
         Returns
         -------
         ax : matplotlib axes
+            Of the loss; `ax.figure` has the others.
         """
         if ax is None:
-            ax = require("matplotlib.pyplot", purpose="A plot of the history").figure().add_subplot()
+            ax = self._panels()
         passes = np.arange(1, len(self) + 1)
-        ax.plot(passes, self.loss, color="C0", label="loss")
+        ax.plot(passes, self.loss, color="C0", label="loss", marker=self._marker)
         right = ax.twinx()
-        right.plot(passes, self.error, color="C1", label="error")
+        right.plot(passes, self.error, color="C1", label="error", marker=self._marker)
         ax.set(xlabel="pass", ylabel="mean loss")
         right.set_ylabel("share misclassified")
-        ax.legend(handles=[*ax.get_lines(), *right.get_lines()])
+        right.set_ylim(bottom=0.0)
+        # above the lines of both axes, of which matplotlib would only avoid one
+        handles = [*ax.get_lines(), *right.get_lines()]
+        ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
         return ax
+
+    def _panels(self) -> Any:
+        """The upper of two panels, the lower of which has the weights; or the only one, where they were not kept."""
+        figure = require("matplotlib.pyplot", purpose="A plot of the history").figure(layout="constrained")
+        weights = self._weights()
+        if not weights:
+            return figure.add_subplot()
+        upper, lower = figure.subplots(2, sharex=True)
+        for name, values in weights.items():
+            lower.plot(np.arange(1, len(self) + 1), values, label=name, marker=self._marker)
+        lower.set(xlabel="pass", ylabel="weights")
+        if len(weights) <= MOST_LABELLED:
+            lower.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        return upper
+
+    @property
+    def _marker(self) -> str | None:
+        """Dots where passes are so few that lines would hide them, or that there is none to draw."""
+        return "." if len(self) <= FEW_PASSES else None
 
 
 class Log:

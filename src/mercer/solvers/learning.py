@@ -14,53 +14,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import DivergedWarning, FitInterrupted, NonFiniteError, NotConvergedWarning
+from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._threads import blas_for
 from mercer.solvers import online
+from mercer.solvers._descent import Descent
 from mercer.solvers._pocket import Pocket
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.gradient import Errors
 from mercer.solvers.history import History, Log
 from mercer.solvers.lesson import Lesson
-from mercer.solvers.rates import largest_rate, rate_of
-from mercer.solvers.rules import Rule
+from mercer.solvers.rates import rate_of
+from mercer.solvers.rules import How, Rule
 from mercer.solvers.separation import Separation
 from mercer.solvers.units import Units
 
 Array = NDArray[Any]
 Progress = Callable[[int, float, float], None]
 
-#: a loss that grew by this factor will not come back
-LOST = 1e6
-#: … and one that is higher at the end by more than these is on its way there: met row by row, or of all rows
-NOISE, ROUNDING = 10.0, 1 + 1e-9
-#: from so many passes on, a gradient that shrank by less than this while they doubled has stopped shrinking
-MANY_PASSES, STILL = 16, 0.7
-
-
-#: columns that differ in size by more than this make the descent slow
-UNEQUAL = 30.0
-
 #: frames between a warning and the line that asked for the fit
 USER = 6
-
-GRADIENTS = {
-    "lms": "largest cosine between a column and what is left of the targets, 0 where the normal equations hold",
-    "logistic": "largest cosine between a column and the errors, 0 where the gradient of the likelihood vanishes",
-    "sigmoid": "largest cosine between a column and the errors, 0 at a stationary point; the loss is not convex, so "
-    "that there may be others",
-}
-
-
-class How(NamedTuple):
-    """The parameters of learning; `rate` None stands for a safe one."""
-
-    incremental: bool = False
-    rate: float | None = None
-    decay: float | None = None
-    average: bool = False
-    #: None for the order that the rows have
-    rng: np.random.Generator | None = None
 
 
 class Learnt(NamedTuple):
@@ -138,19 +110,16 @@ class Course:
             lambda: rate_of(lesson, rule, incremental=how.incremental, start=how.rate, decay=how.decay)
         )
         self._log, self._pocket = Log(), Pocket(lesson)
-        #: what the weights to be published do wrong, when last looked at, and the gradient then and the time before
-        self._look: Errors | None = None
-        self._gradient = self._gradient_before = np.inf
-        #: the lowest loss that LMS has had, and with which weights
-        self._lowest: tuple[float, Array] = (np.inf, self._weights())
-        self._diverged = self._circles = False
+        self._descent = Descent(lesson, rule, how, self._rate, tolerance, self._weights())
+        self._judge: Pocket | Descent = self._descent if rule.has_gradient else self._pocket
+        self._looked = False
 
     def run(self, most_passes: int, progress: Progress | None) -> None:
         for number in range(1, most_passes + 1):
             last = number == most_passes
             done = self._incremental_pass(number, last) if self._how.incremental else self._batch_pass()
             if progress is not None:
-                progress(number, self._log.loss[-1], self._gradient)
+                progress(number, self._log.loss[-1], self._descent.gradient)
             if done:
                 return
         # the last step over all rows has not been looked at
@@ -204,31 +173,14 @@ class Course:
                     'by a number, or use rate="auto".'
                 )
         self._log.note(loss=loss, error=fared.misclassified / weight, mistakes=float(fared.mistakes.sum()), rate=rate)
-        if self._rule.name == "lms":
-            if fared.finite and loss < self._lowest[0]:
-                self._lowest = (loss, self._weights())
-            self._diverged = not fared.finite or loss > LOST * self._log.loss[0]
-        return self._diverged
-
-    # Reasons to stop.
+        return self._descent.lost(self._log.loss, fared.finite, self._weights)
 
     def _settled(self, look: Errors | None) -> bool:
         """Look at the weights to be published, unless that was done, and say whether they are final."""
         if self._tolerance is None:
             return False
-        self._look = look or Errors.of(self._lesson, self._rule, self._weights())
-        if not self._rule.has_gradient:
-            return self._pocket.settled(self._look)
-        look = self._look
-        self._gradient_before, self._gradient = self._gradient, self._blaming(look.distance)
-        self._circles = self._goes_round()
-        return self._circles or self._gradient <= self._tolerance
-
-    def _goes_round(self) -> bool:
-        """Whether a constant rate has taken the weights as near to the optimum as it can."""
-        constant = self._how.incremental and not self._how.average and self._rate.decay == 0
-        still = len(self._log) >= MANY_PASSES and self._gradient > STILL * self._gradient_before
-        return constant and still
+        look, self._looked = look or Errors.of(self._lesson, self._rule, self._weights()), True
+        return bool(self._blaming(lambda: self._judge.settled(look)))
 
     # What was learnt.
 
@@ -237,78 +189,24 @@ class Course:
         weights = self._units.averaged if self._how.average else self._units.stacked
         return weights(intercept=self._lesson.intercept)
 
-    def _rose(self) -> bool:
-        """Whether the loss is higher than it was at first, so that the steps are too long."""
-        if self._rule.name != "lms" or self._gradient <= (self._tolerance or 0.0):
-            return self._diverged
-        loss, noise = self._log.loss, NOISE if self._how.incremental else ROUNDING
-        return self._diverged or (len(loss) > 1 and loss[-1] > noise * loss[0])
-
     def solution(self) -> Solution:
         history, columns = self._log.history(), self._lesson.n_columns
-        w = self._weights() if self._pocket.weights is None else self._pocket.weights
-        w = self._lowest[1] if self._rose() else w
+        w = self._weights() if self._judge.weights is None else self._judge.weights
         bias = w[columns] if self._lesson.intercept else np.zeros(self._lesson.units)
         learnt = Learnt(w[:columns].T.copy(), bias, history, tuple(self._pocket.separations))
         return Solution(learnt, self.certificate(), tuple(history.loss.tolist()))
 
     def certificate(self) -> Certificate:
-        if self._look is None:
-            return self._unasked()
-        if not self._rule.has_gradient:
-            return self._pocket.certificate()
-        assert self._tolerance is not None
-        if self._rule.has_probabilities and self._gradient > self._tolerance and not self._look.mistakes.any():
-            sentence = "rows on the wrong side; where there are none the loss has no minimum, it falls for ever"
-            return Certificate("separation", 0.0, 0.0, sentence)
-        value = np.inf if self._rose() else self._gradient
-        return Certificate("gradient norm", value, self._tolerance, GRADIENTS[self._rule.name])
-
-    def _unasked(self) -> Certificate:
-        if self._rule.has_gradient or not len(self._log):
-            return Certificate(
-                "gradient norm", np.inf, 0.0, "was not looked at: every pass asked for was made (tol=None)"
-            )
-        return Certificate("separation", self._log.mistakes[-1], 0.0, "mistakes in the last pass")
+        if self._looked or self._judge.weights is not None:
+            return self._judge.certificate()
+        if not self._rule.has_gradient and len(self._log) and not self._how.average:
+            return Certificate("separation", self._log.mistakes[-1], 0.0, "mistakes in the last pass")
+        kind = "gradient norm" if self._rule.has_gradient else "separation"
+        why = "every pass asked for was made (tol=None)" if self._tolerance is None else "there was no time for it"
+        return Certificate(kind, np.inf, 0.0, f"was not looked at: {why}")
 
     def warn(self) -> None:
-        """Evidence, cause, and one thing to do, where the end is not proven."""
-        if self._rose():
-            warnings.warn(self._too_long(), DivergedWarning, stacklevel=USER)
-        elif self._tolerance is not None and not self.certificate().holds:
-            trouble = self._unfinished() if self._rule.has_gradient else self._unsolved()
-            warnings.warn(trouble, NotConvergedWarning, stacklevel=USER)
-
-    def _too_long(self) -> str:
-        incremental, loss = self._how.incremental, self._log.loss
-        over = "2/‖x‖² of the longest row" if incremental else "2/λmax(XᵀX)"
-        return (
-            f"LMS has diverged: with rate={self._rate.start:.3g} the mean loss rose from {loss[0]:.3g} to "
-            f"{loss[-1]:.3g} in {len(loss)} passes; the weights with the lowest are kept. Only rates below {over} = "
-            f'{largest_rate(self._lesson, incremental=incremental):.3g} are safe; use rate="auto".'
-        )
-
-    def _unsolved(self) -> str:
-        return (
-            f"the perceptron has found no separating hyperplane: {self._pocket.mistakes} mistake(s) are left after "
-            f"{len(self._log)} passes. {self._pocket.evidence()}"
-        )
-
-    def _unfinished(self) -> str:
-        evidence = (
-            f"The {self._rule.name} rule has not converged: {self.certificate()}, after {len(self._log)} passes. "
-        )
-        if self._circles:
-            return evidence + (
-                "At a constant rate the weights go round the optimum; let it fall (decay=1), average the weights "
-                '(average=True), or use mode="batch".'
-            )
-        mean, size = self._lesson.spread
-        sizes = np.append(np.hypot(mean, size), np.ones(int(self._lesson.intercept)))
-        factor = sizes.max() / sizes[sizes > 0].min()
-        if factor > UNEQUAL:
-            return evidence + (
-                f"The columns differ in size by a factor of {factor:.2g}, which makes for short steps; centre each and "
-                "divide it by its spread, e.g. with StandardScaler."
-            )
-        return evidence + "Allow more passes (max_iter), or centre the columns, e.g. with StandardScaler."
+        """Of an end that is not proven."""
+        trouble = self._judge.trouble(len(self._log))
+        if trouble is not None:
+            warnings.warn(trouble, stacklevel=USER)

@@ -45,9 +45,9 @@ def safe_rate(lesson: Lesson, rule: Rule, *, incremental: bool) -> float:
     return 1 / size if size > 0 else 1.0
 
 
-def largest_rate(lesson: Lesson, *, incremental: bool) -> float:
-    """Of LMS: 2/λmax(XᵀWX) for a step over all rows, 2/(weight · ‖x‖²) of the longest row for one row at a time."""
-    return 2 / _steepness(lesson, incremental=incremental)
+def largest_rate(lesson: Lesson, rule: Rule, *, incremental: bool) -> float:
+    """From which on steps may lead uphill; of LMS 2/λmax(XᵀWX), or 2/(weight · ‖x‖²) of the longest row."""
+    return 2 * safe_rate(lesson, rule, incremental=incremental)
 
 
 def _steepness(lesson: Lesson, *, incremental: bool) -> float:

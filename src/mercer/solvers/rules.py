@@ -13,7 +13,11 @@ u(2, 2) = 0, so that the point of class 0 would be given to class 1); with −1 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from mercer._jit import online as loops
 
@@ -32,6 +36,8 @@ class Rule:
     code: int
     #: the largest second derivative of the loss by u; 0 where it has none
     curvature: float
+    #: the loss of a row where u = 0: what it costs to know nothing
+    ignorance: float
 
     @property
     def has_gradient(self) -> bool:
@@ -49,9 +55,20 @@ SIGMOID_CURVATURE = 0.07703
 RULES = {
     rule.name: rule
     for rule in (
-        Rule("perceptron", loops.PERCEPTRON, 0.0),
-        Rule("lms", loops.LMS, 1.0),
-        Rule("logistic", loops.LOGISTIC, 0.25),
-        Rule("sigmoid", loops.SIGMOID, SIGMOID_CURVATURE),
+        Rule("perceptron", loops.PERCEPTRON, 0.0, 0.0),
+        Rule("lms", loops.LMS, 1.0, 0.5),
+        Rule("logistic", loops.LOGISTIC, 0.25, math.log(2)),
+        Rule("sigmoid", loops.SIGMOID, SIGMOID_CURVATURE, 0.125),
     )
 }
+
+
+class How(NamedTuple):
+    """How a rule is applied; `rate` None stands for a safe one."""
+
+    incremental: bool = False
+    rate: float | None = None
+    decay: float | None = None
+    average: bool = False
+    #: None for the order that the rows have
+    rng: np.random.Generator | None = None
