@@ -52,6 +52,16 @@ def test_a_column_of_any_mean_and_spread_becomes_one_of_about_unit_size(mean: fl
         np.testing.assert_array_equal(working, 0.0)
 
 
+@pytest.mark.parametrize("value", [0.3, 1e8 + 0.1, -1e-150])
+def test_what_varies_by_rounding_alone_does_not_vary(value: float) -> None:
+    X = np.where(np.arange(ROWS) % 2, value, np.nextafter(value, 1.0))[:, None]
+    design = DenseDesign.of(X)
+    products = design.gram(np.ones(ROWS))
+    assert products[0, 0] == 0
+    strengths = design.coordinates.strengths(Strengths(np.ones(1), np.ones(1), np.zeros(1)))
+    assert (strengths.l1[0] > 0) & (strengths.l2[0] > 0)
+
+
 def test_without_an_intercept_nothing_is_shifted() -> None:
     coordinates = Coordinates.of(column(1000.0, 1.0), intercept=False)
     np.testing.assert_array_equal(coordinates.shift, [0.0])

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import GLM
+from mercer import GLM, TweedieRegressor
 from mercer._errors import (
     CollinearWarning,
     DataError,
@@ -266,6 +266,16 @@ def test_the_fitted_distribution_is_that_of_the_family(family: str) -> None:
     if family != "gaussian":  # whose likelihood is at the maximum likelihood variance, not the unbiased one
         np.testing.assert_allclose(rows.log_density(y).sum(), model.log_likelihood_, rtol=1e-9)
     np.testing.assert_allclose(rows.variance, model.dispersion_ * model.family_.unit_variance(mean), rtol=1e-9)
+
+
+@pytest.mark.parametrize("power", [-1.0, 2.5])
+def test_a_family_without_a_density_has_a_fit_and_no_likelihood(power: float) -> None:
+    X, y = rows_of("gamma")
+    model = GLM(Tweedie(power), link="log").fit(X, y)
+    other = TweedieRegressor(power=power, alpha=0, link="log", tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6)
+    assert np.isnan(model.log_likelihood_)
+    np.testing.assert_allclose(model.predict_distribution(X).mean, other.predict(X), rtol=1e-6)
 
 
 def test_classes_are_drawn_as_probable_as_they_are() -> None:

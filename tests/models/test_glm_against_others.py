@@ -77,7 +77,7 @@ CASES = [
     ),
     *(
         Case(Binomial(TRIALS), link, sm.families.Binomial, lambda rng, mu: rng.binomial(TRIALS, mu))
-        for link in ("logit", "probit", "cloglog")
+        for link in ("logit", "probit", "cloglog", "cauchit")
     ),
     *(
         Case("poisson", link, sm.families.Poisson, lambda rng, mu: rng.poisson(mu))
@@ -89,19 +89,25 @@ CASES = [
     ),
     *(
         Case(InverseGaussian(), link, sm.families.InverseGaussian, lambda rng, mu: rng.wald(mu, 4))
-        for link in ("inverse_squared", "log")
+        for link in ("inverse_squared", "log", "inverse", "identity")
     ),
-    Case(
-        NegativeBinomial(2.0),
-        "log",
-        lambda link: sm.families.NegativeBinomial(link, alpha=0.5),
-        lambda rng, mu: rng.poisson(mu * rng.gamma(2, 0.5, size=N)),
+    *(
+        Case(
+            NegativeBinomial(2.0),
+            link,
+            lambda link: sm.families.NegativeBinomial(link, alpha=0.5),
+            lambda rng, mu: rng.poisson(mu * rng.gamma(2, 0.5, size=N)),
+        )
+        for link in ("log", "identity", "sqrt")
     ),
-    Case(
-        Tweedie(1.5),
-        "log",
-        lambda link: sm.families.Tweedie(link, var_power=1.5, eql=True),
-        lambda rng, mu: rng.poisson(mu) * rng.gamma(2, 0.5, size=N),
+    *(
+        Case(
+            Tweedie(1.5),
+            link,
+            lambda link: sm.families.Tweedie(link, var_power=1.5, eql=True),
+            lambda rng, mu: rng.poisson(mu) * rng.gamma(2, 0.5, size=N),
+        )
+        for link in ("log", "identity", "sqrt")
     ),
 ]
 
@@ -152,7 +158,9 @@ def _eta(theirs: Any, data: Data) -> Any:
     return eta if data.offset is None else eta + data.offset
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.family in ("gaussian", "gamma")], ids=str)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.family in ("gaussian", "gamma", InverseGaussian())], ids=str
+)
 def test_precisions_change_the_dispersion_and_nothing_else(case: Case) -> None:
     data = data_for(case, weighted=True)
     model = GLM(case.family, case.link, weight_kind="precision").fit(data.X, data.y, sample_weight=data.weight)
@@ -178,6 +186,16 @@ def test_softmax_with_a_reference_class_is_their_multinomial_logit(rng: np.rando
     np.testing.assert_allclose(model.null_deviance_, -2 * theirs.llnull, rtol=1e-8)
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case.link == "log"], ids=str)
+def test_an_exposure_multiplies_the_mean(case: Case) -> None:
+    data = data_for(case, offset=True)
+    exposure = np.exp(data.offset)
+    model = GLM(case.family, case.link).fit(data.X, data.y, exposure=exposure)
+    theirs = their_fit(case, data)
+    np.testing.assert_allclose(np.r_[model.intercept_, model.coef_], theirs.params, rtol=1e-6)
+    np.testing.assert_allclose(model.predict(data.X, exposure=exposure), theirs.fittedvalues, rtol=1e-6)
+
+
 def test_the_r_of_a_negative_binomial_is_found_with_the_coefficients(rng: np.random.Generator) -> None:
     X = rng.normal(size=(N, 2))
     y = rng.poisson(np.exp(X @ [0.4, -0.3] + 1) * rng.gamma(2, 0.5, size=N))
@@ -193,15 +211,27 @@ PENALTIES = {
     "L1": (L1, {"l1_ratio": 1}),
     "ElasticNet": (lambda strength: ElasticNet(strength, l1_ratio=0.3), {"l1_ratio": 0.3}),
 }
-GLUM = {"gaussian": "normal", "bernoulli": "binomial", "poisson": "poisson", "gamma": "gamma"}
+GLUM = {
+    "gaussian": "normal",
+    "bernoulli": "binomial",
+    "poisson": "poisson",
+    "gamma": "gamma",
+    InverseGaussian(): "inverse.gaussian",
+    NegativeBinomial(2.0): glum.NegativeBinomialDistribution(0.5),
+    Tweedie(1.5): glum.TweedieDistribution(1.5),
+}
+
+
+def penalised_case(family: Any) -> Case:
+    return next(case for case in CASES if case.family == family and case.link in ("identity", "logit", "log"))
 
 
 @pytest.mark.parametrize(
     ("family", "weighted", "offset", "penalty"),
     itertools.product(GLUM, [False, True], [False, True], PENALTIES),
 )
-def test_penalised_fits_are_those_of_glum(family: str, weighted: bool, offset: bool, penalty: str) -> None:
-    case = next(case for case in CASES if case.family == family and case.link in ("identity", "logit", "log"))
+def test_penalised_fits_are_those_of_glum(family: Any, weighted: bool, offset: bool, penalty: str) -> None:
+    case = penalised_case(family)
     data = data_for(case, weighted=weighted, offset=offset)
     total = N if data.weight is None else data.weight.sum()
     make, theirs = PENALTIES[penalty]
@@ -217,15 +247,39 @@ def test_penalised_fits_are_those_of_glum(family: str, weighted: bool, offset: b
     )
 
 
-def test_each_coefficient_may_have_a_strength_of_its_own() -> None:
-    case = CASES[0]
+@pytest.mark.parametrize("family", GLUM, ids=str)
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_each_coefficient_may_have_a_strength_of_its_own(family: Any, penalty: str) -> None:
+    case = penalised_case(family)
     data = data_for(case)
     strengths = np.array([0.1, 5.0, 0.0])
-    model = GLM("gaussian", penalty=L2(strengths * N)).fit(data.X, data.y)
+    make, theirs = PENALTIES[penalty]
+    model = GLM(family, case.link, make(0.02 * strengths * N), tol=1e-9, max_iter=1000).fit(data.X, data.y)
     other = glum.GeneralizedLinearRegressor(
-        family="normal", alpha=1.0, l1_ratio=0, P2=strengths, gradient_tol=1e-10, max_iter=3000
+        family=GLUM[family],
+        link=case.link,
+        alpha=0.02,
+        P1=strengths,
+        P2=strengths,
+        gradient_tol=1e-10,
+        max_iter=3000,
+        **theirs,
     ).fit(data.X, data.y)
-    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("family", GLUM, ids=str)
+@pytest.mark.parametrize("penalty", [L2, L1, ElasticNet])
+def test_a_prior_mean_pulls_as_an_offset_does(family: Any, penalty: Any) -> None:
+    case = penalised_case(family)
+    data = data_for(case)
+    mean = np.array([0.2, 0.01, 0.0])
+    strengths = np.array([3.0, 0.5, 1.0])
+    about = GLM(family, case.link, penalty(strengths, mean=mean), tol=1e-9, max_iter=1000).fit(data.X, data.y)
+    plain = GLM(family, case.link, penalty(strengths), tol=1e-9, max_iter=1000)
+    plain.fit(data.X, data.y, offset=data.X @ mean)
+    np.testing.assert_allclose(about.coef_, plain.coef_ + mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(about.deviance_, plain.deviance_, rtol=1e-8)
 
 
 def test_categories_are_the_indicators_of_their_levels(rng: np.random.Generator) -> None:

@@ -118,7 +118,7 @@ def test_leave_one_out_chooses_the_penalty(shape: tuple[int, int]) -> None:
     X, y = draw(*shape)
     model = Ridge("loo").fit(X, y)
     assert model.alpha_ == model.alphas_[np.argmin(model.alpha_errors_)]
-    for position in (0, 10, 20, 30):
+    for position in (0, 5, 10, -1):
         np.testing.assert_allclose(model.alpha_errors_[position], left_out(X, y, model.alphas_[position]), rtol=1e-5)
     np.testing.assert_allclose(model.coef_, Ridge(model.alpha_).fit(X, y).coef_, rtol=1e-12)
 
@@ -129,7 +129,7 @@ def test_generalised_cross_validation_chooses_the_penalty(shape: tuple[int, int]
     X, y = draw(*shape)
     model = Ridge("gcv", fit_intercept=intercept).fit(X, y)
     n = len(y)
-    for position in (5, 15, 25):
+    for position in (0, 5, 10, -1):
         alpha = model.alphas_[position]
         fitted = Ridge(alpha, fit_intercept=intercept).fit(X, y).predict(X)
         A = X - X.mean(axis=0) if intercept else X

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from mercer.solvers import _rows, _wide
 from mercer.solvers._tall import by_normal_equations, by_triangle
 from mercer.solvers._wide import Wide, by_kernel, by_singular_values
 from mercer.solvers.direct import LinearFit, Rows, inverse_gram, least_squares, worth_a_square
-from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 
 Array = np.ndarray
@@ -85,8 +85,9 @@ def test_which_path_is_taken() -> None:
     X, Y = draw(100, 3)
     assert fit_of(X, Y).path == "normal equations by Cholesky"
     assert fit_of(X, Y, stable=True).path == "QR factorisation by blocks (TSQR)"
-    nearly = np.column_stack([X, X[:, 0] + 1e-6 * X[:, 1] ** 2])
-    assert "refined" in fit_of(nearly, Y).path
+    for distance, path in ((1e-3, "normal equations by Cholesky"), (1e-8, "QR factorisation by blocks (TSQR)")):
+        nearly = np.column_stack([X, X[:, 0] + distance * X[:, 1] ** 2])
+        assert fit_of(nearly, Y).path == f"{path}, refined with gradients of twice the digits"
     assert fit_of(X[:3], Y[:3], 1.0).path == "kernel of the rows, by Cholesky"
     assert fit_of(X[:3], Y[:3]).path == "singular values"
 
@@ -207,6 +208,42 @@ def test_refinement_finds_whole_numbers_again() -> None:
     np.testing.assert_allclose(exact.intercept, 7, rtol=1e-9)
 
 
+@pytest.mark.parametrize("distance", [1e-2, 1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ten_digits_of_nearly_dependent_columns(distance: float, weighted: bool) -> None:
+    """Against fractions, which round nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.normal([1e8, 0.0], size=(40, 2))
+    X = np.column_stack([X, X[:, 1] + distance * rng.normal(size=40)])
+    y = X @ [1.0, 2.0, 3.0] + rng.normal(size=40)
+    weight = rng.integers(0, 3, 40).astype(float) if weighted else None
+    solution = by_normal_equations(Rows(X, y[:, None], weight), np.zeros(1), intercept=True)
+    assert solution is not None
+    exact = by_fractions(np.column_stack([np.ones(40), X]), y, np.ones(40) if weight is None else weight)
+    np.testing.assert_allclose(solution.value.coefficients[:, 0], exact[1:], rtol=1e-10)
+    np.testing.assert_allclose(solution.value.intercept, exact[0], rtol=1e-10)
+
+
+def by_fractions(A: Array, y: Array, weight: Array) -> Array:
+    """Gauss's elimination."""
+    rows = [[Fraction(value) for value in row] for row in np.column_stack([A, y]).tolist()]
+    p, w = A.shape[1], [Fraction(value) for value in weight.tolist()]
+    M = [[sum(v * r[i] * r[j] for v, r in zip(w, rows, strict=True)) for j in range(p + 1)] for i in range(p)]
+    for i in range(p):
+        for k in set(range(p)) - {i}:
+            factor = M[k][i] / M[i][i]
+            M[k] = [a - factor * b for a, b in zip(M[k], M[i], strict=True)]
+    return np.array([float(M[i][p] / M[i][i]) for i in range(p)])
+
+
+def test_a_column_that_varies_by_rounding_alone_is_constant() -> None:
+    X, Y = draw(50, 2)
+    X = np.column_stack([X, np.where(np.arange(50) % 2, 0.3, 0.1 + 0.2)])
+    fit = fit_of(X, Y)
+    assert fit.constant == (2,)
+    assert fit.coefficients[2] == 0
+
+
 def lengths(X: Array) -> Array:
     return np.asarray(np.linalg.norm(X, axis=0))
 
@@ -216,7 +253,7 @@ def test_both_tall_paths_agree_where_both_serve(weight: Array | None) -> None:
     X, Y = draw(50, 4, 2)
     rows, alpha = Rows(X, Y, weight), np.array([0.0, 2.0])
     for intercept in (True, False):
-        cheap = by_normal_equations(rows.summarised(NormalEquations), alpha, intercept=intercept)
+        cheap = by_normal_equations(rows, alpha, intercept=intercept)
         stable = by_triangle(rows, alpha, intercept=intercept)
         assert cheap is not None
         np.testing.assert_allclose(cheap.value.coefficients, stable.value.coefficients, rtol=1e-10)

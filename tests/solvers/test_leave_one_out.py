@@ -12,7 +12,7 @@ from scipy import sparse
 from mercer._errors import NonFiniteError
 from mercer.solvers import leave_one_out
 from mercer.solvers.direct import Rows, least_squares
-from mercer.solvers.leave_one_out import Reflection, TallSpectrum, candidates, decompose
+from mercer.solvers.leave_one_out import Reflection, Spectrum, TallSpectrum, candidates, decompose
 
 Array = np.ndarray
 ALPHAS = np.array([1e-3, 1.0, 50.0])
@@ -35,6 +35,12 @@ def left_out(rows: Rows, alpha: float, intercept: bool) -> Array:
     return errors
 
 
+def every_error(spectrum: Spectrum) -> Array:
+    parts = list(spectrum.errors(ALPHAS, lambda errors: errors))
+    assert [part.rows.start for part in parts[1:]] == [part.rows.stop for part in parts[:-1]]
+    return np.concatenate([part.values for part in parts])
+
+
 @pytest.mark.parametrize("shape", [(25, 4), (6, 5), (6, 6), (6, 20)], ids=str)
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
@@ -52,9 +58,7 @@ def test_every_row_left_out_in_turn(
     X, Y = draw(*shape)
     weight = np.random.default_rng(1).integers(0, 3, shape[0]) + 0.5 if weighted else None
     rows = Rows(wrap(X), Y, weight)
-    errors = np.empty((shape[0], 2, 3))
-    for block in decompose(rows, intercept=intercept, stable=stable).errors(ALPHAS):
-        errors[block.rows] = block.values
+    errors = every_error(decompose(rows, intercept=intercept, stable=stable))
     for position, alpha in enumerate(ALPHAS):
         expected = left_out(rows, alpha, intercept)
         np.testing.assert_allclose(errors[:, :, position], expected, rtol=1e-7, atol=1e-7)
@@ -66,7 +70,7 @@ def test_rows_without_weight_are_predicted_by_all_others(shape: tuple[int, int])
     weight = np.ones(len(X))
     weight[2] = 0.0
     rows = Rows(X, Y, weight)
-    (errors,) = (block.values for block in decompose(rows, intercept=True).errors(ALPHAS))
+    errors = every_error(decompose(rows, intercept=True))
     for position, alpha in enumerate(ALPHAS):
         np.testing.assert_allclose(errors[:, :, position], left_out(rows, alpha, True), rtol=1e-7, atol=1e-8)
 
@@ -102,12 +106,22 @@ def test_squares_may_overflow() -> None:
 
 def test_candidates_cover_the_spectrum() -> None:
     X, Y = draw(50, 3)
-    spectrum = decompose(Rows(X, Y), intercept=True)
-    alphas = candidates(spectrum)
+    for scale, count in (([1.0, 1.0, 1.0], None), ([1.0, 1e-4, 1.0], 31)):
+        spectrum = decompose(Rows(X * scale, Y), intercept=True)
+        assert isinstance(spectrum, TallSpectrum)
+        alphas = candidates(spectrum)
+        largest, smallest = spectrum.values.max(), spectrum.values.min()
+        np.testing.assert_allclose(alphas[-1], 100 * largest)
+        np.testing.assert_allclose(alphas[1:] / alphas[:-1], 10 ** (1 / 3))
+        # a penalty that no coefficient feels is none to try
+        assert 1e-3 / 2 < alphas[0] / max(smallest, 1e-5 * largest) < 2e-3
+        assert count in (None, len(alphas))
+
+
+def test_candidates_of_nothing() -> None:
+    alphas = candidates(decompose(Rows(np.ones((9, 2)), np.ones((9, 1))), intercept=True))
     assert len(alphas) == 31
-    assert alphas[0] < 1e-6 * spectrum.values.max() < spectrum.values.max() < alphas[-1]
-    assert isinstance(spectrum, TallSpectrum)
-    assert (candidates(decompose(Rows(np.ones((9, 2)), np.ones((9, 1))), intercept=True)) > 0).all()
+    assert (alphas > 0).all()
 
 
 def test_a_reflection_takes_its_direction_to_the_first_axis() -> None:

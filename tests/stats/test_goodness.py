@@ -29,9 +29,19 @@ def test_the_sums_are_those_of_the_rows(weighted: bool) -> None:
     w = np.ones(60) if weight is None else weight
     assert sums.deviance == pytest.approx(w @ Gamma().unit_deviance(y, mu))
     assert sums.pearson == pytest.approx(w @ np.square((y - mu) / mu))
+    assert sums.excess == sums.squares == 0
+    assert (sums.weight, sums.rows) == (w.sum(), np.count_nonzero(w))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_tell_how_far_they_spread(weighted: bool) -> None:
+    design, y, weight, offset = setting(weighted)
+    point = np.array([0.1, -0.2, 1.0])
+    sums = Goodness(Response(Poisson(), LOG), point).update(design, y, weight, offset)
+    mu = np.exp(design.times(point) + offset)
+    w = np.ones(60) if weight is None else weight
     assert sums.excess == pytest.approx(w @ (np.square(y - mu) - y))
     assert sums.squares == pytest.approx(w @ np.square(mu))
-    assert (sums.weight, sums.rows) == (w.sum(), np.count_nonzero(w))
 
 
 @pytest.mark.parametrize("cut", [0, 1, 17, 60])

@@ -56,6 +56,18 @@ def plus(high, low, a, b):  # type: ignore[no-untyped-def]
 
 
 @jit(fastmath=False)
+def add_multiple(factor, rest, x, high, low):  # type: ignore[no-untyped-def]
+    """Add (factor + rest)·x to high + low, entry by entry."""
+    for i in range(x.shape[0]):
+        p, e = product(factor, x[i])
+        high[i], low[i] = plus(high[i], low[i], p, e + rest * x[i])
+
+
+# rows that are looked at together: each step of their residuals then depends on no other, and vectorises
+ROWS = 128
+
+
+@jit(fastmath=False)
 def gradient(X, Y, weight, shift, v):  # type: ignore[no-untyped-def]
     """Σ w·[1, x − shift]·(y − shift − [1, x − shift] v) with twice the usual digits: high and low parts, shaped as v.
 
@@ -64,23 +76,25 @@ def gradient(X, Y, weight, shift, v):  # type: ignore[no-untyped-def]
     n, d = X.shape
     targets = Y.shape[1]
     high, low = np.zeros((targets, d + 1)), np.zeros((targets, d + 1))
-    away = np.zeros(d + 1)
-    away[0] = 1.0
+    away, columns = np.ones((ROWS, d + 1)), np.ones((d + 1, ROWS))
+    r, rest = np.empty(ROWS), np.empty(ROWS)
     weighted = weight.shape[0] > 0
-    for i in range(n):
-        w = weight[i] if weighted else 1.0
-        if w == 0.0:
-            continue
+    for start in range(0, n, ROWS):
+        m = min(ROWS, n - start)
+        for i in range(m):
+            for j in range(d):
+                away[i, j + 1] = X[start + i, j] - shift[j]
         for j in range(d):
-            away[j + 1] = X[i, j] - shift[j]
+            for i in range(m):
+                columns[j + 1, i] = away[i, j + 1]
         for k in range(targets):
-            r, rest = Y[i, k] - shift[d + k], 0.0
+            for i in range(m):
+                r[i], rest[i] = Y[start + i, k] - shift[d + k], 0.0
             for j in range(d + 1):
-                p, e = product(-away[j], v[j, k])
-                r, rest = plus(r, rest, p, e)
-            r, e = product(r, w)
-            rest = rest * w + e
-            for j in range(d + 1):
-                p, e = product(away[j], r)
-                high[k, j], low[k, j] = plus(high[k, j], low[k, j], p, e + away[j] * rest)
+                add_multiple(-v[j, k], 0.0, columns[j, :m], r[:m], rest[:m])
+            for i in range(m):
+                w = weight[start + i] if weighted else 1.0
+                if w != 0.0:
+                    p, e = product(r[i], w)
+                    add_multiple(p, rest[i] * w + e, away[i], high[k], low[k])
     return high.T.copy(), low.T.copy()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from mercer.designs._base import Design, Tile
 from mercer.designs.category import Category
 from mercer.designs.codes import CodesDesign
-from mercer.designs.collapse import collapsed
 from mercer.designs.coordinates import Coordinates
 from mercer.designs.dense import DenseDesign
 from mercer.designs.mixed import MixedDesign
@@ -24,6 +23,5 @@ __all__ = [
     "SparseDesign",
     "Terms",
     "Tile",
-    "collapsed",
     "design_of",
 ]

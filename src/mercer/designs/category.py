@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError, UnseenCategoryError
 from mercer._jit import codes as loops
+from mercer._suggest import did_you_mean, quoted
 from mercer.data.coding import Coded
-from mercer.data.suggest import did_you_mean
 
 Array = NDArray[Any]
 
@@ -60,7 +60,7 @@ class Category:
 
     def _unseen_level(self, level: Any) -> UnseenCategoryError:
         return UnseenCategoryError(
-            f"Column {self.column!r} holds {level!r}, which was never seen when the model was fitted and so has no "
+            f"Column {self.column!r} holds {quoted(level)}, which was never seen when the model was fitted and so has no "
             f"coefficient. {did_you_mean(str(level), map(str, self.levels))} Correct it, leave those rows out, or fit "
             "again on rows that show every level."
         )

@@ -20,10 +20,12 @@ PILOT_ROWS = 1000
 READ_ROWS = 1 << 16
 #: scales lie between 2^−1000 and 2^1000, so that they and their inverses are normal numbers
 LARGEST_EXPONENT = 1000
-#: a penalty of a working coefficient stays below this, so that it can be multiplied
-LARGEST_STRENGTH = 1e290
+#: a penalty of a working coefficient stays below this, so that it can be multiplied; and one that is not 0 above that
+LARGEST_STRENGTH, SMALLEST_STRENGTH = 1e290, 1e-290
 #: a column without spread gets a scale this many times smaller than its value: "far from zero", see `near`
 FAR = 256.0
+#: distances up to this portion of the value are rounding; they get a scale at which their squares vanish
+ROUNDING, VANISHING = 4 * float(np.finfo(float).eps), 2.0**520
 #: shifts up to this many scales cost two digits when they are taken out of a product instead of out of the data
 NEAR = 64.0
 
@@ -49,8 +51,10 @@ class Coordinates:
         shift, scale = _centre_and_spread(_pilot(X), intercept=intercept)
         if (still := np.flatnonzero(scale == 0)).size:
             scale[still] = _largest_distance(X, still, shift[still])
-        value = np.abs(shift) / FAR
-        return cls(shift, power_of_two(np.where(scale > 0, scale, value)), intercept)
+        value = np.abs(shift)
+        with np.errstate(over="ignore"):
+            scale = np.where(scale > ROUNDING * value, scale, value * np.where(scale > 0, VANISHING, 1 / FAR))
+        return cls(shift, power_of_two(scale), intercept)
 
     @property
     def n_columns(self) -> int:
@@ -100,12 +104,13 @@ class Coordinates:
         free = np.zeros(int(self.intercept))
         l1, l2, mean = penalty
         with np.errstate(over="ignore", under="ignore"):
-            l1, l2 = l1 / self.scale, l2 / self.scale / self.scale
-        return Strengths(
-            np.append(np.minimum(l1, LARGEST_STRENGTH), free),
-            np.append(np.minimum(l2, LARGEST_STRENGTH), free),
-            np.append(mean * self.scale, free),
-        )
+            l1, l2 = _bounded(l1, l1 / self.scale), _bounded(l2, l2 / self.scale / self.scale)
+        return Strengths(np.append(l1, free), np.append(l2, free), np.append(mean * self.scale, free))
+
+
+def _bounded(penalty: Array, strength: Array) -> Array:
+    """A strength within bounds; 0 only where the penalty is."""
+    return np.where(penalty > 0, np.clip(strength, SMALLEST_STRENGTH, LARGEST_STRENGTH), 0.0)
 
 
 def _pilot(X: Array) -> Array:

@@ -19,8 +19,9 @@ from mercer.models._glm_kind import Kind
 from mercer.models._glm_rank import MOST_COLUMNS, Dependence, find_dependence
 from mercer.models._glm_settle import Settled, dependent, separated
 from mercer.models._glm_solve import Limits, Solved, solve
+from mercer.models._posterior import log_posterior
 from mercer.models._progress import Progress
-from mercer.models._separation import examine_classes, ridge_strengths
+from mercer.models._separation import examine_classes, weak_prior
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.softmax import SoftmaxProblem
 
@@ -97,7 +98,7 @@ class Classes(Kind):
 
     def _ridge(self, solved: Solved, limits: Limits, progress: Progress | None) -> Solved:
         problem: Any = solved.problem
-        return solve(replace(problem, strengths=ridge_strengths(problem)), "auto", limits, progress=progress)
+        return solve(replace(problem, strengths=weak_prior(problem.observations)), "auto", limits, progress=progress)
 
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
         observations = solved.problem.observations
@@ -141,6 +142,9 @@ class Classes(Kind):
 
     def mean(self, eta: Array) -> Array:
         return self.response.probabilities(eta)
+
+    def log_probabilities(self, eta: Array) -> Array:
+        return log_posterior(np.array(self.linear(eta), order="C"))
 
     def distribution(self, eta: Array, dispersion: float) -> Distribution:
         return Distribution(self.family, CategoricalParameters(self.mean(eta)))

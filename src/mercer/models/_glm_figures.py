@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._errors import NoDensityError
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.coding import code_floats
 from mercer.designs import DenseDesign, Observations
@@ -75,7 +76,10 @@ def log_likelihood(
         y, spread, weight = y[seen], dispersion / weight[seen], None
     elif response.family.discrete:
         y, weight = _distinct(y, weight)
-    best = _saturated(response.family, y, spread, weight)
+    try:
+        best = _saturated(response.family, y, spread, weight)
+    except NoDensityError:
+        return np.nan
     # rates have a quasi-likelihood alone: a fraction of an event has no probability
     return best - deviance / (2 * dispersion) if np.isfinite(best) else np.nan
 
@@ -119,4 +123,4 @@ def _fitted_null_deviance(problem: Problem) -> float:
 
 
 def _deviance(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
-    return 2 * response.slopes(y, eta, weight).loss
+    return 2 * response.loss(y, eta, weight)

@@ -72,5 +72,9 @@ class Kind(ABC):
         """Mean of y, or probabilities of the classes."""
 
     @abstractmethod
+    def log_probabilities(self, eta: Array) -> Array:
+        """log p of each class, where the response is one of several."""
+
+    @abstractmethod
     def distribution(self, eta: Array, dispersion: float) -> Distribution:
         """p(y|x) of rows."""

@@ -72,6 +72,10 @@ class OneMean(Kind):
     def mean(self, eta: Array) -> Array:
         return self.response.mean(eta)
 
+    def log_probabilities(self, eta: Array) -> Array:
+        # the loss of a label is its −log p, which keeps its digits where p is next to 0 or 1
+        return np.column_stack([-self.response.losses(np.full(len(eta), label), eta) for label in (0.0, 1.0)])
+
     def distribution(self, eta: Array, dispersion: float) -> Distribution:
         if np.isnan(dispersion):
             raise DegenerateDataError(

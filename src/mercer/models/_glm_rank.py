@@ -50,7 +50,9 @@ class Dependence:
         # of one length each, or a dependence of small columns would drown among large ones
         unit = np.abs(moves).max(axis=0)
         size = np.linalg.lstsq(moves / unit, beta, rcond=None)[0]
-        return np.asarray(w - (self.directions / unit) @ size)
+        smallest = np.asarray(w - (self.directions / unit) @ size)
+        smallest[list(self.constant)] = 0.0  # but for rounding it is
+        return smallest
 
 
 def find_dependence(observations: Observations, strengths: Strengths) -> Dependence | None:

@@ -176,7 +176,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
     def _resolved(self, solved: Solved) -> Solved:
         """With the smallest coefficients, where columns depend on each other and others fit as well.
 
-        So does scikit-learn's lbfgs; its newton-cholesky warns.
+        They are those of scikit-learn's lbfgs, and of its newton-cholesky, which warns on its way there.
         """
         observations, strengths = solved.problem.observations, solved.problem.strengths
         dependence = find_dependence(observations, strengths)
@@ -184,7 +184,6 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             return solved
         if self.solver == "newton-cholesky":
             self._warn_of_dependence(dependence.columns())
-            return solved
         value = dependence.smallest(solved.solution.value, observations.design.coordinates)
         return solved.with_value(value)
 
@@ -272,6 +271,6 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
     """1 − deviance / deviance of the mean of y."""
     level = response.predictor(np.average(y, weights=weight))
-    null = response.slopes(y, np.full(len(y), level), weight).loss
+    null = response.loss(y, np.full(len(y), level), weight)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(1 - response.slopes(y, np.asarray(eta, dtype=float), weight).loss / np.float64(null))
+        return float(1 - response.loss(y, np.asarray(eta, dtype=float), weight) / np.float64(null))

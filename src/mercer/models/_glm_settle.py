@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import CollinearWarning, FitInterrupted, MercerWarning, SeparationError, SeparationWarning
-from mercer.data.suggest import listed
+from mercer._suggest import listed
 from mercer.models._diagnosis import Finding
 from mercer.models._glm_rank import MOST_COLUMNS, Dependence, find_dependence
 from mercer.models._glm_solve import Limits, Solved, SolveInterrupted, solve
 from mercer.models._progress import Progress
-from mercer.models._separation import examine, ridge_strengths
+from mercer.models._separation import examine, weak_prior
 from mercer.solvers import firth
 from mercer.solvers._least_squares_problem import LinearSolution
 from mercer.solvers.choose import Choice
@@ -75,7 +75,7 @@ def _firth(solved: Solved, limits: Limits, progress: Progress | None) -> Solved:
 
 
 def _ridge(solved: Solved, limits: Limits, progress: Progress | None) -> Solved:
-    problem = replace(solved.problem, strengths=ridge_strengths(solved.problem))
+    problem = replace(solved.problem, strengths=weak_prior(solved.problem.observations))
     return solve(problem, "auto", limits, progress=progress)
 
 

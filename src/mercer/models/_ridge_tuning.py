@@ -10,7 +10,7 @@ import numpy as np
 from mercer._errors import DataError
 from mercer.models._base import Array
 from mercer.solvers.direct import Rows
-from mercer.solvers.leave_one_out import Spectrum, candidates, decompose
+from mercer.solvers.leave_one_out import Errors, Spectrum, candidates, decompose
 from mercer.stats.normal_equations import NormalEquations
 
 #: scores the predictions of all rows for all targets: one number, or one for each target
@@ -56,8 +56,12 @@ def cross_validated(
 def _stored(spectrum: Spectrum, rows: Rows, alphas: Array, *, predictions: bool) -> Array:
     """Of every row, left out: the prediction, or the weighted squared error."""
     values = np.empty((len(rows), rows.targets, len(alphas)))
-    for block in spectrum.errors(alphas):
-        values[block.rows] = block.values
+
+    def keep(errors: Errors) -> None:
+        values[errors.rows] = errors.values
+
+    for _ in spectrum.errors(alphas, keep):
+        pass
     if predictions:
         return np.asarray(rows.Y[:, :, None] - values)
     return values**2 if rows.weight is None else rows.weight[:, None, None] * values**2
@@ -65,10 +69,12 @@ def _stored(spectrum: Spectrum, rows: Rows, alphas: Array, *, predictions: bool)
 
 def squared_errors(spectrum: Spectrum, rows: Rows, alphas: Array) -> Array:
     """Weighted mean squares of the errors of rows left out: (penalties, targets)."""
-    total = np.zeros((rows.targets, len(alphas)))
-    for block in spectrum.errors(alphas):
-        weight = np.ones(len(block.values)) if rows.weight is None else rows.weight[block.rows]
-        total += np.tensordot(weight, block.values**2, axes=1)
+
+    def squares(errors: Errors) -> Array:
+        square = np.square(errors.values, out=errors.values)
+        return square.sum(axis=0) if rows.weight is None else np.tensordot(rows.weight[errors.rows], square, axes=1)
+
+    total: Array = sum(spectrum.errors(alphas, squares), np.zeros((rows.targets, len(alphas))))
     return total.T / len(rows)
 
 

@@ -19,13 +19,13 @@ from mercer._errors import DataError, LinkError, MercerWarning, NonFiniteError, 
 from mercer._threads import thread_count
 from mercer.data.table import Table
 from mercer.designs import DenseDesign, Observations, Terms, design_of
-from mercer.families import Categorical, Distribution, Family, Link, Penalty, family_from, link_from, penalty_from
+from mercer.families import Categorical, Distribution, Family, Link, Penalty, link_from, penalty_from, response_family_from
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.models._base import Array, Plan, checked_table, column_names, old_state_on_failure
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._glm_classes import Classes
-from mercer.models._glm_diagnosis import overdispersion
+from mercer.models._glm_diagnosis import no_overdispersion, overdispersion
 from mercer.models._glm_inputs import read_offset, read_weight, refuse_non_finite
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_one_mean import OneMean
@@ -42,7 +42,11 @@ INTERCEPT = "(intercept)"
 
 def _has_labels(model: GLM) -> bool:
     """Whether the model is a classifier."""
-    if not is_label_family(family_from(model.family)):
+    try:
+        labels = is_label_family(response_family_from(model.family))
+    except ValueError as unknown:  # `hasattr` is to say no, and `fit` to complain
+        raise AttributeError(str(unknown)) from None
+    if not labels:
         raise AttributeError(f"family={model.family!r} has no classes; bernoulli and categorical have.")
     return True
 
@@ -66,8 +70,9 @@ class GLM(CallbackSupportMixin, BaseEstimator):
         mixture; strength and mean are one number or one per coefficient. The intercept is free.
     fit_intercept : bool, default=True
         Whether there is an intercept.
-    solver : {"auto", "direct", "newton", "lbfgs", "proximal"}, default="auto"
-        How the optimum is found; `plan_` says what "auto" chose, and why.
+    solver : {"auto", "direct", "newton", "newton-cg", "lbfgs", "gradient", "online", "proximal"}, default="auto"
+        How the optimum is found; `plan_` says what "auto" chose, and why. "gradient" and "online" are the lectures'
+        batch and stochastic gradient descent, which need many steps and a larger `tol`.
     tol : float, default=1e-8
         Distance to the optimum, in standard errors, at which the fit has converged.
     max_iter : int, default=100
@@ -105,7 +110,7 @@ class GLM(CallbackSupportMixin, BaseEstimator):
         Degrees of freedom: number of observations less coefficients. Under an L2 penalty a coefficient counts as much
         as the data have a say in it, under L1 if it is not 0.
     log_likelihood_ : float
-        At the estimates.
+        At the estimates; NaN where the family has no density in closed form.
     n_iter_ : int
         Steps of the solver.
     certificate_ : Certificate
@@ -210,7 +215,7 @@ class GLM(CallbackSupportMixin, BaseEstimator):
 
     @with_callbacks
     def _learn(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> tuple[MercerWarning, ...]:
-        family = family_from(self.family)
+        family = response_family_from(self.family)
         before = dict(vars(self)) if self.warm_start else {}
         table, y = self._checked(X, y)
         problem = self._described(family, table, y, read_weight(sample_weight, y), offset, exposure)
@@ -293,7 +298,9 @@ class GLM(CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = max(1, len(solved.solution.trace) - 1)
         self.certificate_ = solved.solution.certificate
         self.plan_ = replace(self.plan_, path=str(solved.choice))
-        self.diagnosis_ = Diagnosis((*settled.findings, *overdispersion(self.family_, told)))
+        self.diagnosis_ = Diagnosis(
+            (*settled.findings, *overdispersion(self.family_, told), *no_overdispersion(self.family_))
+        )
 
     # Predicting.
 
@@ -369,6 +376,25 @@ class GLM(CallbackSupportMixin, BaseEstimator):
         mean = self._mean(X, offset, exposure)
         return mean if mean.ndim == 2 else np.column_stack([1 - mean, mean])
 
+    @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """log p(y|x) for every row and class, also where p itself is too small for a number.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.log_probabilities(eta)
+
     def predict_distribution(self, X: Any, offset: Any = None, exposure: Any = None) -> Distribution:
         """The fitted p(y|x) itself: its density, distribution function, quantiles, samples.
 
@@ -406,7 +432,7 @@ class GLM(CallbackSupportMixin, BaseEstimator):
         score : float
             1 at best.
         """
-        if is_label_family(family_from(self.family)):
+        if is_label_family(response_family_from(self.family)):
             return float(accuracy_score(y, self.predict(X, offset, exposure), sample_weight=sample_weight))
         eta = self._predictors(X, offset, exposure)
         values = read_target(self.family_, column_or_1d(y)).values
@@ -419,7 +445,7 @@ class GLM(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.string = tags.input_tags.categorical = True
         tags.target_tags.required = True
         try:
-            family = family_from(self.family)
+            family = response_family_from(self.family)
         except ValueError:  # for `fit` to complain about
             return tags
         if is_label_family(family):

@@ -7,29 +7,40 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, lapack
+from scipy.linalg import lapack
 
 from mercer._threads import blas_for
+from mercer.solvers._triangle import lengths
 
 Array = NDArray[Any]
 
-#: reciprocal condition number down to which a solution has ten digits
-WELL_CONDITIONED = 1e-5
+#: reciprocal condition number down to which a solution has ten digits, and down to which it has a few to build upon
+WELL_CONDITIONED, REFINABLE = 1e-5, 1e-12
 #: squares outside of these bounds may have lost digits to underflow, or be close to overflow
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-290, 1e300
 
 
 @dataclass(frozen=True, eq=False)
 class Factored:
-    """A = scale · L Lᵀ · scale."""
+    """A = scale · L Lᵀ · scale, and an estimate of the reciprocal condition number of L Lᵀ."""
 
     scale: Array
     lower: Array
+    reciprocal: float
 
-    def solve(self, right: Array) -> Array:
-        """A⁻¹ right."""
+    @property
+    def accurate(self) -> bool:
+        """Whether a solution has ten digits."""
+        return self.reciprocal > WELL_CONDITIONED
+
+    def correction(self, gradient: Array) -> Array:
+        """A⁻¹ gradient."""
         scale = self.scale[:, None]
-        return np.asarray(cho_solve((self.lower, True), right / scale, check_finite=False) / scale)
+        return np.asarray(lapack.dpotrs(self.lower, gradient / scale, lower=1)[0] / scale)
+
+    def length(self, gradient: Array) -> Array:
+        """√(gᵀA⁻¹g) of each column."""
+        return lengths(lapack.dtrtrs(self.lower, gradient / self.scale[:, None], lower=1)[0])
 
     @property
     def root(self) -> Array:
@@ -37,8 +48,8 @@ class Factored:
         return self.lower.T * self.scale
 
 
-def factored(matrix: Array) -> Factored | None:
-    """The Cholesky factor of a matrix, or None where a solution would have fewer than ten digits.
+def factored(matrix: Array, smallest: float = WELL_CONDITIONED) -> Factored | None:
+    """The Cholesky factor of a matrix; None where its reciprocal condition number is not above `smallest`.
 
     Rows and columns are scaled to a diagonal of ones first: units do not decide what is ill-conditioned.
     """
@@ -55,7 +66,7 @@ def factored(matrix: Array) -> Factored | None:
         if failed:
             return None
         reciprocal, _ = lapack.dpocon(lower, norm, uplo="L")
-    return Factored(scale, lower) if reciprocal > WELL_CONDITIONED else None
+    return Factored(scale, lower, float(reciprocal)) if reciprocal > smallest else None
 
 
 def raised(matrix: Array, amount: float) -> Array:

@@ -1,9 +1,13 @@
-"""Iterative refinement of least squares, with gradients that have twice the usual digits."""
+"""Iterative refinement of least squares, with gradients that have twice the usual digits.
+
+A correction solves with a factor of XᵀX that need only be right to a digit or two: each one gains as many digits as the
+factor has, until the coefficients have all of them (Björck 1987, "corrected semi-normal equations").
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +16,8 @@ from mercer._jit import least_squares as loops
 from mercer._threads import ordered_stream, row_blocks
 from mercer.data.source import COPIED_BLOCK, rows_per_block
 from mercer.solvers._rows import Rows
-from mercer.solvers._triangle import Penalised
 from mercer.stats._base import as_block, as_weight, spoilt_sums_are_silent
+from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 
 Array = NDArray[Any]
@@ -25,6 +29,18 @@ PROGRESS = 0.5
 EPS = float(np.finfo(float).eps)
 
 
+class System(Protocol):
+    """XᵀX + alpha, factorised."""
+
+    def correction(self, gradient: Array) -> Array:
+        """(XᵀX + alpha)⁻¹ gradient."""
+        ...
+
+    def length(self, gradient: Array) -> Array:
+        """√(gᵀ(XᵀX + alpha)⁻¹g) of each column: the part of y that is still to be explained."""
+        ...
+
+
 class Refined(NamedTuple):
     """Coefficients, the intercept, and what is left of the gradient of each target, as a length in the space of y."""
 
@@ -34,66 +50,74 @@ class Refined(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Refinement:
-    """The fit of one penalty, about the pilot of its factor (about zero without an intercept)."""
+class Centre:
+    """A point near the means of x and of y, and how far from it they are; both 0 where there is no intercept."""
 
-    rows: Rows
-    factor: RFactor
-    penalised: Penalised
-    alpha: float
+    pilot: tuple[Array, Array]
+    offset: tuple[Array, Array]
+    weight: float
     intercept: bool
 
-    def unrefined(self, R: Array, z: Array) -> Refined:
-        """As it is."""
-        w = self.penalised.coefficients
-        gradient = R.T @ (z - R @ w) - self.alpha * w
-        return self._refined(w, self._level(w), self.penalised.length(gradient))
+    @classmethod
+    def of(cls, summary: NormalEquations | RFactor, *, intercept: bool) -> Self:
+        if isinstance(summary, RFactor):
+            pilot, offset = summary.pilot, summary.R[0, 1:] / summary.R[0, 0]
+        else:
+            pilot, offset = summary.moments.pilot[0], summary.moments.offset[0]
+        d = summary.n_columns
+        pilot, offset = pilot * intercept, offset * intercept
+        return cls((pilot[:d], pilot[d:]), (offset[:d], offset[d:]), summary.weight, intercept)
 
-    def run(self, R: Array, z: Array) -> Refined:
-        """Correct until there is nothing to correct; as it is, where gradients overflow."""
-        w = self.penalised.coefficients
-        level = self._level(w)
+    def only(self, targets: Array) -> Self:
+        """With some of the targets."""
+        pilot, offset = ((x, y[targets]) for x, y in (self.pilot, self.offset))
+        return type(self)(pilot, offset, self.weight, self.intercept)
+
+    def level(self, w: Array) -> Array:
+        """The intercept about the pilot."""
+        return np.asarray(self.offset[1] - self.offset[0] @ w)
+
+    def refined(self, w: Array, length: Array, level: Array | None = None) -> Refined:
+        """With the intercept about zero."""
+        level = self.level(w) if level is None else level
+        return Refined(w, self.pilot[1] + level - self.pilot[0] @ w, length)
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """The fit of one penalty."""
+
+    rows: Rows
+    centre: Centre
+    system: System
+    alpha: float
+
+    def run(self, w: Array) -> Refined:
+        """Correct until there is nothing to correct; `length` is not finite where gradients overflow."""
+        level = self.centre.level(w)
         best, shortest = (w, level), np.full(self.rows.targets, np.inf)
         for _ in range(MOST_CORRECTIONS):
             first, slope = self._gradient(w, level)
-            length = self.penalised.length(slope)
+            length = self.system.length(slope)
             better = length < PROGRESS * shortest
             if not better.any():
                 break
             best = np.where(better, w, best[0]), np.where(better, level, best[1])
             shortest = np.where(better, length, shortest)
-            step = self.penalised.correction(slope)
+            step = self.system.correction(slope)
             w = w + step
-            level = level + first - self._offset @ step
+            level = level + first - self.centre.offset[0] @ step
             if (np.abs(step) <= EPS * np.abs(w)).all():
                 break
-        return self._refined(*best, shortest) if np.isfinite(shortest).all() else self.unrefined(R, z)
-
-    def _refined(self, w: Array, level: Array, length: Array) -> Refined:
-        d = self.factor.n_columns
-        return Refined(w, self._shift[d:] + level - self._shift[:d] @ w, length)
-
-    @property
-    def _shift(self) -> Array:
-        return self.factor.pilot if self.intercept else np.zeros_like(self.factor.pilot)
-
-    @property
-    def _offset(self) -> Array:
-        """From the pilot to the mean of X."""
-        offset: Array = self.factor.R[0, 1 : 1 + self.factor.n_columns] / self.factor.R[0, 0]
-        return offset * self.intercept
-
-    def _level(self, w: Array) -> Array:
-        """The intercept about the pilot."""
-        d = self.factor.n_columns
-        return np.asarray((self.factor.R[0, 1 + d :] / self.factor.R[0, 0] - self._offset @ w) * self.intercept)
+        return self.centre.refined(best[0], shortest, best[1])
 
     @spoilt_sums_are_silent
     def _gradient(self, w: Array, level: Array) -> tuple[Array, Array]:
         """What the intercept lacks at the given slopes; and the gradient by the slopes, at the best intercept."""
-        high, low = _gradient(self.rows, self._shift, np.concatenate([level[None], w]))
-        slope = high[1:] - self._offset[:, None] * high[0] + (low[1:] - self._offset[:, None] * low[0])
-        return high[0] / self.factor.weight * self.intercept, slope - self.alpha * w
+        high, low = _gradient(self.rows, np.concatenate(self.centre.pilot), np.concatenate([level[None], w]))
+        offset = self.centre.offset[0][:, None]
+        slope = high[1:] - offset * high[0] + (low[1:] - offset * low[0])
+        return high[0] / self.centre.weight * self.centre.intercept, slope - self.alpha * w
 
 
 def _gradient(rows: Rows, shift: Array, v: Array) -> tuple[Array, Array]:

@@ -6,54 +6,84 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
-from mercer.solvers._cholesky import factored, raised
-from mercer.solvers._fit import NOT_FINITE, LinearFit, closed_form
-from mercer.solvers._refine import EPS, Refinement
+from mercer.solvers._cholesky import REFINABLE, Factored, factored, raised
+from mercer.solvers._fit import NOT_FINITE, TOLERANCE, LinearFit, closed_form
+from mercer.solvers._refine import EPS, Centre, Refined, Refinement
 from mercer.solvers._rows import Rows
-from mercer.solvers._triangle import Penalised, Span, lengths
+from mercer.solvers._triangle import DATA_ROUNDING, Penalised, Span, lengths
 from mercer.solvers.certificate import Solution
-from mercer.stats.normal_equations import NormalEquations
-from mercer.stats.r_factor import RFactor
+from mercer.stats.normal_equations import NormalEquations, Products
+from mercer.stats.r_factor import RFactor, Triangle
 
 Array = NDArray[Any]
 
 #: condition number, columns scaled to unit length, up to which a QR factorisation has ten digits by itself
 HEALTHY = 100.0
+#: how a path is called whose gradients have twice the digits
+REFINED = ", refined with gradients of twice the digits"
 
 
-def by_normal_equations(sums: NormalEquations, alpha: Array, *, intercept: bool) -> Solution | None:
-    """By Cholesky; None where that is not accurate."""
+def by_normal_equations(
+    rows: Rows, alpha: Array, *, intercept: bool, sums: NormalEquations | None = None
+) -> Solution | None:
+    """By Cholesky, refined where that gains the digits that squares have lost; None where they are too few for it.
+
+    `sums` is the statistic of the rows, where it is known already.
+    """
+    sums = sums or rows.summarised(NormalEquations)
     if not np.isfinite(sums.moments.offset).all():
         raise NonFiniteError(NOT_FINITE)
     if not sums.finite:  # squares are too large, values are not
         return None
-    gram, moment, squares = sums.products(centred=intercept)
-    coefficients, left = np.empty_like(moment), np.empty(len(alpha))
-    roots = {}
-    for strength in np.unique(alpha):
-        factor = factored(raised(gram, strength))
+    products = sums.products(centred=intercept)
+    squares = np.diagonal(products.gram)
+    if not alpha.all() and (squares <= np.square(still(sums, centred=intercept))).any():
+        return None  # nothing but a penalty tells the coefficient of a constant column
+    factors = _factors(products.gram, alpha, rows.precision)
+    if factors is None:
+        return None
+    refine = not all(factor.accurate for factor in factors.values())
+    centre = Centre.of(sums, intercept=intercept)
+    fit = _Fit(rows, alpha, centre)
+    for strength, factor in factors.items():
+        which = alpha == strength
+        part = _solved(products, factor, strength, which, centre)
+        if refine:
+            part = fit.refinement(which, factor, strength).run(part.coefficients)
+            if not _has_ten_digits(part, factor):
+                return None
+        fit.put(which, part)
+    path = "normal equations by Cholesky" + REFINED * refine
+    size = np.sqrt(products.squares) + np.sqrt(squares) @ np.abs(fit.coefficients)
+    solution = fit.solution(path, size, root=factors[alpha[0]].root, rank=len(squares))
+    return solution if solution.certificate.holds else None
+
+
+def _factors(gram: Array, alpha: Array, precision: float) -> dict[float, Factored] | None:
+    """Of XᵀX + alpha for each penalty; None if one of them is too ill-conditioned, or columns may be dependent."""
+    smallest = max(REFINABLE, len(gram) * (DATA_ROUNDING * precision) ** 2)
+    factors = {}
+    for strength in dict.fromkeys(alpha.tolist()):
+        factor = factored(raised(gram, strength), smallest)
         if factor is None:
             return None
-        which = alpha == strength
-        w = coefficients[:, which] = factor.solve(moment[:, which])
-        left[which] = _length(factor.root, moment[:, which] - gram @ w - strength * w)
-        roots[strength] = factor.root
-    size = np.sqrt(squares) + np.sqrt(np.diagonal(gram)) @ np.abs(coefficients)
-    certificate = closed_form(left, size, "Cholesky factorisation")
-    if not certificate.holds:
-        return None
-    x, y = sums.mean
-    level = y - x @ coefficients if intercept else np.zeros(len(alpha))
-    fit = LinearFit(coefficients, level, "normal equations by Cholesky", roots[alpha[0]], rank=len(gram))
-    return Solution(fit, certificate, ())
+        factors[strength] = factor
+    return factors
 
 
-def _length(root: Array, gradient: Array) -> Array:
-    return lengths(solve_triangular(root, gradient, trans="T", check_finite=False))
+def _solved(products: Products, factor: Factored, strength: float, which: Array, centre: Centre) -> Refined:
+    moment = products.moment[:, which]
+    w = factor.correction(moment)
+    return centre.only(which).refined(w, factor.length(moment - products.gram @ w - strength * w))
+
+
+def _has_ten_digits(part: Refined, factor: Factored) -> bool:
+    """Whether what is left of the gradient moves no coefficients by more, even in the direction that is told worst."""
+    size = lengths(factor.scale[:, None] * part.coefficients)
+    return bool((part.length <= TOLERANCE * np.sqrt(factor.reciprocal) * size).all())
 
 
 def by_triangle(rows: Rows, alpha: Array, *, intercept: bool) -> Solution:
@@ -66,37 +96,54 @@ def by_triangle(rows: Rows, alpha: Array, *, intercept: bool) -> Solution:
 
 
 def _of_factor(rows: Rows, factor: RFactor, alpha: Array, *, intercept: bool) -> Solution:
-    R, z, rest = factor.triangle(centred=intercept)
-    span = Span.of(R, still(factor, centred=intercept), rows.precision)
+    triangle = factor.triangle(centred=intercept)
+    span = Span.of(triangle.R, still(factor, centred=intercept), rows.precision)
     refine = span.condition > HEALTHY
-    coefficients, level, left = np.empty((R.shape[1], len(alpha))), np.empty(len(alpha)), np.empty(len(alpha))
+    fit = _Fit(rows, alpha, Centre.of(factor, intercept=intercept))
     roots = {}
-    for strength in np.unique(alpha).tolist():
+    for strength in dict.fromkeys(alpha.tolist()):
         which = alpha == strength
-        penalised = Penalised.of(R, z[:, which], strength, span)
-        part = Refinement(
-            Rows(rows.X, rows.Y[:, which], rows.weight), factor.only(which), penalised, strength, intercept
-        )
-        refined = part.run(R, z[:, which]) if refine else part.unrefined(R, z[:, which])
-        coefficients[:, which], level[which], left[which] = refined
-        roots[strength] = penalised.root if span.basis is None else R
-    size = lengths(np.concatenate([z, rest])) + lengths(R) @ np.abs(coefficients)
-    path = "QR factorisation by blocks (TSQR)"
-    path = f"{path}, refined with gradients of twice the digits" if refine else path
-    fit = LinearFit(
-        coefficients,
-        level,
-        path,
-        roots[alpha[0]],
-        rank=span.rank,
-        constant=span.constant,
-        collinear=span.collinear,
-    )
-    return Solution(fit, closed_form(left, size, path), ())
+        penalised = Penalised.of(triangle.R, triangle.z[:, which], strength, span)
+        part = _unrefined(triangle, penalised, strength, which, fit.centre)
+        if refine:
+            refined = fit.refinement(which, penalised, strength).run(part.coefficients)
+            part = refined if np.isfinite(refined.length).all() else part  # as it is, where gradients overflow
+        fit.put(which, part)
+        roots[strength] = penalised.root if span.basis is None else triangle.R
+    path = "QR factorisation by blocks (TSQR)" + REFINED * refine
+    size = lengths(np.concatenate([triangle.z, triangle.rest])) + lengths(triangle.R) @ np.abs(fit.coefficients)
+    known = {"rank": span.rank, "constant": span.constant, "collinear": span.collinear}
+    return fit.solution(path, size, root=roots[alpha[0]], **known)
 
 
-def still(factor: RFactor, *, centred: bool) -> Array:
+def _unrefined(triangle: Triangle, penalised: Penalised, strength: float, which: Array, centre: Centre) -> Refined:
+    w = penalised.coefficients
+    gradient = triangle.R.T @ (triangle.z[:, which] - triangle.R @ w) - strength * w
+    return centre.only(which).refined(w, penalised.length(gradient))
+
+
+class _Fit:
+    """The coefficients of all targets, as they are found penalty by penalty."""
+
+    def __init__(self, rows: Rows, alpha: Array, centre: Centre) -> None:
+        self.rows, self.centre = rows, centre
+        self.coefficients = np.empty((rows.shape[1], len(alpha)))
+        self._intercept, self._left = np.empty((2, len(alpha)))
+
+    def refinement(self, which: Array, system: Any, strength: float) -> Refinement:
+        rows = Rows(self.rows.X, self.rows.Y[:, which], self.rows.weight)
+        return Refinement(rows, self.centre.only(which), system, strength)
+
+    def put(self, which: Array, part: Refined) -> None:
+        self.coefficients[:, which], self._intercept[which], self._left[which] = part
+
+    def solution(self, path: str, size: Array, **known: Any) -> Solution:
+        certificate = closed_form(self._left, size, path.removeprefix("normal equations by "))
+        return Solution(LinearFit(self.coefficients, self._intercept, path, **known), certificate, ())
+
+
+def still(summary: NormalEquations | RFactor, *, centred: bool) -> Array:
     """Lengths up to which columns vary by no more than rounding."""
     if not centred:
-        return np.zeros(factor.n_columns)
-    return np.asarray(4 * EPS * np.abs(factor.mean[0]) * np.sqrt(factor.weight))
+        return np.zeros(summary.n_columns)
+    return np.asarray(4 * EPS * np.abs(summary.mean[0]) * np.sqrt(summary.weight))

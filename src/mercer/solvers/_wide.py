@@ -109,7 +109,7 @@ def by_kernel(wide: Wide, alpha: Array) -> Solution | None:
         factor = factored(raised(K, strength))
         if factor is None:
             return None
-        dual[:, alpha == strength] = factor.solve(wide.y[:, alpha == strength])
+        dual[:, alpha == strength] = factor.correction(wide.y[:, alpha == strength])
     w = wide.transposed_times(dual)
     # at the optimum alpha · α is the residual (lecture 1); the gradient is Xᵀ of the difference
     left = lengths(wide.y - wide.times(w) - alpha * dual)

@@ -2,9 +2,10 @@
 
 Four ways, the cheapest that is accurate:
 
-* more rows than columns: the normal equations, one pass over the rows, by Cholesky;
-* … where these are ill-conditioned, or nearly overflow: the triangle of a QR factorisation, found block by block, which
-  tells the rank, and is refined;
+* more rows than columns: the normal equations, one pass over the rows, by Cholesky; refined, where they are
+  ill-conditioned;
+* … where they are close to singular, or overflow: the triangle of a QR factorisation, found block by block, which tells
+  the rank, and is refined;
 * at least as many columns as rows, with a penalty: the same equations on the side of the rows, w = Xᵀα;
 * … where these are ill-conditioned, or nothing is penalised: singular values.
 
@@ -17,6 +18,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from mercer._threads import blas_for
 from mercer.solvers._fit import LinearFit
 from mercer.solvers._rows import Rows
 from mercer.solvers._tall import by_normal_equations, by_triangle
@@ -87,8 +89,6 @@ def least_squares(
     n, d = rows.shape
     if n <= d:
         return solve_wide(rows, alpha, intercept=intercept, stable=stable)
-    if not stable:
-        solution = by_normal_equations(sums or rows.summarised(NormalEquations), alpha, intercept=intercept)
-        if solution is not None:
-            return solution
-    return by_triangle(rows, alpha, intercept=intercept)
+    with blas_for(d):
+        solution = None if stable else by_normal_equations(rows, alpha, intercept=intercept, sums=sums)
+        return solution or by_triangle(rows, alpha, intercept=intercept)

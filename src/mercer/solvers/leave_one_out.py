@@ -8,9 +8,9 @@ from the eigenvalues of XᵀX, or of X Xᵀ where that is smaller.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,16 @@ from mercer.stats.r_factor import RFactor
 __all__ = ["Spectrum", "candidates", "decompose"]
 
 Array = NDArray[Any]
+A = TypeVar("A")
 
 #: eigenvalues of XᵀX, with a penalty, down to this portion of the largest have digits enough
 RESOLVED = 1e-6
 #: penalties to try: portions of the largest eigenvalue
 SMALLEST, LARGEST, PER_DECADE = 1e-8, 1e2, 3
+#: … but none below this portion of the smallest, which would change no coefficient by more than that
+UNFELT = 1e-3
+#: tiles that one thread takes at a time
+TILES = 16
 
 
 class Errors(NamedTuple):
@@ -49,8 +54,11 @@ class Spectrum(ABC):
     sums: NormalEquations | None = None
 
     @abstractmethod
-    def errors(self, alphas: Array) -> Iterator[Errors]:
-        """y − ŷ of every row, had it been left out, block by block."""
+    def errors(self, alphas: Array, use: Callable[[Errors], A]) -> Iterator[A]:
+        """What is made of y − ŷ of every row, had it been left out: some rows at a time, in order, on all threads.
+
+        The errors are `use`'s to change; those of other rows overwrite nothing.
+        """
 
     @abstractmethod
     def generalised(self, alphas: Array) -> Array:
@@ -64,8 +72,10 @@ class Spectrum(ABC):
 def candidates(spectrum: Spectrum) -> Array:
     """Penalties from hardly any to nearly all, spaced evenly on a logarithmic scale."""
     largest = float(spectrum.values.max(initial=0.0)) or 1.0
-    count = round(PER_DECADE * np.log10(LARGEST / SMALLEST)) + 1
-    return largest * np.geomspace(SMALLEST, LARGEST, count)
+    felt = UNFELT * float(spectrum.values.min(initial=largest)) / largest
+    decades = np.log10(LARGEST / max(SMALLEST, felt if felt < LARGEST else 0.0))
+    steps = round(PER_DECADE * decades)
+    return largest * LARGEST * 10.0 ** (np.arange(-steps, 1) / PER_DECADE)
 
 
 def decompose(rows: Rows, *, intercept: bool, stable: bool = False, smallest: float = np.inf) -> Spectrum:
@@ -103,22 +113,38 @@ class TallSpectrum(Spectrum):
         """Whether rounding of the eigenvalues is small beside them and the smallest penalty."""
         return bool((self.values + smallest > RESOLVED * self.values.max(initial=0.0)).all())
 
-    def errors(self, alphas: Array) -> Iterator[Errors]:
+    def errors(self, alphas: Array, use: Callable[[Errors], A]) -> Iterator[A]:
         n, d = self.rows.shape
         k, targets = self.along.shape
         inverse = 1 / (self.values[:, None] + alphas)  # (k, penalties)
-        weights = (self.along[:, :, None] * inverse[:, None, :]).reshape(k, -1)
-        size = max(64, 4 * TILE // (8 * (d + len(alphas) * (1 + targets))))
+        coefficients = self.axes @ (self.along[:, :, None] * inverse[:, None, :]).reshape(k, -1)
+        size = max(64, TILE // (8 * (2 * d + len(alphas) * (1 + targets))))
 
-        def of_block(rows: slice) -> Errors:
+        def of_tile(rows: slice) -> A:
             X, Y, weight = self.rows.batch(rows)
-            Z = (dense(X) - self.mean[0]) @ self.axes
-            residual = (Y - self.mean[1])[:, :, None] - (Z @ weights).reshape(len(Z), targets, -1)
-            own = np.square(Z, out=Z) @ inverse + (1 / self.weight if self.intercept else 0.0)
-            left = 1 - own if weight is None else 1 - weight[:, None] * own
-            return Errors(rows, residual / left[:, None, :])
+            x = dense(X) - self.mean[0]
+            left = self._left(x @ self.axes, inverse, weight)
+            error = (x @ coefficients).reshape(len(x), targets, -1)
+            np.subtract((Y - self.mean[1])[:, :, None], error, out=error)
+            error /= left[:, None, :]
+            return use(Errors(rows, error))
 
-        yield from ordered_stream(of_block, row_blocks(n, size))
+        def of_block(block: slice) -> list[A]:
+            firsts = range(block.start, block.stop, size)
+            return [of_tile(slice(first, min(first + size, block.stop))) for first in firsts]
+
+        for answers in ordered_stream(of_block, row_blocks(n, TILES * size)):
+            yield from answers
+
+    def _left(self, Z: Array, inverse: Array, weight: Array | None) -> Array:
+        """1 − h of rows whose coordinates along the axes are Z, which are used up."""
+        own = np.square(Z, out=Z) @ inverse
+        if self.intercept:
+            own += 1 / self.weight
+        if weight is not None:
+            own *= weight[:, None]
+        np.subtract(1.0, own, out=own)
+        return np.asarray(own)
 
     def generalised(self, alphas: Array) -> Array:
         n = np.count_nonzero(self.rows.weight) if self.rows.weight is not None else len(self.rows)
@@ -189,12 +215,14 @@ class WideSpectrum(Spectrum):
         residual = np.tensordot(self.vectors, along[:, :, None] * shrunk[:, None, :], axes=1)
         return residual, self.vectors**2 @ shrunk
 
-    def errors(self, alphas: Array) -> Iterator[Errors]:
+    def errors(self, alphas: Array, use: Callable[[Errors], A]) -> Iterator[A]:
+        yield use(Errors(slice(0, len(self.rows)), self._errors(alphas)))
+
+    def _errors(self, alphas: Array) -> Array:
         residual, left = self._dual(alphas)
         kept = residual / left[:, None, :] / self.wide.root[:, :, None]
         if len(kept) == len(self.rows):
-            yield Errors(slice(0, len(kept)), kept)
-            return
+            return np.asarray(kept)
         assert self.rows.weight is not None  # or no row would have been left out
         heavy = self.rows.weight > 0
         errors = np.empty((len(self.rows), *kept.shape[1:]))
@@ -203,7 +231,7 @@ class WideSpectrum(Spectrum):
         for position, alpha in enumerate(alphas):
             w = self.wide.transposed_times(residual[:, :, position] / alpha)
             errors[~heavy, :, position] = Y - self.wide.mean[1] - (X - self.wide.mean[0]) @ w
-        yield Errors(slice(0, len(errors)), errors)
+        return errors
 
     def generalised(self, alphas: Array) -> Array:
         residual, left = self._dual(alphas)

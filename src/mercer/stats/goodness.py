@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from mercer.designs import Design
+from mercer.families import Poisson
 from mercer.families.response import Response
 from mercer.stats._base import Array
 
@@ -22,7 +23,7 @@ class Goodness:
     deviance: float = 0.0
     #: Σ w (y − μ)²/V(μ)
     pearson: float = 0.0
-    #: Σ w ((y − μ)² − y) and Σ w μ²: for counts, how far they spread beyond a Poisson's variance
+    #: Σ w ((y − μ)² − y) and Σ w μ²: how far counts spread beyond a Poisson's variance; 0 for other families
     excess: float = 0.0
     squares: float = 0.0
     #: Σ w, and the number of rows with w > 0
@@ -39,19 +40,23 @@ class Goodness:
         loss, first, second = self.response.slopes(y, eta, weight)
         # (y − μ)²/V, of a mean that may be too small for its variance to be a number
         squared = first * np.divide(first, second, out=np.zeros(len(y)), where=second > 0)
-        mu = self.response.mean(eta)
-        w = np.ones(len(y)) if weight is None else weight
+        excess, squares = self._spread(y, eta, weight) if isinstance(self.response.family, Poisson) else (0.0, 0.0)
         more = type(self)(
             self.response,
             self.point,
             2 * loss,
             float(squared.sum()),
-            float(w @ (np.square(y - mu) - y)),
-            float(w @ np.square(mu)),
-            float(w.sum()),
-            int(np.count_nonzero(w)),
+            excess,
+            squares,
+            float(len(y) if weight is None else weight.sum()),
+            len(y) if weight is None else int(np.count_nonzero(weight)),
         )
         return self.merge(more)
+
+    def _spread(self, y: Array, eta: Array, weight: Array | None) -> tuple[float, float]:
+        mu = self.response.mean(eta)
+        w = np.ones(len(y)) if weight is None else weight
+        return float(w @ (np.square(y - mu) - y)), float(w @ np.square(mu))
 
     def merge(self, other: Self) -> Self:
         sums = {field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)[2:]}
