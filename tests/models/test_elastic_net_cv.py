@@ -45,3 +45,12 @@ def test_without_absolute_values_there_is_no_largest_penalty() -> None:
     X, y = draw(20, 3)
     with pytest.raises(PenaltyError, match="Automatic alpha grid generation is not supported for l1_ratio=0"):
         ElasticNetCV(l1_ratio=0).fit(X, y)
+
+
+def test_errors_of_folds_are_those_of_their_optimum() -> None:
+    """Also where coefficients of zero are as near to it as was asked: their errors are off by the root of that."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 10))
+    y = X[:, 0] - 2 * X[:, 3] + 0.5 * rng.normal(size=300)
+    plain, tight = (ElasticNetCV(cv=3, alphas=30, tol=tol).fit(X, y) for tol in (1e-4, 1e-12))
+    np.testing.assert_allclose(plain.mse_path_, tight.mse_path_, rtol=1e-5)

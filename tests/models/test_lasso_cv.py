@@ -116,8 +116,8 @@ def test_interrupted_in_the_last_fit_it_is_kept(monkeypatch: pytest.MonkeyPatch)
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    def and_then(*arguments: Any) -> Any:
-        found = errors(*arguments)
+    def and_then(*arguments: Any, **options: Any) -> Any:
+        found = errors(*arguments, **options)
         monkeypatch.setattr(Walk, "along", interrupt)
         return found
 
@@ -127,3 +127,12 @@ def test_interrupted_in_the_last_fit_it_is_kept(monkeypatch: pytest.MonkeyPatch)
         model.fit(X, y)
     assert model.alpha_ in model.alphas_
     assert not model.certificate_.holds
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_bar_shows_how_many_paths_are_done_if_verbose(verbose: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    LassoCV(alphas=4, cv=3, verbose=verbose).fit(X, X[:, 0])
+    shown = capsys.readouterr().out
+    assert ("LassoCV: paths" in shown and "100%" in shown) if verbose else not shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.preprocessing import scale
 
 from mercer import LogisticRegression, LogisticRegressionCV
-from mercer._errors import DataError, NonFiniteError
+from mercer._errors import DataError, FitInterrupted, NonFiniteError
+from mercer.solvers import newton
 
 QUIET: dict[str, Any] = {"scoring": "neg_log_loss", "use_legacy_attributes": False}
 
@@ -135,6 +137,9 @@ def test_errors_name_what_is_wrong() -> None:
         LogisticRegressionCV(Cs=2, l1_ratios=(0,), class_weight={7: 1.0}, **QUIET).fit(X, y)
     with pytest.raises(DataError, match="l1_ratios must be an array-like of numbers between 0 and 1"):
         LogisticRegressionCV(Cs=2, l1_ratios=(0, 2), solver="saga", **QUIET).fit(X, y)
+    for Cs in ([], [1.0, 0.0], [-1.0], [np.nan]):
+        with pytest.raises(DataError, match="Cs must be one or more numbers above 0"):
+            LogisticRegressionCV(Cs=Cs, l1_ratios=(0,), **QUIET).fit(X, y)
     split = [(np.arange(10), np.arange(10, 20))]
     with pytest.raises(DataError, match="weight zero"):
         LogisticRegressionCV(Cs=2, l1_ratios=(0,), cv=split, **QUIET).fit(X, y, (np.arange(len(y)) >= 10) * 1.0)
@@ -147,3 +152,38 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     with pytest.raises(DataError):
         model.fit(X, np.zeros(len(y)))
     assert vars(model) == before
+
+
+def test_a_best_fit_without_a_penalty_is_diagnosed() -> None:
+    X, y = rows(2)
+    twice = np.column_stack([X, X[:, 0]])
+    options: dict[str, Any] = {"Cs": [np.inf], "l1_ratios": (0,), "cv": 2, **QUIET}
+    assert LogisticRegressionCV(**options).fit(twice, y).diagnosis_.codes == ("collinear",)
+    assert not LogisticRegressionCV(**options).fit(X, y).diagnosis_
+    assert not LogisticRegressionCV(Cs=2, l1_ratios=(0,), refit=False, cv=2, **QUIET).fit(twice, y).diagnosis_
+
+
+@pytest.mark.parametrize("fits_before", [1, 4])
+def test_an_interruption_keeps_a_fit_to_all_rows_or_the_old_model(fits_before: int, monkeypatch: Any) -> None:
+    """Two folds of two penalties are four fits; then the best is fitted to all rows."""
+    X, y = rows(2)
+    model = LogisticRegressionCV(Cs=[0.1, 1.0], l1_ratios=(0,), cv=2, **QUIET).fit(X, y)
+    before, solved, count = dict(vars(model)), newton.solve, 0
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        nonlocal count
+        count += 1
+        solution = solved(*arguments, **options)
+        if count > fits_before:
+            raise FitInterrupted("stopped", replace(solution, certificate=replace(solution.certificate, value=1.0)))
+        return solution
+
+    monkeypatch.setattr(newton, "solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :3], y)
+    if fits_before == 1:
+        assert vars(model) == before
+    else:
+        assert model.coef_.shape == (1, 3)
+        assert not model.certificate_.holds
+        assert model.scores_.shape == (2, 1, 2)

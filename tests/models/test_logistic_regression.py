@@ -235,9 +235,10 @@ def test_a_weight_is_a_number_of_rows(seed: int, classes: int) -> None:
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)
 
 
-@pytest.mark.parametrize("factor", [1e-20, 1e20])
-def test_the_unit_of_weights_does_not_matter(factor: float) -> None:
-    X, y = rows(3)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("factor", [1e-150, 1e-20, 1e20, 1e150])
+def test_the_unit_of_weights_does_not_matter(factor: float, classes: int) -> None:
+    X, y = rows(classes)
     plain = LogisticRegression(C=np.inf).fit(X, y)
     other = LogisticRegression(C=np.inf).fit(X, y, sample_weight=np.full(len(y), factor))
     np.testing.assert_allclose(other.coef_, plain.coef_, rtol=1e-5)
@@ -278,10 +279,26 @@ def test_a_value_that_is_no_number_is_named(value: float, message: str, classes:
             act()
 
 
+def test_a_label_that_is_missing_is_named() -> None:
+    X, y = rows()
+    labels = y.astype(float)
+    labels[5] = np.nan
+    with pytest.raises(NonFiniteError, match=r"Input y contains NaN.*row 5"):
+        LogisticRegression().fit(X, labels)
+
+
+def test_a_coefficient_that_has_no_float_is_refused() -> None:
+    X, y = rows()
+    with pytest.raises(NonFiniteError, match="'x1' is too large for float64"):
+        LogisticRegression(C=np.inf).fit(X * [1.0, 1e-315, 1.0, 1.0], y)
+
+
 def test_weights_that_leave_nothing() -> None:
     X, y = rows()
     with pytest.raises(DataError, match="Sample weights must contain at least one non-zero number"):
         LogisticRegression().fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(DataError, match=r"not in class_weight.*as keys"):
+        LogisticRegression(class_weight={7: 1.0}).fit(X, y)
     with pytest.raises(DataError, match="weights of the classes"):
         LogisticRegression(class_weight={0: 0.0, 1: 0.0}).fit(X, y)
     with pytest.raises(DataError, match="Negative values"):
@@ -334,8 +351,9 @@ def test_an_interruption_keeps_the_best_coefficients(classes: int, monkeypatch: 
 
     monkeypatch.setattr("mercer.models.logistic_regression.watched", lambda *_, **__: Stopped())
     model = LogisticRegression()
-    with pytest.raises(FitInterrupted):
+    with pytest.raises(FitInterrupted) as stopped:
         model.fit(X, y)
+    assert stopped.value.solution.certificate == model.certificate_
     assert not model.certificate_.holds
     assert model.n_iter_.tolist() == [2]
     assert np.abs(model.coef_ - full.coef_).max() < 0.5

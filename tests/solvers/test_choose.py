@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer._errors import UnsuitableSolverError
+from mercer import GLM
+from mercer._errors import NonFiniteError, UnsuitableSolverError
 from mercer.designs import DenseDesign, Observations
 from mercer.families import IDENTITY, L1, L2, LOG, Gaussian, Poisson, SoftmaxResponse
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.solvers.choose import NEWTON_COLUMNS, choose
+from mercer.solvers.choose import NEWTON_COLUMNS, SOLVERS, choose
 from mercer.solvers.problem import Problem
 from mercer.solvers.softmax import SoftmaxProblem
 
@@ -60,6 +61,9 @@ def test_the_choice_depends_on_the_problem(made: Any, solver: str, why: str) -> 
         (problem(LEAST_SQUARES, L2([1.0, 2.0, 3.0])), "direct"),
         (problem(COUNTS, L1(1.0)), "newton"),
         (problem(COUNTS, L1(1.0)), "lbfgs"),
+        (problem(COUNTS, L1(1.0)), "newton-cg"),
+        (problem(COUNTS, L1(1.0)), "gradient"),
+        (problem(COUNTS, L1(1.0)), "online"),
         (classes(), "direct"),
         (problem(COUNTS), "steepest descent"),
     ],
@@ -78,3 +82,30 @@ def test_the_solvers_agree(made: Any) -> None:
     np.testing.assert_allclose(
         choose(made).solve(made, tolerance=1e-9, most_steps=1000).value, by_newton, rtol=1e-6, atol=1e-8
     )
+
+
+@pytest.mark.parametrize("made", [problem(COUNTS), problem(LEAST_SQUARES, L2(1.0)), classes()])
+@pytest.mark.parametrize("name", ["newton", "newton-cg", "lbfgs", "gradient", "online"])
+def test_every_solver_has_its_name_and_a_certificate(made: Any, name: str) -> None:
+    tolerance = 0.1 if name == "online" else 1e-7
+    best = choose(made).solve(made, tolerance=1e-9, most_steps=1000).value
+    solution = choose(made, name).solve(made, tolerance=tolerance, most_steps=3000)
+    assert solution.certificate.holds
+    assert solution.certificate.tolerance == tolerance
+    assert solution.value.shape == best.shape
+    # the largest standard error here is below ½
+    np.testing.assert_allclose(solution.value, best, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in ("direct", "proximal")])
+@pytest.mark.parametrize("family", ["poisson", "categorical"])
+def test_a_glm_takes_it_by_name(name: str, family: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = rng.integers(0, 3, 60)
+    model = GLM(family, solver=name, tol=0.1, max_iter=1000).fit(X, y)
+    assert model.certificate_.holds
+    assert str(model.plan_).startswith(f"{name} (asked for)")
+    X[3, 1] = np.nan
+    with pytest.raises(NonFiniteError, match="'x1' has a missing value in row 3"):
+        model.fit(X, y)

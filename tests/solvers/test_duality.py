@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.solvers._duality import Penalty, gap, squares_lost, unheld
+from mercer.solvers._duality import Penalty, gap, least_squares_gap, squares_lost
 
 Array = np.ndarray
 
@@ -95,6 +95,7 @@ def test_violations_are_the_shortest_subgradient() -> None:
 
 @pytest.mark.parametrize("positive", [False, True])
 def test_what_is_not_penalised_has_to_be_level(positive: bool) -> None:
-    penalty = Penalty(np.array([0.0, 1.0, 0.0]), np.zeros(3), positive)
-    assert unheld(penalty, np.array([1.0, 0.0, 0.0]), np.array([0.0, 5.0, -2.0])) == (0.0 if positive else 2.0)
-    assert unheld(penalty, np.array([1.0, 0.0, 1.0]), np.array([3.0, 5.0, 0.0])) == 4.5
+    penalty = Penalty(np.array([0.0, 9.0, 0.0]), np.zeros(3), positive)
+    w, c = np.array([1.0, 0.0, 0.0]), np.array([0.0, 5.0, -2.0])
+    assert least_squares_gap(penalty, w, c, 7.0) == (0.0 if positive else 2.0)
+    assert least_squares_gap(penalty, np.array([1.0, 0.0, 1.0]), np.array([3.0, 5.0, 0.0]), 7.0) == 4.5

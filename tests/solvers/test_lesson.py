@@ -52,7 +52,7 @@ def test_the_spread_of_a_constant_is_zero() -> None:
 def test_safe_rates_are_half_of_the_largest(incremental: bool) -> None:
     lesson = lesson_of(*overlapping())
     size = lesson.largest_row if incremental else lesson.largest_eigenvalue
-    assert_allclose(largest_rate(lesson, incremental=incremental), 2 / size)
+    assert_allclose(largest_rate(lesson, RULES["lms"], incremental=incremental), 2 / size)
     assert_allclose(safe_rate(lesson, RULES["lms"], incremental=incremental), 1 / size)
     assert_allclose(safe_rate(lesson, RULES["logistic"], incremental=incremental), 4 / size)
     assert safe_rate(lesson, RULES["perceptron"], incremental=incremental) == 1.0

@@ -140,3 +140,33 @@ def test_a_sample_without_weight_is_no_start() -> None:
     y = rng.poisson(np.exp(x[:, 0]))
     observations = Observations(DenseDesign.of(x), y, weight)
     assert newton.solve(Problem(observations, Response(Poisson(), LOG), Strengths.none(2))).certificate.holds
+
+
+@pytest.mark.parametrize("rows", [NEAR, FAR])
+def test_where_rounding_is_all_that_is_left_the_search_ends(rows: int) -> None:
+    """No gradient is shorter than rounding makes it: to ask for less must not go on for ever."""
+    solution = newton.solve(logistic(rows), tolerance=1e-30, most_steps=1000)
+    assert not solution.certificate.holds
+    assert solution.certificate.value < 1e-9
+    assert len(solution.trace) < 40
+
+
+@pytest.mark.parametrize("level", [20.0, 60.0])
+def test_a_start_far_above_is_left_step_by_step(level: float) -> None:
+    """Every step lowers η by one: what is gained is soon nothing beside the objective of the start, and yet a gain."""
+    problem = counts()
+    solution = newton.solve(problem, np.array([0.0, 0.0, level]))
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, newton.solve(problem).value, rtol=1e-7)
+
+
+def test_steps_in_vain_are_counted_in_a_row() -> None:
+    headway = newton.Headway(1.0)
+    for _ in range(newton.MOST_IN_VAIN - 1):
+        headway.note(5.0, 5.0, 0.9)
+    assert not headway.none
+    headway.note(5.0, 5.0, 0.4)  # less than half of the shortest so far
+    for _ in range(newton.MOST_IN_VAIN):
+        assert not headway.none
+        headway.note(5.0, 5.0, 0.3)
+    assert headway.none

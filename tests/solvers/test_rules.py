@@ -52,6 +52,12 @@ def test_a_unit_at_its_threshold_says_1() -> None:
     assert_array_equal(compiled("perceptron", np.zeros(1), 1.0)[0], [0.0])
 
 
+@pytest.mark.parametrize("name", RULES)
+def test_what_it_costs_to_know_nothing(name: str) -> None:
+    for y in (0.0, 1.0):
+        assert_allclose(compiled(name, np.zeros(1), y)[1], RULES[name].ignorance)
+
+
 def test_which_rules_have_what() -> None:
     assert [name for name, rule in RULES.items() if rule.has_gradient] == ["lms", "logistic", "sigmoid"]
     assert [name for name, rule in RULES.items() if rule.has_probabilities] == ["logistic", "sigmoid"]

@@ -125,3 +125,37 @@ def test_an_interruption_keeps_a_matrix() -> None:
         softmax.solve(problem(), progress=stop)
     assert stopped.value.solution.value.shape == (6, 4)
     assert not stopped.value.solution.certificate.holds
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e150])
+@pytest.mark.parametrize("newton", [True, False])
+def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(
+    size: float, newton: bool, monkeypatch: Any
+) -> None:
+    this = problem(strength=0.0)
+    expected = softmax.solve(this).value
+    if not newton:
+        monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    weight = size * np.asarray(this.observations.weight)
+    heavy = Observations(this.observations.design, this.observations.y, weight)
+    solution = softmax.solve(SoftmaxProblem(heavy, this.response, this.strengths))
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("reference", [None, 1])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_products_are_those_of_the_hessian(reference: int | None, kind: str) -> None:
+    this = problem(mean=0.3, reference=reference, kind=kind)
+    v, u = np.random.default_rng(1).normal(size=(2, this.n_columns)) / 3
+    np.testing.assert_allclose(this.hessian_product(v)(u), this.at(v).hessian @ u, rtol=1e-9, atol=1e-9)
+
+
+def test_gradients_of_some_rows_add_up() -> None:
+    this = problem(mean=0.3)
+    v, x, data = np.ones(this.n_columns) / 3, this.observations.design.dense(), this.observations
+    weight = np.asarray(data.weight)
+    parts = [
+        this.gradient_of_rows(v, x[rows], data.y[rows], weight[rows], None) for rows in (slice(0, 70), slice(70, 240))
+    ]
+    np.testing.assert_allclose(sum(parts), this.at(v, GRADIENT).gradient, rtol=1e-9, atol=1e-9)

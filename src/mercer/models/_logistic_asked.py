@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._errors import DataError
+from mercer.models._base import Array
 from mercer.models._logistic_options import refuse_unsuitable
 
 
@@ -53,6 +54,16 @@ def asked_of(model: Any) -> Asked:
         _warn(f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})", UserWarning)
     scoring = None if isinstance(model.scoring, str) and model.scoring == "warn" else model.scoring
     return Asked(penalty, [None] if l1_ratios is None else list(l1_ratios), scoring, bool(model.use_legacy_attributes))
+
+
+def checked_Cs(Cs: Any) -> Array:
+    """Inverse strengths to try: as given, or so many from 1e-4 to 1e4."""
+    if isinstance(Cs, Integral):
+        return np.logspace(-4, 4, int(Cs))
+    values = np.asarray(Cs)
+    if values.ndim != 1 or not values.size or not np.all(values > 0):
+        raise DataError(f"Cs must be one or more numbers above 0, each the inverse of a penalty; got {Cs!r}.")
+    return values
 
 
 def _l1_ratios(model: Any) -> Any:

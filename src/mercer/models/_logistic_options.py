@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
-from mercer._errors import DataError
+from mercer._errors import DataError, NonFiniteError
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array, checked, checked_weight, column_names
 from mercer.models._linear_predictor import refuse_non_finite
@@ -80,7 +80,12 @@ def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any) -> tup
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. Pass the "
             "class of every row."
         )
-    X, y = checked(estimator, X, y, reset=True, dtype=dtype, accept_large_sparse=solver not in SMALL_INDICES)
+    try:
+        X, y = checked(estimator, X, y, reset=True, dtype=dtype, accept_large_sparse=solver not in SMALL_INDICES)
+    except ValueError as wrong:
+        if str(wrong).startswith("Input y contains"):
+            encode_labels(y)  # which says where
+        raise
     if solver == "liblinear":
         _refuse_huge(X, estimator)
     return X, y
@@ -119,7 +124,20 @@ def _class_weights(class_weight: Any, classes: Array, codes: Array, weight: Arra
         counts = np.bincount(codes, weight, minlength=len(classes))
         with np.errstate(divide="ignore"):
             return np.where(counts > 0, counts.sum() / (len(classes) * counts), 0.0)
-    return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=float)
+    try:
+        return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=float)
+    except ValueError as wrong:
+        raise DataError(f"{wrong}. Give the classes of y as keys; those without a weight have 1.") from None
+
+
+def refuse_unrepresentable(coef: Array, names: list[str]) -> None:
+    """Raise if a coefficient has no float64: its column is too small."""
+    if not (finite := np.isfinite(coef).all(axis=0)).all():
+        column = int(np.argmin(finite))
+        raise NonFiniteError(
+            f"the coefficient of column {names[column]!r} is too large for float64, because its values are so small; "
+            "multiply the column by 1e100, say."
+        )
 
 
 def warn_if_unfinished(point: Point, solver: str, max_iter: int, *, stacklevel: int) -> None:

@@ -63,8 +63,15 @@ class PathInterrupted(FitInterrupted):
     """Ctrl-C, with the fit so far."""
 
     def __init__(self, message: str, point: Point) -> None:
-        super().__init__(message)
+        super().__init__(message, point.solution)
         self.point = point
+
+
+class Penalised(NamedTuple):
+    """How much, and by which norm."""
+
+    C: float
+    l1_ratio: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,16 +176,18 @@ class LogisticPath:
 
     def _solved(self, problem: Any, start: Array | None, progress: Progress | None) -> Point:
         solver, path = solver_for(problem)
+        tolerance = self._tolerance(problem, path)
         try:
             solution = solver.solve(
-                problem, start, tolerance=self._tolerance(path), most_steps=self.limits.max_iter, progress=progress
+                problem, start, tolerance=tolerance, most_steps=self.limits.max_iter, progress=progress
             )
         except FitInterrupted as stop:
             raise PathInterrupted(str(stop), self._point(stop.solution, problem, path)) from None
         return self._point(solution, problem, path)
 
-    def _tolerance(self, path: str) -> float:
-        root = np.sqrt(self._total)
+    def _tolerance(self, problem: Any, path: str) -> float:
+        """Of distances in standard errors, for one of gradients per row."""
+        root = np.sqrt(self._total) / problem.unit(0.0)
         tolerance = self.limits.tol * root
         if path == NEWTON:
             tolerance = min(tolerance, LOOSEST if len(self.observations) >= ALWAYS_HESSIAN else LOOSEST_OF_FEW)
@@ -189,7 +198,8 @@ class LogisticPath:
 
     def coefficients(self, working: Array) -> Coefficients:
         """In the units of the data."""
-        coef, intercept = self._coordinates.to_user(working)
+        with np.errstate(over="ignore", invalid="ignore"):  # a column of 1e-310 has a coefficient without float
+            coef, intercept = self._coordinates.to_user(working)
         return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
 
 

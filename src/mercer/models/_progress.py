@@ -19,7 +19,7 @@ except ImportError:  # before scikit-learn 1.9; still experimental there
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Progress", "StoppedByCallback", "Watch", "watched", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Progress", "StoppedByCallback", "Watch", "bar", "watched", "with_callbacks"]
 
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -68,6 +68,19 @@ def watched(estimator: Any, *, verbose: int, X: Any, y: Any) -> Iterator[Watch]:
         if hasattr(estimator, "_skl_callbacks"):
             watchers.append(stack.enter_context(_callbacks(estimator, X, y)))
         yield Watch(watchers)
+
+
+@contextmanager
+def bar(estimator: Any, *, verbose: Any, total: int, what: str) -> Iterator[Callable[[], None]]:
+    """A bar on the terminal for so many pieces of work, if `verbose`; what it yields is to be called after each."""
+    if not verbose:
+        yield lambda: None
+        return
+    from rich.progress import Progress as Bar
+
+    with Bar() as shown:
+        task = shown.add_task(f"{type(estimator).__name__}: {what}", total=total)
+        yield lambda: shown.advance(task)
 
 
 @contextmanager

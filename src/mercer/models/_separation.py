@@ -125,13 +125,8 @@ def _finding(found: Separation, names: Sequence[str]) -> SeparationFinding | Non
     )
 
 
-def ridge_strengths(problem: Problem) -> Strengths:
-    """What on_separation="ridge" adds to a problem."""
-    return weak_prior(problem.observations)
-
-
 def weak_prior(observations: Observations) -> Strengths:
-    """A normal prior of standard deviation 2.5 per standard deviation of each column, as penalty."""
+    """What on_separation="ridge" adds: a normal prior of deviation 2.5 per standard deviation of each column."""
     counted = np.ones(len(observations)) if observations.weight is None else observations.weight
     products = observations.design.gram(counted / counted.sum())
     variance = np.diagonal(products).copy()

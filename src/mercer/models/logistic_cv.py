@@ -24,9 +24,11 @@ from sklearn.utils.validation import _deprecate_positional_args
 from mercer._errors import DataError
 from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
+from mercer.models._diagnosis import Diagnosis
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
-from mercer.models._logistic_asked import Asked, asked_of
+from mercer.models._logistic_asked import Asked, asked_of, checked_Cs
+from mercer.models._logistic_diagnosis import settled
 from mercer.models._logistic_folds import (
     FoldFits,
     FoldScore,
@@ -43,7 +45,7 @@ from mercer.models._logistic_options import (
     row_weights,
     warn_if_unfinished,
 )
-from mercer.models._logistic_path import Limits, LogisticPath
+from mercer.models._logistic_path import Limits, LogisticPath, PathInterrupted, Penalised, Point
 
 
 class LogisticRegressionCV(LinearClassifier):
@@ -109,6 +111,8 @@ class LogisticRegressionCV(LinearClassifier):
         Steps of every fit.
     certificate_ : Certificate
         How we know that this is the optimum; the worst of the fits averaged unless `refit`.
+    diagnosis_ : Diagnosis
+        Of a best fit without a penalty: which columns are collinear, and whether the classes are separated.
     plan_ : Plan
         Which path the fit took.
     n_features_in_ : int
@@ -228,11 +232,14 @@ class LogisticRegressionCV(LinearClassifier):
             intercept_scaling=self.intercept_scaling if liblinear else None,
             limits=Limits(self.tol, self.max_iter),
         )
-        Cs = np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, Integral) else np.asarray(self.Cs)
-        grid = Grid(Cs, asked.ratios)
+        grid = Grid(checked_Cs(self.Cs), asked.ratios)
         routed = self._routed(sample_weight, params)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
-        points = fit_folds(path, grid, [train for train, _ in folds])
+        try:
+            points = fit_folds(path, grid, [train for train, _ in folds])
+        except PathInterrupted:
+            # no fit to all rows has begun that could be kept: the model stays as it was
+            raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
         if not all(np.isfinite(fit.certificate.value) for of_fold in points for along in of_fold for fit in along):
             refuse_non_finite(X, column_names(self), type(self).__name__)
         # metrics do not take numbers that come as objects
@@ -241,8 +248,11 @@ class LogisticRegressionCV(LinearClassifier):
         weight, tests = checked_weight(sample_weight, X), [test for _, test in folds]
         fits = scored(points, FoldScore(X, labels[codes], tests, labels, scorer, weight, routed.scorer.score))
         self.plan_ = Plan("", "float64", len(path.observations.blocks()), thread_count())
-        self._choose(path, grid, fits, asked)
-        self._publish(fits, asked)
+        self.Cs_, self.l1_ratios_ = grid.Cs, np.asarray(asked.l1_ratios)
+        self.diagnosis_ = Diagnosis()
+        point = self._refitted(path, grid, fits, asked) if self.refit else self._averaged(grid, fits, asked)
+        self._store(point)
+        warn_if_unfinished(point, self.solver, self.max_iter, stacklevel=4)
 
     def _weights(self, sample_weight: Any, X: Any, codes: Array) -> Array | None:
         if isinstance(self.class_weight, dict) and not set(self.class_weight) <= set(self.classes_.tolist()):
@@ -258,29 +268,38 @@ class LogisticRegressionCV(LinearClassifier):
         score = params if sample_weight is None else params | {"sample_weight": sample_weight}
         return _manual_routing({"splitter": {}, "scorer": {"score": score}})
 
-    def _choose(self, path: LogisticPath, grid: Grid, fits: FoldFits, asked: Asked) -> None:
-        """Coefficients and penalty of the best fit to all rows, or the means of the best fits of the folds."""
-        self.Cs_, self.l1_ratios_ = grid.Cs, np.asarray(asked.l1_ratios)
-        if self.refit:
-            at_C, at_ratio = fits.best()
-            start = mean_coefficients([of_fold[at_ratio][at_C] for of_fold in fits.points])
-            best = path.at(float(grid.Cs[at_C]), grid.l1_ratios[at_ratio], start)
-            self._chosen = grid.Cs[at_C], asked.l1_ratios[at_ratio]
-        else:
-            places = fits.best_of_each()
-            each = [of_fold[at_ratio][at_C] for of_fold, (at_C, at_ratio) in zip(fits.points, places, strict=True)]
-            worst = max(each, key=lambda point: point.certificate.value)
-            best = replace(worst, coefficients=mean_coefficients(each))
-            ratio = np.mean([asked.l1_ratios[r] for _, r in places]) if asked.penalty == "elasticnet" else 0.0
-            self._chosen = np.mean(grid.Cs[[at_C for at_C, _ in places]]), ratio
-        self.coef_, self.intercept_ = best.coefficients
-        self.certificate_ = best.certificate
-        self.plan_ = replace(self.plan_, path=f"{best.path} along {len(grid.Cs)} penalties, for solver={self.solver!r}")
-        warn_if_unfinished(best, self.solver, self.max_iter, stacklevel=5)
+    def _refitted(self, path: LogisticPath, grid: Grid, fits: FoldFits, asked: Asked) -> Point:
+        """The best penalty, fitted to all rows."""
+        at_C, at_ratio = fits.best()
+        self._publish(fits, asked, grid.Cs[at_C], asked.l1_ratios[at_ratio])
+        self._penalised = Penalised(float(grid.Cs[at_C]), grid.l1_ratios[at_ratio])
+        start = mean_coefficients([of_fold[at_ratio][at_C] for of_fold in fits.points])
+        try:
+            point = path.at(*self._penalised, start)
+        except PathInterrupted as stop:
+            self._store(stop.point)
+            raise
+        point, self.diagnosis_ = settled(path, point, column_names(self), list(map(str, self.classes_.tolist())))
+        return point
 
-    def _publish(self, fits: FoldFits, asked: Asked) -> None:
+    def _averaged(self, grid: Grid, fits: FoldFits, asked: Asked) -> Point:
+        """The means of the best fits of the folds."""
+        places = fits.best_of_each()
+        each = [of_fold[at_ratio][at_C] for of_fold, (at_C, at_ratio) in zip(fits.points, places, strict=True)]
+        ratio = np.mean([asked.l1_ratios[r] for _, r in places]) if asked.penalty == "elasticnet" else 0.0
+        self._publish(fits, asked, float(np.mean(grid.Cs[[at_C for at_C, _ in places]])), ratio)
+        worst = max(each, key=lambda point: point.certificate.value)
+        return replace(worst, coefficients=mean_coefficients(each))
+
+    def _store(self, point: Point) -> None:
+        self.coef_, self.intercept_ = point.coefficients
+        self.certificate_ = point.certificate
+        path = f"{point.path} along {len(self.Cs_)} penalties, for solver={self.solver!r}"
+        self.plan_ = replace(self.plan_, path=path)
+
+    def _publish(self, fits: FoldFits, asked: Asked, C: float, ratio: Any) -> None:
+        """What was tried and what is best, in the form that `use_legacy_attributes` asks for."""
         coefficients, n_iter = fits.coefficients(intercept=self.fit_intercept), fits.n_iter()
-        C, ratio = self._chosen
         if not asked.legacy:
             self.coefs_paths_, self.scores_, self.n_iter_ = coefficients, fits.scores, n_iter
             given = asked.l1_ratios != [None]

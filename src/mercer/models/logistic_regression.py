@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,19 +19,13 @@ from mercer.models._logistic_options import (
     CONSTRAINTS,
     checked_rows,
     classes_and_codes,
+    refuse_unrepresentable,
     refuse_unsuitable,
     row_weights,
     warn_if_unfinished,
 )
-from mercer.models._logistic_path import Coefficients, Limits, LogisticPath, PathInterrupted, Point
+from mercer.models._logistic_path import Coefficients, Limits, LogisticPath, PathInterrupted, Penalised, Point
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
-
-
-class Penalised(NamedTuple):
-    """How much, and by which norm."""
-
-    C: float
-    l1_ratio: float
 
 
 class LogisticRegression(CallbackSupportMixin, LinearClassifier):
@@ -215,6 +209,7 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
         if not np.isfinite(point.certificate.value):
             refuse_non_finite(X, column_names(self), type(self).__name__)
         names, classes = column_names(self), [str(label) for label in self.classes_.tolist()]
+        refuse_unrepresentable(point.coefficients.coef, names)
         point, self.diagnosis_ = settled(path, point, names, classes)
         self._store(point)
         warn_if_unfinished(point, self.solver, self.max_iter, stacklevel=5)

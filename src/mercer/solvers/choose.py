@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, UnsuitableSolverError
-from mercer.solvers import lbfgs, newton, softmax, softmax_lasso
+from mercer.solvers import gradient, lbfgs, newton, newton_cg, online, softmax, softmax_lasso
 from mercer.solvers._least_squares_problem import has_closed_form, solve_least_squares
 from mercer.solvers.certificate import Solution
 from mercer.solvers.newton import Progress
@@ -26,7 +26,10 @@ NEWTON_COLUMNS = 1000
 SOLVERS = {
     "direct": "least squares with a closed form: a dense matrix of numbers, and one L2 strength for all coefficients",
     "newton": "smooth penalties, up to some thousand columns",
+    "newton-cg": "smooth penalties, any number of columns: steps by conjugate gradients",
     "lbfgs": "smooth penalties, any number of columns",
+    "gradient": "smooth penalties: the lectures' batch gradient descent, in many steps",
+    "online": "smooth penalties: stochastic gradient descent, whose steps are passes over the rows, to a rough optimum",
     "proximal": "penalties with absolute values, which make coefficients exactly zero",
 }
 
@@ -52,7 +55,8 @@ class Choice(NamedTuple):
             return _solve_classes(problem, self.solver, start, options)
         if self.solver == "direct":
             return solve_least_squares(problem)
-        solution: Solution = importlib.import_module(f"mercer.solvers.{self.solver}").solve(problem, start, **options)
+        module = importlib.import_module(f"mercer.solvers.{self.solver.replace('-', '_')}")
+        solution: Solution = module.solve(problem, start, **options)
         return solution
 
     def __str__(self) -> str:
@@ -100,11 +104,12 @@ def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, option
         return softmax_lasso.solve(problem, start, **options)
     begin = None if start is None else problem.vector(start)
     try:
-        if by == "newton":
-            solution = newton.solve(cast(Any, problem), begin, **options)
+        if by in ("newton-cg", "lbfgs"):
+            descend = newton_cg.descend if by == "newton-cg" else lbfgs.descend
+            solution = descend(problem, problem.start() if begin is None else begin, problem.scaling(), **options)
         else:
-            begin = problem.start() if begin is None else begin
-            solution = lbfgs.descend(problem, begin, problem.scaling(), **options)
+            solve = {"newton": newton.solve, "gradient": gradient.solve, "online": online.solve}[by]
+            solution = solve(cast(Any, problem), begin, **options)
     except FitInterrupted as stop:
         stop.solution = replace(stop.solution, value=problem.matrix(stop.solution.value))
         raise

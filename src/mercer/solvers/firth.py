@@ -76,7 +76,15 @@ def solve(
         Where columns are collinear.
     """
     begin = problem.start() if start is None else np.array(start, dtype=float)
-    descent = Descent(problem, look(problem, begin), np.eye(len(begin)) if within is None else within)
+    try:
+        here = look(problem, begin)
+    except SingularCovarianceError as singular:
+        raise SingularCovarianceError(
+            "Firth's penalised likelihood has no maximum where columns are collinear, or constant beside an intercept, "
+            f"which takes all information from some direction ({singular}) Leave such columns out, or use an L2 "
+            "penalty."
+        ) from None
+    descent = Descent(problem, here, np.eye(len(begin)) if within is None else within)
     try:
         descent.run(tolerance, most_steps)
     except KeyboardInterrupt:

@@ -90,13 +90,23 @@ class _Descent:
         self._problem, self._given, self._decay = problem, rate, decay
         self._w = np.array(start, dtype=float)
         self._measure()
-        self._rate = 1 / np.linalg.eigvalsh(self._here.hessian)[-1] if rate is None else rate
+        self._rate = self._safe_rate() if rate is None else rate
         self._trace = [self._here.value]
 
     def _measure(self) -> None:
         """Curvature here, by which lengths of gradients are measured until the next time."""
-        self._here: Slope = self._problem.at(self._w, HESSIAN)
-        self._curvature = Curvature.of(self._here.hessian)
+        with np.errstate(all="ignore"):
+            self._here: Slope = self._problem.at(self._w, HESSIAN)
+        hessian = self._here.hessian
+        # of what is not finite there is nothing to know: the distance is not finite either
+        self._curvature = Curvature.of(hessian if np.isfinite(hessian).all() else np.eye(len(hessian)))
+
+    def _safe_rate(self) -> float:
+        """1/λmax of the Hessian."""
+        hessian = self._here.hessian
+        if not np.isfinite(hessian).all():
+            return 1.0  # no step will be taken
+        return 1 / (float(np.linalg.eigvalsh(hessian)[-1]) or 1.0)
 
     def _distance(self) -> float:
         g = self._here.gradient
@@ -104,8 +114,9 @@ class _Descent:
         return float(length) / self._problem.unit(self._here.value)
 
     def run(self, tolerance: float, most_steps: int, progress: Progress | None) -> None:
+        """Step down until there, or until there is no way down; an objective that is not finite has none."""
         for number in range(1, most_steps + 1):
-            if self._arrived(tolerance) or not self._step(number):
+            if not np.isfinite(self._distance()) or self._arrived(tolerance) or not self._step(number):
                 return
             if progress is not None:
                 progress(number, self._here.value, self._distance())

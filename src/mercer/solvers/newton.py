@@ -47,7 +47,7 @@ MEMORY = 8
 MOST_HALVINGS = 40
 #: an objective that is higher by this portion is not higher
 ROUNDING = 1e-13
-#: steps that neither lower the objective nor halve the gradient after which rounding is all that is left
+#: steps in a row that neither lower the objective nor all together halve the gradient: rounding is all that is left
 MOST_IN_VAIN = 5
 
 
@@ -165,13 +165,11 @@ class Descent:
         """Step down until there, or until there is no way down; an objective that is not finite has none."""
         if not np.isfinite(self.here.value + self.length):  # rows without weight spoil the gradient alone
             return
-        shortest, in_vain = self.length, 0
+        headway = Headway(self.length)
         for number in range(1, most_steps + 1):
-            if self.arrived or in_vain == MOST_IN_VAIN or not (self._advance() or self.refresh()):
+            if self.arrived or headway.none or not (self._advance() or self.refresh()):
                 break
-            gained = self.trace[-1] - self.here.value > ROUNDING * abs(self.trace[0])
-            in_vain = 0 if gained or self.length < shortest / 2 else in_vain + 1
-            shortest = min(shortest, self.length)
+            headway.note(self.trace[-1], self.here.value, self.length)
             self.trace.append(self.here.value)
             if self._progress is not None:
                 self._progress(number, self.here.value, self.length)
@@ -209,6 +207,24 @@ class Descent:
             f"objective is within {0.5 * (self.length * self._problem.unit(self.here.value)) ** 2:.1g} of its minimum"
         )
         return Certificate("gradient norm", self.length, self._tolerance, sentence)
+
+
+class Headway:
+    """Whether steps still lead anywhere, or rounding is all that is left."""
+
+    def __init__(self, length: float) -> None:
+        self._shortest, self._in_vain = length, 0
+
+    def note(self, before: float, value: float, length: float) -> None:
+        """A step has led from one value of the objective to another, and to a gradient of this length."""
+        if before - value > ROUNDING * abs(before) or length < self._shortest / 2:
+            self._shortest, self._in_vain = min(self._shortest, length), 0
+        else:
+            self._in_vain += 1
+
+    @property
+    def none(self) -> bool:
+        return self._in_vain >= MOST_IN_VAIN
 
 
 class Model:

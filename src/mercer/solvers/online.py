@@ -17,7 +17,6 @@ from mercer._errors import FitInterrupted
 from mercer._jit import online as loops
 from mercer._threads import row_blocks
 from mercer.data.source import COPIED_BLOCK, rows_per_block
-from mercer.designs import Observations
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.lesson import Lesson
@@ -118,17 +117,18 @@ class _Descent:
     ) -> None:
         self._problem, self._size, self._rng = problem, size, rng
         self._w = np.array(start, dtype=float)
-        self._best = _Best(self._w.copy(), problem.at(self._w, HESSIAN))
+        with np.errstate(all="ignore"):
+            self._best = _Best(self._w.copy(), problem.at(self._w, HESSIAN))
         rows = len(problem.observations)
-        safe = rows / float(np.trace(self._best.slope.hessian)) / size
+        safe = rows / (float(np.trace(self._best.slope.hessian)) or 1.0) / size
         self._rate, self._adapts = Rate(safe if rate is None else rate, decay), rate is None
         self._trace = [self._best.slope.value]
 
     def run(self, tolerance: float, most_passes: int, progress: Progress | None) -> None:
         mean = np.zeros_like(self._w)
         for number in range(most_passes):
-            if self._distance() <= tolerance:
-                return
+            if not tolerance < self._distance() < np.inf:
+                return  # there, or nowhere to go: the data are not finite
             with np.errstate(all="ignore"):
                 # the mean of all passes so far, in which the t-th counts t times
                 mean += (self._pass(number) - mean) * 2 / (number + 2)
@@ -152,24 +152,18 @@ class _Descent:
             taken = self._problem.observations.take(order[some])
             x = taken.design.dense()
             for rows in row_blocks(len(x), self._size):
-                self._w -= self._rate.after(number + (some.start + rows.start) / n) * self._gradient(taken, x, rows)
+                weight, offset = (None if v is None else v[rows] for v in (taken.weight, taken.offset))
+                gradient = self._problem.gradient_of_rows(self._w, x[rows], taken.y[rows], weight, offset)
+                self._w -= self._rate.after(number + (some.start + rows.start) / n) * gradient
                 total += self._w
                 steps += 1
         return total / steps
 
-    def _gradient(self, taken: Observations, x: Array, rows: slice) -> Array:
-        """Of few rows, with their share of the penalty."""
-        weight, offset = (None if v is None else v[rows] for v in (taken.weight, taken.offset))
-        eta = x[rows] @ self._w
-        if offset is not None:
-            eta += offset
-        pull = self._problem.strengths.l2 * (self._w - self._problem.strengths.mean)
-        slopes = self._problem.response.slopes(taken.y[rows], eta, weight)
-        return np.asarray(x[rows].T @ slopes.first + len(eta) / len(self._problem.observations) * pull)
-
     def _distance(self) -> float:
-        g = self._best.slope.gradient
-        length = np.sqrt(np.maximum(0.0, g @ Curvature.of(self._best.slope.hessian).solve(g)))
+        g, hessian = self._best.slope.gradient, self._best.slope.hessian
+        if not np.isfinite(hessian).all():
+            return np.inf
+        length = np.sqrt(np.maximum(0.0, g @ Curvature.of(hessian).solve(g)))
         return float(length) / self._problem.unit(self._best.slope.value)
 
     def solution(self, tolerance: float) -> Solution:

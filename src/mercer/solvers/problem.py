@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from mercer.families.response import Response
 from mercer.stats.quadratic import GRADIENT, HESSIAN, Quadratic
 
 Array = NDArray[Any]
+#: a matrix that is known by its products
+Product = Callable[[Array], Array]
 
 #: a dispersion below this portion of the spread of the responses is rounding
 EXACT = 1e-12
@@ -29,6 +32,20 @@ class Slope(NamedTuple):
     value: float
     gradient: Array
     hessian: Array
+
+
+def mean_weight(observations: Observations) -> float:
+    """Of all rows."""
+    return 1.0 if observations.weight is None else float(observations.weight.mean())
+
+
+def standard_error(dispersion: float, spread: float, weight: float) -> float:
+    """√φ for responses of that spread and rows of that weight, in which lengths of gradients are measured.
+
+    Responses that are fitted exactly have no noise to compare with, and neither have rows of enormous weight: rounding
+    would never be small enough.
+    """
+    return float(np.sqrt(max(dispersion * min(weight, 1.0), EXACT * spread * weight))) or 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +85,11 @@ class Problem:
         Less where rows weigh less than 1, or responses are spread less than φ says (rates of 1e-9 as a Poisson's):
         errors of any size would be small beside those standard errors.
         """
-        weight, known = self.observations.weight, self.response.family.known_dispersion
-        mean = 1.0 if weight is None else float(weight.mean())
+        mean, known = mean_weight(self.observations), self.response.family.known_dispersion
         if not mean > 0:
             return 1.0
         phi = 2 * value / (mean * len(self.observations)) if known is None else min(known, self._spread or known)
-        # responses that are fitted exactly have no noise to compare with: rounding would never be small enough
-        return float(np.sqrt(max(phi * min(mean, 1.0), EXACT * self._spread * mean))) or 1.0
+        return standard_error(phi, self._spread, mean)
 
     @cached_property
     def _spread(self) -> float:
@@ -92,3 +107,17 @@ class Problem:
         gradient = sums.gradient + pull if order >= GRADIENT else sums.gradient
         hessian = sums.hessian + np.diag(self.strengths.l2) if order == HESSIAN else sums.hessian
         return Slope(value, gradient, hessian)
+
+    def hessian_product(self, w: Array) -> Product:
+        """v ↦ H v for the expected Hessian at `w`, which is never formed."""
+        design, y, weight, offset = self.observations.batch(slice(None))
+        eta = design.times(w)
+        h = self.response.slopes(y, eta if offset is None else eta + offset, weight).second
+        return lambda v: design.transposed_times(h * design.times(v)) + self.strengths.l2 * v
+
+    def gradient_of_rows(self, w: Array, X: Array, y: Array, weight: Array | None, offset: Array | None) -> Array:
+        """Of few rows, given as a matrix, with their share of the penalty."""
+        eta = X @ w
+        slopes = self.response.slopes(y, eta if offset is None else eta + offset, weight)
+        share = len(X) / len(self.observations)
+        return np.asarray(X.T @ slopes.first + share * self.strengths.l2 * (w - self.strengths.mean))

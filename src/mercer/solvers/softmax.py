@@ -23,7 +23,7 @@ from mercer.solvers import lbfgs, newton
 from mercer.solvers.certificate import Solution
 from mercer.solvers.lbfgs import blown_up, sample_rows
 from mercer.solvers.newton import Progress
-from mercer.solvers.problem import Slope
+from mercer.solvers.problem import Product, Slope, mean_weight, standard_error
 from mercer.solvers.scaling import Repeated, Scaling, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 from mercer.stats.softmax_quadratic import SoftmaxQuadratic
@@ -96,7 +96,9 @@ class SoftmaxProblem:
         return self.vector(W)
 
     def unit(self, value: float) -> float:
-        return 1.0
+        """What makes lengths of gradients standard errors; less where rows weigh less than 1: see `Problem.unit`."""
+        weight = mean_weight(self.observations)
+        return standard_error(1.0, -2 * float(self.shares @ np.log(self.shares)), weight) if weight > 0 else 1.0
 
     def at(self, v: Array, order: int = HESSIAN) -> Slope:
         """The objective at a point, and if `order` says so its gradient and Hessian."""
@@ -118,6 +120,30 @@ class SoftmaxProblem:
         # what W moves by is B times what V moves by, and B has orthonormal columns
         hessian[np.diag_indices(p * q)] += np.repeat(self.strengths.l2, q)
         return np.asarray(hessian)
+
+    def hessian_product(self, v: Array) -> Product:
+        """u ↦ H u for the Hessian at `v`, which is never formed."""
+        design, _, weight, offset = self.observations.batch(slice(None))
+        eta, axes = design.times(self.matrix(v)), self.axes
+        every = self.response.probabilities(eta if offset is None else eta + offset)
+        p = every if self.response.reference is None else np.delete(every, self.response.reference, axis=1)
+        weighted = p if weight is None else weight[:, None] * p
+
+        def times(u: Array) -> Array:
+            V = u.reshape(-1, axes.shape[1])
+            moved = design.times(np.ascontiguousarray(V @ axes.T))
+            bent = weighted * (moved - (p * moved).sum(axis=1, keepdims=True))
+            return np.asarray(design.transposed_times(bent) @ axes + self.strengths.l2[:, None] * V).ravel()
+
+        return times
+
+    def gradient_of_rows(self, v: Array, X: Array, y: Array, weight: Array | None, offset: Array | None) -> Array:
+        """Of few rows, given as a matrix, with their share of the penalty."""
+        W = self.matrix(v)
+        eta = X @ W
+        _, slopes = self.response.slopes(y, eta if offset is None else eta + offset, weight)
+        pull = self.strengths.l2[:, None] * (W - self.strengths.mean[:, None])
+        return np.asarray((X.T @ slopes + len(X) / len(self.observations) * pull) @ self.axes).ravel()
 
     def scaling(self) -> Scaling:
         """As if no column had an effect: the Hessian is then (variances along B) ⊗ Xᵀdiag(weight)X."""

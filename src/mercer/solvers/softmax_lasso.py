@@ -86,13 +86,15 @@ class _Point:
     z: Array
     gradient: Array
     l1: Array
+    #: √φ, as lengths are in standard errors
+    unit: float
 
     @cached_property
     def length(self) -> float:
         """Of the shortest subgradient."""
         pulled = self.gradient + self.l1 * np.sign(self.z)
         free = np.sign(self.gradient) * np.maximum(np.abs(self.gradient) - self.l1, 0.0)
-        return float(np.linalg.norm(np.where(self.z == 0, free, pulled)))
+        return float(np.linalg.norm(np.where(self.z == 0, free, pulled))) / self.unit
 
 
 class _Search:
@@ -131,7 +133,8 @@ class _Search:
             sums = reduce(SoftmaxQuadratic.at(problem.response, W, GRADIENT), problem.observations)
             pull = strengths.l2[:, None] * away
             value = sums.loss + 0.5 * float(np.vdot(pull, away)) + float(np.vdot(self._l1, np.abs(z)))
-            return _Point(W, value, z, self._scaling.back(sums.gradient + pull), self._l1)
+            gradient = self._scaling.back(sums.gradient + pull)
+            return _Point(W, value, z, gradient, self._l1, problem.unit(value))
 
     def _arrive(self, there: _Point) -> None:
         self.here = there

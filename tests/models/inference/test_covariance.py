@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import GLM, LinearRegression, summary
-from mercer._errors import DataError, InferenceError
+from mercer._errors import DataError, InferenceError, NonFiniteError
 from tests.known.nist.regression import Reference, references
 from tests.models.inference._data import columns, responses, sparse_counts
 
@@ -199,9 +199,81 @@ def test_what_cannot_be_is_refused() -> None:
         summary(model, X, y, covariance="cluster")
     with pytest.raises(InferenceError, match="belong together"):
         summary(model, X, y, clusters=clusters)
-    with pytest.raises(DataError, match="39 entries, but X has 40 rows"):
+    with pytest.raises(DataError, match=r"shape \(39,\), but X has 40 rows"):
         summary(model, X, y, covariance="cluster", clusters=clusters[1:])
     with pytest.raises(InferenceError, match="one cluster"):
         summary(model, X, y, covariance="cluster", clusters=np.zeros(40))
     with pytest.raises(InferenceError, match="nothing to estimate the dispersion"):
         summary(LinearRegression().fit(X[:4], y[:4]), X[:4], y[:4])
+
+
+@pytest.mark.parametrize("clusters", [np.arange(40) / 8, np.arange(40.0) // 4, np.arange(40).astype("M8[D]")])
+def test_clusters_are_of_any_type(clusters: Any) -> None:
+    X, y, _ = sparse_counts(40)
+    model = GLM("poisson").fit(X, y)
+    names = [f"cluster {label}" for label in clusters]
+    found, expected = (summary(model, X, y, covariance="cluster", clusters=given) for given in (clusters, names))
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("missing", [np.nan, None, np.datetime64("NaT")])
+def test_a_cluster_that_is_missing_is_named(missing: Any) -> None:
+    X, y, _ = sparse_counts(40)
+    clusters = [np.datetime64("2020-01-01"), np.datetime64("2020-01-02")] * 20
+    labels = clusters if isinstance(missing, np.datetime64) else np.resize([1.0, 2.0], 40).astype(object)
+    labels[7] = missing
+    with pytest.raises(NonFiniteError, match="clusters has no label for row 7"):
+        summary(GLM("poisson").fit(X, y), X, y, covariance="cluster", clusters=np.array(labels))
+
+
+# Classes, whose rows have a linear predictor for each.
+
+
+def three_classes() -> tuple[Any, Any]:
+    X = columns(150)
+    return X, (X[:, 0] > 0.3).astype(int) + responses("bernoulli", X).astype(int)
+
+
+@pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3"])
+def test_two_classes_have_the_robust_errors_of_a_logistic_regression(kind: str) -> None:
+    X = columns(100)
+    y = responses("bernoulli", X).astype(int)
+    logistic = summary(GLM("bernoulli", tol=1e-10).fit(X, y), X, y, covariance=kind).covariance
+    referred = summary(GLM("categorical", reference=0, tol=1e-10).fit(X, y), X, y, covariance=kind)
+    np.testing.assert_allclose(referred.covariance, logistic, rtol=1e-7)
+    symmetric = summary(GLM("categorical", tol=1e-10).fit(X, y), X, y, covariance=kind).covariance
+    difference = np.kron([[-1.0, 1.0]], np.eye(4))
+    np.testing.assert_allclose(difference @ symmetric @ difference.T, logistic, rtol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_hc3_of_classes_is_a_jackknife_of_one_newton_step(weighted: bool) -> None:
+    """Each row is left out in turn, and the estimate follows by one step with the Hessian of the others."""
+    X, y = three_classes()
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else np.ones(len(y))
+    model = GLM("categorical", reference=0, weight_kind="precision", tol=1e-10).fit(X, y, sample_weight=weight)
+    p, A = model.predict_proba(X)[:, 1:], with_ones(X)
+    scores = np.einsum("ia,ij->iaj", weight[:, None] * (p - np.eye(3)[y][:, 1:]), A).reshape(len(y), -1)
+    bend = weight[:, None, None] * (p[:, :, None] * np.eye(2) - p[:, :, None] * p[:, None, :])
+    hessians = np.einsum("iab,ij,ik->iajbk", bend, A, A).reshape(len(y), 8, 8)
+    moves = [np.linalg.solve(hessians.sum(axis=0) - hessian, s) for s, hessian in zip(scores, hessians, strict=True)]
+    found = summary(model, X, y, sample_weight=weight, covariance="HC3").covariance
+    np.testing.assert_allclose(found, np.transpose(moves) @ moves, rtol=1e-6)
+
+
+def test_hc2_of_classes_lies_between() -> None:
+    X, y = three_classes()
+    model = GLM("categorical").fit(X, y)
+    errors = [summary(model, X, y, covariance=kind).standard_errors for kind in ("HC0", "HC2", "HC3")]
+    assert (np.diff(errors, axis=0) > 0).all()
+    np.testing.assert_allclose(errors[1] ** 2, errors[0] * errors[2], rtol=0.02)
+
+
+def test_a_frequency_of_a_class_is_so_many_equal_rows() -> None:
+    X, y = three_classes()
+    times = np.arange(len(y)) % 3 + 1
+    model = GLM("categorical", tol=1e-10)
+    weighted = summary(model.fit(X, y, sample_weight=times), X, y, sample_weight=times, covariance="HC2")
+    X, y = np.repeat(X, times, axis=0), np.repeat(y, times)
+    repeated = summary(model.fit(X, y), X, y, covariance="HC2")
+    np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-6, atol=1e-12)

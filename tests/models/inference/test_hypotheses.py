@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from mercer import GLM, LinearRegression, summary
-from mercer._errors import InferenceError
+from mercer._errors import InferenceError, NotConvergedWarning
+from mercer.solvers import newton
 from tests.models.inference._data import columns, responses
 
 
@@ -124,3 +127,21 @@ def test_after_firth_nothing_speaks_against_the_estimate() -> None:
     for test in (told.wald_test, told.likelihood_ratio_test, told.score_test):
         assert test("x0", estimate).statistic == pytest.approx(0.0, abs=1e-12)
         assert test("x0", 0.0).statistic > 1.0
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda told: told.likelihood_ratio_test("x0", 3.0),
+        lambda told: told.score_test("x0", 3.0),
+        lambda told: told.profile_interval("x0"),
+    ],
+)
+def test_a_restricted_fit_that_was_not_found_is_admitted(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = columns(80)
+    y = responses("poisson", X)
+    told = summary(GLM("poisson").fit(X, y), X, y)
+    solve = newton.solve
+    monkeypatch.setattr(newton, "solve", lambda problem, start: solve(problem, start, most_steps=0))
+    with pytest.warns(NotConvergedWarning, match=r"under the restriction was not found.*after 0 Newton steps"):
+        ask(told)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -60,8 +62,18 @@ def test_an_interval_without_end_is_infinite() -> None:
     assert told.likelihood_ratio_test("x0", lower).p_value == pytest.approx(0.05, rel=1e-3)
 
 
-def test_a_level_that_is_none_is_refused() -> None:
+@pytest.mark.parametrize("level", [95, 0, 1, np.nan, "a", None])
+def test_a_level_that_is_none_is_refused(level: Any) -> None:
     X = columns(30)
     y = responses("gaussian", X)
-    with pytest.raises(InferenceError, match="between 0 and 1; got 95"):
-        summary(LinearRegression().fit(X, y), X, y, level=95)
+    with pytest.raises(InferenceError, match=f"between 0 and 1; got {level!r}"):
+        summary(LinearRegression().fit(X, y), X, y, level=level)
+
+
+def test_ends_too_far_away_to_be_found_are_refused() -> None:
+    """One standard error from the estimate the means are beyond floats."""
+    X = columns(60)
+    y, weight = responses("poisson", X), np.full(60, 1e-8)
+    told = summary(GLM("poisson").fit(X, y, sample_weight=weight), X, y, sample_weight=weight)
+    with pytest.raises(InferenceError, match="so far from the estimate"):
+        told.profile_interval("x0")

@@ -69,6 +69,7 @@ def test_the_table(case: tuple[Any, Any, Any, Any]) -> None:
 
 
 def test_robust_errors(case: tuple[Any, Any, Any, Any]) -> None:
+    """Their HC1 to HC3 are of least squares alone: a GLM of theirs has HC0 for each of them."""
     model, X, y, theirs = case
     ours = summary(model, X, y, covariance="HC0")
     assert_same_table(ours, fitted(theirs, cov_type="HC0", use_t=ours.statistic == "t"))

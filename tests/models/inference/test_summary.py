@@ -17,8 +17,10 @@ from mercer import (
     Lasso,
     LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     PoissonRegressor,
     Ridge,
+    RidgeCV,
     TweedieRegressor,
     summary,
 )
@@ -249,3 +251,30 @@ def test_an_exact_fit_has_no_errors_and_no_complaints() -> None:
     told = summary(LinearRegression().fit(X, y), X, y)
     assert told.standard_errors.max() < 1e-12
     assert "away from the optimum" not in str(told)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("legacy", [True, False])
+def test_a_penalty_that_was_chosen_is_summarised_like_one_that_was_given(classes: int, legacy: bool) -> None:
+    X = columns(150)
+    y = responses("bernoulli", X).astype(int) + (X[:, 0] > 0.3) * (classes == 3)
+    options: dict[str, Any] = {"scoring": "neg_log_loss", "use_legacy_attributes": legacy, "tol": 1e-10}
+    chosen = LogisticRegressionCV(Cs=[0.1, 1.0], l1_ratios=(0,), **options).fit(X, y)
+    given = LogisticRegression(C=float(np.ravel(chosen.C_)[0]), tol=1e-10).fit(X, y)
+    told, expected = (summary(model, X, y) for model in (chosen, given))
+    np.testing.assert_allclose(told.covariance, expected.covariance, rtol=1e-5)
+    assert told.posterior
+    with pytest.raises(InferenceError, match="refit=True"):
+        summary(LogisticRegressionCV(Cs=[1.0], l1_ratios=(0,), refit=False, **options).fit(X, y), X, y)
+    with pytest.raises(InferenceError, match="after an L1 penalty"):
+        summary(LogisticRegressionCV(Cs=[1.0], l1_ratios=(1,), solver="saga", **options).fit(X, y), X, y)
+    free = LogisticRegressionCV(Cs=[np.inf], l1_ratios=(0,), **options).fit(X, y)
+    assert not summary(free, X, y).posterior
+
+
+def test_so_is_that_of_a_ridge_regression() -> None:
+    X = columns(60)
+    y = responses("gaussian", X)
+    chosen = RidgeCV(alphas=[0.5, 5.0]).fit(X, y)
+    told, expected = summary(chosen, X, y), summary(Ridge(chosen.alpha_).fit(X, y), X, y)
+    np.testing.assert_allclose(told.covariance, expected.covariance, rtol=1e-9)

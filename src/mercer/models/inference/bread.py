@@ -72,7 +72,7 @@ def _r_factor(fitted: Fitted) -> Array:
 
     def of_block(block: slice) -> Array:
         rows = design.rows(block).dense()
-        h = weight[block] * fitted.rows.curvature(y[block], eta[block], 0, 0)
+        h = weight[block] * fitted.rows.curvatures(y[block], eta[block])(0, 0)
         return np.asarray(np.linalg.qr(np.sqrt(h)[:, None] * rows, mode="r"))
 
     R = np.diag(np.sqrt(fitted.strengths.l2))

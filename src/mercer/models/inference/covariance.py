@@ -4,8 +4,8 @@
     robust    A⁻¹ (Σ s sᵀ) A⁻¹               s = the slope of the loss of a row (HC0–HC3) or of a cluster of rows
 
 where A is the observed information. HC1 multiplies by n/(n − p); HC2 and HC3 divide each s sᵀ by (1 − leverage) and
-its square (MacKinnon and White 1985); clusters multiply by G/(G − 1) · (n − 1)/(n − p). A penalised fit has the
-posterior covariance φ (I + λ)⁻¹ instead.
+its square (MacKinnon and White 1985; `leverage` says what that is for classes); clusters multiply by
+G/(G − 1) · (n − 1)/(n − p). A penalised fit has the posterior covariance φ (I + λ)⁻¹ instead.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import DataError, InferenceError
+from mercer._errors import DataError, InferenceError, NonFiniteError
 from mercer._threads import ordered_stream
-from mercer.data.labels import encode_labels
+from mercer.data.coding import code_array
 from mercer.models.inference.bread import Bread, bread_of
-from mercer.models.inference.fitted import Fitted, squared_lengths
+from mercer.models.inference.fitted import Fitted
+from mercer.models.inference.leverage import corrected_slopes
 
 Array = NDArray[Any]
 
 KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 #: the power of 1/(1 − leverage) that each residual is multiplied by
-LEVERAGE_POWER = {"HC2": 1.0, "HC3": 2.0}
-#: the largest leverage that leaves a row a residual of its own
-MOST_LEVERAGE = 1 - 1e-10
+LEVERAGE_POWER = {"HC2": 0.5, "HC3": 1.0}
 #: a move of η by less than this portion is none
 ROUNDING = 1e-13
 #: a coefficient whose determined part is smaller than this is not determined
@@ -116,17 +115,9 @@ def _determined(fitted: Fitted, bread: Bread) -> Array:
 
 def _robust(fitted: Fitted, bread: Bread, kind: str) -> Array:
     factor = fitted.weight if fitted.frequency else np.square(fitted.weight)
-    if kind in LEVERAGE_POWER:
-        factor = factor / (1 - np.minimum(leverage(fitted, bread), MOST_LEVERAGE)) ** LEVERAGE_POWER[kind]
+    slopes = corrected_slopes(fitted, bread, LEVERAGE_POWER[kind]) if kind in LEVERAGE_POWER else fitted.slopes
     correction = fitted.n / (fitted.n - bread.rank) if kind == "HC1" else 1.0
-    return _sandwich(fitted, bread, correction * fitted.scores_squared(factor))
-
-
-def leverage(fitted: Fitted, bread: Bread) -> Array:
-    """h · xᵀ I⁻¹ x of each row (of one of its copies, where weights are frequencies)."""
-    h = fitted.rows.curvature(fitted.observations.y, fitted.eta, 0, 0)
-    leverage = h * squared_lengths(fitted.observations.design, fitted.free @ bread.root)
-    return np.asarray(leverage if fitted.frequency else fitted.weight * leverage)
+    return _sandwich(fitted, bread, correction * fitted.scores_squared(factor, slopes))
 
 
 def _sandwich(fitted: Fitted, bread: Bread, meat: Array) -> Array:
@@ -181,10 +172,18 @@ def _cluster_sums(fitted: Fitted, codes: Array) -> Iterator[Array]:
 
 
 def _cluster_codes(clusters: Any, n_rows: int) -> Array:
-    labels, codes = encode_labels(clusters)
-    if len(codes) != n_rows:
-        raise DataError(f"clusters has {len(codes)} entries, but X has {n_rows} rows; give one label for each row.")
-    if len(labels) < 2:
+    """From 0 upwards, each of them used."""
+    labels = np.asarray(clusters)
+    if labels.shape != (n_rows,):
+        raise DataError(f"clusters has the shape {labels.shape}, but X has {n_rows} rows; give one label for each row.")
+    if labels.dtype.kind in "mM":
+        labels = np.array([None if np.isnat(label) else str(label) for label in labels], dtype=object)
+    coded = code_array(labels).codes
+    if (missing := coded < 0).any():
+        row = int(np.argmax(missing))
+        raise NonFiniteError(f"clusters has no label for row {row}; drop the rows without one, or make them a cluster.")
+    used, codes = np.unique(coded, return_inverse=True)
+    if len(used) < 2:
         raise InferenceError(
             "all rows are in one cluster, which tells nothing of how clusters differ; give two or more."
         )
@@ -201,5 +200,3 @@ def _refuse_unfit(fitted: Fitted, kind: str, clusters: Any) -> None:
             f"covariance={kind!r} is of an unpenalised estimate; after an L2 penalty there is the posterior's, "
             'covariance="model".'
         )
-    if kind in LEVERAGE_POWER and fitted.rows.predictors > 1:
-        raise InferenceError(f"{kind} needs one linear predictor per row, not one per class; use HC0, HC1 or clusters.")

@@ -107,12 +107,16 @@ class Fitted:
 
     def curvature(self, *, observed: bool = False) -> Array:
         """Xᵀ diag(h) X of all parameters."""
-        y, eta = self.observations.y, self.eta
-        return self._blocks(lambda a, b: self.weight * self.rows.curvature(y, eta, a, b, observed=observed))
+        of_rows = self.rows.curvatures(self.observations.y, self.eta, observed=observed)
+        return self._blocks(lambda a, b: self.weight * of_rows(a, b))
 
-    def scores_squared(self, factor: Array) -> Array:
-        """Σ factor · s sᵀ of the free parameters, where s are the slopes of the loss of each row."""
-        slopes = self.rows.slopes(self.observations.y, self.eta)
+    @property
+    def slopes(self) -> Array:
+        """∂loss/∂η of each row, of shape (rows, predictors)."""
+        return self.rows.slopes(self.observations.y, self.eta)
+
+    def scores_squared(self, factor: Array, slopes: Array) -> Array:
+        """Σ factor · s sᵀ of the free parameters, where s = slope ⊗ x of each row."""
         squares = self._blocks(lambda a, b: factor * slopes[:, a] * slopes[:, b])
         return np.asarray(self.free.T @ squares @ self.free)
 

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, f
 
 from mercer._errors import InferenceError
-from mercer.data.suggest import did_you_mean
+from mercer._suggest import did_you_mean
 from mercer.models.inference.bread import bread_of
 from mercer.models.inference.covariance import Covariance, dispersion_of
 from mercer.models.inference.fitted import Fitted
-from mercer.models.inference.restricted import Face, unit_rows
+from mercer.models.inference.restricted import Face, unit_rows, warn_if_far
+from mercer.solvers.certificate import Solution
 
 Array = NDArray[Any]
 
@@ -106,15 +107,14 @@ def wald_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) ->
 
 
 def likelihood_ratio_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
-    face = _face(fitted, hypothesis)
-    _, value = face.minimum(hypothesis.values)
+    objective = _restricted(fitted, hypothesis).trace[-1]
     # what is left of a difference smaller than rounding is none
-    drop = max(0.0, 2 * (value - fitted.objective) / covariance.dispersion)
+    drop = max(0.0, 2 * (objective - fitted.objective) / covariance.dispersion)
     return _verdict("likelihood ratio", hypothesis, drop, _residual_freedom(fitted, covariance))
 
 
 def score_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
-    theta, _ = _face(fitted, hypothesis).minimum(hypothesis.values)
+    theta = _restricted(fitted, hypothesis).value
     there = replace(fitted, theta=theta)
     root = fitted.free @ bread_of(there).root
     pull = root.T @ fitted.score_at(theta)
@@ -122,8 +122,12 @@ def score_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -
     return _verdict("score", hypothesis, float(pull @ pull) / dispersion, None)
 
 
-def _face(fitted: Fitted, hypothesis: Hypothesis) -> Face:
-    return Face.of(fitted, bread_of(fitted), hypothesis.matrix @ fitted.to_user)
+def _restricted(fitted: Fitted, hypothesis: Hypothesis) -> Solution:
+    """The best fit under the hypothesis."""
+    face = Face.of(fitted, bread_of(fitted), hypothesis.matrix @ fitted.to_user)
+    solution = face.minimum(hypothesis.values)
+    warn_if_far(solution.certificate)
+    return solution
 
 
 def _residual_freedom(fitted: Fitted, covariance: Covariance) -> float | None:

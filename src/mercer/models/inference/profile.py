@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from mercer._errors import InferenceError
 from mercer.models.inference.bread import Bread, bread_of
 from mercer.models.inference.covariance import Covariance
 from mercer.models.inference.fitted import Fitted
-from mercer.models.inference.restricted import Face
+from mercer.models.inference.restricted import Face, warn_if_far
+from mercer.solvers.certificate import Certificate, Solution
 
 Array = NDArray[Any]
 
@@ -30,8 +32,10 @@ FARTHEST = 1e4
 
 def quantile(covariance: Covariance, level: float) -> float:
     """Of Student's t, or of the normal where the dispersion is known."""
-    if not 0 < level < 1:
-        raise InferenceError(f"level is the probability of the interval, between 0 and 1; got {level!r}.")
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise InferenceError(
+            f"level is the probability of the interval, between 0 and 1; got {level!r}. Give 0.95, say."
+        )
     share = (1 + level) / 2
     return float(norm.ppf(share) if covariance.freedom is None else t.ppf(share, covariance.freedom))
 
@@ -52,7 +56,9 @@ class Profile:
     def __init__(self, fitted: Fitted, bread: Bread, position: int, dispersion: float) -> None:
         self._fitted, self._dispersion = fitted, dispersion
         self._face = Face.of(fitted, bread, fitted.to_user[[position]])
-        self._theta = fitted.theta
+        self._estimated = Solution(fitted.theta, Certificate.closed_form("the estimate itself"), (fitted.objective,))
+        #: the fit that was looked at last
+        self._last = self._estimated
         self._estimate = float(fitted.coefficients[position])
         root = fitted.to_user[position] @ fitted.free @ bread.root
         self._unit = float(np.linalg.norm(root) * np.sqrt(dispersion))
@@ -69,12 +75,24 @@ class Profile:
             if abs(far) > FARTHEST:
                 return float(np.copysign(np.inf, wanted))
             rise = self._rise(far)
-        distance = brentq(lambda distance: self._rise(distance) - wanted, near, far, xtol=SMALLEST, rtol=TOLERANCE)
+        try:
+            distance = brentq(lambda distance: self._rise(distance) - wanted, near, far, xtol=SMALLEST, rtol=TOLERANCE)
+        except ValueError:  # the same point has not the same rise twice: fits so far away were not found
+            raise InferenceError(
+                "the end of the profile interval lies so far from the estimate that the best fits there are not found: "
+                "the rows tell too little of this coefficient, or weigh too little; use `intervals` instead."
+            ) from None
+        # on the way a fit need not be found where it is far too high anyway; here it has to be
+        self._rise(distance)
+        warn_if_far(self._last.certificate)
         return self._estimate + float(distance) * self._unit
 
     def _rise(self, distance: float) -> float:
         """The signed root of the rise of the deviance so many standard errors away, once the others have followed."""
         value = np.array([self._estimate + distance * self._unit])
-        self._theta, objective = self._face.minimum(value, self._theta)
-        rise = 2 * (objective - self._fitted.objective) / self._dispersion
+        self._last = self._face.minimum(value, self._last.value)
+        if not np.isfinite(self._last.trace[-1]):
+            self._last = self._estimated
+            return float(np.copysign(np.inf, distance))
+        rise = 2 * (self._last.trace[-1] - self._fitted.objective) / self._dispersion
         return float(np.copysign(np.sqrt(max(0.0, rise)), distance))

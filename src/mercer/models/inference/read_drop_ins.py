@@ -36,7 +36,7 @@ def read_glm_regressor(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
 
 
 def read_least_squares(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
-    """Of `LinearRegression` and `Ridge`."""
+    """Of `LinearRegression`, `Ridge` and `RidgeCV`."""
     beside.refuse_offset(model)
     if getattr(model, "positive", False):
         raise InferenceError(
@@ -50,6 +50,22 @@ def read_least_squares(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
 
 def read_logistic(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
     """Of `LogisticRegression`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about deprecated parameters: the fit has told
+        return _read_logistic(model, X, y, beside, model._penalised())
+
+
+def read_logistic_cv(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
+    """Of `LogisticRegressionCV`: of the penalty that it chose."""
+    if not model.refit:
+        raise InferenceError(
+            "refit=False has averaged the coefficients of the folds, which are no optimum that could have standard "
+            "errors; fit with refit=True."
+        )
+    return _read_logistic(model, X, y, beside, model._penalised)
+
+
+def _read_logistic(model: Any, X: Any, y: Any, beside: Beside, penalised: tuple[float, float]) -> Reading:
     beside.refuse_offset(model)
     if model.solver == "liblinear" and model.fit_intercept:
         raise InferenceError(
@@ -59,9 +75,7 @@ def read_logistic(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
     classes, codes = encode_labels(y)
     refuse_other_classes(classes, model.classes_)
     weight = row_weights(beside.sample_weight, X, model.class_weight, classes, codes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about deprecated parameters: the fit has told
-        C, l1_ratio = model._penalised()
+    C, l1_ratio = penalised
     given = Given(model, X, codes.astype(np.float64), weight, ElasticNet(1 / C, l1_ratio=l1_ratio))
     return given.reading(Response(Bernoulli(), LOGIT)) if len(classes) == 2 else given.reading_of_classes()
 

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError
-from mercer.data.suggest import listed
+from mercer._suggest import listed
 from mercer.designs import Design, Observations, design_of
 from mercer.families import Categorical, NegativeBinomial, family_from, penalty_from
 from mercer.families.penalties import Strengths

@@ -13,7 +13,12 @@ from mercer.data.table import Table
 from mercer.models._base import column_names
 from mercer.models._glm_inputs import refuse_non_finite
 from mercer.models.inference.fits import Beside, Reading
-from mercer.models.inference.read_drop_ins import read_glm_regressor, read_least_squares, read_logistic
+from mercer.models.inference.read_drop_ins import (
+    read_glm_regressor,
+    read_least_squares,
+    read_logistic,
+    read_logistic_cv,
+)
 from mercer.models.inference.read_glm import read_glm
 
 AFTER_L1 = (
@@ -23,7 +28,8 @@ AFTER_L1 = (
 )
 #: who has inference, as the user knows them
 READABLE = (
-    "GLM, LinearRegression, Ridge, LogisticRegression, PoissonRegressor, GammaRegressor and TweedieRegressor of mercer"
+    "GLM, LinearRegression, Ridge, RidgeCV, LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor "
+    "and TweedieRegressor of mercer"
 )
 
 
@@ -37,6 +43,7 @@ READERS: dict[str, Callable[[Any, Any, Any, Beside], Reading]] = {
     "GLMRegressor": read_glm_regressor,
     "LeastSquaresRegressor": read_least_squares,
     "LogisticRegression": read_logistic,
+    "LogisticRegressionCV": read_logistic_cv,
     **dict.fromkeys(("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV"), refuse_selection),
 }
 

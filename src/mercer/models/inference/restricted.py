@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from mercer._errors import InferenceError
+from mercer._errors import InferenceError, NotConvergedWarning
 from mercer.designs import Observations
 from mercer.models.inference.bread import Bread
 from mercer.models.inference.fitted import Fitted
 from mercer.solvers import firth, newton
-from mercer.solvers.problem import Problem, Slope
+from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.problem import Problem, Slope, mean_weight, standard_error
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
 Array = NDArray[Any]
 
 #: restrictions of unit length with a smaller singular value depend on each other
 INDEPENDENT = 1e-8
+#: a restricted fit so many standard errors from its optimum has a deviance that is right to the square of it
+NEAR = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,9 @@ class Restricted:
         return int(self.basis.shape[1])
 
     def unit(self, value: float) -> float:
-        return self.fitted.problem.unit(value) if self.fitted.rows.predictors == 1 else 1.0
+        if self.fitted.rows.predictors == 1:
+            return self.fitted.problem.unit(value)
+        return standard_error(1.0, 2 * np.log(self.fitted.rows.predictors), mean_weight(self.observations))
 
     def at(self, u: Array, order: int = HESSIAN) -> Slope:
         value, gradient, hessian = self.fitted.at(self.origin + self.basis @ u, order)
@@ -50,10 +56,10 @@ class Restricted:
             hessian = self.basis.T @ hessian @ self.basis
         return Slope(value, gradient, hessian)
 
-    def minimum(self) -> tuple[Array, float]:
-        """The best point, and the objective there."""
+    def solve(self) -> Solution:
+        """The best point, as a θ."""
         solution = newton.solve(cast(Problem, self), np.zeros(self.n_columns))
-        return np.asarray(self.origin + self.basis @ solution.value), solution.trace[-1]
+        return replace(solution, value=np.asarray(self.origin + self.basis @ solution.value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +85,27 @@ class Face:
         """The point of the face to begin at."""
         return np.asarray(theta + self.moves @ (values - self.rows @ theta))
 
-    def minimum(self, values: Array, *starts: Array) -> tuple[Array, float]:
-        """θ of the best fit on the face, and its objective; begun at the best of some points, moved there."""
+    def minimum(self, values: Array, *starts: Array) -> Solution:
+        """The best fit on the face: its value is a θ; begun at the best of some points, moved there."""
         moved = [self.nearest(start, values) for start in (self.fitted.theta, *starts)]
         with np.errstate(over="ignore", invalid="ignore"):
             origin = min(moved, key=lambda theta: self.fitted.at(theta, LOSS).value)
         if self.fitted.firth:
-            solution = firth.solve(self.fitted.problem, origin, within=self.basis)
-            return solution.value, solution.trace[-1]
-        return Restricted(self.fitted, origin, self.basis).minimum()
+            return firth.solve(self.fitted.problem, origin, within=self.basis)
+        return Restricted(self.fitted, origin, self.basis).solve()
+
+
+def warn_if_far(certificate: Certificate) -> None:
+    """Of a restricted fit so far from its optimum that a test or an interval would show it."""
+    if certificate.value <= NEAR:
+        return
+    warnings.warn(
+        f"the best fit under the restriction was not found: {certificate}. The χ² of what was found is too large by "
+        f"about {certificate.value**2:.1g}; leave out columns that are nearly collinear, or restrict to values nearer "
+        "to the estimate.",
+        NotConvergedWarning,
+        stacklevel=4,
+    )
 
 
 def unit_rows(restrictions: Array) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ A row has one linear predictor, or one for each class: `eta` has shape (rows, pr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +17,8 @@ from mercer.families import Family
 from mercer.families.response import Response
 
 Array = NDArray[Any]
+#: from two predictors to the second derivative of the loss of each row by them
+Curvatures = Callable[[int, int], Array]
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,13 @@ class OneMean:
         """∂loss/∂η, of shape (rows, predictors)."""
         return self.response.slopes(y, eta[:, 0]).first[:, None]
 
-    def curvature(self, y: Array, eta: Array, a: int = 0, b: int = 0, *, observed: bool = False) -> Array:
-        """∂²loss/∂η_a∂η_b of each row: as observed, or what is expected of it."""
+    def curvatures(self, y: Array, eta: Array, *, observed: bool = False) -> Curvatures:
+        """∂²loss/∂η² of each row: as observed, or what is expected of it."""
         if observed and not self.canonical:
-            return self.response.curvature(y, eta[:, 0])
-        return self.response.slopes(y, eta[:, 0]).second
+            second = self.response.curvature(y, eta[:, 0])
+        else:
+            second = self.response.slopes(y, eta[:, 0]).second
+        return lambda a, b: second
 
     def losses(self, y: Array, eta: Array) -> Array:
         """Half the unit deviance of each row."""
@@ -75,10 +80,10 @@ class Classes:
         slopes[np.arange(len(y)), y.astype(np.intp)] -= 1.0
         return np.asarray(slopes)
 
-    def curvature(self, y: Array, eta: Array, a: int, b: int, *, observed: bool = False) -> Array:
-        """p_a (1[a = b] − p_b)."""
+    def curvatures(self, y: Array, eta: Array, *, observed: bool = False) -> Curvatures:
+        """p_a (1[a = b] − p_b), with 1 − p_a as the sum of the others, which keeps its digits."""
         p = softmax(eta, axis=1)
-        return np.asarray(p[:, a] * ((a == b) - p[:, b]))
+        return lambda a, b: np.asarray(p[:, a] * (np.delete(p, a, axis=1).sum(axis=1) if a == b else -p[:, b]))
 
     def losses(self, y: Array, eta: Array) -> Array:
         return np.asarray(-log_softmax(eta, axis=1)[np.arange(len(y)), y.astype(np.intp)])

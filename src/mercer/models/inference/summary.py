@@ -48,8 +48,9 @@ def summary(
     Parameters
     ----------
     model : fitted estimator
-        `GLM`, `LinearRegression`, `Ridge`, `LogisticRegression`, `PoissonRegressor`, `GammaRegressor` or
-        `TweedieRegressor`. After an L2 penalty the summary is of the posterior: standard deviations, and no p-values.
+        `GLM`, `LinearRegression`, `Ridge`, `RidgeCV`, `LogisticRegression`, `LogisticRegressionCV`,
+        `PoissonRegressor`, `GammaRegressor` or `TweedieRegressor`. After an L2 penalty the summary is of the posterior:
+        standard deviations, and no p-values.
     X, y : array-like, sparse matrix or data frame; array-like
         The data that the model was fitted to.
     sample_weight, offset, exposure : array-like of shape (n_samples,), default=None
