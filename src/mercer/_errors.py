@@ -38,7 +38,7 @@ class DegenerateDataError(DataError):
 
 
 class ColumnTypeError(DataError):
-    """A column has a type that the family chosen for it cannot describe."""
+    """A column has a type that the model, or the family chosen for it, cannot describe."""
 
 
 class ColumnMismatchError(DataError):
@@ -71,6 +71,10 @@ class PenaltyError(DataError):
 
 class NoDensityError(MercerError, TypeError):
     """A distribution is known by its mean and variance only: its density has no formula."""
+
+
+class FamilyError(MercerError, ValueError):
+    """No family has this name, or the family cannot describe what it is to describe."""
 
 
 class LinkError(MercerError, ValueError):

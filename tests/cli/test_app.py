@@ -84,9 +84,10 @@ def test_the_seed_deals_the_rows() -> None:
     ("arguments", "sentence"),
     [
         (["brest-cancer"], "Did you mean 'breast-cancer'?"),
-        (["no/such.csv"], "There is no file 'no/such.csv'."),
+        (["no/such.csv"], "There is no file 'no/such.csv', nor a folder 'no'; check the path."),
         (["HEIGHTS"], "There are 'id', 'height', 'size'."),
         (["HEIGHTS", "--target", "Size"], "Did you mean 'size'?"),
+        (["HEIGHTS", "--target", "weight_in_kg"], "There is no column 'weight_in_kg'. There are 'id', 'height'"),
         (["HEIGHTS", "--target", "height", "--task", "classification"], "Unknown label type: continuous"),
         (["HEIGHTS", "--target", "size", "--task", "counts"], "use the task classification"),
         (["HEIGHTS", "--target", "height", "--task", "counts"], "use the task regression"),

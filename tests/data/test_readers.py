@@ -90,7 +90,7 @@ def test_files_that_cannot_be_read(write: Any, name: str, text: Any, sentence: s
 
 def test_a_folder_without_parquet_names_the_files_in_it(write: Any) -> None:
     folder = write("heart.csv", "a\n1\n").parent
-    with pytest.raises(DataError, match=r"is a folder without Parquet files.*There are 'heart\.csv'"):
+    with pytest.raises(DataError, match=r"is a folder without Parquet files\. Name one of its files: 'heart\.csv'\.$"):
         read_table(folder)
 
 
@@ -145,3 +145,14 @@ def test_adult(real_data: Any) -> None:
 
 def test_text_messages(real_data: Any) -> None:
     assert read_table(real_data("sms_spam.tsv")).num_rows == 5574
+
+
+def test_a_missing_file_is_one_sentence_where_nothing_else_was_meant(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataNotFoundError, match=r"^There is no file '.*a\.csv', nor any other .* beside it; check .*\.$"
+    ):
+        read_table(tmp_path / "a.csv")
+    with pytest.raises(DataNotFoundError, match=r"^There is no file '.*a\.csv', nor a folder '.*gone'; check .*\.$"):
+        read_table(tmp_path / "gone" / "a.csv")
+    with pytest.raises(DataError, match=r"is a folder without Parquet files\. Name a CSV or Parquet file\.$"):
+        read_table(tmp_path)

@@ -131,6 +131,14 @@ def test_a_level_never_seen_is_named(framed: Callable[[pd.DataFrame], Any], size
         terms.design(framed(new))
 
 
+def test_a_long_level_is_cut_short_and_the_known_ones_counted() -> None:
+    frame = pd.DataFrame({"text": [f"{number} {'word ' * 200}" for number in range(50)]})
+    _, terms = design_of(frame)
+    with pytest.raises(UnseenCategoryError, match=r"'text' holds 'new new .*…', which.*50 in all") as refusal:
+        terms.design(pd.DataFrame({"text": ["new " * 300]}))
+    assert len(str(refusal.value)) < 800
+
+
 def test_a_declared_level_that_never_occurred_has_no_coefficient() -> None:
     frame = people()
     _, terms = design_of(frame)

@@ -156,9 +156,23 @@ def test_a_link_by_name_or_as_itself() -> None:
     assert link_from(f.SQRT, f.Poisson()) is f.SQRT
 
 
-@pytest.mark.parametrize("wrong", ["logi", "Log", None, 3, ["log"]])
-def test_an_unknown_link_lists_the_known_ones(wrong: object) -> None:
+@pytest.mark.parametrize("wrong", [None, 3, ["log"]])
+def test_what_is_no_link_is_answered_with_the_known_ones(wrong: object) -> None:
     with pytest.raises(LinkError, match="identity, log, logit, probit"):
+        link_from(wrong, f.Poisson())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "answer"),
+    [
+        ("logi", "Did you mean 'logit' or 'log'"),
+        ("Log", "Did you mean 'log'"),
+        ("cannonical", "Did you mean 'canonical'"),
+        ("arcsine", "There are 'canonical', 'identity', 'log', 'logit'"),
+    ],
+)
+def test_a_misspelt_link_is_recognised(wrong: str, answer: str) -> None:
+    with pytest.raises(LinkError, match=f"no link is called '{wrong}'. {answer}"):
         link_from(wrong, f.Poisson())
 
 

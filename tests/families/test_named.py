@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from mercer import families as f
-from mercer.families.named import FAMILIES
+from mercer._errors import FamilyError
+from mercer.families.named import FAMILIES, RESPONSES
 
 
 def test_every_family_is_found_by_its_name() -> None:
@@ -24,15 +27,39 @@ def test_a_family_stands_for_itself() -> None:
     assert f.family_from(family) is family
 
 
-@pytest.mark.parametrize("wrong", ["gausian", "Gaussian", 3, None, ["poisson"]])
-def test_an_unknown_name_lists_the_known_ones(wrong: object) -> None:
-    with pytest.raises(ValueError, match="bernoulli, beta, categorical"):
+@pytest.mark.parametrize("wrong", [3, None, ["poisson"]])
+def test_what_is_no_family_is_answered_with_the_known_ones(wrong: object) -> None:
+    with pytest.raises(FamilyError, match="bernoulli, beta, categorical"):
         f.family_from(wrong)
 
 
+@pytest.mark.parametrize("find", [f.family_from, f.response_family_from])
+@pytest.mark.parametrize(("wrong", "meant"), [("gausian", "gaussian"), ("Gaussian", "gaussian"), ("poison", "poisson")])
+def test_a_misspelt_family_is_recognised(find: Callable[[object], f.Family], wrong: str, meant: str) -> None:
+    with pytest.raises(FamilyError, match=f"no family is called '{wrong}'. Did you mean '{meant}'"):
+        find(wrong)
+    assert issubclass(FamilyError, ValueError)
+
+
 def test_a_binomial_needs_more_than_its_name() -> None:
-    with pytest.raises(ValueError, match="trials"):
+    with pytest.raises(FamilyError, match="trials"):
         f.family_from("binomial")
+
+
+def test_only_families_of_a_response_are_offered_for_one() -> None:
+    with pytest.raises(FamilyError, match="There are 'bernoulli', 'categorical', 'gamma'") as refusal:
+        f.response_family_from("weibull")
+    assert "histogram" not in str(refusal.value)
+    assert f.response_family_from(f.Binomial(3)) == f.Binomial(3)
+
+
+@pytest.mark.parametrize("name", sorted({*FAMILIES} - {*RESPONSES}))
+def test_other_families_are_no_response(name: str) -> None:
+    for family in (name, FAMILIES[name]()):
+        with pytest.raises(FamilyError, match=r"does not describe a response; .* poisson, tweedie"):
+            f.response_family_from(family)
+    with pytest.raises(TypeError):
+        _ = FAMILIES[name]().row_loss
 
 
 LINKED = [

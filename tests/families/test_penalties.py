@@ -82,7 +82,20 @@ def test_penalties_by_name() -> None:
     assert f.penalty_from(given_) is given_
 
 
-@pytest.mark.parametrize("wrong", ["ridge", "L2", 3, ["l2"]])
-def test_an_unknown_penalty_lists_the_known_ones(wrong: object) -> None:
+@pytest.mark.parametrize("wrong", [3, ["l2"]])
+def test_what_is_no_penalty_is_answered_with_the_known_ones(wrong: object) -> None:
     with pytest.raises(PenaltyError, match="l1, l2, elasticnet"):
+        f.penalty_from(wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "answer"),
+    [
+        ("ridge", "There are 'l1', 'l2', 'elasticnet'"),
+        ("L2", "Did you mean 'l2'"),
+        ("elastic_net", "Did you mean 'elasticnet'"),
+    ],
+)
+def test_a_misspelt_penalty_is_recognised(wrong: str, answer: str) -> None:
+    with pytest.raises(PenaltyError, match=f"no penalty is called '{wrong}'. {answer}"):
         f.penalty_from(wrong)

@@ -18,6 +18,7 @@ from mercer import GLM, TweedieRegressor
 from mercer._errors import (
     CollinearWarning,
     DataError,
+    FamilyError,
     LinkError,
     NonFiniteError,
     NotConvergedWarning,
@@ -409,7 +410,8 @@ REFUSED: dict[str, tuple[Any, Any, Any, dict[str, Any], type[Exception], str]] =
     "negative penalty": (GLM("poisson", penalty=L2(-1)), X0, COUNTS, {}, PenaltyError, "-1"),
     "too many strengths": (GLM("poisson", penalty=L2(np.ones(5))), X0, COUNTS, {}, PenaltyError, "3 coefficients"),
     "unknown penalty": (GLM("poisson", penalty="l3"), X0, COUNTS, {}, PenaltyError, "'l3'"),
-    "unknown family": (GLM("poison"), X0, COUNTS, {}, ValueError, "'poison'"),
+    "unknown family": (GLM("poison"), X0, COUNTS, {}, FamilyError, "'poison'. Did you mean 'poisson'"),
+    "no family of a response": (GLM("beta"), X0, COUNTS, {}, FamilyError, "does not describe a response"),
     "unknown link": (GLM("poisson", link="lgo"), X0, COUNTS, {}, LinkError, "'lgo'"),
     "link of classes": (GLM("categorical", link="log"), X0, COUNTS, {}, LinkError, "softmax"),
     "offset of classes": (GLM("categorical"), X0, COUNTS, {"offset": np.ones(N)}, DataError, "each class"),
@@ -630,3 +632,44 @@ def test_a_callback_may_end_the_fit() -> None:
         warnings.simplefilter("error")
         model = GLM("poisson").set_callbacks(watcher).fit(X0, COUNTS)
     assert (watcher.steps, model.n_iter_) == (2, 2)
+
+
+def test_a_misspelt_family_is_for_fit_to_complain_about() -> None:
+    assert not hasattr(GLM("poison"), "predict_proba")
+    assert "poison" in repr(GLM("poison"))
+
+
+LABELLED = [("bernoulli", link, None) for link in ("canonical", "probit", "cloglog", "cauchit")]
+LABELLED += [("categorical", "canonical", reference) for reference in (None, 1)]
+
+
+@pytest.mark.parametrize(("family", "link", "reference"), LABELLED)
+def test_log_probabilities_are_those_of_the_probabilities(family: str, link: str, reference: Any) -> None:
+    model = GLM(family, link, reference=reference).fit(X0, LABELS if family == "bernoulli" else np.arange(N) % 3)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X0)), model.predict_proba(X0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "categorical"])
+def test_log_probabilities_do_not_run_out_of_numbers(family: str) -> None:
+    model = GLM(family).fit(X0, LABELS)
+    far = 1e6 * X0[:1]
+    eta = model.predict_linear(far)
+    odds = eta if eta.ndim == 1 else eta[:, 1] - eta[:, 0]
+    assert np.abs(odds) > 2000
+    log_p = model.predict_log_proba(far)
+    np.testing.assert_allclose(log_p[:, 1] - log_p[:, 0], odds, rtol=1e-12)
+    assert log_p.max() == 0
+
+
+def test_only_labels_have_log_probabilities() -> None:
+    assert not hasattr(GLM("poisson"), "predict_log_proba")
+
+
+def test_counts_that_spread_no_more_than_a_poissons_need_no_negative_binomial() -> None:
+    X = np.linspace(0, 1, 30)[:, None]
+    even = np.round(np.exp(1 + X[:, 0]))
+    diagnosis = GLM("negative_binomial").fit(X, even).diagnosis_
+    assert diagnosis.codes == ("no overdispersion",)
+    assert 'family="poisson"' in str(diagnosis)
+    assert not GLM("negative_binomial").fit(X, np.where(np.arange(30) % 3, 0, 9 * even)).diagnosis_
+    assert not GLM(NegativeBinomial(2.0)).fit(X, even).diagnosis_

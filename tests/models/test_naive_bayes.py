@@ -331,6 +331,9 @@ def test_an_unseen_level_may_say_nothing_or_be_refused():
     np.testing.assert_allclose(ignoring.predict_proba(new)[0], ignoring.class_prior_)
     with pytest.raises(UnseenCategoryError, match=r"column 'x0' holds 'reed'.*mean 'red'.*unseen="):
         NaiveBayes(unseen="error").fit(X, [0, 1, 1]).predict(new)
+    with pytest.raises(UnseenCategoryError, match=r"holds 'reed reed .*…', which") as refusal:
+        NaiveBayes(unseen="error").fit(X, [0, 1, 1]).predict(np.array([["reed " * 300]], dtype=object))
+    assert len(str(refusal.value)) < 400
 
 
 def test_levels_that_the_type_declares_count():

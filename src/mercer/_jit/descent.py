@@ -10,6 +10,7 @@ The loops differ in what they keep up to date: the slopes of all coefficients (`
 from __future__ import annotations
 
 from mercer._jit import jit
+from mercer._jit.duality import least_squares_gap
 
 
 @jit
@@ -37,6 +38,31 @@ def gram_sweep(G, size, active, l1, l2, positive, w, c):  # type: ignore[no-unty
             for i in range(size):
                 c[i] -= step * G[j, i]
     return decrease
+
+
+@jit
+def gram_descent(G, size, l1, l2, positive, w, c, squares, target, least, most):  # type: ignore[no-untyped-def]
+    """Sweeps over all coefficients, unless the gap of least squares is at most `target`: so many as are allowed, or
+    until one gains no more than `least`. Returns how many, and Σ h r², which was `squares`.
+    """
+    if least_squares_gap(l1, l2, positive, w, c, squares) <= target:
+        return 0, squares
+    for sweep in range(most):
+        decrease = 0.0
+        for j in range(size):
+            curvature = G[j, j]
+            if curvature + l2[j] <= 0.0:
+                continue
+            step = lowest(c[j] + curvature * w[j], curvature, l1[j], l2[j], positive) - w[j]
+            if step != 0.0:
+                decrease += 0.5 * (curvature + l2[j]) * step * step
+                squares = max(0.0, squares - step * (2.0 * c[j] - step * curvature))
+                w[j] += step
+                for i in range(size):
+                    c[i] -= step * G[j, i]
+        if decrease <= least:
+            return sweep + 1, squares
+    return most, squares
 
 
 @jit

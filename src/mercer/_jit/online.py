@@ -43,7 +43,7 @@ def prefetch(array, position):  # type: ignore[no-untyped-def]
 
 @overload(prefetch)
 def _prefetch(array, position):  # type: ignore[no-untyped-def]
-    from llvmlite import ir  # type: ignore[import-untyped]
+    from llvmlite import ir
     from numba.core import cgutils, types
     from numba.extending import intrinsic
 

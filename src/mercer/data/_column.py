@@ -76,12 +76,14 @@ class SeriesColumn:
     def coded(self, start: int, stop: int) -> Coded:
         import pyarrow as pa
 
-        part = self.series[start:stop]
+        part, categories = self.series[start:stop], self._categories()
         try:
+            if (kept := _pandas_codes(part, categories)) is not None:
+                return kept
             array = part.to_arrow()
         except (pa.ArrowException, UnicodeError, OverflowError):  # objects of several types
             return code_objects(part.to_numpy())
-        if (categories := self._categories()) is not None:
+        if categories is not None:
             return Coded(code_positions(array), categories)
         return code_arrow(array)
 
@@ -97,6 +99,17 @@ class SeriesColumn:
         """Categories in an order that the type fixes; of intervals and the like, which pyarrow cannot name, too."""
         dtype = self.series.dtype
         return label_array([natural(level) for level in dtype.categories]) if isinstance(dtype, nw.Enum) else None
+
+
+def _pandas_codes(series: nw.Series[Any], categories: Array | None) -> Coded | None:
+    """The codes that a pandas categorical consists of, which need no way through pyarrow; None of other columns."""
+    if not (series.implementation.is_pandas() and series.dtype in (nw.Categorical, nw.Enum)):
+        return None
+    values = series.to_native().array
+    labels = code_arrow(series[:0].to_arrow()).labels if categories is None else categories
+    if len(labels) != len(values.categories):  # numbers with a fraction are told apart by value
+        return None
+    return Coded(np.array(values.codes, dtype=np.int32), labels)
 
 
 def column_of(series: nw.Series[Any], kind: Kind) -> FrameColumn:

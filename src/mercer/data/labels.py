@@ -37,7 +37,7 @@ def encode_labels(y: Any) -> tuple[Array, Array]:
             "without a label."
         )
     if coded.labels.dtype.kind == "f":
-        _refuse_continuous(coded.labels)
+        _refuse_continuous(coded)
     return _ascending(coded, y.dtype)
 
 
@@ -79,10 +79,12 @@ def _by_sorting(y: Array) -> Coded:
     return Coded(codes.astype(np.int32), labels)
 
 
-def _refuse_continuous(labels: Array) -> None:
-    if np.isinf(labels).any():
+def _refuse_continuous(coded: Coded) -> None:
+    labels = coded.labels
+    if (infinite := np.isinf(labels)).any():
         raise NonFiniteError(
-            f"Input y contains infinity or a value too large for {labels.dtype!r}. Give every row one of a few labels."
+            f"Input y contains infinity or a value too large for {labels.dtype!r}. The first is in row "
+            f"{int(np.argmax(infinite[coded.codes]))}; give every row one of a few labels."
         )
     if (broken := labels[labels != np.floor(labels)]).size:
         raise DataError(CONTINUOUS.format(broken[0]))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError, DataNotFoundError
-from mercer.data.suggest import did_you_mean, listed
+from mercer._suggest import did_you_mean, listed
 
 #: ending -> characters that may separate fields; the one that the first line holds most often does
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t", ".tab": "\t"}
@@ -28,18 +28,26 @@ def read_table(path: str | Path, *, header: bool | None = None, encoding: str = 
     """
     path = Path(path)
     if not path.exists():
-        raise DataNotFoundError(f"There is no file {str(path)!r}. {did_you_mean(path.name, _files_in(path.parent))}")
+        raise DataNotFoundError(_nothing_at(path))
     suffix = _suffix(path)
     if suffix in PARQUET or _holds_parquet(path):
         return _read_parquet(path)
     if path.is_dir():
-        raise DataError(
-            f"{str(path)!r} is a folder without Parquet files. Name a file. {did_you_mean('', _files_in(path))}"
-        )
+        files = _files_in(path)
+        advice = f"Name one of its files: {listed(files)}." if files else "Name a CSV or Parquet file."
+        raise DataError(f"{str(path)!r} is a folder without Parquet files. {advice}")
     if suffix not in SEPARATORS:
         known = listed([*SEPARATORS, *sorted(PARQUET)])
         raise DataError(f"The ending of {path.name!r} does not tell how to read it. Known endings are {known}.")
     return _read_separated(path, SEPARATORS[suffix], header=header, encoding=encoding)
+
+
+def _nothing_at(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"There is no file {str(path)!r}, nor a folder {str(path.parent)!r}; check the path."
+    if not (files := _files_in(path.parent)):
+        return f"There is no file {str(path)!r}, nor any other CSV or Parquet file beside it; check the path."
+    return f"There is no file {str(path)!r}. {did_you_mean(path.name, files)}"
 
 
 def _suffix(path: Path) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from mercer._errors import ColumnMismatchError
+from mercer._suggest import did_you_mean
 from mercer.data.infer import MAX_CODES, Finding, look_at
 from mercer.data.kinds import Kind
-from mercer.data.suggest import did_you_mean
 from mercer.data.table import Table
 from mercer.report import Field, Grid
 

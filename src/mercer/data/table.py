@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError
+from mercer._suggest import did_you_mean
 from mercer.data import _dense
 from mercer.data._sparse import SparseStorage
 from mercer.data._storage import Storage
 from mercer.data.build import frame_like
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
-from mercer.data.suggest import did_you_mean
 
 Array = NDArray[Any]
 

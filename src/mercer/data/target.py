@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mercer._errors import ColumnMismatchError, DataError
-from mercer.data.suggest import did_you_mean
+from mercer._suggest import did_you_mean
 
 
 class Problem(NamedTuple):

@@ -60,9 +60,9 @@ class Category:
 
     def _unseen_level(self, level: Any) -> UnseenCategoryError:
         return UnseenCategoryError(
-            f"Column {self.column!r} holds {quoted(level)}, which was never seen when the model was fitted and so has no "
-            f"coefficient. {did_you_mean(str(level), map(str, self.levels))} Correct it, leave those rows out, or fit "
-            "again on rows that show every level."
+            f"Column {self.column!r} holds {quoted(level)}, which was never seen when the model was fitted and so has "
+            f"no coefficient. {did_you_mean(str(level), map(str, self.levels))} Correct it, leave those rows out, or "
+            "fit again on rows that show every level."
         )
 
 

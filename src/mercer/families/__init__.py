@@ -30,7 +30,7 @@ from mercer.families.links import (
 from mercer.families.lognormal import LogNormal, LogNormalParameters
 from mercer.families.multinomial import Multinomial
 from mercer.families.multivariate import MultivariateGaussian, MultivariateGaussianParameters
-from mercer.families.named import family_from, penalty_from
+from mercer.families.named import family_from, penalty_from, response_family_from
 from mercer.families.negative_binomial import NegativeBinomial, NegativeBinomialParameters
 from mercer.families.penalties import L1, L2, ElasticNet, Penalty, Strengths
 from mercer.families.poisson import Poisson, PoissonParameters
@@ -101,5 +101,6 @@ __all__ = [
     "link_from",
     "penalty_from",
     "power_link",
+    "response_family_from",
     "singular_covariance",
 ]

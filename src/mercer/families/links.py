@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import softmax
 
 from mercer._errors import LinkError
+from mercer._suggest import did_you_mean
 from mercer.families._link import Array, Curve, Link, Map
 from mercer.families._power_links import Identity, Log, LogOdds, Power
 from mercer.families._share_links import Cauchit, ComplementaryLogLog, Logit, Probit
@@ -101,4 +102,8 @@ def link_from(link: object, family: Family) -> Link:
         return family.response_link
     if isinstance(link, str) and link in LINKS:
         return LINKS[link]
-    raise LinkError(f"no link is called {link!r}; give a Link object, 'canonical', or one of {', '.join(LINKS)}.")
+    if not isinstance(link, str):
+        raise LinkError(f"{link!r} is no link; give a Link object, 'canonical', or one of {', '.join(LINKS)}.")
+    raise LinkError(
+        f"no link is called {link!r}. {did_you_mean(link, ['canonical', *LINKS])} A Link object will do too."
+    )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mercer._errors import PenaltyError
+from collections.abc import Iterable
+
+from mercer._errors import FamilyError, PenaltyError
+from mercer._suggest import did_you_mean
 from mercer.families._base import Family
 from mercer.families.binomial import Bernoulli
 from mercer.families.categorical import Categorical
@@ -42,6 +45,14 @@ FAMILIES: dict[str, type[Family]] = {
 }
 
 
+def _is_response(family: type[Family]) -> bool:
+    return issubclass(family, Categorical) or family.row_loss is not Family.row_loss
+
+
+#: those of them that describe a response
+RESPONSES = {name: family for name, family in FAMILIES.items() if _is_response(family)}
+
+
 def family_from(family: object) -> Family:
     """A family from its name, or the family itself.
 
@@ -50,13 +61,38 @@ def family_from(family: object) -> Family:
     >>> family_from("poisson")
     Poisson()
     """
+    return _found(family, choice=FAMILIES)
+
+
+def response_family_from(family: object) -> Family:
+    """`family_from` for the response of a model, which not every family describes.
+
+    Examples
+    --------
+    >>> response_family_from("bernoulli")
+    Bernoulli()
+    """
+    found = _found(family, choice=RESPONSES)
+    if not _is_response(type(found)):
+        raise FamilyError(
+            f"{found!r} does not describe a response; give Binomial(trials=…), or one of {', '.join(RESPONSES)}."
+        )
+    return found
+
+
+def _found(family: object, *, choice: Iterable[str]) -> Family:
+    """The family; an error names those of which there is a `choice`."""
     if isinstance(family, Family):
         return family
-    if isinstance(family, str) and family in FAMILIES:
+    if not isinstance(family, str):
+        raise FamilyError(f"{family!r} is no family; give a Family object or one of {', '.join(choice)}.")
+    if family in FAMILIES:
         return FAMILIES[family]()
     if family == "binomial":
-        raise ValueError("a binomial needs its number of trials: give Binomial(trials=…) instead of its name.")
-    raise ValueError(f"no family is called {family!r}; give a Family object or one of {', '.join(FAMILIES)}.")
+        raise FamilyError("a binomial needs its number of trials: give Binomial(trials=…) instead of its name.")
+    raise FamilyError(
+        f"no family is called {family!r}. {did_you_mean(family, choice)} A Family object will do as well."
+    )
 
 
 #: every penalty, at a strength of 1
@@ -75,7 +111,9 @@ def penalty_from(penalty: object) -> Penalty | None:
         return penalty
     if isinstance(penalty, str) and penalty in PENALTIES:
         return PENALTIES[penalty]()
+    if not isinstance(penalty, str):
+        raise PenaltyError(f"{penalty!r} is no penalty; give None, a Penalty object or one of {', '.join(PENALTIES)}.")
     raise PenaltyError(
-        f"no penalty is called {penalty!r}; give None, a Penalty object such as L2(strength=…), "
-        f"or one of {', '.join(PENALTIES)}."
+        f"no penalty is called {penalty!r}. {did_you_mean(penalty, PENALTIES)} None or a Penalty object such as "
+        "L2(strength=…) will do."
     )

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from mercer._errors import ColumnMismatchError, DataError, EmptyDataError, FitInterrupted, NonFiniteError, SupportError
 from mercer.data.table import Table
+from mercer.models._refusal import explained, refuse_gaps
 
 Array = NDArray[Any]
 
@@ -55,9 +56,23 @@ def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: An
     """scikit-learn's `validate_data` without its pass over the values: statistics find NaN and infinity themselves."""
     options.setdefault("accept_sparse", "csr")
     options.setdefault("ensure_all_finite", False)
-    if y is None:
-        return validate_data(estimator, X, reset=reset, **options)
-    return validate_data(estimator, X, y, reset=reset, **options)
+    given, numeric = {"X": X} if y is None else {"X": X, "y": y}, options.get("y_numeric", False)
+    try:
+        taken = validate_data(estimator, **given, reset=reset, **options)
+        taken = _as_numbers(taken) if y is None else (_as_numbers(taken[0]), taken[1])
+    except (TypeError, ValueError) as refusal:
+        better = explained(refusal, X, y, estimator=type(estimator).__name__, numeric=numeric)
+        if better is refusal:
+            raise
+        raise better from None
+    if numeric and getattr(y, "dtype", "O") == "O":  # None is missing, too, which scikit-learn overlooks
+        refuse_gaps(y, numeric=True)
+    return taken
+
+
+def _as_numbers(X: Any) -> Any:
+    """X with numbers where scikit-learn left objects, as it does with frames of several types but pandas'."""
+    return X.astype(np.float64) if X.dtype == object else X
 
 
 def checked_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[Table, Any]:
@@ -86,16 +101,17 @@ def checked_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tupl
     return table, y
 
 
-def checked_weight(sample_weight: Any, X: Any) -> Array | None:
-    """Weights as float64, one per row and none negative; None stays None."""
+def checked_weight(sample_weight: Any, X: Any, *, forgets: bool = False) -> Array | None:
+    """Weights as float64, one per row and none negative; None stays None. `forgets` says that the model can."""
     if sample_weight is None:
         return None
     weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (negative := weight < 0).any():
         row = int(np.argmax(negative))
+        advice = ", and take rows out again with `forget`" if forgets else ""
         raise DataError(
             f"Negative values in data passed to `sample_weight`. Row {row} has the weight {weight[row]:g}; give 0 or "
-            "more to each row, and take rows out again with `forget`."
+            f"more to each row{advice}."
         )
     return weight
 

@@ -195,7 +195,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
                 "class of every row."
             )
         X, y = self._check_X(X, y, reset=reset)
-        weight = checked_weight(sample_weight, y)
+        weight = checked_weight(sample_weight, y, forgets=True)
         labels, codes = encode_labels(y)
         source = Source(lambda rows: self._learnt_block(X, rows), codes, weight, self._block_rows(X, len(labels)))
         statistic = reduce(self._zero(labels, X), source)

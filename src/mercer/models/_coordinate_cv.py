@@ -27,6 +27,7 @@ from mercer.models._coordinate_folds import best, mean_squared_errors
 from mercer.models._coordinate_grid import alpha_grid, descending, steepest
 from mercer.models._coordinate_points import Task
 from mercer.models._coordinate_regressor import CoordinateRegressor
+from mercer.models._progress import bar
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows
 
@@ -37,6 +38,7 @@ class CoordinateCV(CoordinateRegressor, ABC):
     eps: float
     alphas: Any
     cv: Any
+    verbose: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "eps": [Interval(Real, 0, None, closed="neither")],
@@ -57,6 +59,9 @@ class CoordinateCV(CoordinateRegressor, ABC):
     @abstractmethod
     def _l1_ratios(self) -> list[Any]:
         """Kinds of penalty to try."""
+
+    def _note_kind(self, l1_ratio: Any) -> None:
+        """Store the kind that was chosen, where there was a choice."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Choose the penalty, and fit the model with it.
@@ -96,16 +101,18 @@ class CoordinateCV(CoordinateRegressor, ABC):
         splits = self._splits(rows, params)
         kinds = [self._terms(l1_ratio) for l1_ratio in l1_ratios]
         try:
-            errors = mean_squared_errors(X, y, rows.weight, splits, alphas, kinds)
+            with bar(self, verbose=self.verbose, total=len(kinds) * len(splits), what="paths") as told:
+                errors = mean_squared_errors(X, y, rows.weight, splits, alphas, kinds, told=told)
         except FitInterrupted:
             # no model of all rows is known yet: the old one stays
             raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
         self.mse_path_ = np.squeeze(np.moveaxis(errors, 2, 1))
-        self.alpha_, self.l1_ratio_ = best(errors, alphas, l1_ratios)
+        self.alpha_, l1_ratio = best(errors, alphas, l1_ratios)
+        self._note_kind(l1_ratio)
         several = isinstance(self.alphas, Integral) and len(l1_ratios) > 1
         self.alphas_ = np.asarray(alphas) if several else alphas[0]
         self._warn_without_penalty(self.alpha_)
-        return self._at(rows, float(self.alpha_), self.l1_ratio_)
+        return self._at(rows, float(self.alpha_), l1_ratio)
 
     def _grids(self, task: Task, l1_ratios: list[Any]) -> list[Array]:
         """Penalties to try, for each kind."""

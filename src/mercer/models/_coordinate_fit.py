@@ -43,7 +43,7 @@ def fit(rows: Rows, alpha: float, terms: Terms, *, precompute: Any = False, star
             found.append(stop.solution[-1])
             found.extend(_untouched(task) for task in tasks[len(found) :])
             raise FitInterrupted(str(stop), _together(found, constant)) from None
-    warn_of(found, np.full(len(found), alpha), tasks[0].total, stacklevel=5)
+    warn_of(found, np.full(len(found), alpha), tasks[0].total, stacklevel=6)
     return _together(found, constant)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,17 +25,22 @@ class Choice(NamedTuple):
 
 
 def mean_squared_errors(
-    X: Any, y: Array, weight: Array | None, splits: Sequence[Split], alphas: Sequence[Array], ratios: Sequence[Terms]
+    X: Any,
+    y: Array,
+    weight: Array | None,
+    splits: Sequence[Split],
+    alphas: Sequence[Array],
+    ratios: Sequence[Terms],
+    *,
+    told: Callable[[], None] = lambda: None,
 ) -> Array:
-    """Of the rows left out: (kinds of penalty, folds, alphas)."""
+    """Of the rows left out: (kinds of penalty, folds, alphas); `told` is called after each path."""
     by_row = X.tocsr() if hasattr(X, "indptr") else X
-    errors = [
-        [
-            _errors(Task.of(X, y, _in_fold(train, len(y), weight)), by_row, test, weight, grid, terms)
-            for train, test in splits
-        ]
-        for grid, terms in zip(alphas, ratios, strict=True)
-    ]
+    errors = []
+    for grid, terms in zip(alphas, ratios, strict=True):
+        for train, test in splits:
+            errors.append(_errors(Task.of(X, y, _in_fold(train, len(y), weight)), by_row, test, weight, grid, terms))
+            told()
     return np.reshape(errors, (len(ratios), len(splits), -1))
 
 
@@ -60,7 +65,7 @@ def _in_fold(train: Array, n: int, weight: Array | None) -> Array:
 
 def _errors(task: Task, X: Any, test: Array, weight: Array | None, alphas: Array, terms: Terms) -> Array:
     found = points(task, alphas, terms)
-    warn_of(found, alphas, task.total, stacklevel=7)
+    warn_of(found, alphas, task.total, stacklevel=6)
     rows = np.arange(len(task.y))[test]
     judged = np.ones(len(rows)) if weight is None else weight[rows]
     if not judged.any():

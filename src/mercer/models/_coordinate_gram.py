@@ -32,7 +32,7 @@ def usable_gram(precompute: Any, task: Task, *, intercept: bool) -> Array | None
         warnings.warn(
             "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=7,
         )
         return None
     _refuse_another(gram, task, centre if intercept else np.zeros(columns))

@@ -41,7 +41,7 @@ def no_overdispersion(family: Family) -> tuple[Finding, ...]:
     if not isinstance(family, NegativeBinomial) or family.r is None or not np.all(family.r >= 0.99 * NO_DISPERSION):
         return ()
     finding = Finding(
-        "no-overdispersion",
+        "no overdispersion",
         "note",
         "The counts spread no more than a Poisson's: the likelihood of the negative binomial grows with r without end.",
         'Use family="poisson", whose fit is the same and has one parameter less.',

@@ -75,18 +75,15 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
                 "target of every row."
             )
-        try:
-            X, y = checked(
-                self,
-                X,
-                y,
-                reset=True,
-                accept_sparse="csr" if self._accepts_sparse() else False,
-                y_numeric=True,
-                multi_output=True,
-            )
-        except ValueError as refusal:
-            raise _with_remedy(refusal, y) from None
+        X, y = checked(
+            self,
+            X,
+            y,
+            reset=True,
+            accept_sparse="csr" if self._accepts_sparse() else False,
+            y_numeric=True,
+            multi_output=True,
+        )
         if is_sparse(y):
             raise TypeError(
                 "Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert to a dense "
@@ -155,15 +152,6 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse()
         return tags
-
-
-def _with_remedy(refusal: ValueError, y: Any) -> ValueError:
-    """scikit-learn's refusal; where y is not finite, with the row that is to blame."""
-    if not str(refusal).startswith("Input y contains"):
-        return refusal
-    values = np.asarray(y, dtype=float).reshape(len(y), -1)
-    row = int(np.argmax(~np.isfinite(values).all(axis=1)))
-    return NonFiniteError(f"{refusal} Row {row} has y = {values[row].squeeze()}; drop such rows.")
 
 
 def checked_penalties(alpha: Any, targets: int) -> Array:

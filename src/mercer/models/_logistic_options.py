@@ -80,12 +80,7 @@ def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any) -> tup
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. Pass the "
             "class of every row."
         )
-    try:
-        X, y = checked(estimator, X, y, reset=True, dtype=dtype, accept_large_sparse=solver not in SMALL_INDICES)
-    except ValueError as wrong:
-        if str(wrong).startswith("Input y contains"):
-            encode_labels(y)  # which says where
-        raise
+    X, y = checked(estimator, X, y, reset=True, dtype=dtype, accept_large_sparse=solver not in SMALL_INDICES)
     if solver == "liblinear":
         _refuse_huge(X, estimator)
     return X, y

@@ -36,7 +36,7 @@ class ElasticNetCV(CoordinateCV):
     cv : int, cross-validation generator, iterable or None, default=None
         How to split; None is five folds.
     verbose : bool or int, default=False
-        Has no effect.
+        Whether to show a progress bar: one piece for each fold and kind of penalty.
     n_jobs : int, default=None
         Has no effect: threads are those of `mercer.engine`.
     positive : bool, default=False
@@ -130,3 +130,6 @@ class ElasticNetCV(CoordinateCV):
 
     def _l1_ratios(self) -> list[Any]:
         return list(np.atleast_1d(self.l1_ratio))
+
+    def _note_kind(self, l1_ratio: Any) -> None:
+        self.l1_ratio_ = l1_ratio

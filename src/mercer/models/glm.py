@@ -19,7 +19,16 @@ from mercer._errors import DataError, LinkError, MercerWarning, NonFiniteError, 
 from mercer._threads import thread_count
 from mercer.data.table import Table
 from mercer.designs import DenseDesign, Observations, Terms, design_of
-from mercer.families import Categorical, Distribution, Family, Link, Penalty, link_from, penalty_from, response_family_from
+from mercer.families import (
+    Categorical,
+    Distribution,
+    Family,
+    Link,
+    Penalty,
+    link_from,
+    penalty_from,
+    response_family_from,
+)
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.models._base import Array, Plan, checked_table, column_names, old_state_on_failure

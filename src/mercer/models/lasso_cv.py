@@ -6,8 +6,6 @@ from typing import Any
 
 from mercer.models._coordinate_cv import CoordinateCV
 from mercer.models._coordinate_paths import lasso_path
-from mercer.solvers.certificate import Solution
-from mercer.solvers.direct import Rows
 
 
 class LassoCV(CoordinateCV):
@@ -32,7 +30,7 @@ class LassoCV(CoordinateCV):
     cv : int, cross-validation generator, iterable or None, default=None
         How to split; None is five folds.
     verbose : bool or int, default=False
-        Has no effect.
+        Whether to show a progress bar: one piece for each fold and kind of penalty.
     n_jobs : int, default=None
         Has no effect: threads are those of `mercer.engine`.
     positive : bool, default=False
@@ -117,8 +115,3 @@ class LassoCV(CoordinateCV):
 
     def _l1_ratios(self) -> list[Any]:
         return [1]
-
-    def _chosen(self, rows: Rows, *, params: dict[str, Any]) -> Solution:
-        solution = super()._chosen(rows, params=params)
-        del self.l1_ratio_  # there was nothing to choose
-        return solution

@@ -19,6 +19,8 @@ Array = NDArray[Any]
 
 #: numbers below which a pass is not worth its threads
 SMALL = 1 << 16
+#: … and a pass over numbers that lie side by side
+WORTH_THREADS = 1 << 19
 #: columns that a thread takes at a time
 BLOCK = 512
 #: bytes of columns that are copied at once
@@ -88,7 +90,7 @@ class DenseColumns(Columns):
         count = self.n_columns if count is None else count
         size = BLOCK if self._by_column else loops.WIDTH
         blocks = row_blocks(count, size)
-        if count * self.n_rows <= SMALL:
+        if count * self.n_rows <= WORTH_THREADS:
             for block in blocks:
                 work(block.start, block.stop)
         else:
@@ -135,7 +137,7 @@ class DenseColumns(Columns):
         out = np.zeros((len(W), self.n_rows))
         scaled = np.ascontiguousarray(W / self.scale[ids])
         loop, data = (loops.combine_by_column, self.X.T) if self._by_column else (loops.combine_by_row, self.X)
-        blocks = row_blocks(self.n_rows, max(256, SMALL // max(1, len(ids))))
+        blocks = row_blocks(self.n_rows, max(256, WORTH_THREADS // max(1, len(ids))))
         ordered_map(lambda rows: loop(data, ids, self.centre, scaled, rows.start, rows.stop, out), blocks)
         return out
 

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._jit import duality as loops
+
 Array = NDArray[Any]
 
 
@@ -59,45 +61,21 @@ class Penalty(NamedTuple):
         return np.where(w == 0, np.abs(self.excess(rest)), np.abs(rest - self.l1 * np.sign(w)))
 
 
-def unheld(penalty: Penalty, w: Array, c: Array) -> float:
-    """½ Σ of the squared slopes that nothing holds: of coefficients that are not penalised."""
-    free = penalty.free
-    return 0.5 * float(np.sum(np.square(penalty.of(free).violations(w[free], c[free])))) if free.any() else 0.0
-
-
 def gap(penalty: Penalty, w: Array, c: Array, lost: Callable[[float], float]) -> float:
     """The smaller of both bounds; `lost` is D(s). Coefficients that are not penalised are left out."""
-    if (free := penalty.free).any():
-        held = ~free
-        penalty, w, c = penalty.of(held), w[held], c[held]
-    smooth = penalty.l2 > 0
-    bound = _penalty_as_rows(penalty, w, c, lost)
-    if smooth.any():
-        bound = min(bound, _conjugate(penalty, w, c, lost, smooth))
-    return max(bound, 0.0)  # but for rounding it is
+    l1, l2, positive = penalty
+    by_rows, by_conjugate, _, smooth = loops.shares(l1, l2, positive, w, c)
+    bound = lost(by_rows) + loops.of_rows(l1, l2, w, c, by_rows)
+    if smooth:
+        bound = min(bound, lost(by_conjugate) + loops.of_conjugate(l1, l2, positive, w, c, by_conjugate))
+    return float(max(bound, 0.0))  # but for rounding it is
+
+
+def least_squares_gap(penalty: Penalty, w: Array, c: Array, squares: float) -> float:
+    """Of ½ Σ h r², where that sum is given without the half; slopes that nothing holds have to vanish."""
+    return float(loops.least_squares_gap(*penalty, w, c, squares))
 
 
 def squares_lost(squares: float) -> Callable[[float], float]:
     """D(s) of least squares, ½ Σ h r²."""
     return lambda share: 0.5 * (1 - share) ** 2 * squares
-
-
-def _share(l1: Array, pull: Array) -> float:
-    """The largest share of slopes that l1 holds."""
-    beyond = pull > l1
-    return float(np.min(l1[beyond] / pull[beyond])) if beyond.any() else 1.0
-
-
-def _penalty_as_rows(penalty: Penalty, w: Array, c: Array, lost: Callable[[float], float]) -> float:
-    rest = c - penalty.l2 * w
-    share = _share(penalty.l1, penalty.pull(rest))
-    squared = 0.5 * (1 - share) ** 2 * float(penalty.l2 @ np.square(w))
-    return lost(share) + squared + float(np.sum(penalty.l1 * np.abs(w) - share * rest * w))
-
-
-def _conjugate(penalty: Penalty, w: Array, c: Array, lost: Callable[[float], float], smooth: Array) -> float:
-    share = _share(penalty.l1[~smooth], penalty.pull(c)[~smooth])
-    beyond = np.where(smooth, penalty.excess(share * c), 0.0)
-    terms = penalty.l1 * np.abs(w) - (share * c - beyond) * w
-    squared = np.square(penalty.l2 * w - beyond)[smooth] / (2 * penalty.l2[smooth])
-    return lost(share) + float(terms.sum() + squared.sum())

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from mercer._jit import triangle
+from mercer._threads import blas_for
 
 Array = NDArray[Any]
 
@@ -67,7 +68,8 @@ class Factor:
         try:
             if (corner.diagonal() <= pivots).any():
                 raise np.linalg.LinAlgError
-            lower = np.linalg.cholesky(corner)
+            with blas_for(PANEL):
+                lower = np.linalg.cholesky(corner)
             if (np.square(lower.diagonal()) <= pivots).any():
                 raise np.linalg.LinAlgError
         except np.linalg.LinAlgError:
@@ -91,7 +93,9 @@ class Factor:
         a, U = len(B), self._U
         for first in range(0, a, PANEL):
             last = min(first + PANEL, a)
-            B[first:last] = solve_triangular(U[first:last, first:last], B[first:last], trans=1, check_finite=False)
+            # on one thread: those of SciPy's BLAS would wait for NumPy's, which go on spinning after a product
+            with blas_for(PANEL):
+                B[first:last] = solve_triangular(U[first:last, first:last], B[first:last], trans=1, check_finite=False)
             B[last:] -= U[first:last, last:a].T @ B[first:last]
         return B
 

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._jit import descent
-from mercer.solvers._duality import Penalty, gap, squares_lost, unheld
+from mercer.solvers._duality import Penalty, least_squares_gap
 from mercer.solvers._factor import Factor
 
 Array = NDArray[Any]
 
+#: products that take no longer than one step from here: so many are spent on sweeps first, and never more sweeps
+CHEAP, MOST_CHEAP = 1 << 16, 100
 #: sweeps before the linear system is tried, which has to pay for itself
 FEWEST_SWEEPS = 2
 #: what a product of matrices gains over a sweep, per number
@@ -29,6 +31,8 @@ LEVEL = 1e-9
 ROUNDING = 1e-13
 #: a fall of the objective by this portion of what it was is rounding
 EPSILON = 1e-16
+#: … and this portion of it is that of coefficients which have come to rest
+AT_REST = 1e-8
 
 
 class PenalisedQuadratic:
@@ -48,25 +52,34 @@ class PenalisedQuadratic:
 
     def gap(self, penalty: Penalty) -> float:
         """Upper bound of what the objective can still fall by."""
-        return gap(penalty, self.w, self.c, squares_lost(self.squares)) + unheld(penalty, self.w, self.c)
+        return least_squares_gap(penalty, self.w, self.c, self.squares)
 
     def solve(self, penalty: Penalty, target: float, most: int) -> int:
         """Move until the gap is at most `target`; returns the number of steps made."""
-        steps = sweeps = 0
         nothing = EPSILON * (self.squares + penalty.value(self.w))
-        if len(self._factor) and most > 0 and not self._there(penalty, target):
+        steps, sweeps = self._cheap_sweeps(penalty, target, nothing, most), 0
+        if len(self._factor) and steps < most and not self._there(penalty, target):
             self._newton(penalty, extend=False)  # what was not zero before is likely not to be now
-            steps = 1
+            steps += 1
         while steps < most and not self._there(penalty, target):
             active = np.flatnonzero((self.w != 0) | (penalty.pull(self.c) > penalty.l1))
             decrease = self._sweep(active, penalty)
             steps, sweeps = steps + 1, sweeps + 1
-            if sweeps >= self._patience(penalty) and steps < most and not self._there(penalty, target):
+            slow = decrease <= nothing or sweeps >= self._patience(penalty)
+            if slow and steps < most and not self._there(penalty, target):
                 decrease += self._newton(penalty, extend=True)
                 steps, sweeps = steps + 1, 0
             if decrease <= nothing:
                 break  # as low as floating-point numbers go
         return steps
+
+    def _cheap_sweeps(self, penalty: Penalty, target: float, nothing: float, most: int) -> int:
+        """Sweeps that cost less than looking where they lead; they end when coefficients have come to rest."""
+        size = len(self.w)
+        few = min(CHEAP // max(1, size * size), MOST_CHEAP, most // 10)
+        known = self.G, size, *penalty, self.w, self.c, self.squares
+        sweeps, self.squares = descent.gram_descent(*known, target, AT_REST * nothing, few)
+        return int(sweeps)
 
     def _there(self, penalty: Penalty, target: float) -> bool:
         return self.gap(penalty) <= target
@@ -142,8 +155,9 @@ class PenalisedQuadratic:
             reach = np.where((w + step) * sign < 0, -w / step, 1.0)
         first = reach.min()
         # those whose sign would change stop at zero; if that is no way down, all stop with the first of them
-        decrease = self._try(rows, few, w, np.where(reach < 1, -w, step))
-        if decrease < 0 and first < 1:
+        rounding = 10 * EPSILON * (self.squares + penalty.value(self.w))
+        decrease = self._try(rows, few, w, np.where(reach < 1, -w, step), rounding)
+        if decrease < -rounding and first < 1:
             decrease = self._try(rows, few, w, np.where(reach == first, -w, first * step))
         return max(decrease, 0.0), bool(first == 1)
 

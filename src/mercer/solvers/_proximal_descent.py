@@ -22,10 +22,12 @@ from mercer.stats.quadratic import LOSS
 
 Array = NDArray[Any]
 
-#: gaps below this portion of the objective may be rounding; larger ones than the others are never small enough
-LEAST_GAP, LARGEST_GAP, LARGEST_GAP_OF_FEW = 1e-13, 1e-3, 1e-8
-#: how many times larger than λ/√n a gap may be
-SLACK = 100
+#: gaps below this portion of the objective may be rounding
+LEAST_GAP = 1e-13
+#: of few rows the gap is brought down to this portion, whatever was asked for: steps cost little
+GAP_OF_FEW = 1e-8
+#: a penalty of this portion of a slope's scale, or less, is lost in the rounding of slopes
+NOTHING = 1e-11
 #: free coefficients up to which all products between their columns are looked at
 MOST_FREE = 1_000
 #: steps without progress after which to give up
@@ -50,8 +52,9 @@ class Place(Point):
 
     #: slopes of the coefficients, downhill, without the penalty's
     c: Array
-    #: from the minimum of the objective, and how near is near enough
+    #: from the minimum of the objective, how near was asked for, and how near is near enough
     distance: float
+    asked: float
     near: float
     #: whether the coefficients too are as near as `newton` would have them
     settled: bool
@@ -69,13 +72,13 @@ class ProximalDescent:
         self._design, self._mean = problem.observations.design, problem.strengths.mean
         self._losses = Losses(problem.observations, problem.response)
         self._penalty = Penalty(problem.strengths.l1, problem.strengths.l2)
-        self._free = np.flatnonzero(self._penalty.free)
         self._model = Model(self._design, self._penalty)
-        n = len(problem.observations)
-        largest = LARGEST_GAP if n >= ALWAYS_HESSIAN else LARGEST_GAP_OF_FEW
-        self._largest_gap = max(LEAST_GAP, min(largest, SLACK * tolerance / np.sqrt(max(1, n))))
         begin = problem.start() if start is None else np.array(start, dtype=float)
-        self.here = self._arrive(self._look(begin - self._mean))
+        first = self._look(begin - self._mean)
+        #: as slopes can be told to obey it
+        self._felt = self._penalty_felt(first)
+        self._free = np.flatnonzero(self._felt.free)
+        self.here = self._arrive(first)
         self.trace = [self.here.value]
 
     @property
@@ -94,19 +97,37 @@ class ProximalDescent:
             smooth = slopes.loss + 0.5 * float(self._penalty.l2 @ np.square(u))
             return Point(u, smooth + float(self._penalty.l1 @ np.abs(u)), smooth, eta, slopes)
 
+    def _penalty_felt(self, there: Point) -> Penalty:
+        """None where it is less than the rounding of slopes: a dual point could not be told to be feasible."""
+        l1, l2, _ = self._penalty
+        with np.errstate(over="ignore", invalid="ignore"):
+            curvature = column_squares(self._design, there.slopes.second)
+            lost = (l1 <= NOTHING * np.sqrt(curvature * abs(there.value))) & (l2 <= NOTHING * curvature)
+        return Penalty(np.where(lost, 0.0, l1), np.where(lost, 0.0, l2))
+
     def _arrive(self, there: Point) -> Place:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             c = -self._design.transposed_times(there.slopes.first)
-            near = 0.5 * (self._tolerance * self._problem.unit(there.smooth)) ** 2
+            unit = self._problem.unit(there.smooth)
+            near = 0.5 * (self._tolerance * unit) ** 2
             if not self._losses.dual:
-                return Place(**vars(there), c=c, distance=self._of_violations(there, c), near=near, settled=True)
-            distance = gap(self._penalty, there.u, c, self._losses.lost(there.eta))
+                distance = self._of_violations(there, c)
+                return Place(**vars(there), c=c, distance=distance, asked=near, near=near, settled=True)
+            distance = gap(self._felt, there.u, c, self._losses.lost(there.eta))
             free = self._of_free(there, c)
-            largest = self._largest_gap * abs(there.value)
-            if self._problem.strengths.smooth:  # then the gap falls as the square of what coefficients are off by
-                largest = min(largest, max(near, LEAST_GAP * abs(there.value)))
-            settled = distance + free <= largest and free <= near and self._of_violations(there, c) <= near
-            return Place(**vars(there), c=c, distance=distance + free, near=largest, settled=settled)
+            asked, aim = self._gaps(there, unit, near)
+            settled = distance + free <= aim and free <= near and self._of_violations(there, c) <= near
+            return Place(**vars(there), c=c, distance=distance + free, asked=asked, near=aim, settled=settled)
+
+    def _gaps(self, there: Point, unit: float, near: float) -> tuple[float, float]:
+        """The gap asked for, λ/√n of the objective for a tolerance of λ standard errors, and the one to stop at."""
+        value, dispersion = abs(there.value), self._problem.response.family.known_dispersion
+        deviance = 2 * there.smooth if dispersion is None else dispersion * self._losses.total
+        asked = max(LEAST_GAP, self._tolerance * unit / np.sqrt(max(deviance, np.finfo(float).tiny))) * value
+        aim = asked if len(there.eta) >= ALWAYS_HESSIAN else min(asked, GAP_OF_FEW * value)
+        if self._problem.strengths.smooth:  # then the gap falls as the square of what coefficients are off by
+            aim = min(aim, max(near, LEAST_GAP * value))
+        return asked, aim
 
     def _of_free(self, there: Point, c: Array) -> float:
         """What coefficients without a penalty may lower the objective by: ½ gᵀH⁻¹g, as nearly as H is constant."""
@@ -184,7 +205,7 @@ class ProximalDescent:
         sentence = f"the objective, {here.value:.10g}, can fall by no more than this portion of it, {steps}"
         if len(self._free):
             sentence += " (by coefficients without a penalty: as far as its curvature tells)"
-        return Certificate("duality gap", here.distance / size, here.near / size, sentence)
+        return Certificate("duality gap", here.distance / size, here.asked / size, sentence)
 
 
 def _half_squares(g: Array, curvature: Array) -> float:

@@ -50,6 +50,12 @@ class Losses:
         return Slopes(sum(part.loss for part in parts), first, second)
 
     @property
+    def total(self) -> float:
+        """Σ weight."""
+        weight = self.observations.weight
+        return float(len(self.observations) if weight is None else weight.sum())
+
+    @property
     def dual(self) -> bool:
         """Whether D(s) is known."""
         return type(self.response.lower()) in DIVERGENCES

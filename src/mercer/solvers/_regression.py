@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mercer._errors import NonFiniteError
 from mercer.families.penalties import Strengths
 from mercer.solvers._columns import SMALL, Columns, DenseColumns, SparseColumns, unit_of
-from mercer.solvers._duality import Penalty, gap, squares_lost, unheld
+from mercer.solvers._duality import Penalty, least_squares_gap
 from mercer.solvers._rows import Rows
 from mercer.stats.normal_equations import NormalEquations
 
@@ -95,7 +95,7 @@ class Regression:
 
     def gap(self, penalty: Penalty, w: Array, c: Array, squares: float) -> float:
         """Upper bound of what the objective can still fall by; unpenalised slopes have to vanish."""
-        return gap(penalty, w, c, squares_lost(squares)) + unheld(penalty, w, c)
+        return least_squares_gap(penalty, w, c, squares)
 
     def working(self, coefficients: Array) -> Array:
         """Working coefficients of the user's."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from mercer._jit.columns import AT_ONCE
 from mercer._threads import blas_for
 from mercer.solvers._duality import Penalty
 from mercer.solvers._gram_set import GramSet
+from mercer.solvers._lasso_point import Attempt, LassoFit, Point
 from mercer.solvers._regression import Regression
 from mercer.solvers._residual_set import ResidualSet
 from mercer.solvers.certificate import Certificate, Solution
@@ -35,38 +35,6 @@ NEAR = 0.7
 ROUNDING = 1e-12
 #: slopes of columns and residuals of length one are not more accurate than this
 NOTHING = 1e-15
-#: looks at all columns without progress after which to give up
-IN_VAIN = 3
-
-
-class LassoFit(NamedTuple):
-    """Coefficients, the intercept, and how many sweeps over them it took."""
-
-    coefficients: Array
-    intercept: float
-    sweeps: int
-
-
-class Point(NamedTuple):
-    """Working coefficients, the residual of each row, Σ weight r², and the slope of each column."""
-
-    w: Array
-    residual: Array
-    squares: float
-    c: Array
-
-
-@dataclass
-class Attempt:
-    """What has been done for the present strength."""
-
-    sweeps: int = 0
-    gaps: list[float] = field(default_factory=list)
-
-    @property
-    def in_vain(self) -> bool:
-        """Whether the last looks brought no progress."""
-        return len(self.gaps) > IN_VAIN and min(self.gaps[-IN_VAIN:]) > 0.5 * min(self.gaps[:-IN_VAIN])
 
 
 class Walk:
@@ -85,6 +53,7 @@ class Walk:
         self._regression, self._base, self._screening = regression, penalty, screening
         self._relative, self._most = tolerance, most_sweeps
         self._tolerance = tolerance * regression.scale
+        self._closer = CLOSER * self._tolerance
         scale = regression.columns.scale
         known = regression.gram if gram is None else gram / scale[:, None] / scale
         self._set = GramSet(regression.columns, regression.weight)
@@ -154,7 +123,9 @@ class Walk:
     def _few(self, multipliers: Array, *, last: bool) -> Iterator[Solution]:
         """Solutions at the first of these multipliers: as many as turn out right, perhaps none."""
         penalties = [self._penalty(m) for m in multipliers]
-        if self._at == np.inf and not self._attempt.gaps and self._gap(self.here, penalties[0]) <= self._tolerance:
+        # coefficients of zero would be off by the root of a gap; those of the user's are as good as was asked
+        enough = self._tolerance if self.here.w.any() else self._closer
+        if self._at == np.inf and not self._attempt.gaps and self._gap(self.here, penalties[0]) <= enough:
             self._arrive(self.here, multipliers[0])
             yield self._solution(self.here, penalties[0])
         elif self._complete and (len(penalties) > 1 or not last):
@@ -244,7 +215,7 @@ class Walk:
     def _solved(self, penalties: list[Penalty], lacking: bool) -> tuple[list[int], Array]:
         """Coefficients at each of the penalties as if only the columns of the set mattered, and the sweeps spent."""
         now = CLOSER_THAN_NOW * self._gap(self.here, penalties[0])
-        target = max(CLOSER * self._tolerance, now) if lacking else CLOSER * self._tolerance
+        target = max(self._closer, now) if lacking else self._closer
         self._set.load(self.here.w, self.here.c, self.here.squares)
         W = np.zeros((len(penalties), self._regression.n_columns))
         sweeps = []
@@ -260,7 +231,7 @@ class Walk:
         ids = np.flatnonzero(((here.w != 0) | (penalty.pull(here.c) > penalty.l1)) & self._varies)
         rows = ResidualSet(regression.columns, ids, regression.weight, centred=regression.intercept)
         rows.load(here.w[ids], regression.weight * here.residual)
-        sweeps = rows.solve(penalty, CLOSER * self._tolerance, self._most - self._attempt.sweeps)
+        sweeps = rows.solve(penalty, self._closer, self._most - self._attempt.sweeps)
         W = np.zeros((1, regression.n_columns))
         W[0, ids] = rows.w
         return [sweeps], W
@@ -268,7 +239,7 @@ class Walk:
     def _by_set(self, penalty: Penalty) -> Solution:
         """The solution where the Gram matrix knows all columns: the data are not looked at."""
         quadratic = self._set.quadratic
-        sweeps = self._set.solve(penalty, CLOSER * self._tolerance, self._most)
+        sweeps = self._set.solve(penalty, self._closer, self._most)
         w, c = np.zeros((2, self._regression.n_columns))
         w[self._set.ids], c[self._set.ids] = quadratic.w, quadratic.c
         self.here = Point(w, self.here.residual, quadratic.squares, c)

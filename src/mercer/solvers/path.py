@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
 from mercer.families.penalties import Strengths
+from mercer.solvers._lasso_point import LassoFit
 from mercer.solvers._regression import Regression
-from mercer.solvers._walk import LassoFit, Walk
+from mercer.solvers._walk import Walk
 from mercer.solvers.certificate import Solution
 
 __all__ = ["LassoFit", "solve_path"]

@@ -8,7 +8,7 @@ are halved until the objective does not rise.
 How far the objective is from its minimum is bounded by the duality gap, where the loss has a conjugate that is known
 (`_proximal_losses`). `tolerance` is that of `newton`, in standard errors: the shortest subgradient has to be as small.
 Slopes that are λ standard errors off, about λ √n, leave the objective ½ λ² from its minimum, but a gap of λ/√n of the
-objective or more; it has to become less than a hundred times that. For other losses the subgradient has to do alone.
+objective: that is the gap that has to be reached. For other losses the subgradient has to do alone.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def solve(
         The working coefficients to begin with; by default every one at its prior mean.
     tolerance : float
         How short the shortest subgradient has to become, in standard errors; the duality gap has to be at most
-        100 tolerance/√n of the objective.
+        tolerance/√n of the objective.
     most_steps : int
         Newton steps after which to give up; the certificate then does not hold.
     progress : callable, optional

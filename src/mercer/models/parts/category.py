@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, UnseenCategoryError
+from mercer._suggest import did_you_mean, quoted
 from mercer.data.coding import Coded, label_array
-from mercer.data.suggest import did_you_mean
 from mercer.data.table import Table
 from mercer.families import Categorical, CategoricalParameters, Parameters, add_alpha
 from mercer.models._discrete import even_where_unknown, log
@@ -101,13 +101,13 @@ class CategoryConditional(Conditional):
         """Codes that were text and are numbers now would all be unseen, and every prediction a shrug."""
         if _text_against_numbers(labels, self.levels):
             raise ColumnTypeError(
-                f"Column {self.part.names[0]!r} held categories such as {self.levels.tolist()[0]!r} when the model was "
-                f"fitted, and now {labels.tolist()[0]!r}; convert it to the type it had."
+                f"Column {self.part.names[0]!r} held categories such as {quoted(self.levels.tolist()[0])} when the "
+                f"model was fitted, and now {quoted(labels.tolist()[0])}; convert it to the type it had."
             )
 
     def _unseen_level(self, level: Any) -> UnseenCategoryError:
         return UnseenCategoryError(
-            f"column {self.part.names[0]!r} holds {level!r}, which was never seen when fitting. "
+            f"column {self.part.names[0]!r} holds {quoted(level)}, which was never seen when fitting. "
             f"{did_you_mean(str(level), map(str, self.levels.tolist()))} Correct it, or have it scored with "
             'unseen="smooth" or left out with unseen="ignore".'
         )
