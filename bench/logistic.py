@@ -40,7 +40,9 @@ WORKLOAD = Workload(
             Fitter(LogisticRegression),
             {
                 # the loosest tolerances at which the rivals' objectives are right to 1e-8
-                "scikit-learn lbfgs": Fitter(partial(linear_model.LogisticRegression, tol=1e-6, max_iter=1000), reach=3),
+                "scikit-learn lbfgs": Fitter(
+                    partial(linear_model.LogisticRegression, tol=1e-6, max_iter=1000), reach=3
+                ),
                 "scikit-learn newton-cholesky": Fitter(
                     partial(linear_model.LogisticRegression, solver="newton-cholesky", tol=1e-5), reach=3
                 ),

@@ -28,9 +28,12 @@ WORKLOAD = Workload(
         objective_race(
             Fitter(partial(LogisticRegression, max_iter=1000)),
             {
-                "scikit-learn lbfgs": Fitter(partial(linear_model.LogisticRegression, max_iter=1000), reach=4),
+                # the loosest tolerances at which the rivals' objectives are right to 1e-6
+                "scikit-learn lbfgs": Fitter(
+                    partial(linear_model.LogisticRegression, tol=1e-6, max_iter=1000), reach=4
+                ),
                 "scikit-learn newton-cg": Fitter(
-                    partial(linear_model.LogisticRegression, solver="newton-cg", max_iter=1000), reach=4
+                    partial(linear_model.LogisticRegression, solver="newton-cg", tol=1e-5, max_iter=1000), reach=4
                 ),
             },
             objective,

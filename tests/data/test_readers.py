@@ -32,7 +32,7 @@ def write(tmp_path: Path) -> Any:
         ("a.csv", '\ufeffn,word\r\n1,"red"\r\n,\r\n3,blue\r\n'),
         ("a.csv", "n;word\n1;red\nNaN;?\n3;blue\n"),
         ("a.TSV", "n\tword\n1\tred\nNA\t\n3\tblue\n"),
-        ("a.csv.gz", gzip.compress(b"n,word\n1,red\nnull,?\n3,blue\n")),
+        ("a.csv.gz", gzip.compress(b"n,word\n1,red\nnull,?\n3,blue\n", mtime=0)),
     ],
 )
 def test_separated_files(write: Any, name: str, text: Any) -> None:

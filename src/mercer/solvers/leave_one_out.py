@@ -34,7 +34,7 @@ RESOLVED = 1e-6
 #: penalties to try: portions of the largest eigenvalue
 SMALLEST, LARGEST, PER_DECADE = 1e-8, 1e2, 3
 #: … but none below this portion of the smallest, which would change no coefficient by more than that
-UNFELT = 1e-3
+UNFELT = 1e-6
 #: tiles that one thread takes at a time
 TILES = 16
 

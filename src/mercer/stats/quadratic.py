@@ -64,10 +64,13 @@ class Quadratic:
             eta = tile.times(self.point)
             if offset is not None:
                 eta += offset[rows]
-            slopes = self.response.slopes(y[rows], eta, None if weight is None else weight[rows])
+            of_rows = None if weight is None else weight[rows]
+            if self.order == LOSS:
+                loss += self.response.loss(y[rows], eta, of_rows)
+                continue
+            slopes = self.response.slopes(y[rows], eta, of_rows)
             loss += slopes.loss
-            if self.order >= GRADIENT:
-                gradients.add(tile.transposed_times(slopes.first))
+            gradients.add(tile.transposed_times(slopes.first))
             if self.order == HESSIAN:
                 hessians.add(tile.gram(slopes.second))
         return replace(self, loss=loss, gradient=gradients.plus(self.gradient), hessian=hessians.plus(self.hessian))
