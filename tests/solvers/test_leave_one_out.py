@@ -114,7 +114,7 @@ def test_candidates_cover_the_spectrum() -> None:
         np.testing.assert_allclose(alphas[-1], 100 * largest)
         np.testing.assert_allclose(alphas[1:] / alphas[:-1], 10 ** (1 / 3))
         # a penalty that no coefficient feels is none to try
-        assert 1e-3 / 2 < alphas[0] / max(smallest, 1e-5 * largest) < 2e-3
+        assert 1e-6 / 2 < alphas[0] / max(smallest, 1e-2 * largest) < 2e-6
         assert count in (None, len(alphas))
 
 
