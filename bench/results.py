@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.remarks import REMARKS
+
 HERE = Path(__file__).parent
 STORE, TABLE, README = HERE / "results.json", HERE / "RESULTS.md", HERE.parent / "README.md"
 
@@ -106,6 +108,8 @@ def section(report: Report) -> str:
         parts.append(table(OUTCOME_HEADER, map(_outcome_cells, report.outcomes)))
     if report.timings:
         parts.append(table(("what", "seconds", "limit"), map(_timing_cells, report.timings)))
+    if report.workload in REMARKS:
+        parts.append(REMARKS[report.workload] + "\n")
     return "\n".join(parts)
 
 
