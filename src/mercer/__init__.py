@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer import families, testing
+    from mercer import families, kernels, testing
     from mercer._threads import engine
     from mercer.comparison import compare
     from mercer.data import Schema
@@ -76,6 +76,7 @@ __all__ = [
     "enet_path",
     "engine",
     "families",
+    "kernels",
     "lasso_path",
     "linear_form",
     "summary",
@@ -83,7 +84,7 @@ __all__ = [
 ]
 
 # Rooms that are public as a whole; every other name above lives in `models` unless it is listed here.
-_ROOMS = frozenset({"families", "testing"})
+_ROOMS = frozenset({"families", "kernels", "testing"})
 _ELSEWHERE = {"Schema": "mercer.data", "compare": "mercer.comparison", "engine": "mercer._threads"}
 
 

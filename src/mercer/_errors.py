@@ -81,6 +81,30 @@ class LinkError(MercerError, ValueError):
     """No link has this name, or the link does not go with the family."""
 
 
+class KernelError(MercerError, ValueError):
+    """No kernel has this name, a parameter of it is out of range, or a function is not what a kernel needs."""
+
+
+class NotPositiveDefiniteError(KernelError):
+    """What was asked for is no inner product of any features: a negative scale, a difference, points that prove it."""
+
+
+class AsymmetricKernelError(NotPositiveDefiniteError):
+    """A function or matrix gives k(x, z) and k(z, x) different values: the message names the pair."""
+
+
+class KernelShapeError(KernelError):
+    """A function that is to be a kernel or a feature map returned something of the wrong shape."""
+
+
+class NoFeatureMapError(MercerError, TypeError):
+    """A kernel has infinitely many features, or features that nobody knows: they cannot be written out."""
+
+
+class FrozenKernelError(MercerError, TypeError):
+    """A kernel was to be changed in place; the message says how to replace it."""
+
+
 class SingularCovarianceError(DataError):
     """A covariance matrix has no inverse: the message names the columns that are collinear."""
 

@@ -1,4 +1,4 @@
-"""The laws that families and statistics obey, as checks to run on your own."""
+"""The laws that families, kernels and statistics obey, as checks to run on your own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mercer.testing.families import check_family
+    from mercer.testing.kernels import check_kernel
     from mercer.testing.statistics import check_statistic
 
-__all__ = ["check_family", "check_statistic"]
+__all__ = ["check_family", "check_kernel", "check_statistic"]
 
-_HOMES = {"check_family": "mercer.testing.families", "check_statistic": "mercer.testing.statistics"}
+_HOMES = {
+    "check_family": "mercer.testing.families",
+    "check_kernel": "mercer.testing.kernels",
+    "check_statistic": "mercer.testing.statistics",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,70 @@
+"""eˣ for x ≤ 0, which most kernels end in: `scalar.exp` without the ends of its range, and in float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._jit import jit, overload
+from mercer._jit.scalar import EXACTLY, LOG2_E, LOG_2_HIGH, LOG_2_LOW, WHOLE
+
+#: below this eˣ is not a normal number
+LEAST, SINGLE_LEAST = -708.0, np.float32(-87.3)
+SINGLE_LOG2_E, SINGLE_WHOLE = np.float32(LOG2_E), np.float32(1.5 * 2**23)
+#: log 2 in two parts; the first times a whole number below 2⁹ is exact
+SINGLE_LOG_2_HIGH, SINGLE_LOG_2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+C7, C6, C5, C4, C3, HALF = (np.float32(1 / factorial) for factorial in (5040, 720, 120, 24, 6, 2))
+ONE, ZERO = np.float32(1), np.float32(0)
+
+
+@jit(**EXACTLY)
+def exp_below(x):  # type: ignore[no-untyped-def]
+    """eˣ for x ≤ 0: `exp` without what only the ends of its range need; 0 below the normal numbers."""
+    kept = x if x > LEAST else LEAST
+    shifted = kept * LOG2_E + WHOLE
+    n = shifted - WHOLE
+    r = (kept - n * LOG_2_HIGH) - n * LOG_2_LOW
+    p = 2.510039581085093e-08
+    p = p * r + 2.7620088709317853e-07
+    p = p * r + 2.755726843071169e-06
+    p = p * r + 2.4801521295225714e-05
+    p = p * r + 0.0001984126986308324
+    p = p * r + 0.0013888888917214326
+    p = p * r + 0.00833333333333005
+    p = p * r + 0.04166666666662413
+    p = p * r + 0.16666666666666669
+    p = p * r + 0.5
+    p = 1.0 + (r + r * r * p)
+    exponent = (np.float64(shifted).view(np.int64) + 1023) << 52
+    value = p * np.int64(exponent).view(np.float64)
+    return value if x > LEAST else (0.0 if x <= LEAST else x)
+
+
+@jit(**EXACTLY)
+def exp_single(x):  # type: ignore[no-untyped-def]
+    """eˣ of float32 for x ≤ 0, to 1.2e-7 relative; 0 where that is below the normal numbers."""
+    kept = x if x > SINGLE_LEAST else SINGLE_LEAST
+    shifted = kept * SINGLE_LOG2_E + SINGLE_WHOLE
+    n = shifted - SINGLE_WHOLE
+    r = (kept - n * SINGLE_LOG_2_HIGH) - n * SINGLE_LOG_2_LOW
+    p = C7 * r + C6
+    p = p * r + C5
+    p = p * r + C4
+    p = p * r + C3
+    p = p * r + HALF
+    p = ONE + (r + r * r * p)
+    power = np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23))
+    value = p * power.view(np.float32)
+    # a NaN is not above anything: it has to come through
+    return value if x > SINGLE_LEAST else (ZERO if x <= SINGLE_LEAST else x)
+
+
+def decay(x: Any) -> Any:
+    """eˣ for x ≤ 0, in the precision of x."""
+    return exp_single(x) if isinstance(x, np.float32) else exp_below(x)
+
+
+@overload(decay)
+def _decay(x):  # type: ignore[no-untyped-def]
+    return (lambda x: exp_single(x)) if str(x) == "float32" else (lambda x: exp_below(x))

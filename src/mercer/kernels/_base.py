@@ -1,0 +1,246 @@
+"""What a kernel is: k(x, z) = ⟨ψ(x), ψ(z)⟩ for some features ψ that need not be written out (lecture 1).
+
+A kernel is a small frozen value. Rows are made ready once (`prepared`), and the matrix is made tile by tile (`tile`) by
+`mercer.kernels.gram`; a kernel of x·z or ‖x − z‖² says only what it makes of that number.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import FrozenKernelError, KernelError, NoFeatureMapError, NotPositiveDefiniteError
+from mercer._suggest import did_you_mean
+from mercer.kernels._views import Memo, Views
+
+if TYPE_CHECKING:
+    from mercer.kernels.explicit import FeatureMap
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Kernel(ABC):
+    """A positive definite kernel, or what is used as one.
+
+    `k(X, Z)` is the matrix, `k(X)` that of X with itself, `k.diag(X)` its diagonal. `k1 + k2`, `k1 * k2`, `3 * k`,
+    `k + 1`, `k ** 2`, `k.of(feature_map)`, `k.on(columns)` and `k.normalised()` are kernels again; what would not be
+    one (a difference, a negative factor, a fractional power) is a `NotPositiveDefiniteError`.
+    """
+
+    #: how tightly the repr binds: sums 1, products 2, powers 3, everything else 4
+    binding: ClassVar[int] = 4
+    #: so that `np.float64(2) * kernel` is ours to answer
+    __array_ufunc__: ClassVar[None] = None
+
+    @property
+    @abstractmethod
+    def reason(self) -> str | None:
+        """Why the kernel is positive definite whatever the rows are; None where it is not, or nobody knows."""
+
+    @abstractmethod
+    def prepared(self, views: Views) -> Any:
+        """The rows as this kernel needs them: a `Side`."""
+
+    @abstractmethod
+    def tile(self, left: Any, right: Any, memo: Memo) -> Array:
+        """k(x, z) for the rows of two sides, in an array of its own."""
+
+    @abstractmethod
+    def diagonal(self, side: Any) -> Array:
+        """k(x, x) for the rows of a side."""
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The kernels this one is made of."""
+        return tuple(value for value in self.get_params(deep=False).values() if isinstance(value, Kernel))
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether k(x, z) = k(z, x) is certain: of a function of a user it is not."""
+        return all(part.symmetric for part in self.parts)
+
+    def sensitivity(self, left: Any, right: Any) -> float:
+        """By how much a relative error of products of rows grows; infinite where float32 will not do."""
+        return np.inf
+
+    def feature_map(self, columns: int) -> FeatureMap:
+        """ψ for rows of so many columns, where it is finite: ⟨ψ(x), ψ(z)⟩ = k(x, z).
+
+        Examples
+        --------
+        >>> from mercer.kernels import Polynomial
+        >>> Polynomial(degree=8, constant=0).feature_map(40).n_features
+        314457495
+        """
+        raise NoFeatureMapError(
+            f"{self!r} has no finite feature map; use the kernel itself, or an approximation of its features: random "
+            "Fourier features or the Nyström method."
+        )
+
+    def __call__(self, X: Any, Z: Any = None) -> Array:
+        from mercer.kernels.gram import Gram
+
+        return Gram(self, X, Z).matrix()
+
+    def diag(self, X: Any) -> Array:
+        """k(x, x) for every row, without the matrix."""
+        return self.diagonal(self.prepared(Views(X)))
+
+    # The algebra (lecture 1, "Generating New Kernels from Old").
+
+    def __add__(self, other: Any) -> Kernel:
+        from mercer.kernels.algebra import Sum, as_kernel
+
+        return NotImplemented if (kernel := as_kernel(other)) is None else Sum(self, kernel)
+
+    def __radd__(self, other: Any) -> Kernel:
+        from mercer.kernels.algebra import Sum, as_kernel
+
+        return NotImplemented if (kernel := as_kernel(other)) is None else Sum(kernel, self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        from mercer.kernels.algebra import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Kernel:
+        if isinstance(other, Real) and other != 0:
+            return self * (1 / float(other))
+        raise NotPositiveDefiniteError(
+            f"{self!r} / {other!r} need not be positive definite; multiply by kernels or by numbers of 0 or more."
+        )
+
+    def __pow__(self, exponent: Any) -> Kernel:
+        from mercer.kernels.algebra import Power
+
+        return Power(self, whole(exponent, "the power", "a kernel")) if isinstance(exponent, Real) else NotImplemented
+
+    def __sub__(self, other: Any) -> Kernel:
+        raise NotPositiveDefiniteError(
+            f"the difference {self!r} - {other!r} need not be positive definite; add kernels, or multiply them."
+        )
+
+    def __rsub__(self, other: Any) -> Kernel:
+        raise NotPositiveDefiniteError(
+            f"the difference {other!r} - {self!r} need not be positive definite; add kernels, or multiply them."
+        )
+
+    def __neg__(self) -> Kernel:
+        raise NotPositiveDefiniteError(
+            f"-({self!r}) is negative on its diagonal, as no inner product is; leave out the minus."
+        )
+
+    def of(self, feature_map: Any) -> Kernel:
+        """k(ψ(x), ψ(z)), for a function of a row or of a matrix, or an object with `transform` (recursion)."""
+        from mercer.kernels.algebra import Of
+
+        return Of(self, feature_map)
+
+    def on(self, columns: int | Sequence[int]) -> Kernel:
+        """k of some of the columns."""
+        from mercer.kernels.columns import Columns
+
+        return Columns(self, (columns,) if isinstance(columns, (int, np.integer)) else tuple(columns))
+
+    def normalised(self) -> Kernel:
+        """k(x, z)/√(k(x, x) k(z, z)): the cosine of the angle between ψ(x) and ψ(z)."""
+        from mercer.kernels.normalised import Normalised
+
+        return Normalised(self)
+
+    # scikit-learn's face: parameters by name, nested by "__". A kernel is a value, so that `clone` may share it.
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep` also those of the kernels inside, as `k1__gamma`."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        nested = {
+            f"{name}__{inner}": value
+            for name, part in own.items()
+            if deep and isinstance(part, Kernel)
+            for inner, value in part.get_params().items()
+        }
+        return own | nested
+
+    def replaced(self, **params: Any) -> Self:
+        """The same kernel with other parameters, also of the kernels inside: `replaced(k1__gamma=2.0)`.
+
+        Examples
+        --------
+        >>> from mercer.kernels import RBF, Linear
+        >>> (Linear() + RBF(gamma=1)).replaced(k2__gamma=3)
+        Linear() + RBF(gamma=3.0)
+        """
+        own, nested = self.get_params(deep=False), dict[str, dict[str, Any]]()
+        changed: dict[str, Any] = {}
+        for key, value in params.items():
+            name, inside, rest = key.partition("__")
+            if name not in own or (inside and not isinstance(own[name], Kernel)):
+                raise KernelError(
+                    f"Invalid parameter {key!r} for the kernel {self!r}. {did_you_mean(key, self.get_params())}"
+                )
+            if inside:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                changed[name] = value
+        for name, rest_of in nested.items():
+            changed[name] = changed.get(name, own[name]).replaced(**rest_of)
+        return replace(self, **changed)
+
+    def set_params(self, **params: Any) -> Self:
+        """Refused: a kernel is a value, shared by whoever holds it. `replaced` gives another one."""
+        if not params:
+            return self
+        raise FrozenKernelError(
+            f"{self!r} cannot be changed in place, since others may hold it too; use kernel.replaced(…). Estimators of "
+            'mercer do so for "kernel__gamma"; for one of scikit-learn search {"kernel": [RBF(gamma=1), …]}.'
+        )
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        told = [field for field in fields(self) if field.default is not None or getattr(self, field.name) is not None]
+        return f"{type(self).__name__}({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in told)})"
+
+
+def written(kernel: Kernel, binding: int) -> str:
+    """A kernel inside the repr of another, in brackets where it binds less tightly."""
+    return repr(kernel) if kernel.binding >= binding else f"({kernel!r})"
+
+
+def number(value: Any, name: str, kernel: str, *, least: float = 0.0, above: bool = False) -> float:
+    """A parameter as a finite float, `least` or more; a typed error otherwise."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise KernelError(f"{name} of {kernel} must be a number, got {value!r}.")
+    result = float(value)
+    if least == -np.inf and not np.isfinite(result):
+        raise KernelError(f"{name} of {kernel} must be finite, got {value!r}.")
+    if not (np.isfinite(result) and (result > least if above else result >= least)):
+        wanted = f"above {least:g}" if above else f"{least:g} or more"
+        raise NotPositiveDefiniteError(
+            f"{name} of {kernel} must be finite and {wanted}, got {value!r}: else it need not be positive definite."
+        )
+    return result
+
+
+def whole(value: Any, name: str, kernel: str) -> int:
+    """A power as an int, 0 or more; a typed error otherwise."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise KernelError(f"{name} of {kernel} must be a whole number, got {value!r}.")
+    if not float(value).is_integer() or float(value) < 0:
+        raise NotPositiveDefiniteError(
+            f"{name} of {kernel} must be a whole number, 0 or more, got {value!r}: only such powers of a kernel are "
+            "sums of products of kernels."
+        )
+    return int(float(value))

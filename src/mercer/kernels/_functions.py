@@ -1,0 +1,95 @@
+"""Functions of a user, which may take one row or a matrix of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import KernelShapeError, NonFiniteError
+from mercer.kernels._inputs import dense, is_sparse
+
+Array = NDArray[Any]
+
+
+def applied(function: Callable[[Any], Any], rows: Any, *, ndim: int) -> Any:
+    """The function of every row, whether it takes one or all: an array of `ndim` dimensions, or a sparse matrix."""
+    if isinstance(rows, list) or not _takes_matrices(function, rows, ndim):
+        result = _row_by_row(function, rows)
+    else:
+        result = function(rows)
+    result = result if is_sparse(result) else np.asarray(result)
+    if ndim == 2 and result.ndim == 1:
+        result = result[:, None]
+    if result.ndim != ndim or result.shape[0] != _count(rows):
+        what = "a number" if ndim == 1 else "a row of numbers"
+        raise KernelShapeError(
+            f"{_name(function)} must give {what} for each of {_count(rows)} rows, but gave an array of shape "
+            f"{result.shape}; let it take one row and return {what}, or a matrix and return one for each row."
+        )
+    return result
+
+
+def _takes_matrices(function: Callable[[Any], Any], rows: Any, ndim: int) -> bool:
+    """Whether it gives as many results as there are rows, for two numbers of rows: one alone may be by chance."""
+    n = rows.shape[0]
+    if n == 0:
+        return True
+    try:
+        for count in (n, n + 1):
+            result = function(rows if count == n else rows[np.arange(count) % n])
+            shape = np.shape(result) if not is_sparse(result) else result.shape
+            if len(shape) != ndim or shape[0] != count:
+                return False
+    except Exception:  # made for one row, it may raise anything on a matrix
+        return False
+    return True
+
+
+def _row_by_row(function: Callable[[Any], Any], rows: Any) -> Array:
+    items = rows if isinstance(rows, list) else dense(rows)
+    try:
+        return np.asarray([function(row) for row in items], dtype=float)
+    except (TypeError, ValueError) as error:
+        raise KernelShapeError(f"{_name(function)} does not give numbers for one row: {error}") from error
+
+
+def pairs(function: Callable[[Any, Any], Any], X: Any, Z: Any, *, by_rows: bool) -> Array:
+    """k(x, z) for every pair, as float64."""
+    n, m = _count(X), _count(Z)
+    values: Any = [[function(x, z) for z in Z] for x in X] if by_rows else function(X, Z)
+    try:
+        result = np.array(values.toarray() if is_sparse(values) else values, dtype=float, order="C")
+    except (TypeError, ValueError) as error:
+        raise KernelShapeError(f"{_name(function)} does not give numbers: {error}") from error
+    if result.shape != (n, m) and n * m > 0:
+        raise KernelShapeError(
+            f"{_name(function)} gave an array of shape {result.shape} for {n} and {m} rows, where a kernel gives "
+            f"{(n, m)}; let it return k(x, z), a number, for two rows, or the matrix of them for two matrices."
+        )
+    if not np.isfinite(result).all():
+        i, j = map(int, np.argwhere(~np.isfinite(result))[0])
+        raise NonFiniteError(f"{_name(function)} is {result[i, j]} for the rows {i} and {j}; a kernel is finite.")
+    return result.reshape(n, m)
+
+
+def takes_pairs_of_matrices(function: Callable[[Any, Any], Any], X: Any) -> bool:
+    """Whether it gives a matrix for two matrices: of two and of three or four rows, never as many as columns."""
+    if isinstance(X, list) or X.shape[0] == 0:
+        return not isinstance(X, list)
+    few, more = X[np.arange(2) % X.shape[0]], X[np.arange(3 if X.shape[1] != 3 else 4) % X.shape[0]]
+    try:
+        both, one = np.asarray(function(few, more)), np.asarray(function(few[:1], more[:1]))
+        return both.shape == (2, more.shape[0]) and one.size == 1 and bool(np.isclose(both[0, 0], one.ravel()[0]))
+    except Exception:  # made for two rows, it may raise anything on matrices
+        return False
+
+
+def _count(rows: Any) -> int:
+    return len(rows) if isinstance(rows, list) else int(rows.shape[0])
+
+
+def _name(function: Any) -> str:
+    return f"the function {getattr(function, '__name__', None) or repr(function)}"

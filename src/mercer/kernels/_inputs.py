@@ -1,0 +1,93 @@
+"""What kernels are evaluated on: rows of numbers, dense or sparse, or a sequence of anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer._errors import ColumnTypeError, DataError, EmptyDataError, NonFiniteError
+
+Array = NDArray[Any]
+
+
+def matrix_of(X: Any) -> Any:
+    """X as C-ordered float64, or as CSR; a typed error where it is no table of finite numbers."""
+    numbers = sp.csr_array(X, dtype=float) if is_sparse(X) else _dense(X)
+    if numbers.shape[1] == 0:
+        raise EmptyDataError("X has no columns (0 feature(s)); a kernel compares at least one number.")
+    _refuse_gaps(numbers)
+    return numbers
+
+
+def is_sparse(X: Any) -> bool:
+    return bool(sp.issparse(X))
+
+
+def is_table(X: Any) -> bool:
+    """Whether X is rows of numbers; else it is a sequence of things, texts say."""
+    if is_sparse(X):
+        return True
+    if isinstance(X, (list, tuple)):
+        return bool(X) and isinstance(X[0], (list, tuple, np.ndarray)) and np.asarray(X[0]).dtype.kind in "biuf"
+    return len(np.shape(X)) == 2 or np.asarray(X).dtype.kind in "biuf"
+
+
+def dense(X: Any) -> Array:
+    """The rows written out; loops want them in C order."""
+    return np.ascontiguousarray(X.toarray() if is_sparse(X) else X)
+
+
+def _dense(X: Any) -> Array:
+    try:
+        given = np.asarray(X)
+    except ValueError as error:
+        raise DataError(f"X is no table: its rows differ in length ({error}); give each the same columns.") from error
+    if given.dtype.kind in "US" and given.ndim != 2:
+        raise ColumnTypeError("X is texts, where this kernel compares numbers; encode them, or use a kernel for texts.")
+    if given.dtype.kind == "c":
+        raise ColumnTypeError("Complex data not supported: a kernel here compares real numbers; give np.abs or parts.")
+    if given.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {given.ndim}D array instead: a kernel compares rows. Give X.reshape(-1, 1) "
+            "if there is one column, X.reshape(1, -1) if there is one row."
+        )
+    try:
+        return np.ascontiguousarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        row, column, value = _first_text(given)
+        raise ColumnTypeError(
+            f"could not convert {value!r} in row {row}, column {column} to a number; encode the column, leave it out, "
+            "or use a kernel for texts."
+        ) from error
+
+
+def _first_text(X: Array) -> tuple[int, int, Any]:
+    for row, column in np.ndindex(X.shape):
+        try:
+            float(X[row, column])
+        except (TypeError, ValueError):
+            return row, column, X[row, column]
+    return 0, 0, X[0, 0]
+
+
+def _refuse_gaps(X: Any) -> None:
+    values = X.data if is_sparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    if np.isfinite(values).all():  # only the sum is too large
+        return
+    found = sp.coo_array(X) if is_sparse(X) else None
+    if found is None:
+        row, column = map(int, np.argwhere(~np.isfinite(X))[0])
+    else:
+        place = int(np.argmax(~np.isfinite(found.data)))
+        row, column = int(found.coords[0][place]), int(found.coords[1][place])
+    value = X[row, column]
+    kind = "NaN" if np.isnan(value) else "infinity"
+    raise NonFiniteError(
+        f"Input X contains {kind}: column {column} is {value} in row {row}. Drop or impute it: a kernel needs all."
+    )

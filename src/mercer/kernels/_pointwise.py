@@ -1,0 +1,80 @@
+"""Kernels of one number that a matrix product gives: x·z, or ‖x − z‖²."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._jit.kernel_tiles import each
+from mercer.kernels._base import Kernel
+from mercer.kernels._views import GOOD, Memo, Points, Views, products, rounding_error, squared_distances
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class DotProduct(Kernel):
+    """f(x·z)."""
+
+    @abstractmethod
+    def of_products(self, tile: Array, columns: int) -> None:
+        """Put f(s) in the place of every s, for rows of so many columns."""
+
+    def prepared(self, views: Views) -> Points:
+        return views.points
+
+    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+        tile = products(left, right, memo)
+        self.of_products(tile, left.columns)
+        return tile
+
+    def diagonal(self, side: Points) -> Array:
+        tile = np.array(side.squares[None], dtype=float)
+        self.of_products(tile, side.columns)
+        return np.asarray(tile[0])
+
+
+@dataclass(frozen=True, repr=False)
+class Radial(Kernel):
+    """f(‖x − z‖²), with f(0) = 1.
+
+    Rows are centred first, which changes no distance, and pairs too close together for products are computed from
+    their differences: entries are good to 1e-12 wherever the rows lie.
+    """
+
+    @abstractmethod
+    def lower(self, columns: int) -> Any:
+        """f as a value that compiled loops dispatch on (`_jit.kernel_tiles`), for rows of so many columns."""
+
+    @abstractmethod
+    def slope(self, columns: int) -> float:
+        """The largest |f′|."""
+
+    def prepared(self, views: Views) -> Points:
+        return views.centred
+
+    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+        careful = rounding_error(self.sensitivity(left, right), left.squares.dtype) > GOOD
+        tile = squared_distances(left, right, memo, careful=careful and left.squares.dtype == np.float64)
+        each(in_precision_of(tile, self.lower(left.columns)), tile)
+        return tile
+
+    def diagonal(self, side: Points) -> Array:
+        return np.ones(len(side))
+
+    def sensitivity(self, left: Points, right: Points) -> float:
+        return self.slope(left.columns) * (left.largest + right.largest)
+
+
+def in_precision_of(tile: Array, lowered: Any) -> Any:
+    """A lowered kernel whose numbers are of the tile's type: others would make all arithmetic float64."""
+    return type(lowered)(*(tile.dtype.type(value) for value in lowered))
+
+
+def width(gamma: float | None, columns: int) -> float:
+    """γ, or scikit-learn's 1/d where none is given."""
+    return 1.0 / columns if gamma is None else gamma

@@ -1,0 +1,75 @@
+"""A kernel of some of the columns: sums and products of such kernels compare each column in its own way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from mercer._errors import ColumnMismatchError, KernelError
+from mercer.kernels._base import Kernel, written
+from mercer.kernels._views import Memo, Views
+
+if TYPE_CHECKING:
+    from mercer.kernels.explicit import FeatureMap
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Columns(Kernel):
+    """k of some columns, counted from 0; written `k.on([0, 2])`.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Columns(Linear(), (1,))([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[8.]])
+    """
+
+    kernel: Kernel
+    columns: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        try:
+            columns = tuple(map(index, self.columns))
+        except TypeError as error:
+            raise KernelError(f"columns are numbered 0, 1, …; got {self.columns!r}.") from error
+        if not columns or min(columns) < 0 or len(set(columns)) < len(columns):
+            raise KernelError(f"columns must be different numbers of 0 or more, at least one; got {self.columns!r}.")
+        object.__setattr__(self, "columns", columns)
+
+    @property
+    def reason(self) -> str | None:
+        inner = self.kernel.reason
+        return inner and f"{inner}; to leave out columns is a feature map (recursion)"
+
+    def prepared(self, views: Views) -> Any:
+        self._refuse(views.matrix.shape[1])
+        return self.kernel.prepared(views.on(self.columns))
+
+    def tile(self, left: Any, right: Any, memo: Memo) -> Array:
+        return self.kernel.tile(left, right, memo)
+
+    def diagonal(self, side: Any) -> Array:
+        return self.kernel.diagonal(side)
+
+    def sensitivity(self, left: Any, right: Any) -> float:
+        return self.kernel.sensitivity(left, right)
+
+    def feature_map(self, columns: int) -> FeatureMap:
+        from mercer.kernels.explicit import After
+
+        self._refuse(columns)
+        return After(self.kernel.feature_map(len(self.columns)), lambda X: X[:, list(self.columns)])
+
+    def _refuse(self, columns: int) -> None:
+        if max(self.columns) >= columns:
+            raise ColumnMismatchError(
+                f"{self!r} needs column {max(self.columns)}, but there are {columns}, counted from 0; choose others."
+            )
+
+    def __repr__(self) -> str:
+        return f"{written(self.kernel, 4)}.on({list(self.columns)})"

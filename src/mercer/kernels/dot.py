@@ -1,0 +1,187 @@
+"""Kernels of the inner product x·z."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._jit import kernel_tiles as loops
+from mercer._jit.kernel_tiles import each, power
+from mercer.kernels._base import number, whole
+from mercer.kernels._pointwise import DotProduct, in_precision_of, width
+from mercer.kernels._views import Points, Views
+
+if TYPE_CHECKING:
+    from mercer.kernels.explicit import FeatureMap
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(DotProduct):
+    """x·z.
+
+    Examples
+    --------
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    @property
+    def reason(self) -> str:
+        return "x·z is the inner product of the rows themselves"
+
+    def of_products(self, tile: Array, columns: int) -> None:
+        """They are the kernel."""
+
+    def sensitivity(self, left: Points, right: Points) -> float:
+        return 1.0
+
+    def feature_map(self, columns: int) -> FeatureMap:
+        from mercer.kernels.explicit import Coordinates
+
+        return Coordinates(columns)
+
+
+@dataclass(frozen=True, repr=False)
+class Quadratic(DotProduct):
+    """x·z + (x·z)² (lecture 1, "Quadratic Kernel"), of 2d + d(d−1)/2 features.
+
+    Examples
+    --------
+    >>> Quadratic()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[132.]])
+    """
+
+    @property
+    def reason(self) -> str:
+        return "x·z + (x·z)² is the inner product of the coordinates and their products in pairs"
+
+    def of_products(self, tile: Array, columns: int) -> None:
+        each(loops.Quadratic(), tile)
+
+    def sensitivity(self, left: Points, right: Points) -> float:
+        return 2.0
+
+    def feature_map(self, columns: int) -> FeatureMap:
+        from mercer.kernels.explicit import Coordinates, Monomials, Stacked
+
+        return Stacked((Coordinates(columns), Monomials(columns, 2, 1.0, 0.0)))
+
+
+@dataclass(frozen=True, repr=False)
+class Polynomial(DotProduct):
+    """(γ x·z + c)ᵖ (lecture 1, "Polynomial Kernel").
+
+    Parameters
+    ----------
+    degree : int, default=3
+        p, a whole number.
+    gamma : float or None, default=1
+        γ ≥ 0; None means 1/d as in scikit-learn's `polynomial_kernel`.
+    constant : float, default=1
+        c ≥ 0, scikit-learn's `coef0`: with 0 there are only monomials of degree p, else all up to it.
+
+    Examples
+    --------
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
+
+    degree: int = 3
+    gamma: float | None = 1.0
+    constant: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "degree", whole(self.degree, "degree", "Polynomial"))
+        object.__setattr__(self, "constant", number(self.constant, "constant", "Polynomial"))
+        if self.gamma is not None:
+            object.__setattr__(self, "gamma", number(self.gamma, "gamma", "Polynomial"))
+
+    @property
+    def reason(self) -> str:
+        return "(γ x·z + c)ᵖ is the inner product of scaled monomials for γ, c ≥ 0 and a whole p"
+
+    def of_products(self, tile: Array, columns: int) -> None:
+        tile *= width(self.gamma, columns)
+        tile += self.constant
+        power(tile, self.degree)
+
+    def sensitivity(self, left: Points, right: Points) -> float:
+        return float(max(self.degree, 1))
+
+    def feature_map(self, columns: int) -> FeatureMap:
+        from mercer.kernels.explicit import Monomials
+
+        return Monomials(columns, self.degree, width(self.gamma, columns), self.constant)
+
+
+@dataclass(frozen=True, repr=False)
+class Sigmoid(DotProduct):
+    """tanh(γ x·z + c). Not positive definite in general: a model that uses it may have no optimum.
+
+    Parameters
+    ----------
+    gamma : float or None, default=None
+        γ; None means 1/d as in scikit-learn.
+    constant : float, default=1
+        c, scikit-learn's `coef0`.
+
+    Examples
+    --------
+    >>> Sigmoid(gamma=1, constant=0)([[1.0]], [[0.5]]).round(4)
+    array([[0.4621]])
+    """
+
+    gamma: float | None = None
+    constant: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "constant", number(self.constant, "constant", "Sigmoid", least=-np.inf))
+        if self.gamma is not None:
+            object.__setattr__(self, "gamma", number(self.gamma, "gamma", "Sigmoid", least=-np.inf))
+
+    @property
+    def reason(self) -> None:
+        return None
+
+    def of_products(self, tile: Array, columns: int) -> None:
+        each(in_precision_of(tile, loops.Tanh(width(self.gamma, columns), self.constant)), tile)
+
+    def sensitivity(self, left: Points, right: Points) -> float:
+        return abs(width(self.gamma, left.columns)) * max(left.largest, right.largest)
+
+
+@dataclass(frozen=True, repr=False)
+class Cosine(DotProduct):
+    """x·z/(‖x‖ ‖z‖), and 0 where a row is 0.
+
+    Examples
+    --------
+    >>> Cosine()([[2.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.7071]])
+    """
+
+    @property
+    def reason(self) -> str:
+        return "the cosine is the inner product of rows of length 1"
+
+    def prepared(self, views: Views) -> Points:
+        return views.directions
+
+    def of_products(self, tile: Array, columns: int) -> None:
+        """They are the kernel."""
+
+    def diagonal(self, side: Points) -> Array:
+        return (side.squares > 0).astype(float)
+
+    def sensitivity(self, left: Points, right: Points) -> float:
+        return 1.0
+
+    def feature_map(self, columns: int) -> FeatureMap:
+        from mercer.kernels.explicit import Coordinates, Unit
+
+        return Unit(Coordinates(columns))

@@ -1,0 +1,201 @@
+"""Feature maps that are finite, written out: ⟨ψ(x), ψ(z)⟩ = k(x, z).
+
+A map knows how many features it has without making any: (1 + x·z)⁸ of 40 columns has 377,348,994.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain, combinations_with_replacement
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ColumnMismatchError, TooManyColumnsError
+from mercer.kernels._inputs import dense, matrix_of
+
+Array = NDArray[Any]
+
+#: numbers that are written out; more would fill 2 GiB
+MOST_NUMBERS = 1 << 28
+
+
+class FeatureMap(ABC):
+    """ψ: rows to features, by calling it."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """How many there are, by counting only."""
+
+    @abstractmethod
+    def write(self, X: Any) -> Array:
+        """ψ of rows that have been checked."""
+
+    def __call__(self, X: Any) -> Array:
+        """ψ(x) for every row: an array with a row for each.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Polynomial
+        >>> Polynomial(degree=2).feature_map(1)([[3.0]]).round(3)
+        array([[1.   , 4.243, 9.   ]])
+        """
+        rows = matrix_of(X)
+        if rows.shape[0] * self.n_features > MOST_NUMBERS:
+            raise TooManyColumnsError(
+                f"{self.n_features:,} features of {rows.shape[0]:,} rows do not fit into memory; use the kernel, which "
+                "needs none of them."
+            )
+        return self.write(rows)
+
+
+@dataclass(frozen=True)
+class Coordinates(FeatureMap):
+    """The row itself."""
+
+    columns: int
+
+    @property
+    def n_features(self) -> int:
+        return self.columns
+
+    def write(self, X: Any) -> Array:
+        _refuse_other(X, self.columns)
+        return dense(X)
+
+
+@dataclass(frozen=True)
+class Monomials(FeatureMap):
+    """(γ x·z + c)ᵖ: every monomial of degree t ≤ p times √(C(p, t) cᵖ⁻ᵗ γᵗ t!/∏aⱼ!), where aⱼ are its exponents.
+
+    Without a constant there are only those of degree p.
+    """
+
+    columns: int
+    degree: int
+    gamma: float
+    constant: float
+
+    @property
+    def n_features(self) -> int:
+        d, p = self.columns, self.degree
+        return comb(d + p, p) if self.constant > 0 else comb(d + p - 1, p)
+
+    def write(self, X: Any) -> Array:
+        _refuse_other(X, self.columns)
+        rows, p = dense(X), self.degree
+        result, start = np.empty((len(rows), self.n_features)), 0
+        for t in range(p + 1) if self.constant > 0 else (p,):
+            factors = _choices(self.columns, t)
+            stop = start + len(factors)
+            block = result[:, start:stop]
+            block[:] = np.sqrt(comb(p, t) * self.constant ** (p - t) * self.gamma**t * _arrangements(factors))
+            for s in range(t):
+                block *= rows[:, factors[:, s]]
+            start = stop
+        return result
+
+
+def _choices(columns: int, degree: int) -> Array:
+    """The columns multiplied in each monomial of a degree, in ascending order."""
+    count = comb(columns + degree - 1, degree)
+    every = chain.from_iterable(combinations_with_replacement(range(columns), degree))
+    return np.fromiter(every, np.int64, count * degree).reshape(count, degree)
+
+
+def _arrangements(factors: Array) -> Array:
+    """t!/∏aⱼ!: in how many orders the factors of each monomial can be written."""
+    result, run = np.ones(len(factors)), np.ones(len(factors))
+    for s in range(1, factors.shape[1]):
+        run = np.where(factors[:, s] == factors[:, s - 1], run + 1, 1.0)
+        result *= (s + 1) / run
+    return result
+
+
+@dataclass(frozen=True)
+class Stacked(FeatureMap):
+    """The features of a sum: those of each map, side by side."""
+
+    maps: tuple[FeatureMap, ...]
+
+    @property
+    def n_features(self) -> int:
+        return sum(each.n_features for each in self.maps)
+
+    def write(self, X: Any) -> Array:
+        return np.hstack([each.write(X) for each in self.maps])
+
+
+@dataclass(frozen=True)
+class Products(FeatureMap):
+    """The features of a product: each of one map times each of the other."""
+
+    first: FeatureMap
+    second: FeatureMap
+
+    @property
+    def n_features(self) -> int:
+        return self.first.n_features * self.second.n_features
+
+    def write(self, X: Any) -> Array:
+        first, second = self.first.write(X), self.second.write(X)
+        return np.asarray(np.einsum("ij,ik->ijk", first, second).reshape(len(first), self.n_features))
+
+
+@dataclass(frozen=True)
+class Times(FeatureMap):
+    """Features times a number."""
+
+    map: FeatureMap
+    factor: float
+
+    @property
+    def n_features(self) -> int:
+        return self.map.n_features
+
+    def write(self, X: Any) -> Array:
+        return self.factor * self.map.write(X)
+
+
+@dataclass(frozen=True)
+class After(FeatureMap):
+    """Features of features."""
+
+    map: FeatureMap
+    inner: Callable[[Any], Any]
+
+    @property
+    def n_features(self) -> int:
+        return self.map.n_features
+
+    def write(self, X: Any) -> Array:
+        return self.map.write(self.inner(X))
+
+
+@dataclass(frozen=True)
+class Unit(FeatureMap):
+    """Features divided by their length; 0 where that is."""
+
+    map: FeatureMap
+
+    @property
+    def n_features(self) -> int:
+        return self.map.n_features
+
+    def write(self, X: Any) -> Array:
+        features = self.map.write(X)
+        lengths = np.linalg.norm(features, axis=1)[:, None]
+        return np.asarray(np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0))
+
+
+def _refuse_other(X: Any, columns: int) -> None:
+    if X.shape[1] != columns:
+        raise ColumnMismatchError(
+            f"X has {X.shape[1]} columns, but the feature map was made for {columns}; ask the kernel for "
+            f"feature_map({X.shape[1]})."
+        )

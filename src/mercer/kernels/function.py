@@ -1,0 +1,94 @@
+"""A function of a user as a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import KernelError
+from mercer.kernels._base import Kernel
+from mercer.kernels._functions import pairs, takes_pairs_of_matrices
+from mercer.kernels._inputs import is_sparse
+from mercer.kernels._views import Memo, Views
+
+Array = NDArray[Any]
+
+#: rows at once for the diagonal of a function of matrices
+ROWS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class _Things:
+    """Rows, or a list of things, and how the function takes them."""
+
+    rows: Any
+    by_rows: bool
+
+    def __len__(self) -> int:
+        return len(self.rows) if isinstance(self.rows, list) else int(self.rows.shape[0])
+
+    def take(self, rows: Any) -> Self:
+        if isinstance(self.rows, list):
+            return replace(self, rows=[self.rows[i] for i in np.arange(len(self.rows))[rows]])
+        return replace(self, rows=self.rows[rows])
+
+    def single(self) -> Self:
+        return self
+
+
+@dataclass(frozen=True, repr=False)
+class FromFunction(Kernel):
+    """k(x, z) of two rows, or k(X, Z) of two matrices of rows, as a kernel.
+
+    Whether it is symmetric is looked at whenever a matrix k(X) is made; `check_positive_definite` looks for points that
+    prove it not to be positive definite.
+
+    Parameters
+    ----------
+    function : callable
+        Of two rows (arrays of one dimension, or things of any kind) or of two matrices.
+    by_rows : bool or None, default=None
+        Which of both; None means to try.
+
+    Examples
+    --------
+    >>> FromFunction(lambda x, z: min(x[0], z[0]))([[1.0], [2.0]])
+    array([[1., 1.],
+           [1., 2.]])
+    """
+
+    function: Callable[[Any, Any], Any]
+    by_rows: bool | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise KernelError(f"a kernel from a function needs one, k(x, z); got {self.function!r}.")
+
+    @property
+    def reason(self) -> None:
+        return None
+
+    @property
+    def symmetric(self) -> bool:
+        return False
+
+    def prepared(self, views: Views) -> _Things:
+        rows = views.rows
+        by_rows = not takes_pairs_of_matrices(self.function, rows) if self.by_rows is None else self.by_rows
+        return _Things(rows.toarray() if by_rows and is_sparse(rows) else rows, by_rows)
+
+    def tile(self, left: _Things, right: _Things, memo: Memo) -> Array:
+        return pairs(self.function, left.rows, right.rows, by_rows=right.by_rows)
+
+    def diagonal(self, side: _Things) -> Array:
+        if side.by_rows:
+            return np.array([pairs(self.function, [x], [x], by_rows=True).item() for x in side.rows], dtype=float)
+        blocks = [side.take(slice(start, start + ROWS)) for start in range(0, len(side), ROWS)]
+        return np.concatenate([np.zeros(0), *(np.diagonal(self.tile(block, block, None)) for block in blocks)])
+
+    def __repr__(self) -> str:
+        return f"FromFunction({getattr(self.function, '__name__', None) or repr(self.function)})"

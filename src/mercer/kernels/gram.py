@@ -1,0 +1,210 @@
+"""Kernel matrices, tile by tile: whole, some rows of them, or times a vector without the matrix.
+
+Tiles are cut by their size alone and sums are taken in their order, so that nothing depends on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import AsymmetricKernelError, DataError
+from mercer._jit.gram import mirror
+from mercer._threads import ordered_stream, row_blocks
+from mercer.kernels._base import Kernel
+from mercer.kernels._views import Views, rounding_error
+
+Array = NDArray[Any]
+T = TypeVar("T")
+Cut = tuple[slice, slice]
+
+#: rows and columns of a tile, which stays in the L2 cache
+SIDE = 320
+#: relative difference of k(x, z) and k(z, x) that rounding explains
+SYMMETRIC = 1e-8
+
+
+class Gram:
+    """The matrix k(X, Z), or k(X, X), which is never in memory unless `matrix` is asked for.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What compares two rows.
+    X : array of shape (n, d), sparse matrix, or sequence
+        A row of the matrix for each.
+    Z : like X, default=None
+        A column of the matrix for each; None means X.
+    tolerance : float, default=0
+        Error of an entry, relative to √(k(x, x) k(z, z)), that does no harm: tiles are of float32 where their errors
+        stay below. Sums are of float64 in any case.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Gram(Linear(), [[1.0], [2.0]]).times(np.array([1.0, 1.0]))
+    array([3., 6.])
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, Z: Any = None, *, tolerance: float = 0.0) -> None:
+        right = Views(X if Z is None else Z)
+        self.kernel, self.square = kernel, Z is None
+        self._right = kernel.prepared(right)
+        self._left = self._right if Z is None else kernel.prepared(Views(X, like=right))
+        self._diagonal = kernel.diagonal(self._left) if self.square else np.zeros(0)
+        sensitivity = kernel.sensitivity(self._left, self._right) if tolerance > 0 else np.inf
+        self.dtype = np.dtype(np.float32 if rounding_error(sensitivity, np.float32) <= tolerance else np.float64)
+        if self.dtype == np.float32:
+            self._right = self._right.single()
+            self._left = self._right if self.square else self._left.single()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self._left), len(self._right)
+
+    @property
+    def diagonal(self) -> Array:
+        """k(x, x) for the rows of X; only of a matrix of X with itself."""
+        return self._diagonal
+
+    def tile(self, rows: Any, columns: slice) -> Array:
+        """Some rows (a slice or their numbers) of some columns."""
+        memo: dict[Any, Array] | None = {} if self.kernel.parts else None
+        tile = self.kernel.tile(self._left.take(rows), self._right.take(columns), memo)
+        if self._half:
+            if isinstance(rows, slice) and rows == columns:
+                mirror(tile)
+            self._set_diagonal(tile, rows, columns)
+        return tile
+
+    def rows(self, rows: Any) -> Array:
+        """Some rows (a slice or their numbers), of all columns."""
+        n, m = self.shape
+        numbers = np.arange(n)[rows]
+        result = np.empty((len(numbers), m), self.dtype)
+        cuts = [(a, b) for a in row_blocks(len(numbers), SIDE) for b in row_blocks(m, SIDE)]
+
+        def fill(cut: Cut) -> None:
+            result[cut] = self.tile(numbers[cut[0]], cut[1])
+
+        for _ in self._stream(fill, cuts):
+            pass
+        return result
+
+    def matrix(self) -> Array:
+        """All of it; k(X) is exactly symmetric, and `AsymmetricKernelError` if a function of a user is not."""
+        result = np.empty(self.shape, self.dtype)
+
+        def fill(cut: Cut) -> None:
+            rows, columns = cut
+            result[rows, columns] = tile = self.tile(rows, columns)
+            if self._half and rows != columns:
+                result[columns, rows] = tile.T
+
+        for _ in self._stream(fill, self._cuts(half=self._half)):
+            pass
+        return _symmetrised(result, self.kernel) if self.square and not self._half else result
+
+    def times(self, v: Any) -> Array:
+        """k(X, Z) v, for a vector or a matrix of several, by tiles."""
+        v = np.asarray(v, dtype=float)
+        if v.ndim not in (1, 2) or len(v) != self.shape[1]:
+            raise DataError(
+                f"v has shape {v.shape}, but the kernel matrix has {self.shape[1]} columns; give one row for each."
+            )
+        result, cuts = np.zeros((self.shape[0], *v.shape[1:])), self._cuts(half=self._half)
+
+        def part(cut: Cut) -> tuple[Array, Array | None]:
+            rows, columns = cut
+            tile = self.tile(rows, columns).astype(float, copy=False)
+            return tile @ v[columns], tile.T @ v[rows] if self._half and rows != columns else None
+
+        for (rows, columns), (here, mirrored) in zip(cuts, self._stream(part, cuts), strict=True):
+            result[rows] += here
+            if mirrored is not None:
+                result[columns] += mirrored
+        return result
+
+    def transposed_times(self, v: Any) -> Array:
+        """k(X, Z)ᵀ v, for a vector or a matrix of several, by tiles."""
+        if self._half:
+            return self.times(v)
+        v = np.asarray(v, dtype=float)
+        if v.ndim not in (1, 2) or len(v) != self.shape[0]:
+            raise DataError(
+                f"v has shape {v.shape}, but the kernel matrix has {self.shape[0]} rows; give one for each."
+            )
+        result, cuts = np.zeros((self.shape[1], *v.shape[1:])), self._cuts(half=False)
+        parts = self._stream(lambda cut: self.tile(*cut).astype(float, copy=False).T @ v[cut[0]], cuts)
+        for (_, columns), part in zip(cuts, parts, strict=True):
+            result[columns] += part
+        return result
+
+    def tiles(self) -> Iterator[tuple[slice, slice, Array]]:
+        """Every tile with its rows and columns, in order, a few at once."""
+        cuts = self._cuts(half=False)
+        for (rows, columns), tile in zip(cuts, self._stream(lambda cut: self.tile(*cut), cuts), strict=True):
+            yield rows, columns, tile
+
+    @property
+    def _half(self) -> bool:
+        """Whether one triangle says it all."""
+        return self.square and self.kernel.symmetric
+
+    def _cuts(self, *, half: bool) -> list[Cut]:
+        """Tiles in the order of rows; with `half` those on and below the diagonal."""
+        n, m = self.shape
+        every = ((rows, columns) for rows in row_blocks(n, SIDE) for columns in row_blocks(m, SIDE))
+        return [cut for cut in every if not half or cut[1].start <= cut[0].start]
+
+    def _stream(self, function: Callable[[Cut], T], cuts: list[Cut]) -> Iterator[T]:
+        # a function of a user has never been asked whether it may be called by several threads
+        return ordered_stream(function, cuts) if self.kernel.symmetric else map(function, cuts)
+
+    def _set_diagonal(self, tile: Array, rows: Any, columns: slice) -> None:
+        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else np.asarray(rows)
+        inside = (numbers >= columns.start) & (numbers < columns.stop)
+        tile[inside, numbers[inside] - columns.start] = self._diagonal[numbers[inside]]
+
+
+def _symmetrised(matrix: Array, kernel: Kernel) -> Array:
+    off = np.abs(matrix - matrix.T)
+    if off.size and off.max() > SYMMETRIC * np.abs(matrix).max():
+        i, j = map(int, np.unravel_index(np.argmax(off), off.shape))
+        raise AsymmetricKernelError(
+            f"{kernel!r} is {matrix[i, j]:.6g} for the rows {i} and {j}, but {matrix[j, i]:.6g} for {j} and {i}: no "
+            "inner product depends on the order. Use (k(x, z) + k(z, x))/2 if the difference is not meant."
+        )
+    return np.asarray((matrix + matrix.T) / 2)
+
+
+def matrix(kernel: Kernel, X: Any, Z: Any = None) -> Array:
+    """k(X, Z), or k(X, X)."""
+    return Gram(kernel, X, Z).matrix()
+
+
+def rows(kernel: Kernel, X: Any, numbers: Any, Z: Any = None, *, tolerance: float = 0.0) -> Array:
+    """Some rows of k(X, Z), or of k(X, X), by their numbers or a slice.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> rows(Linear(), [[1.0], [2.0], [3.0]], [2])
+    array([[3., 6., 9.]])
+    """
+    return Gram(kernel, X, Z, tolerance=tolerance).rows(numbers)
+
+
+def matvec(kernel: Kernel, X: Any, Z: Any, v: Any, *, tolerance: float = 0.0) -> Array:
+    """k(X, Z) v without the matrix; Z of None means X.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> matvec(RBF(sigma=1), [[0.0]], [[0.0], [9.0]], np.array([1.0, 1.0]))
+    array([1.])
+    """
+    return Gram(kernel, X, Z, tolerance=tolerance).times(v)

@@ -1,0 +1,125 @@
+"""Kernels of histograms: rows of numbers that are 0 or more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import SupportError
+from mercer._jit.coordinate_sums import chi_squared, intersection
+from mercer._jit.kernel_tiles import Exponential, each
+from mercer.kernels._base import Kernel, number
+from mercer.kernels._inputs import dense, is_sparse
+from mercer.kernels._views import Memo, Points, Views
+
+Array = NDArray[Any]
+
+
+def _histograms(views: Views, kernel: str) -> Points:
+    """The rows; an error names the first negative number."""
+    X = views.matrix
+    values = X.data if is_sparse(X) else X
+    if values.size and values.min() < 0:
+        row, column = map(int, np.argwhere(dense(X) < 0)[0])
+        raise SupportError(
+            f"X contains negative values. Column {column} is {X[row, column]:g} in row {row}, but {kernel} compares "
+            "histograms, whose numbers are 0 or more: on others it need not be positive definite. Shift the column, or "
+            "use Laplacian."
+        )
+    return views.points
+
+
+def _chi_squared(left: Points, right: Points) -> Array:
+    tile = np.empty((len(left), len(right)))
+    chi_squared(dense(left.X), dense(right.X.T), tile)
+    return tile
+
+
+@dataclass(frozen=True, repr=False)
+class ChiSquared(Kernel):
+    """exp(−γ Σ (x − z)²/(x + z)) of histograms.
+
+    Parameters
+    ----------
+    gamma : float, default=1
+        γ ≥ 0.
+
+    Examples
+    --------
+    >>> ChiSquared()([[0.5, 0.5]], [[1.0, 0.0]]).round(4)
+    array([[0.5134]])
+    """
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", number(self.gamma, "gamma", "ChiSquared"))
+
+    @property
+    def reason(self) -> str:
+        return "Σ (x − z)²/(x + z) of numbers that are 0 or more is negative definite, so that exp(−γ …) is positive"
+
+    def prepared(self, views: Views) -> Points:
+        return _histograms(views, "ChiSquared")
+
+    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+        tile = _chi_squared(left, right)
+        each(Exponential(self.gamma), tile)
+        return tile
+
+    def diagonal(self, side: Points) -> Array:
+        return np.ones(len(side))
+
+
+@dataclass(frozen=True, repr=False)
+class AdditiveChiSquared(Kernel):
+    """−Σ (x − z)²/(x + z) of histograms, as scikit-learn has it. Positive definite only beside a free intercept.
+
+    Examples
+    --------
+    >>> AdditiveChiSquared()([[0.5, 0.5]], [[1.0, 0.0]]).round(4)
+    array([[-0.6667]])
+    """
+
+    @property
+    def reason(self) -> None:
+        return None
+
+    def prepared(self, views: Views) -> Points:
+        return _histograms(views, "AdditiveChiSquared")
+
+    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+        tile = _chi_squared(left, right)
+        return np.negative(tile, out=tile)
+
+    def diagonal(self, side: Points) -> Array:
+        return np.zeros(len(side))
+
+
+@dataclass(frozen=True, repr=False)
+class HistogramIntersection(Kernel):
+    """Σ min(x, z) of histograms.
+
+    Examples
+    --------
+    >>> HistogramIntersection()([[0.5, 0.5]], [[1.0, 0.0]])
+    array([[0.5]])
+    """
+
+    @property
+    def reason(self) -> str:
+        return "min(x, z) of numbers that are 0 or more is the inner product of the indicators of [0, x] and [0, z]"
+
+    def prepared(self, views: Views) -> Points:
+        return _histograms(views, "HistogramIntersection")
+
+    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+        tile = np.empty((len(left), len(right)))
+        intersection(dense(left.X), dense(right.X.T), tile)
+        return tile
+
+    def diagonal(self, side: Points) -> Array:
+        return np.asarray(side.X.sum(axis=1)).ravel()

@@ -1,0 +1,26 @@
+"""For estimators that hold a kernel: `kernel__gamma` in `set_params`, hence in searches over parameters."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from mercer.kernels._base import Kernel
+
+
+class KernelHolder:
+    """A mixin before scikit-learn's `BaseEstimator`, whose `set_params` would change a kernel in place.
+
+    A kernel is a value that others may hold too, so `set_params(kernel__gamma=…)` puts another one in its place.
+    """
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of kernels inside, as `kernel__gamma`."""
+        inside: dict[str, dict[str, Any]] = {}
+        for key in list(params):
+            name, nested, rest = key.partition("__")
+            if nested and isinstance(params.get(name, getattr(self, name, None)), Kernel):
+                inside.setdefault(name, {})[rest] = params.pop(key)
+        for name, changes in inside.items():
+            params[name] = params.get(name, getattr(self, name)).replaced(**changes)
+        super().set_params(**params)  # type: ignore[misc]
+        return self

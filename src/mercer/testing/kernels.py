@@ -1,0 +1,146 @@
+"""The laws of a kernel, checked on rows."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import NoFeatureMapError
+from mercer.kernels import Gram, Kernel, check_on_sample
+from mercer.kernels._views import Views
+
+Array = NDArray[Any]
+
+#: error of an entry, relative to the largest
+TOLERANCE = 1e-12
+#: numbers below this have lost digits
+TINY = np.finfo(float).tiny
+#: features beyond which ψ is not written out
+MOST_FEATURES = 20_000
+
+
+@dataclass(frozen=True)
+class _Case:
+    kernel: Kernel
+    X: Any
+    K: Array
+
+    @property
+    def scale(self) -> float:
+        return float(np.abs(self.K).max()) or 1.0
+
+    def same(self, found: Any, wanted: Any, what: str) -> None:
+        off = float(np.abs(np.asarray(found) - wanted).max(initial=0.0))
+        assert off <= TOLERANCE * self.scale + TINY, f"{what} is off by {off / self.scale:.2g} of the largest entry"
+
+
+def check_kernel(kernel: Kernel, X: Any) -> list[str]:
+    """Assert every law of a kernel on some rows; returns the laws that were checked.
+
+    That its matrices are positive semidefinite is checked only of a kernel that says why they are.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> check_kernel(Linear(), [[1.0, 2.0], [3.0, 5.0]])[0]
+    'a kernel is a value: equal to its copies, hashable, and readable'
+    """
+    case = _Case(kernel, X, kernel(X))
+    laws: list[Callable[[_Case], None]] = [
+        _is_a_value,
+        _is_symmetric,
+        _diagonal_is_the_diagonal,
+        _pairs_are_entries,
+        _tiles_make_the_matrix,
+    ]
+    if kernel.reason is not None:
+        laws.append(_is_positive_semidefinite)
+    if _columns(case) and _map(case) is not None:
+        laws.append(_features_give_the_kernel)
+    for law in laws:
+        _assert(law, case)
+    return [_sentence(law) for law in laws]
+
+
+def _sentence(law: Callable[[_Case], None]) -> str:
+    return (law.__doc__ or law.__name__).rstrip(".")
+
+
+def _assert(law: Callable[[_Case], None], case: _Case) -> None:
+    try:
+        law(case)
+    except AssertionError as failure:
+        raise AssertionError(f"{case.kernel!r} breaks the law “{_sentence(law)}”: {failure}") from failure
+
+
+def _is_a_value(case: _Case) -> None:
+    """a kernel is a value: equal to its copies, hashable, and readable."""
+    copies = [case.kernel.replaced()]
+    with suppress(pickle.PicklingError, AttributeError, TypeError):  # a function without a name of its own has no copy
+        copies.append(pickle.loads(pickle.dumps(case.kernel)))
+    for copy in copies:
+        assert copy == case.kernel, "its copy is another"
+        assert hash(copy) == hash(case.kernel), "its copy has another hash"
+    assert "object at" not in repr(case.kernel), f"its repr is {case.kernel!r}"
+
+
+def _is_symmetric(case: _Case) -> None:
+    """k(x, z) = k(z, x)."""
+    case.same(case.K, case.K.T, "K − Kᵀ")
+
+
+def _diagonal_is_the_diagonal(case: _Case) -> None:
+    """`diag` is the diagonal of the matrix."""
+    case.same(case.kernel.diag(case.X), np.diagonal(case.K), "the diagonal")
+
+
+def _pairs_are_entries(case: _Case) -> None:
+    """an entry of the matrix is the kernel of two rows, whichever rows stand around them."""
+    n = len(case.K)
+    for i, j in ((0, n - 1), (n // 2, n // 3), (n // 3, n // 3)):
+        case.same(case.kernel(case.X[i : i + 1], case.X[j : j + 1]), case.K[i, j], f"the entry ({i}, {j})")
+    case.same(case.kernel(case.X, case.X), case.K, "k(X, X) beside k(X)")
+
+
+def _tiles_make_the_matrix(case: _Case) -> None:
+    """rows and products by tiles are those of the matrix."""
+    gram, v = Gram(case.kernel, case.X), np.linspace(-1, 1, len(case.K))
+    case.same(gram.rows(np.arange(len(v))[::2]), case.K[::2], "every other row")
+    case.same(gram.times(v) / len(v), case.K @ v / len(v), "K v")
+
+
+def _is_positive_semidefinite(case: _Case) -> None:
+    """the matrix is positive semidefinite."""
+    found = check_on_sample(case.kernel, case.X)
+    assert found.holds, found.sentence
+    assert found.factor is not None
+    off = float(np.abs(found.factor.T @ found.factor - case.K).max())
+    assert off <= 1e-10 * case.scale + len(case.K) * TINY, f"RᵀR is off by {off}"
+
+
+def _features_give_the_kernel(case: _Case) -> None:
+    """⟨ψ(x), ψ(z)⟩ is the kernel where ψ is finite."""
+    feature_map = _map(case)
+    assert feature_map is not None
+    features = feature_map(case.X)
+    assert features.shape[1] == feature_map.n_features, f"{features.shape[1]} features, not {feature_map.n_features}"
+    case.same(features @ features.T, case.K, "ΨΨᵀ")
+
+
+def _columns(case: _Case) -> int:
+    rows = Views(case.X).rows
+    return 0 if isinstance(rows, list) else int(rows.shape[1])
+
+
+def _map(case: _Case) -> Any:
+    try:
+        found = case.kernel.feature_map(_columns(case))
+    except NoFeatureMapError:
+        return None
+    return found if found.n_features <= MOST_FEATURES else None

@@ -1,0 +1,115 @@
+"""What breaks positive definiteness is refused, with the reason; what a kernel looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from mercer import kernels as k
+from mercer._errors import ColumnMismatchError, KernelError, KernelShapeError, NotPositiveDefiniteError
+
+LINEAR, RBF = k.Linear(), k.RBF(gamma=1)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda: -1 * RBF,
+        lambda: RBF * -0.5,
+        lambda: RBF / -2,
+        lambda: -RBF,
+        lambda: RBF - LINEAR,
+        lambda: RBF - 1,
+        lambda: 1 - RBF,
+        lambda: RBF**0.5,
+        lambda: RBF**-1,
+        lambda: LINEAR + -1,
+        lambda: RBF / LINEAR,
+        lambda: np.nan * RBF,
+        lambda: k.Constant(-1),
+        lambda: k.Polynomial(constant=-1),
+        lambda: k.Polynomial(degree=1.5),
+        lambda: k.Polynomial(gamma=-1),
+        lambda: k.RBF(gamma=-1),
+        lambda: k.RBF(sigma=0),
+        lambda: k.Laplacian(gamma=-1),
+        lambda: k.ChiSquared(gamma=-1),
+        lambda: k.Matern(length_scale=0),
+        lambda: k.RationalQuadratic(alpha=-1),
+    ],
+)
+def test_what_is_no_inner_product_is_refused(broken: Callable[[], k.Kernel]) -> None:
+    with pytest.raises(NotPositiveDefiniteError):
+        broken()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: k.Matern(nu=2), "0.5, 1.5 or 2.5"),
+        (lambda: k.RBF(gamma=1, sigma=1), "not both"),
+        (lambda: k.RBF(gamma="wide"), "must be a number"),
+        (lambda: LINEAR.on([]), "at least one"),
+        (lambda: LINEAR.on([-1]), "0 or more"),
+        (lambda: LINEAR.on(["age"]), "numbered"),
+        (lambda: k.Sum(LINEAR, np.dot), "two kernels"),
+        (lambda: k.FromFunction(3), "needs one"),
+    ],
+)
+def test_parameters_that_mean_nothing(wrong: Callable[[], k.Kernel], message: str) -> None:
+    with pytest.raises(KernelError, match=message):
+        wrong()
+
+
+def test_kernels_are_values() -> None:
+    assert k.RBF(gamma=1) == k.RBF(gamma=1.0)
+    assert hash(LINEAR + 2 * RBF) == hash(k.Linear() + 2.0 * k.RBF(gamma=1))
+    assert len({LINEAR, k.Linear(), RBF, k.Quadratic()}) == 3
+    with pytest.raises(AttributeError):
+        RBF.gamma = 2  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (LINEAR + 2 * RBF, "Linear() + 2.0 * RBF(gamma=1.0)"),
+        (np.float64(2) * (LINEAR + 1) ** 2, "2.0 * (Linear() + 1.0) ** 2"),
+        ((LINEAR + RBF) * LINEAR, "(Linear() + RBF(gamma=1.0)) * Linear()"),
+        (LINEAR + (RBF + LINEAR), "Linear() + (RBF(gamma=1.0) + Linear())"),
+        ((2 * RBF).on([0, 2]).normalised(), "(2.0 * RBF(gamma=1.0)).on([0, 2]).normalised()"),
+        (LINEAR.of(np.abs), "Linear().of(absolute)"),
+        (k.RBF(), "RBF()"),
+    ],
+)
+def test_a_repr_is_the_formula(kernel: k.Kernel, text: str) -> None:
+    assert repr(kernel) == text
+
+
+def test_feature_maps_of_a_row_or_of_a_matrix_or_fitted() -> None:
+    from sklearn.preprocessing import StandardScaler
+
+    X = np.random.default_rng(0).normal(size=(3, 2))
+
+    def of_a_row(x: np.ndarray) -> np.ndarray:
+        return np.array([x[0], x[1], x[0] ** 2 + x[1] ** 2])
+
+    by_hand = np.column_stack([X, (X**2).sum(axis=1)])
+    np.testing.assert_allclose(LINEAR.of(of_a_row)(X), by_hand @ by_hand.T, rtol=1e-14)
+    scaler = StandardScaler().fit(X)
+    np.testing.assert_allclose(RBF.of(scaler)(X), RBF(scaler.transform(X)), rtol=1e-14)
+    np.testing.assert_allclose(k.OneDimensional(lambda x: x[0])(X), np.outer(X[:, 0], X[:, 0]), rtol=1e-14)
+
+
+def test_one_dimension_of_anything() -> None:
+    lengths = k.OneDimensional(len)(["a", "bcd"])
+    np.testing.assert_array_equal(lengths, [[1, 3], [3, 9]])
+    np.testing.assert_array_equal(LINEAR.of(lambda text: [len(text), text.count("b")])(["a", "bb"]), [[1, 2], [2, 8]])
+
+
+def test_a_map_of_the_wrong_shape() -> None:
+    with pytest.raises(KernelShapeError, match="a number for each of 4 rows"):
+        k.OneDimensional(lambda x: x)(np.ones((4, 2)))
+    with pytest.raises(ColumnMismatchError, match="needs column 5"):
+        LINEAR.on(5)(np.ones((4, 2)))

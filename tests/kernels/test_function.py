@@ -1,0 +1,53 @@
+"""Functions of a user as kernels: of two rows or of two matrices, and what is wrong with some."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import kernels as gp
+
+from mercer import kernels as k
+from mercer._errors import AsymmetricKernelError, KernelShapeError, NonFiniteError
+
+X = np.random.default_rng(0).normal(size=(9, 3))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 9])
+def test_rows_or_matrices_is_found_out(d: int) -> None:
+    rows = np.random.default_rng(1).normal(size=(9, d))
+    expected = rows @ rows.T
+    for function in (lambda x, z: x @ z, lambda A, B: A @ B.T, lambda x, z: np.sum(x * z)):
+        np.testing.assert_allclose(k.FromFunction(function)(rows), expected, rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(k.FromFunction(function).diag(rows), np.diagonal(expected), rtol=1e-13)
+        np.testing.assert_allclose(k.FromFunction(function)(rows, rows[:2]), expected[:, :2], rtol=1e-13, atol=1e-14)
+
+
+def test_a_kernel_of_scikit_learn_is_a_function() -> None:
+    theirs = gp.RBF(2.0) + gp.WhiteKernel(0.0)
+    np.testing.assert_allclose(k.FromFunction(theirs)(X), k.RBF(sigma=2)(X), rtol=1e-12)
+
+
+def test_functions_of_anything() -> None:
+    shared = k.FromFunction(lambda a, b: len(set(a) & set(b)))
+    np.testing.assert_array_equal(shared(["abc", "bc", "x"]), [[3, 2, 0], [2, 2, 0], [0, 0, 1]])
+    np.testing.assert_array_equal((shared + 1).diag(["abc", "x"]), [4, 2])
+
+
+def test_asymmetry_is_explained() -> None:
+    kernel = k.FromFunction(lambda x, z: x[0] - z[0])
+    with pytest.raises(AsymmetricKernelError, match="no inner product depends on the order"):
+        kernel(X)
+    with pytest.raises(AsymmetricKernelError):
+        (kernel + k.RBF())(X)
+    assert kernel(X, X).shape == (9, 9)  # that may be any function of two rows
+
+
+def test_what_gives_no_matrix() -> None:
+    with pytest.raises(KernelShapeError, match="shape"):
+        k.FromFunction(lambda x, z: np.minimum(x, z))(X)
+    with pytest.raises(KernelShapeError, match="does not give numbers"):
+        k.FromFunction(lambda x, z: "alike")(X)
+    with pytest.raises(KernelShapeError, match=r"where a kernel gives \(9, 9\)"):
+        k.FromFunction(lambda A, B: A @ A.T[:, :2], by_rows=False)(X)
+    with pytest.raises(NonFiniteError, match="a kernel is finite"):
+        k.FromFunction(lambda x, z: np.nan)(X)

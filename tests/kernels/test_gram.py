@@ -1,0 +1,122 @@
+"""Evaluation by tiles: the same numbers however they are cut, and never the whole matrix unless asked for."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import kernels as k
+from mercer._errors import DataError
+from mercer.kernels import gram
+
+rng = np.random.default_rng(0)
+X, Z = rng.normal(size=(750, 5)), rng.normal(size=(401, 5))
+KERNELS = [
+    k.Linear(),
+    k.RBF(gamma=0.2),
+    k.Laplacian(),
+    k.RBF(gamma=0.2) + 2 * k.RBF(gamma=1) * k.Polynomial(degree=2),
+    k.FromFunction(lambda A, B: A @ B.T),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_rows_and_products_are_those_of_the_matrix(kernel: k.Kernel) -> None:
+    K, numbers, v = kernel(X, Z), np.array([3, 749, 3, 0, 500]), rng.normal(size=(401, 2))
+    scale = np.abs(K).max()
+    np.testing.assert_allclose(gram.rows(kernel, X, numbers, Z), K[numbers], atol=1e-12 * scale)
+    np.testing.assert_allclose(gram.rows(kernel, X, slice(7, 11), Z), K[7:11], atol=1e-12 * scale)
+    np.testing.assert_allclose(gram.matvec(kernel, X, Z, v[:, 0]), K @ v[:, 0], atol=1e-10 * scale)
+    np.testing.assert_allclose(gram.matvec(kernel, X, Z, v), K @ v, atol=1e-10 * scale)
+    w = rng.normal(size=750)
+    np.testing.assert_allclose(k.Gram(kernel, X, Z).transposed_times(w), K.T @ w, atol=1e-10 * scale)
+    tiles = np.empty_like(K)
+    for rows, columns, tile in k.Gram(kernel, X, Z).tiles():
+        tiles[rows, columns] = tile
+    np.testing.assert_allclose(tiles, K, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_matrix_of_rows_with_themselves(kernel: k.Kernel) -> None:
+    K, v, numbers = kernel(X), rng.normal(size=750), np.array([749, 0, 333])
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_allclose(K, kernel(X, X), atol=1e-12 * np.abs(K).max())
+    square = k.Gram(kernel, X)
+    np.testing.assert_allclose(square.times(v), K @ v, atol=1e-10 * np.abs(K).max())
+    np.testing.assert_allclose(square.transposed_times(v), K @ v, atol=1e-10 * np.abs(K).max())
+    np.testing.assert_allclose(square.rows(numbers), K[numbers], atol=1e-12 * np.abs(K).max())
+    np.testing.assert_allclose(square.diagonal, np.diagonal(K), rtol=1e-12)
+    if kernel.symmetric:
+        assert (square.rows(numbers)[np.arange(3), numbers] == square.diagonal[numbers]).all()
+
+
+def test_parts_share_only_what_is_the_same() -> None:
+    parts = [
+        k.Linear(),
+        k.Cosine(),
+        k.RBF(gamma=0.2),
+        k.RBF(gamma=3e5),
+        k.Linear().on([0]),
+        k.Linear().of(np.abs),
+        k.Linear(),
+    ]
+    total = sum(parts[1:], parts[0])
+    expected = np.sum([part(X, Z) for part in parts], axis=0)
+    np.testing.assert_allclose(total(X, Z), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_nothing_depends_on_the_threads() -> None:
+    kernel, v = KERNELS[3], rng.normal(size=750)
+    with mercer.engine(threads=1):
+        K, product = kernel(X), gram.matvec(kernel, X, None, v)
+    np.testing.assert_array_equal(kernel(X), K)
+    np.testing.assert_array_equal(gram.matvec(kernel, X, None, v), product)
+
+
+def test_single_precision_where_the_tolerance_allows_it() -> None:
+    v = rng.normal(size=401)
+    for kernel in (
+        k.RBF(gamma=0.2),
+        k.Polynomial(degree=3),
+        k.Matern(),
+        2 * k.RationalQuadratic() + k.Cosine(),
+        k.Quadratic(),
+    ):
+        single, double = k.Gram(kernel, X, Z, tolerance=1e-4), k.Gram(kernel, X, Z)
+        assert single.dtype == np.float32
+        assert double.dtype == np.float64
+        lengths = np.sqrt(np.outer(kernel.diag(X), kernel.diag(Z)))
+        assert (np.abs(single.matrix() - double.matrix()) <= 1e-4 * lengths).all()
+        allowed = 1e-4 * lengths @ np.abs(v)
+        assert (np.abs(single.times(v) - double.times(v)) <= allowed).all()
+        assert single.times(v).dtype == np.float64
+
+
+def test_double_precision_where_it_does_not() -> None:
+    assert k.Gram(k.RBF(gamma=0.2), X, tolerance=1e-9).dtype == np.float64
+    assert (
+        k.Gram(k.RBF(gamma=1e6), X, tolerance=1e-4).dtype == np.float64
+    )  # so narrow that float32 distances would tell
+    assert k.Gram(k.Matern(nu=0.5), X, tolerance=1e-4).dtype == np.float64
+    assert k.Gram(k.Laplacian(), X, tolerance=1e-4).dtype == np.float64
+
+
+def test_a_product_needs_no_matrix() -> None:
+    many = rng.normal(size=(6000, 3))
+    v = np.ones(6000)
+    gram.matvec(k.RBF(), many[:9], many, v)  # compiled
+    tracemalloc.start()
+    gram.matvec(k.RBF(), many, None, v)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6000 * 6000 * 8 / 10
+
+
+def test_a_vector_of_the_wrong_length() -> None:
+    with pytest.raises(DataError, match="401 columns"):
+        gram.matvec(k.RBF(), X, Z, np.ones(3))
+    with pytest.raises(DataError, match="750 rows"):
+        k.Gram(k.RBF(), X, Z).transposed_times(np.ones(3))

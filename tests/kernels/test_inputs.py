@@ -1,0 +1,69 @@
+"""Bad input is one typed error that names the culprit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer import kernels as k
+from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError, EmptyDataError, NonFiniteError, SupportError
+
+EVERY = [k.Linear(), k.RBF(), k.Laplacian(), k.ChiSquared(), k.Linear() + k.RBF(), k.FromFunction(np.dot)]
+NAN = np.array([[1.0, 2.0], [3.0, np.nan]])
+
+
+@pytest.mark.parametrize("kernel", EVERY, ids=repr)
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (NAN, NonFiniteError, "NaN: column 1 is nan in row 1"),
+        (sp.csr_array(NAN), NonFiniteError, "column 1 is nan in row 1"),
+        (np.array([[np.inf]]), NonFiniteError, "infinity"),
+        (np.ones(3), DataError, r"reshape\(-1, 1\)"),
+        (np.ones((2, 0)), EmptyDataError, "no columns"),
+        (np.array([[1, "a"]], dtype=object), ColumnTypeError, "'a' in row 0, column 1"),
+        (np.array([[1j]]), ColumnTypeError, "Complex"),
+        ([[1.0, 2.0], [3.0]], DataError, "differ in length"),
+    ],
+)
+def test_what_is_no_table_of_numbers(kernel: k.Kernel, X: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        kernel(X)
+
+
+@pytest.mark.parametrize("kernel", EVERY[:-1], ids=repr)
+def test_texts_where_numbers_are_expected(kernel: k.Kernel) -> None:
+    with pytest.raises(ColumnTypeError, match="texts"):
+        kernel(["a", "b"])
+
+
+@pytest.mark.parametrize("kernel", EVERY[:-1], ids=repr)
+def test_both_sides_have_the_same_columns(kernel: k.Kernel) -> None:
+    with pytest.raises(ColumnMismatchError, match="X has 3 columns, but the rows it is compared with have 2"):
+        kernel(np.ones((2, 3)), np.ones((4, 2)))
+
+
+@pytest.mark.parametrize("kernel", [k.ChiSquared(), k.AdditiveChiSquared(), k.HistogramIntersection()], ids=repr)
+def test_histograms_are_not_negative(kernel: k.Kernel) -> None:
+    with pytest.raises(SupportError, match="Column 1 is -2 in row 0"):
+        kernel(np.array([[1.0, -2.0]]))
+
+
+def test_rows_too_long_to_square() -> None:
+    with pytest.raises(DataError, match="row 1 is so long"):
+        k.Linear()(np.array([[1.0], [1e200]]))
+
+
+def test_no_rows_have_no_entries() -> None:
+    for kernel in EVERY:
+        assert kernel(np.ones((3, 2)), np.ones((0, 2))).shape == (3, 0)
+        assert kernel(np.ones((0, 2))).shape == (0, 0)
+
+
+def test_frames_are_tables() -> None:
+    pandas = pytest.importorskip("pandas")
+    X = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(k.RBF()(pandas.DataFrame(X)), k.RBF()(X))
