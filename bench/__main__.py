@@ -66,7 +66,7 @@ def run(name: str, arguments: argparse.Namespace) -> None:
     options = Options(arguments.threads or available_cores(), rows=arguments.rows, memory=arguments.memory)
     report = importlib.import_module(f"bench.{name}").WORKLOAD.run(options)
     print(results.section(report), flush=True)
-    if arguments.rows is None and arguments.memory:
+    if arguments.rows is None:
         results.write_tables(results.save(report, WORKLOADS))
 
 
