@@ -9,8 +9,7 @@ the L1 cache at 76 GFLOP/s per core (BLAS: 21 at this width); filling the tiles 
 that is about 0.045 s. Runs took 0.048 to 0.072 s here and those of scikit-learn-intelex 0.087 to 0.116 s, as the speed
 of the machine went up and down: the ratio lies between 1.4 and 2, and a reach of 2 is not safe.""",
     "lasso_path": """\
-The machine was busy while celer ran: alone it took 48 s, which makes the ratio 11. Calls of over a minute were timed
-once.""",
+Seconds are to three digits, and scikit-learn's are of one call. celer is left out: the machine was busy while it ran.""",
     "sparse_logistic_l1": """\
 28,000 of the 50,000 coefficients are not zero at the optimum, so that working sets and screening, which the method
 lives by, save little. Conjugate gradients take a third of the time, sweeps a quarter, turning rows into columns an
