@@ -15,13 +15,21 @@ from numba.np import arrayobj
 BYTE, INT, DOUBLE = ir.IntType(8), ir.IntType(32), ir.DoubleType()
 #: bytes that are fetched into the cache at once
 LINE = 64
-#: to read; into the second of the caches, so that the tile stays in the first; data, not code
-FETCH = [ir.Constant(INT, value) for value in (0, 2, 1)]
+#: which cache to fetch into: 3 is the first, 2 the second
+FIRST, SECOND = 3, 2
 
 
 def machine_lanes() -> int:
     """Numbers in a vector, such that the machine has registers for a panel that is three vectors wide."""
     return 8 if llvm.get_host_cpu_features().get("avx512f", False) else 4
+
+
+def write_fetch(builder: Any, address: Any, cache: int) -> None:
+    """Ask for what is to be read at an address; nothing waits for it."""
+    kind = ir.FunctionType(ir.VoidType(), [BYTE.as_pointer(), INT, INT, INT])
+    fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    reading, data = 0, 1
+    builder.call(fetch, [builder.bitcast(address, BYTE.as_pointer()), INT(reading), INT(cache), INT(data)])
 
 
 def panel(vectors: int) -> Any:
@@ -58,7 +66,6 @@ class _Writer:
         self._vector = ir.VectorType(DOUBLE, self._lanes)
         self._zero = ir.Constant(self._vector, [0.0] * self._lanes)
         self._multiply_add = self._function(f"llvm.fma.v{self._lanes}f64", self._vector, [self._vector] * 3)
-        self._fetch = self._function("llvm.prefetch.p0", ir.VoidType(), [BYTE.as_pointer(), INT, INT, INT])
 
     def walk(self, array: Any, start: Any, step: Any) -> Callable[[Any], Any]:
         """Where the k-th step is, given k."""
@@ -128,7 +135,8 @@ class _Writer:
 
     def _fetch_line(self, array: Any, byte: Any) -> None:
         begin = self._builder.bitcast(array, BYTE.as_pointer())
-        self._builder.call(self._fetch, [self._builder.gep(begin, [byte]), *FETCH])
+        # into the second, so that the tile stays in the first
+        write_fetch(self._builder, self._builder.gep(begin, [byte]), SECOND)
 
     def _index(self, value: int) -> Any:
         return ir.Constant(ir.IntType(64), value)

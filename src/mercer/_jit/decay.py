@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._jit import jit, overload
-from mercer._jit.scalar import EXACTLY, LOG2_E, LOG_2_HIGH, LOG_2_LOW, WHOLE
+from mercer._jit.scalar import EXACTLY, LOG2_E, LOG_2_HIGH, LOG_2_LOW, WHOLE, exp_rest
 
 #: below this eˣ is not a normal number
 LEAST, SINGLE_LEAST = -708.0, np.float32(-87.3)
@@ -25,17 +25,7 @@ def exp_below(x):  # type: ignore[no-untyped-def]
     shifted = kept * LOG2_E + WHOLE
     n = shifted - WHOLE
     r = (kept - n * LOG_2_HIGH) - n * LOG_2_LOW
-    p = 2.510039581085093e-08
-    p = p * r + 2.7620088709317853e-07
-    p = p * r + 2.755726843071169e-06
-    p = p * r + 2.4801521295225714e-05
-    p = p * r + 0.0001984126986308324
-    p = p * r + 0.0013888888917214326
-    p = p * r + 0.00833333333333005
-    p = p * r + 0.04166666666662413
-    p = p * r + 0.16666666666666669
-    p = p * r + 0.5
-    p = 1.0 + (r + r * r * p)
+    p = 1.0 + (r + r * r * exp_rest(r))
     exponent = (np.float64(shifted).view(np.int64) + 1023) << 52
     value = p * np.int64(exponent).view(np.float64)
     return value if x > LEAST else (0.0 if x <= LEAST else x)

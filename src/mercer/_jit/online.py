@@ -43,19 +43,16 @@ def prefetch(array, position):  # type: ignore[no-untyped-def]
 
 @overload(prefetch)
 def _prefetch(array, position):  # type: ignore[no-untyped-def]
-    from llvmlite import ir
-    from numba.core import cgutils, types
+    from numba.core import types
     from numba.extending import intrinsic
+
+    from mercer._jit._panel import FIRST, write_fetch
 
     @intrinsic
     def ask(typing_context, array, position):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            place, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [place, number, number, number])
-            instruction = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
-            address = builder.bitcast(builder.gep(data, [arguments[1]]), place)
-            builder.call(instruction, [address, number(0), number(3), number(1)])
+            write_fetch(builder, builder.gep(data, [arguments[1]]), FIRST)
             return context.get_dummy_value()
 
         return types.void(array, position), code

@@ -32,13 +32,8 @@ SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
 @jit(**EXACTLY)
-def exp(x):  # type: ignore[no-untyped-def]
-    """eˣ = 2ⁿ eʳ with |r| ≤ ½ log 2; (eʳ − 1 − r)/r² at Chebyshev points."""
-    x = FAR if x > FAR else x
-    x = -FAR if x < -FAR else x
-    shifted = x * LOG2_E + WHOLE
-    n = shifted - WHOLE
-    r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW
+def exp_rest(r):  # type: ignore[no-untyped-def]
+    """(eʳ − 1 − r)/r² at Chebyshev points, for |r| ≤ ½ log 2."""
     p = 2.510039581085093e-08
     p = p * r + 2.7620088709317853e-07
     p = p * r + 2.755726843071169e-06
@@ -48,8 +43,18 @@ def exp(x):  # type: ignore[no-untyped-def]
     p = p * r + 0.00833333333333005
     p = p * r + 0.04166666666662413
     p = p * r + 0.16666666666666669
-    p = p * r + 0.5
-    p = 1.0 + (r + r * r * p)
+    return p * r + 0.5
+
+
+@jit(**EXACTLY)
+def exp(x):  # type: ignore[no-untyped-def]
+    """eˣ = 2ⁿ eʳ with |r| ≤ ½ log 2."""
+    x = FAR if x > FAR else x
+    x = -FAR if x < -FAR else x
+    shifted = x * LOG2_E + WHOLE
+    n = shifted - WHOLE
+    r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW
+    p = 1.0 + (r + r * r * exp_rest(r))
     # 2ⁿ in two steps where it alone would leave the range of normal numbers
     last = STEP_UP if x > EDGE else (STEP_DOWN if x < -EDGE else 1.0)
     back = -200 if x > EDGE else (200 if x < -EDGE else 0)
