@@ -120,3 +120,11 @@ def test_a_vector_of_the_wrong_length() -> None:
         gram.matvec(k.RBF(), X, Z, np.ones(3))
     with pytest.raises(DataError, match="750 rows"):
         k.Gram(k.RBF(), X, Z).transposed_times(np.ones(3))
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_single_precision_is_not_used_beyond_its_range(scale: float) -> None:
+    X = scale * np.random.default_rng(0).normal(size=(30, 3))
+    K = gram.Gram(k.RBF(gamma=1 / scale**2), X, tolerance=1e-3)
+    assert K.dtype == np.float64
+    np.testing.assert_allclose(K.matrix(), k.RBF(gamma=1.0)(X / scale), rtol=1e-10)

@@ -7,12 +7,14 @@ from mercer.kernels.dot import Cosine, Linear, Polynomial, Quadratic, Sigmoid
 from mercer.kernels.explicit import FeatureMap
 from mercer.kernels.function import FromFunction
 from mercer.kernels.gram import Gram
+from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.histograms import AdditiveChiSquared, ChiSquared, HistogramIntersection
 from mercer.kernels.holder import KernelHolder
 from mercer.kernels.named import kernel_from
 from mercer.kernels.normalised import Normalised
 from mercer.kernels.positive_definite import PositiveDefinite, check_matrix, check_on_sample, check_positive_definite
 from mercer.kernels.radial import RBF, Laplacian, Matern, RationalQuadratic
+from mercer.kernels.strings import Spectrum, Subsequence
 
 __all__ = [
     "RBF",
@@ -41,7 +43,10 @@ __all__ = [
     "RationalQuadratic",
     "Scaled",
     "Sigmoid",
+    "Spectrum",
+    "Subsequence",
     "Sum",
+    "WeisfeilerLehman",
     "check_matrix",
     "check_on_sample",
     "check_positive_definite",

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FrozenKernelError, KernelError, NoFeatureMapError, NotPositiveDefiniteError
+from mercer._jit.kernel_rows import add_rows, put
 from mercer._suggest import did_you_mean
 from mercer.kernels._views import Memo, Views
 
@@ -52,6 +53,15 @@ class Kernel(ABC):
     def tile(self, left: Any, right: Any, memo: Memo) -> Array:
         """k(x, z) for the rows of two sides, in an array of its own."""
 
+    def put_tile(self, left: Any, right: Any, kept: Array, slots: Array, first: int) -> None:
+        """`tile` into the slots of its rows in an array where someone keeps them, from a column on."""
+        put(self.tile(left, right, {} if self.parts else None), kept, slots, first)
+
+    def add_tile(self, left: Any, right: Any, factors: Array, total: Array) -> None:
+        """Add Σ factor · k(x, z) over the rows x of a `tile` to the total of each z, of float64."""
+        tile = self.tile(left, right, {} if self.parts else None)
+        add_rows(total, 0, len(total), tile, np.arange(len(tile)), factors)
+
     @abstractmethod
     def diagonal(self, side: Any) -> Array:
         """k(x, x) for the rows of a side."""
@@ -66,12 +76,27 @@ class Kernel(ABC):
         """Whether k(x, z) = k(z, x) is certain: of a function of a user it is not."""
         return all(part.symmetric for part in self.parts)
 
+    @property
+    def numeric(self) -> bool:
+        """Whether rows are rows of a table of numbers, to be checked as such; False where they are texts or graphs.
+
+        A kernel made of several is numeric if each of them is: a constant, or a function of a user, goes with any.
+        """
+        return all(part.numeric for part in self.parts)
+
+    @property
+    def slow(self) -> bool:
+        """Whether a tile takes so long that threads should not take several at a time."""
+        return any(part.slow for part in self.parts)
+
     def sensitivity(self, left: Any, right: Any) -> float:
         """By how much a relative error of products of rows grows; infinite where float32 will not do."""
         return np.inf
 
-    def feature_map(self, columns: int) -> FeatureMap:
+    def feature_map(self, columns: Any) -> FeatureMap:
         """ψ for rows of so many columns, where it is finite: ⟨ψ(x), ψ(z)⟩ = k(x, z).
+
+        A kernel of texts or graphs is given rows instead, and ψ has a column for whatever is in them.
 
         Examples
         --------

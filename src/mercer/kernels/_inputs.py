@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,25 @@ def is_table(X: Any) -> bool:
     return len(np.shape(X)) == 2 or np.asarray(X).dtype.kind in "biuf"
 
 
+def things_of(X: Any) -> Any:
+    """X as a sequence of things; of a table of one column what is in it."""
+    return np.asarray(X, dtype=object)[:, 0] if hasattr(X, "shape") and np.shape(X)[1:] == (1,) else X
+
+
+def is_measurement(kind: type) -> bool:
+    """Whether things of a type are numbers that may lie between others, and so name nothing."""
+    return issubclass(kind, Real) and not issubclass(kind, Integral)
+
+
 def dense(X: Any) -> Array:
     """The rows written out; loops want them in C order."""
     return np.ascontiguousarray(X.toarray() if is_sparse(X) else X)
+
+
+def scaled_rows(X: Any, lengths: Array) -> Any:
+    """Rows divided by their lengths; one of length 0 becomes zeros."""
+    inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+    return sp.csr_array(sp.diags_array(inverse) @ X) if is_sparse(X) else X * inverse[:, None]
 
 
 def _dense(X: Any) -> Array:

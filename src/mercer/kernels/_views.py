@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._jit.kernel_tiles import distances, refine
 from mercer.kernels._functions import applied
-from mercer.kernels._inputs import dense, is_sparse, is_table, matrix_of
+from mercer.kernels._inputs import dense, is_sparse, is_table, matrix_of, scaled_rows
 
 Array = NDArray[Any]
+T = TypeVar("T")
 #: products and distances of the tile at hand that parts of a kernel share; None where it has one part
 Memo = dict[Any, Array] | None
 
@@ -28,12 +29,18 @@ Memo = dict[Any, Array] | None
 GOOD = 1e-12
 #: error of a squared distance from products, in roundings of ‖x‖² + ‖z‖²
 ROUNDINGS = 4.0
+#: squares that are far from the ends of the range of float32
+SINGLE_LEAST, SINGLE_MOST = 1e-25, 1e25
 #: pairs at once whose distance is computed anew in sparse rows
 PAIRS = 4096
 
 
 class Side(Protocol):
     """Rows made ready for a kernel."""
+
+    @property
+    def fits_single(self) -> bool:
+        """Whether float32 has room for its numbers and their squares."""
 
     def __len__(self) -> int: ...
 
@@ -69,6 +76,10 @@ class Points:
     def columns(self) -> int:
         return int(self.X.shape[1])
 
+    @property
+    def fits_single(self) -> bool:
+        return self.largest == 0 or SINGLE_LEAST < self.largest < SINGLE_MOST
+
     def take(self, rows: Any) -> Self:
         return replace(self, X=self.X[rows], squares=self.squares[rows])
 
@@ -81,6 +92,11 @@ class Values:
     """One number for every row."""
 
     values: Array
+
+    @property
+    def fits_single(self) -> bool:
+        largest = float(np.abs(self.values).max(initial=0.0))
+        return largest == 0 or SINGLE_LEAST < largest < SINGLE_MOST
 
     def __len__(self) -> int:
         return len(self.values)
@@ -98,6 +114,10 @@ class Several:
 
     sides: tuple[Any, ...]
 
+    @property
+    def fits_single(self) -> bool:
+        return all(side.fits_single for side in self.sides)
+
     def __len__(self) -> int:
         return len(self.sides[0])
 
@@ -114,6 +134,7 @@ class Views:
     def __init__(self, raw: Any, *, like: Views | None = None) -> None:
         self.raw, self.like = raw, like
         self._parts: dict[Any, Views] = {}
+        self._made: dict[Any, Any] = {}
 
     def __len__(self) -> int:
         return int(self.raw.shape[0]) if hasattr(self.raw, "shape") else len(self.raw)
@@ -134,6 +155,14 @@ class Views:
             if is_sparse(X) and not is_sparse(self.like.matrix):
                 return dense(X)
         return X
+
+    @cached_property
+    def table(self) -> Any:
+        """The rows as a table whose columns may be of any kind; as numbers where all are."""
+        if is_sparse(self.raw):
+            return self.matrix
+        things = np.asarray(self.raw, dtype=object if isinstance(self.raw, (list, tuple)) else None)
+        return things if things.ndim == 2 and things.dtype.kind not in "biuf" else self.matrix
 
     @cached_property
     def rows(self) -> Any:
@@ -165,13 +194,13 @@ class Views:
         """Rows of length 1; a row of zeros stays."""
         X = self.matrix
         largest = np.asarray(abs(X).max(axis=1).toarray() if is_sparse(X) else np.abs(X).max(axis=1)).ravel()
-        X = _scaled_rows(X, largest)  # first, so that no square leaves the range of floats
-        return Points.of(_scaled_rows(X, np.sqrt(Points.of(X, self).squares)), (self, "directions"))
+        X = scaled_rows(X, largest)  # first, so that no square leaves the range of floats
+        return Points.of(scaled_rows(X, np.sqrt(Points.of(X, self).squares)), (self, "directions"))
 
     def on(self, columns: tuple[int, ...]) -> Views:
         """Some of the columns."""
         like = None if self.like is None else self.like.on(columns)
-        return self._part(columns, lambda: Views(self.matrix[:, list(columns)], like=like))
+        return self._part(columns, lambda: Views(self.table[:, list(columns)], like=like))
 
     def mapped(self, function: Any) -> Views:
         """A feature map of the rows."""
@@ -180,15 +209,22 @@ class Views:
         transform = getattr(function, "transform", function)
         return self._part(id(function), lambda: Views(applied(transform, self.rows, ndim=2), like=like))
 
+    def translated(self, function: Any) -> Views:
+        """A function of each row, where rows are things and not numbers."""
+        like = None if self.like is None else self.like.translated(function)
+        whole = getattr(function, "transform", None) or (lambda rows: [function(row) for row in rows])
+        return self._part(id(function), lambda: Views(whole(list(self.raw)), like=like))
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What is made of the rows when it is first asked for; parts of a kernel share it by its key."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(T, self._made[key])
+
     def _part(self, key: Any, make: Callable[[], Views]) -> Views:
         if key not in self._parts:
             self._parts[key] = make()
         return self._parts[key]
-
-
-def _scaled_rows(X: Any, lengths: Array) -> Any:
-    inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-    return sp.csr_array(sp.diags_array(inverse) @ X) if is_sparse(X) else X * inverse[:, None]
 
 
 def products(left: Points, right: Points, memo: Memo) -> Array:
@@ -221,8 +257,9 @@ def _products(left: Points, right: Points) -> Array:
 def _squared_distances(left: Points, right: Points, careful: bool) -> Array:
     tile = _products(left, right)
     distances(tile, left.squares, right.squares)
-    if careful:
-        near = ROUNDINGS * np.finfo(tile.dtype).eps / GOOD
+    near = ROUNDINGS * np.finfo(tile.dtype).eps / GOOD
+    # in most tiles no pair is close, which one look at the smallest tells
+    if careful and tile.min(initial=np.inf) < near * (left.largest + right.largest):
         if is_sparse(left.X):
             _refine_sparse(tile, left, right, near)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -73,7 +73,7 @@ class Sum(_Pair):
     def sensitivity(self, left: Several, right: Several) -> float:
         return max(k.sensitivity(*sides) for k, sides in _parts(self, left, right))
 
-    def feature_map(self, columns: int) -> FeatureMap:
+    def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import Stacked
 
         return Stacked((self.k1.feature_map(columns), self.k2.feature_map(columns)))
@@ -114,7 +114,7 @@ class Product(_Pair):
     def sensitivity(self, left: Several, right: Several) -> float:
         return sum(k.sensitivity(*sides) for k, sides in _parts(self, left, right))
 
-    def feature_map(self, columns: int) -> FeatureMap:
+    def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import Products
 
         return Products(self.k1.feature_map(columns), self.k2.feature_map(columns))
@@ -165,7 +165,7 @@ class Scaled(Kernel):
     def sensitivity(self, left: Any, right: Any) -> float:
         return self.kernel.sensitivity(left, right)
 
-    def feature_map(self, columns: int) -> FeatureMap:
+    def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import Times
 
         return Times(self.kernel.feature_map(columns), float(np.sqrt(self.scale)))
@@ -214,11 +214,11 @@ class Power(Kernel):
     def sensitivity(self, left: Any, right: Any) -> float:
         return max(self.exponent, 1) * self.kernel.sensitivity(left, right)
 
-    def feature_map(self, columns: int) -> FeatureMap:
+    def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import After, Monomials
 
         inner = self.kernel.feature_map(columns)
-        return After(Monomials(inner.n_features, self.exponent, 1.0, 0.0), inner)
+        return After(Monomials(inner.n_features, self.exponent, 1.0, 0.0), inner, not inner.numeric)
 
     def __repr__(self) -> str:
         return f"{written(self.kernel, 4)} ** {self.exponent}"
@@ -246,7 +246,8 @@ class Of(Kernel):
         return inner and f"{inner}; of ψ(x), whatever ψ is (recursion)"
 
     def prepared(self, views: Views) -> Any:
-        return self.kernel.prepared(views.mapped(self.features))
+        mapped = views.mapped if self.kernel.numeric else views.translated
+        return self.kernel.prepared(mapped(self.features))
 
     def tile(self, left: Any, right: Any, memo: Memo) -> Array:
         return self.kernel.tile(left, right, memo)
@@ -257,12 +258,16 @@ class Of(Kernel):
     def sensitivity(self, left: Any, right: Any) -> float:
         return self.kernel.sensitivity(left, right)
 
-    def feature_map(self, columns: int) -> FeatureMap:
+    def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import After
 
         def inner(X: Any) -> Any:
-            return Views(X).mapped(self.features).matrix
+            return (
+                Views(X).mapped(self.features).matrix if self.kernel.numeric else Views(X).translated(self.features).raw
+            )
 
+        if not self.kernel.numeric:
+            return After(self.kernel.feature_map(inner(columns)), inner, of_things=True)
         return After(self.kernel.feature_map(inner(np.zeros((1, columns))).shape[1]), inner)
 
     def __repr__(self) -> str:
@@ -300,10 +305,13 @@ class OneDimensional(Kernel):
     def sensitivity(self, left: Values, right: Values) -> float:
         return 1.0
 
-    def feature_map(self, columns: int) -> FeatureMap:
+    def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import After, Coordinates
 
-        return After(Coordinates(1), lambda X: applied(self.f, X, ndim=1)[:, None])
+        def inner(X: Any) -> Array:
+            return np.asarray(applied(self.f, Views(X).rows, ndim=1)[:, None], dtype=float)
+
+        return After(Coordinates(1), inner, of_things=not isinstance(columns, Integral))
 
     def __repr__(self) -> str:
         return f"OneDimensional({getattr(self.f, '__name__', None) or repr(self.f)})"
@@ -340,7 +348,7 @@ class Constant(Kernel):
     def sensitivity(self, left: Values, right: Values) -> float:
         return 1.0
 
-    def feature_map(self, columns: int) -> FeatureMap:
-        from mercer.kernels.explicit import Monomials, Times
+    def feature_map(self, columns: Any) -> FeatureMap:
+        from mercer.kernels.explicit import One
 
-        return Times(Monomials(columns, 0, 1.0, 1.0), float(np.sqrt(self.value)))
+        return One(float(np.sqrt(self.value)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ class Columns(Kernel):
         return inner and f"{inner}; to leave out columns is a feature map (recursion)"
 
     def prepared(self, views: Views) -> Any:
-        self._refuse(views.matrix.shape[1])
+        self._refuse(views.table.shape[1])
         return self.kernel.prepared(views.on(self.columns))
 
     def tile(self, left: Any, right: Any, memo: Memo) -> Array:
@@ -59,11 +60,20 @@ class Columns(Kernel):
     def sensitivity(self, left: Any, right: Any) -> float:
         return self.kernel.sensitivity(left, right)
 
-    def feature_map(self, columns: int) -> FeatureMap:
+    def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import After
 
-        self._refuse(columns)
-        return After(self.kernel.feature_map(len(self.columns)), lambda X: X[:, list(self.columns)])
+        if isinstance(columns, Integral):
+            self._refuse(int(columns))
+            return After(self.kernel.feature_map(len(self.columns)), lambda X: X[:, list(self.columns)])
+
+        def inner(X: Any) -> Any:
+            views = Views(X)
+            self._refuse(views.table.shape[1])
+            return views.on(self.columns).matrix if self.kernel.numeric else views.on(self.columns).raw
+
+        ours = inner(columns)
+        return After(self.kernel.feature_map(ours.shape[1] if self.kernel.numeric else ours), inner, of_things=True)
 
     def _refuse(self, columns: int) -> None:
         if max(self.columns) >= columns:

@@ -13,10 +13,11 @@ from math import comb
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, TooManyColumnsError
-from mercer.kernels._inputs import dense, matrix_of
+from mercer.kernels._inputs import dense, is_sparse, matrix_of, scaled_rows
 
 Array = NDArray[Any]
 
@@ -33,11 +34,26 @@ class FeatureMap(ABC):
         """How many there are, by counting only."""
 
     @abstractmethod
-    def write(self, X: Any) -> Array:
+    def write(self, X: Any) -> Any:
         """ψ of rows that have been checked."""
 
-    def __call__(self, X: Any) -> Array:
-        """ψ(x) for every row: an array with a row for each.
+    @property
+    def parts(self) -> tuple[FeatureMap, ...]:
+        """The maps this one is made of."""
+        return ()
+
+    @property
+    def numeric(self) -> bool:
+        """Whether rows are numbers; texts and graphs are taken as they come."""
+        return all(part.numeric for part in self.parts)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether features are written as a sparse matrix."""
+        return False
+
+    def __call__(self, X: Any) -> Any:
+        """ψ(x) for every row: an array, or a sparse matrix, with a row for each.
 
         Examples
         --------
@@ -45,10 +61,10 @@ class FeatureMap(ABC):
         >>> Polynomial(degree=2).feature_map(1)([[3.0]]).round(3)
         array([[1.   , 4.243, 9.   ]])
         """
-        rows = matrix_of(X)
-        if rows.shape[0] * self.n_features > MOST_NUMBERS:
+        rows = matrix_of(X) if self.numeric else X
+        if not self.sparse and _count(rows) * self.n_features > MOST_NUMBERS:
             raise TooManyColumnsError(
-                f"{self.n_features:,} features of {rows.shape[0]:,} rows do not fit into memory; use the kernel, which "
+                f"{self.n_features:,} features of {_count(rows):,} rows do not fit into memory; use the kernel, which "
                 "needs none of them."
             )
         return self.write(rows)
@@ -70,6 +86,20 @@ class Coordinates(FeatureMap):
 
 
 @dataclass(frozen=True)
+class One(FeatureMap):
+    """One feature that is the same for every row, whatever rows are."""
+
+    value: float
+
+    @property
+    def n_features(self) -> int:
+        return 1
+
+    def write(self, X: Any) -> Array:
+        return np.full((_count(X), 1), self.value)
+
+
+@dataclass(frozen=True)
 class Monomials(FeatureMap):
     """(γ x·z + c)ᵖ: every monomial of degree t ≤ p times √(C(p, t) cᵖ⁻ᵗ γᵗ t!/∏aⱼ!), where aⱼ are its exponents.
 
@@ -84,7 +114,7 @@ class Monomials(FeatureMap):
     @property
     def n_features(self) -> int:
         d, p = self.columns, self.degree
-        return comb(d + p, p) if self.constant > 0 else comb(d + p - 1, p)
+        return comb(d + p, p) if self.constant > 0 else _of_degree(d, p)
 
     def write(self, X: Any) -> Array:
         _refuse_other(X, self.columns)
@@ -101,9 +131,14 @@ class Monomials(FeatureMap):
         return result
 
 
+def _of_degree(columns: int, degree: int) -> int:
+    """How many monomials there are of exactly this degree: of degree 0 one, even without columns."""
+    return comb(max(columns + degree - 1, 0), degree)
+
+
 def _choices(columns: int, degree: int) -> Array:
     """The columns multiplied in each monomial of a degree, in ascending order."""
-    count = comb(columns + degree - 1, degree)
+    count = _of_degree(columns, degree)
     every = chain.from_iterable(combinations_with_replacement(range(columns), degree))
     return np.fromiter(every, np.int64, count * degree).reshape(count, degree)
 
@@ -127,8 +162,17 @@ class Stacked(FeatureMap):
     def n_features(self) -> int:
         return sum(each.n_features for each in self.maps)
 
-    def write(self, X: Any) -> Array:
-        return np.hstack([each.write(X) for each in self.maps])
+    @property
+    def parts(self) -> tuple[FeatureMap, ...]:
+        return self.maps
+
+    @property
+    def sparse(self) -> bool:
+        return any(each.sparse for each in self.maps)
+
+    def write(self, X: Any) -> Any:
+        written = [each.write(X) for each in self.maps]
+        return sp.csr_array(sp.hstack(written)) if self.sparse else np.hstack(written)
 
 
 @dataclass(frozen=True)
@@ -142,8 +186,12 @@ class Products(FeatureMap):
     def n_features(self) -> int:
         return self.first.n_features * self.second.n_features
 
+    @property
+    def parts(self) -> tuple[FeatureMap, ...]:
+        return self.first, self.second
+
     def write(self, X: Any) -> Array:
-        first, second = self.first.write(X), self.second.write(X)
+        first, second = dense(self.first.write(X)), dense(self.second.write(X))
         return np.asarray(np.einsum("ij,ik->ijk", first, second).reshape(len(first), self.n_features))
 
 
@@ -158,7 +206,15 @@ class Times(FeatureMap):
     def n_features(self) -> int:
         return self.map.n_features
 
-    def write(self, X: Any) -> Array:
+    @property
+    def parts(self) -> tuple[FeatureMap, ...]:
+        return (self.map,)
+
+    @property
+    def sparse(self) -> bool:
+        return self.map.sparse
+
+    def write(self, X: Any) -> Any:
         return self.factor * self.map.write(X)
 
 
@@ -168,13 +224,24 @@ class After(FeatureMap):
 
     map: FeatureMap
     inner: Callable[[Any], Any]
+    #: whether the inner one takes texts or graphs
+    of_things: bool = False
 
     @property
     def n_features(self) -> int:
         return self.map.n_features
 
-    def write(self, X: Any) -> Array:
-        return self.map.write(self.inner(X))
+    @property
+    def numeric(self) -> bool:
+        return not self.of_things
+
+    @property
+    def sparse(self) -> bool:
+        return self.map.sparse
+
+    def write(self, X: Any) -> Any:
+        inner = self.inner.write if isinstance(self.inner, FeatureMap) else self.inner
+        return self.map.write(inner(X))
 
 
 @dataclass(frozen=True)
@@ -187,10 +254,24 @@ class Unit(FeatureMap):
     def n_features(self) -> int:
         return self.map.n_features
 
-    def write(self, X: Any) -> Array:
+    @property
+    def parts(self) -> tuple[FeatureMap, ...]:
+        return (self.map,)
+
+    @property
+    def sparse(self) -> bool:
+        return self.map.sparse
+
+    def write(self, X: Any) -> Any:
         features = self.map.write(X)
+        if is_sparse(features):
+            return scaled_rows(features, np.sqrt(np.asarray(features.multiply(features).sum(axis=1))))
         lengths = np.linalg.norm(features, axis=1)[:, None]
         return np.asarray(np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0))
+
+
+def _count(rows: Any) -> int:
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
 def _refuse_other(X: Any, columns: int) -> None:

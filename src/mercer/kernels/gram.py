@@ -6,6 +6,9 @@ Tiles are cut by their size alone and sums are taken in their order, so that not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
+from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,11 +21,18 @@ from mercer.kernels._base import Kernel
 from mercer.kernels._views import Views, rounding_error
 
 Array = NDArray[Any]
+A = TypeVar("A")
 T = TypeVar("T")
 Cut = tuple[slice, slice]
 
 #: rows and columns of a tile, which stays in the L2 cache
 SIDE = 320
+#: tiles that a thread takes at a time: to hand over one takes as long as to make it
+TURN = 8
+#: whole rows are made in pieces of a multiple of so many columns, and about so many pieces
+PIECE, PIECES = 1000, 4
+#: rows that are summed up at once, and the fewest columns worth a thread of their own
+MANY, LEAST = 1024, 128
 #: relative difference of k(x, z) and k(z, x) that rounding explains
 SYMMETRIC = 1e-8
 
@@ -55,15 +65,38 @@ class Gram:
         self._right = kernel.prepared(right)
         self._left = self._right if Z is None else kernel.prepared(Views(X, like=right))
         self._diagonal = kernel.diagonal(self._left) if self.square else np.zeros(0)
+        self.dtype: np.dtype[Any] = np.dtype(np.float64)
         sensitivity = kernel.sensitivity(self._left, self._right) if tolerance > 0 else np.inf
-        self.dtype = np.dtype(np.float32 if rounding_error(sensitivity, np.float32) <= tolerance else np.float64)
-        if self.dtype == np.float32:
-            self._right = self._right.single()
-            self._left = self._right if self.square else self._left.single()
+        if rounding_error(sensitivity, np.float32) <= tolerance and self._left.fits_single and self._right.fits_single:
+            exact = copy(self)
+            self._make_exact: Callable[[], Gram] = lambda: exact
+            self._become_single()
 
     @property
     def shape(self) -> tuple[int, int]:
         return len(self._left), len(self._right)
+
+    def _become_single(self) -> None:
+        self.dtype = np.dtype(np.float32)
+        self._right = self._right.single()
+        self._left = self._right if self.square else self._left.single()
+
+    def exact(self) -> Gram:
+        """The same matrix in tiles of float64."""
+        return self if self.dtype == np.float64 else self._make_exact()
+
+    def part(self, rows: Any, columns: Any = None) -> Gram:
+        """The matrix of some rows with some columns, by their numbers; of the rows with themselves without columns.
+
+        What was made ready for all of them is used again.
+        """
+        part = copy(self)
+        part._make_exact = lambda: self.exact().part(rows, columns)
+        part.square = self.square and columns is None
+        part._left = self._left.take(rows)
+        part._right = part._left if part.square else self._right.take(rows if columns is None else columns)
+        part._diagonal = self._diagonal[rows] if part.square else np.zeros(0)
+        return part
 
     @property
     def diagonal(self) -> Array:
@@ -94,6 +127,24 @@ class Gram:
             pass
         return result
 
+    def put_rows(self, numbers: Array, kept: Array, slots: Array) -> None:
+        """Rows by their numbers into the slots of an array of the same type, where someone keeps them."""
+        left, pieces = self._left.take(numbers), self._pieces()
+        if len(pieces) > 1:
+            self._each(lambda b: self.kernel.put_tile(left, self._right.take(b), kept, slots, b.start), pieces)
+        else:
+            halves = row_blocks(len(numbers), -(-len(numbers) // 2))
+            self._each(lambda a: self.kernel.put_tile(left.take(a), self._right, kept, slots[a], 0), halves)
+
+    def add_rows(self, numbers: Array, factors: Array, total: Array) -> None:
+        """Add Σ factor · row to a total of float64, for rows by their numbers, which are not kept."""
+        for some in row_blocks(len(numbers), MANY):
+            left, part = self._left.take(numbers[some]), factors[some]
+            self._each(partial(self._add_piece, left, part, total), self._pieces())
+
+    def _add_piece(self, left: Any, factors: Array, total: Array, columns: slice) -> None:
+        self.kernel.add_tile(left, self._right.take(columns), factors, total[columns])
+
     def matrix(self) -> Array:
         """All of it; k(X) is exactly symmetric, and `AsymmetricKernelError` if a function of a user is not."""
         result = np.empty(self.shape, self.dtype)
@@ -115,6 +166,8 @@ class Gram:
             raise DataError(
                 f"v has shape {v.shape}, but the kernel matrix has {self.shape[1]} columns; give one row for each."
             )
+        if v.size == len(v) and self.kernel.symmetric and not self.square:
+            return self._times_vector(v.ravel()).reshape(-1, *v.shape[1:])
         result, cuts = np.zeros((self.shape[0], *v.shape[1:])), self._cuts(half=self._half)
 
         def part(cut: Cut) -> tuple[Array, Array | None]:
@@ -127,6 +180,19 @@ class Gram:
             if mirrored is not None:
                 result[columns] += mirrored
         return result
+
+    def _times_vector(self, v: Array) -> Array:
+        """k(X, Z) v of a symmetric kernel, by sums of the rows of k(Z, X), whose entries leave no cache."""
+        n, m = self.shape
+        total = np.zeros(n)
+
+        def add(rows: slice) -> None:
+            left = self._left.take(rows)
+            for columns in row_blocks(m, MANY):
+                self.kernel.add_tile(self._right.take(columns), left, v[columns], total[rows])
+
+        self._each(add, row_blocks(n, max(LEAST, -(-n // PIECES))))
+        return total
 
     def transposed_times(self, v: Any) -> Array:
         """k(X, Z)ᵀ v, for a vector or a matrix of several, by tiles."""
@@ -149,6 +215,10 @@ class Gram:
         for (rows, columns), tile in zip(cuts, self._stream(lambda cut: self.tile(*cut), cuts), strict=True):
             yield rows, columns, tile
 
+    def lower(self, use: Callable[[slice, slice, Array], T]) -> Iterator[T]:
+        """What is made of the tiles on and below the diagonal of k(X, X), in order, on all threads."""
+        return self._stream(lambda cut: use(*cut, self.tile(*cut)), self._cuts(half=True))
+
     @property
     def _half(self) -> bool:
         """Whether one triangle says it all."""
@@ -160,9 +230,21 @@ class Gram:
         every = ((rows, columns) for rows in row_blocks(n, SIDE) for columns in row_blocks(m, SIDE))
         return [cut for cut in every if not half or cut[1].start <= cut[0].start]
 
-    def _stream(self, function: Callable[[Cut], T], cuts: list[Cut]) -> Iterator[T]:
-        # a function of a user has never been asked whether it may be called by several threads
-        return ordered_stream(function, cuts) if self.kernel.symmetric else map(function, cuts)
+    def _pieces(self) -> list[slice]:
+        """Few pieces of all columns, whatever the number of threads."""
+        m = self.shape[1]
+        return row_blocks(m, max(PIECE, -(-m // (PIECES * PIECE)) * PIECE))
+
+    def _each(self, function: Callable[[slice], None], cuts: list[slice]) -> None:
+        for _ in self._stream(function, cuts, turn=1):
+            pass
+
+    def _stream(self, function: Callable[[A], T], cuts: list[A], turn: int = TURN) -> Iterator[T]:
+        if not self.kernel.symmetric:
+            # a function of a user has never been asked whether it may be called by several threads
+            return map(function, cuts)
+        turns = [cuts[cut] for cut in row_blocks(len(cuts), 1 if self.kernel.slow else turn)]
+        return chain.from_iterable(ordered_stream(lambda turn: [function(cut) for cut in turn], turns))
 
     def _set_diagonal(self, tile: Array, rows: Any, columns: slice) -> None:
         numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else np.asarray(rows)

@@ -10,8 +10,10 @@ from mercer._suggest import did_you_mean
 from mercer.kernels._base import Kernel
 from mercer.kernels.dot import Cosine, Linear, Polynomial, Quadratic, Sigmoid
 from mercer.kernels.function import FromFunction
+from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.histograms import AdditiveChiSquared, ChiSquared, HistogramIntersection
 from mercer.kernels.radial import RBF, Laplacian, Matern, RationalQuadratic
+from mercer.kernels.strings import Spectrum, Subsequence
 
 KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,
@@ -27,6 +29,9 @@ KERNELS: dict[str, type[Kernel]] = {
     "chi2": ChiSquared,
     "additive_chi2": AdditiveChiSquared,
     "intersection": HistogramIntersection,
+    "spectrum": Spectrum,
+    "subsequence": Subsequence,
+    "weisfeiler_lehman": WeisfeilerLehman,
 }
 
 #: what scikit-learn calls a parameter

@@ -52,7 +52,7 @@ class Normalised(Kernel):
     def sensitivity(self, left: Several, right: Several) -> float:
         return self.kernel.sensitivity(left.sides[0], right.sides[0])
 
-    def feature_map(self, columns: int) -> FeatureMap:
+    def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import Unit
 
         return Unit(self.kernel.feature_map(columns))

@@ -1,0 +1,177 @@
+"""Graphs with labelled nodes, from networkx or from arrays, laid side by side as one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ColumnTypeError, DataError, NonFiniteError
+from mercer._jit.segments import number
+from mercer.kernels._inputs import is_measurement, is_sparse, things_of
+
+Array = NDArray[Any]
+#: the number of each label
+Labels = dict[Hashable, int]
+
+EXPECTED = (
+    "give a list of networkx graphs, or of pairs (edges, labels): an array of two columns, and a label for each node"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Graphs:
+    """All graphs as one: the i-th has nodes[i]:nodes[i + 1], and v the neighbours[bounds[v]:bounds[v + 1]]."""
+
+    nodes: Array
+    bounds: Array
+    neighbours: Array
+    labels: Array
+    alphabet: Labels
+
+    def __len__(self) -> int:
+        return len(self.nodes) - 1
+
+
+class _Graph(NamedTuple):
+    """Edges by the positions of nodes, and a label for each node, None for all where there are none."""
+
+    edges: Array
+    n_nodes: int
+    labels: Any
+
+
+def read(rows: Any, *, label: str | None, directed: bool, alphabet: Labels) -> Graphs:
+    """Graphs side by side; labels have the numbers they have in `alphabet`, and new ones the next."""
+    if _is_graph(rows):
+        raise DataError("X is one graph, where several are expected; give a list of graphs, [graph].")
+    if not isinstance(rows, Iterable) or isinstance(rows, (str, bytes)) or is_sparse(rows):
+        raise ColumnTypeError(f"X is {rows!r}, where graphs are expected; {EXPECTED}.")
+    graphs = [_graph(row, thing, label) for row, thing in enumerate(things_of(rows))]
+    nodes = np.concatenate([[0], np.cumsum([graph.n_nodes for graph in graphs], dtype=np.int64)])
+    bounds, neighbours = _adjacency(graphs, nodes, directed)
+    alphabet = dict(alphabet)
+    labels = _numbered(graphs, alphabet)
+    return Graphs(nodes, bounds, neighbours, labels, alphabet)
+
+
+def _is_graph(thing: Any) -> bool:
+    """Whether it looks like one of networkx, which need not be installed."""
+    return all(hasattr(thing, name) for name in ("nodes", "edges", "adjacency"))
+
+
+def _graph(row: int, thing: Any, label: str | None) -> _Graph:
+    if not isinstance(thing, tuple) and _is_graph(thing):
+        return _from_networkx(row, thing, label)
+    if thing is None or (isinstance(thing, float) and np.isnan(thing)):
+        raise NonFiniteError(f"Input X contains {thing!r} in row {row}, where a graph is expected; drop the row.")
+    if isinstance(thing, (str, bytes)) or not hasattr(thing, "__len__") or len(thing) != 2:
+        raise ColumnTypeError(f"row {row} is {_shown(thing)}, which is no graph; {EXPECTED}.")
+    edges, labels = thing
+    if not hasattr(labels, "__len__") or isinstance(labels, (str, bytes)) or len(getattr(labels, "shape", (0,))) != 1:
+        raise ColumnTypeError(f"the labels of graph {row} are {_shown(labels)}; give a list with one for each node.")
+    return _Graph(_edges(row, edges), len(labels), None if label is None else labels)
+
+
+def _from_networkx(row: int, graph: Any, label: str | None) -> _Graph:
+    places = {node: place for place, node in enumerate(graph.nodes)}
+    ends = [places[node] for edge in graph.edges() for node in edge[:2]]
+    edges = np.array(ends, dtype=np.int64).reshape(-1, 2)
+    if label is None:
+        return _Graph(edges, len(places), None)
+    labels = [found.get(label) for _, found in graph.nodes(data=True)]
+    if any(value is None for value in labels):
+        _refuse_partly_labelled(row, graph, label, labels)
+        return _Graph(edges, len(places), None)
+    return _Graph(edges, len(places), labels)
+
+
+def _refuse_partly_labelled(row: int, graph: Any, label: str, labels: list[Any]) -> None:
+    """A graph without any attribute of nodes is one without labels; anything else is a mistake."""
+    node = list(graph.nodes)[next(place for place, value in enumerate(labels) if value is None)]
+    others = sorted({str(name) for _, found in graph.nodes(data=True) for name in found})
+    if others:
+        raise DataError(
+            f"node {node!r} of graph {row} has no {label!r}, while its nodes have {', '.join(map(repr, others))}; give "
+            "it one, name the attribute by label=…, or let label=None compare shapes only."
+        )
+
+
+def _edges(row: int, edges: Any) -> Array:
+    result = np.asarray(edges)
+    if result.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if result.ndim != 2 or result.shape[1] != 2 or result.dtype.kind not in "iu":
+        raise ColumnTypeError(
+            f"the edges of graph {row} are {_shown(edges)}; give an array of two columns of whole numbers, the nodes "
+            "that each edge joins, counted from 0."
+        )
+    return result
+
+
+def _adjacency(graphs: list[_Graph], nodes: Array, directed: bool) -> tuple[Array, Array]:
+    """Neighbours of every node, each once however often its edge was given."""
+    total = int(nodes[-1])
+    edges = np.concatenate([np.zeros((0, 2), np.int64), *(graph.edges for graph in graphs)]).astype(np.int64)
+    owners = np.repeat(np.arange(len(graphs)), [len(graph.edges) for graph in graphs])
+    _refuse_outside(edges, owners, np.diff(nodes))
+    edges += nodes[owners, None]
+    if not directed:
+        edges = np.concatenate([edges, edges[:, ::-1]])
+    pairs = np.sort(edges[:, 0] * total + edges[:, 1])  # quicker than np.unique, which hashes
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    sources, neighbours = np.divmod(pairs, max(total, 1))
+    return np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=total))]).astype(np.int64), neighbours
+
+
+def _refuse_outside(edges: Array, owners: Array, sizes: Array) -> None:
+    outside = ((edges < 0) | (edges >= sizes[owners, None])).any(axis=1)
+    if outside.any():
+        edge = int(np.argmax(outside))
+        row = int(owners[edge])
+        raise DataError(
+            f"the edge {tuple(edges[edge].tolist())} of graph {row} leads beyond its {sizes[row]} nodes, one for each "
+            "label; give each node a label, and count nodes from 0."
+        )
+
+
+def _numbered(graphs: list[_Graph], alphabet: Labels) -> Array:
+    """A number for the label of every node; nodes without one are all alike."""
+    parts: list[Any] = [[None] * graph.n_nodes if graph.labels is None else graph.labels for graph in graphs]
+    if parts and all(isinstance(part, np.ndarray) and part.dtype.kind in "iub" for part in parts):
+        flat = np.concatenate(parts).astype(np.int64)
+        every = np.arange(len(flat))
+        places, firsts = number(flat, every, every + 1)
+        return np.asarray(_in_alphabet(flat[firsts].tolist(), alphabet)[places])
+    _refuse_odd(graphs)
+    values = [value for part in parts for value in (part.tolist() if isinstance(part, np.ndarray) else part)]
+    return _in_alphabet(values, alphabet)
+
+
+def _in_alphabet(values: list[Hashable], alphabet: Labels) -> Array:
+    return np.array([alphabet.setdefault(value, len(alphabet)) for value in values], np.int64)
+
+
+def _refuse_odd(graphs: list[_Graph]) -> None:
+    for row, graph in enumerate(graphs):
+        if graph.labels is not None and any(map(_is_odd, set(map(type, graph.labels)))):
+            place, value = next((place, value) for place, value in enumerate(graph.labels) if _is_odd(type(value)))
+            where = f"the label of node {place} of graph {row} is {value!r}"
+            if value is None or value != value:
+                raise NonFiniteError(f"{where}: it is missing. Give each node one, or let label=None compare shapes.")
+            raise ColumnTypeError(
+                f"{where}: labels are texts or whole numbers, equal or not; cut measurements into bins."
+            )
+
+
+def _is_odd(kind: type) -> bool:
+    """Whether things of a type can be no labels."""
+    return kind is type(None) or getattr(kind, "__hash__", None) is None or is_measurement(kind)
+
+
+def _shown(thing: Any) -> str:
+    text = f"an array of shape {thing.shape}" if isinstance(thing, np.ndarray) else repr(thing)
+    return text if len(text) <= 60 else f"{text[:57]}…"
