@@ -1,0 +1,134 @@
+"""Probabilities from margins without refits: approximate leave-one-out scores, and the one scale that fits them.
+
+A row that takes part in a support vector machine has a margin that flatters it. Left out, its score would fall by
+α S², where S is its distance from the span of the free support vectors (Vapnik and Chapelle): exactly so if the others
+stay free or bounded as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
+
+from mercer._threads import blas_for
+
+Array = NDArray[Any]
+
+#: added to the diagonal of the kernel matrix of free support vectors, relative to it: equal rows span each other
+RIDGE = 1e-10
+#: the scale that scores get which say nothing, or the wrong thing: nearly equal probabilities, in the order of scores
+FLAT = 1e-3
+#: relative change of the scale at which its likelihood has its maximum
+ENOUGH = 1e-10
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """What the free support vectors of a machine span: with an intercept only combinations whose weights sum to 1."""
+
+    factor: Any
+    own: Array
+    #: A⁻¹1 and its sum, where there is an intercept
+    ones: Array | None
+
+    @classmethod
+    def of(cls, K: Array, *, intercept: bool) -> Span:
+        """From the kernel matrix of the free support vectors."""
+        n = len(K)
+        with blas_for(1):  # threads of BLAS spin, and wait for each other where cores are busy
+            factor = _factor(K)
+            inverse = np.diag(lapack.dpotri(factor[0], lower=1)[0]).copy()
+            ones = cho_solve(factor, np.ones(n), check_finite=False)
+        if not intercept:
+            return cls(factor, 1.0 / inverse, None)
+        left = inverse - ones**2 / ones.sum()
+        # a single free vector is the only one whose weights sum to 1 without it: nothing spans it
+        return cls(factor, np.divide(1.0, left, out=np.diag(K).copy(), where=left > RIDGE * inverse), ones)
+
+    @property
+    def squared_distances(self) -> Array:
+        """S² of each free support vector from the span of the others."""
+        return self.own
+
+    def squared_distances_of(self, diagonal: Array, K: Array) -> Array:
+        """S² of other rows: k(x, x), and k(x, z) for each free support vector z."""
+        with blas_for(1):
+            solved = cho_solve(self.factor, K.T, check_finite=False)
+        squares = diagonal - np.einsum("ij,ji->i", K, solved)
+        if self.ones is not None:
+            squares = squares + (1.0 - K @ self.ones) ** 2 / self.ones.sum()
+        return np.asarray(np.maximum(squares, 0.0))
+
+
+def _factor(K: Array) -> Any:
+    """Cholesky's factor of K and a ridge, which has to be larger where K is not positive definite after all."""
+    size, ridge = max(float(np.abs(K).max()), np.finfo(float).tiny), RIDGE
+    while True:
+        try:
+            return cho_factor(K + ridge * size * np.eye(len(K)), lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            ridge *= 100.0
+
+
+def scale_of(scores: Array, codes: Array, weight: Array | None = None) -> float:
+    """The τ of the greatest likelihood for p(class | row) = softmax(τ · scores), τ > 0.
+
+    Of n rows each is taken to have the right class with (n + 1)/(n + 2) only, by Laplace's rule: one mistake is
+    imagined among them all, without which scores that make none would have an infinite τ.
+
+    Parameters
+    ----------
+    scores : array of shape (n, k)
+        A score for each class.
+    codes : integer array of shape (n,)
+        The class of each row.
+    weight : array of shape (n,), optional
+        Of each row.
+
+    Examples
+    --------
+    >>> round(scale_of(np.array([[1.0, -1.0], [1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), np.array([0, 0, 1, 1])), 3)
+    0.347
+    """
+    n, k = scores.shape
+    weight = np.ones(n) if weight is None else weight / weight.mean()
+    size = float(np.abs(scores).mean())
+    if size == 0 or n == 0:
+        return FLAT
+    scores = scores / size
+    target = np.full((n, k), 1.0 / ((n + 2) * (k - 1)))
+    target[np.arange(n), codes] = (n + 1) / (n + 2)
+    wanted = float(weight @ (target * scores).sum(axis=1))
+    return _root(scores, weight, wanted) / size
+
+
+def _root(scores: Array, weight: Array, wanted: float) -> float:
+    """Where Σ w E[score] = wanted, by Newton's method between bounds; it rises with τ."""
+    low, high, tau = 0.0, np.inf, 1.0
+    if _moments(scores, weight, 0.0)[0] >= wanted:
+        return FLAT
+    for _ in range(MOST_STEPS):
+        mean, variance = _moments(scores, weight, tau)
+        low, high = (tau, high) if mean < wanted else (low, tau)
+        step = tau + (wanted - mean) / variance if variance > 0 else np.inf
+        if not low < step < high:
+            step = 2.0 * tau if np.isinf(high) else 0.5 * (low + high)
+        if abs(step - tau) <= ENOUGH * tau:
+            return max(step, FLAT)
+        tau = step
+    return max(tau, FLAT)
+
+
+def _moments(scores: Array, weight: Array, tau: float) -> tuple[float, float]:
+    """Σ w E[score] and Σ w Var[score] under softmax(τ · scores)."""
+    log = tau * scores
+    p = np.exp(log - log.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    mean = (p * scores).sum(axis=1)
+    variance = (p * (scores - mean[:, None]) ** 2).sum(axis=1)
+    return float(weight @ mean), float(weight @ variance)

@@ -1,0 +1,84 @@
+"""Leave-one-out distances from the span of support vectors, and the scale of scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from mercer.solvers.calibration import FLAT, Span, scale_of
+
+Array = np.ndarray
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20)
+
+
+def distance_to_span(x: Array, others: Array, *, affine: bool) -> float:
+    """‖x − Σ λ z‖² at its least, with Σ λ = 1 where `affine`: solved as least squares."""
+    if affine:
+        x, others = x - others[0], others[1:] - others[0]
+    if not len(others):
+        return float(x @ x)
+    away = x - others.T @ np.linalg.lstsq(others.T, x, rcond=None)[0]
+    return float(away @ away)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_distances_are_those_of_the_features(rng: np.random.Generator, affine: bool) -> None:
+    free, other = rng.normal(size=(4, 7)), rng.normal(size=(3, 7))
+    span = Span.of(free @ free.T, intercept=affine)
+    own = [distance_to_span(free[i], np.delete(free, i, axis=0), affine=affine) for i in range(4)]
+    np.testing.assert_allclose(span.squared_distances, own, rtol=1e-6)
+    found = span.squared_distances_of((other**2).sum(axis=1), other @ free.T)
+    np.testing.assert_allclose(found, [distance_to_span(x, free, affine=affine) for x in other], rtol=1e-6)
+
+
+def test_a_row_that_is_there_twice_is_spanned() -> None:
+    X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    assert np.all(Span.of(X @ X.T, intercept=True).squared_distances[:2] < 1e-6)
+
+
+def test_a_single_vector_is_spanned_by_nothing() -> None:
+    assert Span.of(np.array([[4.0]]), intercept=True).squared_distances.tolist() == [4.0]
+
+
+def test_an_indefinite_matrix_still_gives_distances() -> None:
+    K = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, -1.0]])
+    assert np.isfinite(Span.of(K, intercept=True).squared_distances).all()
+
+
+def test_the_scale_has_the_greatest_likelihood(rng: np.random.Generator) -> None:
+    scores, weight = rng.normal(size=(400, 3)), rng.uniform(0.5, 2, 400)
+    log = log_softmax(1.7 * scores, axis=1)
+    codes = np.array([rng.choice(3, p=np.exp(row)) for row in log])
+    n = len(codes)
+    target = np.full((n, 3), 0.5 / (n + 2))
+    target[np.arange(n), codes] = (n + 1) / (n + 2)
+
+    def loss(tau: float) -> float:
+        return -float(weight @ (target * log_softmax(tau * scores, axis=1)).sum(axis=1))
+
+    best = minimize_scalar(loss, bounds=(0.1, 10), method="bounded", options={"xatol": 1e-10}).x
+    assert scale_of(scores, codes, weight) == pytest.approx(best, rel=1e-5)
+    assert best == pytest.approx(1.7, rel=0.25)
+
+
+def test_the_scale_does_not_depend_on_units(rng: np.random.Generator) -> None:
+    scores, codes = rng.normal(size=(50, 2)), rng.integers(2, size=50)
+    scores[np.arange(50), codes] += 1
+    assert scale_of(1e6 * scores, codes) == pytest.approx(1e-6 * scale_of(scores, codes), rel=1e-8)
+
+
+def test_scores_without_a_mistake_have_a_finite_scale() -> None:
+    codes = np.arange(20) % 2
+    scores = np.where(codes[:, None] == np.arange(2), 1.0, -1.0)
+    assert np.log(21) / 2 == pytest.approx(scale_of(scores, codes), rel=1e-6)
+
+
+@pytest.mark.parametrize("scores", [np.zeros((4, 2)), np.array([[0.0, 1], [0, 1], [1, 0], [1, 0]])])
+def test_scores_that_say_nothing_or_the_wrong_thing_are_flattened(scores: Array) -> None:
+    assert 0 < scale_of(scores, np.array([0, 0, 1, 1])) <= FLAT / 0.5
