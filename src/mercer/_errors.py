@@ -101,6 +101,10 @@ class NoFeatureMapError(MercerError, TypeError):
     """A kernel has infinitely many features, or features that nobody knows: they cannot be written out."""
 
 
+class NoRepresenterError(MercerError, TypeError):
+    """The optimum of a model need not lie in the span of the rows, so that no kernel can take the place of features."""
+
+
 class FrozenKernelError(MercerError, TypeError):
     """A kernel was to be changed in place; the message says how to replace it."""
 
@@ -111,6 +115,10 @@ class SingularCovarianceError(DataError):
 
 class TooManyColumnsError(DataError):
     """More columns than a matrix with a row and a column for each of them has room for."""
+
+
+class TooLargeError(DataError, MemoryError):
+    """A fit would need more memory than there is; the message has the numbers and names what needs less."""
 
 
 class TooManyPatternsError(DataError):
@@ -167,3 +175,7 @@ class SeparationWarning(MercerWarning):
 
 class CollinearWarning(MercerWarning):
     """Columns depend on each other, so that their coefficients are not unique: the message names them."""
+
+
+class IndefiniteKernelWarning(MercerWarning):
+    """A kernel is not positive definite on the rows at hand, so that what was found need not be the optimum."""

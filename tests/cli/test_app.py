@@ -21,7 +21,7 @@ from mercer.data import Table
 
 @pytest.fixture(autouse=True)
 def two_quick_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    def quick(table: Table, task: str) -> Any:
+    def quick(table: Table, task: str, outputs: int) -> Any:
         return entrants_given([GaussianNB(), DummyClassifier()], table)
 
     monkeypatch.setattr(leaderboard, "entrants_for", quick)
@@ -107,7 +107,7 @@ def test_a_mistake_is_answered_in_one_line(arguments: list[str], sentence: str, 
 
 
 def test_ctrl_c_ends_with_a_word_and_the_code_of_shells(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(table: Table, task: str) -> Any:
+    def interrupted(table: Table, task: str, outputs: int) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(leaderboard, "entrants_for", interrupted)
@@ -117,7 +117,7 @@ def test_ctrl_c_ends_with_a_word_and_the_code_of_shells(monkeypatch: pytest.Monk
 
 
 def test_what_nobody_foresaw_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(table: Table, task: str) -> Any:
+    def broken(table: Table, task: str, outputs: int) -> Any:
         raise ZeroDivisionError
 
     monkeypatch.setattr(leaderboard, "entrants_for", broken)

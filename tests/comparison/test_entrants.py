@@ -20,7 +20,8 @@ RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1], 30)
 NUMBERS = RNG.normal(size=(60, 3)) + Y[:, None]
 COUNTS = RNG.poisson(2 + 3 * Y[:, None] * [1, 0, 1])
-COMPLETE = {"LogisticRegression", "LinearThreshold", "LinearThreshold(rule='lms')"}
+LOGISTIC = "kernelize(LogisticRegression(C=10), RBF(gamma={}))"
+COMPLETE = {"LogisticRegression", "LinearThreshold", "LinearThreshold(rule='lms')", "SVC", LOGISTIC.format(0.33)}
 WITH_GAPS = {
     "GaussianNB",
     "GaussianDiscriminant(shrinkage='oas')",
@@ -29,6 +30,7 @@ WITH_GAPS = {
 }
 DENSE = WITH_GAPS | COMPLETE
 CATEGORICAL = "GLM(family='categorical', penalty=L2(strength=1.0, mean=0.0))"
+MIXED = {CATEGORICAL, "SVC", LOGISTIC.format(0.5)}
 
 
 def with_gaps(X: Any) -> Any:
@@ -46,9 +48,9 @@ def with_gaps(X: Any) -> Any:
         (COUNTS > 2, DENSE | {"MultinomialNB", "BernoulliNB"}),
         (sparse.csr_array(COUNTS), COMPLETE | {"MultinomialNB"}),
         (sparse.csr_array(COUNTS > 2), COMPLETE | {"MultinomialNB", "BernoulliNB"}),
-        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", None)}), {CATEGORICAL}),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", None)}), MIXED),
         (pd.DataFrame({"n": NUMBERS[:, 0], "c": [f"message {i}" for i in range(60)]}), set()),
-        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", "few")}), {CATEGORICAL}),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", "few")}), MIXED),
     ],
     ids=[
         "numbers",
@@ -104,9 +106,10 @@ def test_gaps_in_a_sparse_matrix_are_not_filled() -> None:
 
 def test_whose_gaps_were_filled_is_told() -> None:
     filled, _ = entrants_for(Table.of(with_gaps(NUMBERS))).notes
-    assert filled.endswith("for LogisticRegression, LinearThreshold, LinearThreshold(rule='lms').")
+    machines = f"SVC, {LOGISTIC.format(0.33)}"
+    assert filled.endswith(f"for LogisticRegression, LinearThreshold, LinearThreshold(rule='lms'), {machines}.")
     (filled,) = entrants_for(Table.of(pd.DataFrame({"colour": ["red", None]}))).notes
-    assert filled.endswith(f"for {CATEGORICAL}.")
+    assert filled.endswith(f"for {CATEGORICAL}, SVC, {LOGISTIC.format(1.0)}.")
     assert entrants_for(Table.of(pd.DataFrame({"colour": ["red", "blue"]}))).notes == []
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer.comparison.kernel_machines import KernelMachine, kernel_machines
 from mercer.data import Table
 
 
@@ -32,35 +34,54 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
     return Invitation([Entrant(name, model, table) for name, model in models.items()], [])
 
 
-def entrants_for(table: Table, task: str = "classification") -> Invitation:
-    """Every model of mercer that can say something about such a target and such columns."""
+class Candidate(NamedTuple):
+    """A model, what it needs of the columns, the table it is shown, and whether that has to be completed first."""
+
+    model: Any
+    need: str
+    table: Table
+    completed: bool
+    most_rows: float = math.inf
+
+
+def entrants_for(table: Table, task: str = "classification", outputs: int = 1) -> Invitation:
+    """Every model of mercer that can say something about such a target and such columns.
+
+    `outputs` is the number of classes, where there are more than two.
+    """
+    machines = kernel_machines(task, table.n_rows, table.n_columns, outputs)
     if all(kind.numeric for kind in table.kinds):
-        return _for_matrix(table, task)
+        return _for_matrix(table, task, machines)
     # levels that a fold does not show are common where there are categories, so that all are completed
-    candidates = [(model, need, table, need != ANYTHING) for model, need in _for_categories(task)]
-    return _invitation(candidates, _recurring(table), gaps=_has_gaps(table))
+    candidates = [Candidate(model, need, table, need != ANYTHING) for model, need in _for_categories(task)]
+    of_rows = [Candidate(_in_standard_units(model), RECURRING, table, True, most_rows) for model, most_rows in machines]
+    return _invitation([*candidates, *of_rows], _recurring(table), gaps=_has_gaps(table))
 
 
-def _for_matrix(table: Table, task: str) -> Invitation:
+def _for_matrix(table: Table, task: str, machines: list[KernelMachine]) -> Invitation:
     matrix = table.matrix()
     # as a frame of numbers, so that errors and notes call the columns by their names
     numbers = Table.of(table.like(dict(zip(table.names, matrix.T, strict=True))) if table.named else matrix)
     met = _needs_met(matrix)
     gaps = DENSE in met and COMPLETE not in met
-    anything = [(model, need, table, False) for model, need in _for_categories(task) if need == ANYTHING]
+    anything = [Candidate(model, need, table, False) for model, need in _for_categories(task) if need == ANYTHING]
     of_numbers = [
-        (model, need, numbers, gaps and need == COMPLETE) for model, need in _for_numbers(task, centred=DENSE in met)
+        Candidate(model, need, numbers, gaps and need == COMPLETE)
+        for model, need in _for_numbers(task, centred=DENSE in met)
     ]
-    return _invitation([*anything, *of_numbers], met | {COMPLETE} if gaps else met, gaps=gaps)
+    of_rows = [
+        Candidate(_scaled(model, DENSE in met), COMPLETE, numbers, gaps, most_rows) for model, most_rows in machines
+    ]
+    return _invitation([*anything, *of_numbers, *of_rows], met | {COMPLETE} if gaps else met, gaps=gaps)
 
 
-def _invitation(candidates: list[tuple[Any, str, Table, bool]], met: set[str], *, gaps: bool) -> Invitation:
-    """Of models, what each needs, the table it is shown, and whether that has to be completed first."""
+def _invitation(candidates: list[Candidate], met: set[str], *, gaps: bool) -> Invitation:
+    """Those whose needs are met, and who else would have liked to come."""
     invited, filled, left_out = [], [], []
-    for model, need, table, completed in candidates:
+    for model, need, table, completed, most_rows in candidates:
         name = _named(model)
-        if need not in met:
-            left_out.append(f"{name} (needs {need})")
+        if need not in met or table.n_rows > most_rows:
+            left_out.append(f"{name} (needs {need if need not in met else f'at most {most_rows:,} rows'})")
             continue
         invited.append(Entrant(name, _completing(model) if completed else model, table))
         if completed and gaps:
@@ -104,20 +125,29 @@ def _for_numbers(task: str, *, centred: bool) -> list[tuple[Any, str]]:
             (models.BernoulliNB(), ZERO_ONE),
             (models.MultinomialNB(), COUNTS),
             (models.LogisticRegression(), COMPLETE),
-            (_in_standard_units(models.LinearThreshold("perceptron"), centred), COMPLETE),
-            (_in_standard_units(models.LinearThreshold("lms"), centred), COMPLETE),
+            (_scaled(models.LinearThreshold("perceptron"), centred), COMPLETE),
+            (_scaled(models.LinearThreshold("lms"), centred), COMPLETE),
         ]
     of_counts = [models.GLM("poisson"), models.GLM("negative_binomial")] if task == "counts" else []
     of_numbers = [models.LinearRegression(), models.Ridge(alpha="loo"), models.LassoCV()]
     return [(model, COMPLETE) for model in (*of_counts, *of_numbers)]
 
 
-def _in_standard_units(model: Any, centred: bool) -> Any:
-    """Learning rules take their steps in the units of the columns, which therefore should not differ by much."""
+def _scaled(model: Any, centred: bool) -> Any:
+    """For learning rules, which take their steps in the units of the columns, and for distances between rows."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     return make_pipeline(StandardScaler(with_mean=centred), model)
+
+
+def _in_standard_units(model: Any) -> Any:
+    """The same for columns of which some are categories."""
+    from sklearn.pipeline import make_pipeline
+
+    from mercer.comparison.standard_units import StandardUnits
+
+    return make_pipeline(StandardUnits(), model)
 
 
 def _completing(model: Any) -> Any:
@@ -129,8 +159,12 @@ def _completing(model: Any) -> Any:
 
 
 def _named(model: Any) -> str:
-    """A model as it was written, by the last step of a pipeline."""
-    return repr(getattr(model, "steps", [("", model)])[-1][1]).removesuffix("()")
+    """A model as it was written, on one line, without what prepares its rows and its target."""
+    model = getattr(model, "steps", [("", model)])[-1][1]
+    model = getattr(model, "regressor", model)
+    if type(model).__name__ == "Kernelized":  # which nobody writes
+        return f"kernelize({model.model!r}, {model.kernel!r})"
+    return " ".join(repr(model).split()).removesuffix("()")
 
 
 def _needs_met(matrix: Any) -> set[str]:

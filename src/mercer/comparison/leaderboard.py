@@ -92,7 +92,10 @@ def compare(
     table = Table.of(X)
     question = task_for(y, table.n_rows, task)
     folds = question.folds(cv, random_state)
-    invitation = entrants_for(table, question.name) if models is None else entrants_given(models, table)
+    if models is None:
+        invitation = entrants_for(table, question.name, question.outputs)
+    else:
+        invitation = entrants_given(models, table)
     if not invitation.entrants:
         raise DataError(f"There is no model for such columns. {' '.join(invitation.notes)}")
     tell = progress or (lambda done, total, model: None)

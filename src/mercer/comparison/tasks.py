@@ -62,6 +62,11 @@ class Task(ABC):
     #: what the models learn and are scored against
     y: Array
 
+    @property
+    def outputs(self) -> int:
+        """How many functions of a row are learnt."""
+        return 1
+
     @abstractmethod
     def described(self) -> str:
         """The target in a few words, for the title."""
@@ -91,6 +96,10 @@ class Classification(Task):
     @property
     def y(self) -> Array:  # type: ignore[override]
         return np.asarray(self.labels[self.codes])
+
+    @property
+    def outputs(self) -> int:
+        return len(self.labels) if len(self.labels) > 2 else 1
 
     def described(self) -> str:
         return f"{len(self.labels)} classes"

@@ -17,6 +17,8 @@ from mercer.models._glm_inputs import read_offset, read_weight, refuse_non_finit
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_regressor import deviance_explained
 from mercer.models._glm_target import is_label_family, read_target
+from mercer.models._kernel_fit import KernelFunction
+from mercer.models._kernel_rows import checked_rows
 
 
 def _has_labels(model: Predictions) -> bool:
@@ -38,9 +40,11 @@ class Predictions:
     link_: Link
     dispersion_: float
     classes_: Array
+    dual_coef_: Array
     _terms: Terms
     _kind: Kind
     _w: Array
+    _function: KernelFunction
 
     def predict_linear(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
         """The linear predictor Xβ + b + offset of every row.
@@ -62,13 +66,21 @@ class Predictions:
 
     def _predictors(self, X: Any, offset: Any, exposure: Any) -> Array:
         check_is_fitted(self)
+        eta = self._of_columns(X) if hasattr(self, "_terms") else self._of_kernel(X)
+        added = read_offset(offset, exposure, self.link_, len(eta))
+        return eta if added is None else eta + added
+
+    def _of_columns(self, X: Any) -> Array:
         table, _ = checked_table(self, X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             eta = self._terms.design(table).times(self._w)
         if not np.isfinite(eta).all():
             refuse_non_finite(table, column_names(self), estimator="GLM")
-        added = read_offset(offset, exposure, self.link_, table.n_rows)
-        return eta if added is None else eta + added
+        return eta
+
+    def _of_kernel(self, X: Any) -> Array:
+        values = self._function.values(checked_rows(self, self._function.kernel, X, reset=False))
+        return values if self.dual_coef_.ndim == 2 else values[:, 0]
 
     def _mean(self, X: Any, offset: Any, exposure: Any) -> Array:
         eta = self._predictors(X, offset, exposure)

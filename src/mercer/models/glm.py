@@ -27,11 +27,13 @@ from mercer.families import (
 )
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
+from mercer.kernels import Kernel, KernelHolder
 from mercer.models._base import Array, Plan, checked_table, column_names, old_state_on_failure
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._glm_classes import Classes
 from mercer.models._glm_diagnosis import no_overdispersion, overdispersion
 from mercer.models._glm_inputs import read_offset, read_weight, refuse_non_finite
+from mercer.models._glm_kernel import OWN, KernelForm
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_predictions import Predictions
@@ -45,11 +47,12 @@ from mercer.solvers.choose import SOLVERS
 INTERCEPT = "(intercept)"
 
 
-class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
+class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstimator):
     """A generalised linear model: E y = g⁻¹(Xβ + b + offset), y distributed as the family says.
 
     The coefficients minimise Σ weight · ½ deviance + penalty: they are the maximum likelihood estimate, or with a
-    penalty the mode of the posterior under the prior that it stands for.
+    penalty the mode of the posterior under the prior that it stands for. With a kernel, Xβ is a function Σ αᵢ k(x, xᵢ)
+    of the rows, and αᵀKα is what an L2 penalty has for ‖β‖².
 
     Parameters
     ----------
@@ -61,12 +64,17 @@ class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
         "identity", "log", "logit", "probit", "cloglog", "cauchit", "inverse", "inverse_squared" or "sqrt".
     penalty : None, str or Penalty, default=None
         A negative log prior of the coefficients: "l2" or `L2(strength, mean)` is normal, "l1" Laplace, "elasticnet" a
-        mixture; strength and mean are one number or one per coefficient. The intercept is free.
+        mixture; strength and mean are one number or one per coefficient. The intercept is free. A kernel needs "l2", of
+        one strength above 0.
+    kernel : None, str, Kernel or callable, default=None
+        What compares two rows, in the place of their columns: "rbf", `RBF(gamma=0.1)`, a function k(x, z). Rows are
+        then numbers, or whatever the kernel compares.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     solver : {"auto", "direct", "newton", "newton-cg", "lbfgs", "gradient", "online", "proximal"}, default="auto"
         How the optimum is found; `plan_` says what "auto" chose, and why. "gradient" and "online" are the lectures'
-        batch and stochastic gradient descent, which need many steps and a larger `tol`.
+        batch and stochastic gradient descent, which need many steps and a larger `tol`. With a kernel, "newton" has
+        the kernel matrix in memory, "newton-cg" makes its products tile by tile.
     tol : float, default=1e-8
         Distance to the optimum, in standard errors, at which the fit has converged.
     max_iter : int, default=100
@@ -89,6 +97,10 @@ class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
         Coefficients, one for each of `coefficient_names_`.
     intercept_ : float, for "categorical" ndarray of shape (n_classes,)
         Intercept; 0 if there is none.
+    dual_coef_ : ndarray of shape (n_samples,), for "categorical" (n_samples, n_predictors)
+        With a kernel, α; then there are no `coef_` and `coefficient_names_`.
+    X_fit_, kernel_ : rows, Kernel
+        With a kernel, what new rows are compared with, and how.
     coefficient_names_ : list of str
         What each coefficient belongs to: a column, or a level of one. Without a penalty the first level of a category
         is the one the others are compared with, and has none.
@@ -102,7 +114,8 @@ class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
         Twice the loss, of the model and of one with nothing but an intercept (and the offset).
     df_residual_ : float
         Degrees of freedom: number of observations less coefficients. Under an L2 penalty a coefficient counts as much
-        as the data have a say in it, under L1 if it is not 0.
+        as the data have a say in it, under L1 if it is not 0. With a kernel it is the trace that this comes to, of more
+        than 1000 rows an estimate; for "categorical" NaN.
     log_likelihood_ : float
         At the estimates; NaN where the family has no density in closed form.
     n_iter_ : int
@@ -134,6 +147,7 @@ class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
         "family": [str, Family],
         "link": [str, Link],
         "penalty": [str, Penalty, None],
+        "kernel": [str, Kernel, callable, None],
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", *SOLVERS})],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -151,6 +165,7 @@ class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
         link: Any = "canonical",
         penalty: Any = None,
         *,
+        kernel: Any = None,
         fit_intercept: bool = True,
         solver: str = "auto",
         tol: float = 1e-8,
@@ -164,6 +179,7 @@ class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
         self.family = family
         self.link = link
         self.penalty = penalty
+        self.kernel = kernel
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
@@ -210,6 +226,8 @@ class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
     @with_callbacks
     def _learn(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> tuple[MercerWarning, ...]:
         family = response_family_from(self.family)
+        if self.kernel is not None:
+            return self._learn_function(family, X, y, sample_weight, offset, exposure)
         before = dict(vars(self)) if self.warm_start else {}
         table, y = self._checked(X, y)
         problem = self._described(family, table, y, read_weight(sample_weight, y), offset, exposure)
@@ -278,6 +296,8 @@ class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
 
     def _store(self, settled: Settled) -> None:
         solved = settled.solved
+        for name in OWN:
+            self.__dict__.pop(name, None)
         self._kind, self._w = self._kind.fitted(solved), solved.solution.value
         self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
         self.coefficient_names_ = list(self._terms.names)
@@ -299,7 +319,7 @@ class GLM(CallbackSupportMixin, Predictions, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.input_tags.string = tags.input_tags.categorical = self.kernel is None
         tags.target_tags.required = True
         try:
             family = response_family_from(self.family)

@@ -7,6 +7,8 @@ divergence. For the losses below it is one of Kullback and Leibler's, K(a, b) = 
     negative binomial, log      the same of y + r trials              the share of successes is μ/(μ + r)
     Poisson, log                K(μ', μ)                              μ' = y + s (μ − y)
     gamma, log                  K(z', z) at z = y/μ                   z' = 1 − s (1 − z)
+
+and of squared hinge losses it is (1 − s)² (1 − yη)₊², as for least squares.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from mercer._threads import ordered_map, row_blocks
 from mercer.designs import Observations
 from mercer.families.response import Response, Slopes
 from mercer.solvers._duality import squares_lost
+from mercer.solvers.squared_hinge import SquaredHinge
 
 Array = NDArray[Any]
 
@@ -103,10 +106,15 @@ def _gamma(loss: losses.GammaLog, y: Array, eta: Array, share: float) -> Array:
     return np.asarray(kl_div((1 - share) + share * ratio, ratio))
 
 
+def _squared_hinge(loss: SquaredHinge, y: Array, eta: Array, share: float) -> Array:
+    return np.asarray(np.square((1 - share) * np.maximum(1 - y * eta, 0.0)))
+
+
 DIVERGENCES: dict[type[Any], Any] = {
     losses.GaussianIdentity: None,
     losses.BernoulliLogit: _bernoulli,
     losses.NegativeBinomialLog: _negative_binomial,
     losses.PoissonLog: _poisson,
     losses.GammaLog: _gamma,
+    SquaredHinge: _squared_hinge,
 }

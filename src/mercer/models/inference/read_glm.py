@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from mercer._errors import ColumnMismatchError
+from mercer._errors import ColumnMismatchError, InferenceError
 from mercer._suggest import listed
 from mercer.designs import Design, Observations, design_of
 from mercer.families import Categorical, NegativeBinomial, family_from, penalty_from
@@ -24,6 +24,11 @@ Array = NDArray[Any]
 
 
 def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
+    if model.kernel is not None:
+        raise InferenceError(
+            "a GLM with a kernel has no coefficients to test: its function is a sum over all rows. Bootstrap its "
+            "predictions, or fit a GLM to the features themselves, e.g. kernel.feature_map(columns)."
+        )
     penalty = penalty_from(model.penalty)
     table, y = checked_table(model, X, y, reset=False)
     target = read_target(model.family_, y)

@@ -1,0 +1,85 @@
+"""How much memory is left, so that what cannot fit is refused before it is allocated, not killed half-way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from mercer._errors import TooLargeError
+
+#: where Linux tells; tests have a tree of their own
+PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+#: names of the limit, of what is used, and of the part of that which is only cache, for both versions of cgroups
+VERSIONS = {
+    "": ("memory.max", "memory.current", "inactive_file"),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+#: of the memory that is left, what one request may take: the process needs some for everything else
+SHARE = 0.95
+
+
+def available_bytes() -> int:
+    """Bytes this process can still get: free memory of the machine, or less where a container's limit is nearer."""
+    return min([_of_machine(), *_of_groups()])
+
+
+def refuse_beyond_memory(needed: float, what: str, instead: str) -> None:
+    """`TooLargeError` if so many bytes are more than is left; `what` needs them, `instead` is the way out.
+
+    Examples
+    --------
+    >>> refuse_beyond_memory(1e18, "a kernel matrix of 350,000,000 rows", "use the Nyström method")
+    Traceback (most recent call last):
+        ...
+    mercer._errors.TooLargeError: a kernel matrix of 350,000,000 rows needs 1e+09 GB of memory, but ... GB are left; use the Nyström method.
+    """  # noqa: E501
+    left = available_bytes()
+    if needed > SHARE * left:
+        raise TooLargeError(f"{what} needs {gigabytes(needed)} of memory, but {gigabytes(left)} are left; {instead}.")
+
+
+def gigabytes(size: float) -> str:
+    """So many bytes in words, in units of 10⁹."""
+    return f"{size / 1e9:.3g} GB"
+
+
+def _of_machine() -> int:
+    for line in _lines(PROC / "meminfo"):
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, macOS no such name
+        return sys.maxsize
+
+
+def _of_groups() -> Iterator[int]:
+    """What is left to each control group this process is in: its own and those around it."""
+    for line in _lines(PROC / "self" / "cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers in VERSIONS:
+            own = CGROUPS / controllers / path.lstrip("/")
+            # in a container the path is that of the host, and its own group is the root that it sees
+            for folder in (own, *(parent for parent in own.parents if CGROUPS in (parent, *parent.parents))):
+                yield from _of_group(folder, *VERSIONS[controllers])
+
+
+def _of_group(folder: Path, limit: str, used: str, cache: str) -> Iterator[int]:
+    most, now = _number(folder / limit), _number(folder / used)
+    if most is not None and now is not None:
+        spare = [int(line.split()[1]) for line in _lines(folder / "memory.stat") if line.startswith(f"{cache} ")]
+        yield max(0, most - now + sum(spare))
+
+
+def _number(file: Path) -> int | None:
+    text = "".join(_lines(file)).strip()
+    return int(text) if text.isdigit() else None  # "max" is no limit
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text().splitlines()
+    except OSError:
+        return []

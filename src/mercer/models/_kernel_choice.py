@@ -1,0 +1,121 @@
+"""Which kernel a drop-in means by scikit-learn's `kernel`, `gamma`, `degree` and `coef0`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mercer._errors import DataError
+from mercer.kernels import FromFunction, Kernel, Polynomial, kernel_from
+from mercer.kernels.gram import Gram
+from mercer.kernels.named import KERNELS
+from mercer.models._base import is_sparse
+
+Array = NDArray[Any]
+
+#: what `kernel` and `gamma` may be, in scikit-learn's language
+KERNEL_CONSTRAINTS = [StrOptions({*KERNELS, "precomputed"}), Kernel, callable]
+GAMMA_CONSTRAINTS = [StrOptions({"scale", "auto", "median"}), Interval(Real, 0.0, None, closed="left")]
+
+#: rows whose distances give the median
+SAMPLE = 500
+
+
+@dataclass(frozen=True)
+class _Products:
+    """(γ x·z + c)ᵖ with a negative c, which scikit-learn computes and `Polynomial` refuses: it is no inner product."""
+
+    degree: int
+    gamma: float
+    constant: float
+
+    def __call__(self, X: Any, Z: Any) -> Array:
+        products = X @ Z.T
+        products = products.toarray() if is_sparse(products) else products
+        return np.asarray((self.gamma * products + self.constant) ** self.degree)
+
+
+def chosen_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float) -> Kernel:
+    """The kernel that scikit-learn's parameters stand for.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        A name, with which `gamma`, `degree` and `coef0` go, or a kernel, which has parameters of its own.
+    X : array or sparse matrix of shape (n, d)
+        The rows; "scale" and "median" look at them.
+    gamma : float or {"scale", "auto", "median"}
+        See `width_of`.
+    degree : int
+        Of a polynomial.
+    coef0 : float
+        The constant of a polynomial or sigmoid.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if kernel == "linear":
+        return kernel_from(kernel)
+    width = width_of(gamma, X)
+    if KERNELS[kernel] is Polynomial and coef0 < 0:
+        return FromFunction(_Products(int(degree), width, float(coef0)), by_rows=False)
+    return kernel_from(kernel, gamma=width, degree=int(degree), coef0=float(coef0))
+
+
+def width_of(gamma: Any, X: Any) -> float:
+    """γ: a number, 1/(d·variance) for "scale", 1/d for "auto", 1/2m² for "median" with the median distance m.
+
+    Examples
+    --------
+    >>> width_of("scale", np.array([[0.0], [1.0]]))
+    4.0
+    """
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / int(X.shape[1])
+    return _of_median(X) if gamma == "median" else _of_variance(X)
+
+
+def _of_variance(X: Any) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = float(X.multiply(X).mean() - X.mean() ** 2 if is_sparse(X) else X.var())
+        width = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    if not (np.isfinite(variance) and np.isfinite(width)):
+        raise DataError(
+            "The dual coefficients or intercepts are not finite. The input data may contain large values and need to "
+            f"be preprocessed. The variance of X is {variance:g}, from which gamma='scale' has no number; divide the "
+            "columns by their scale, e.g. with StandardScaler."
+        )
+    return width
+
+
+def _of_median(X: Any) -> float:
+    """1/2m², so that m is the σ of an RBF kernel; pairs of equal rows are left out."""
+    rows = sample_of(X.shape[0], SAMPLE)
+    squares = _squared_distances(X[rows])
+    if not (apart := squares[squares > 0]).size:
+        return 1.0
+    return float(0.5 / np.median(np.sqrt(apart)) ** 2)
+
+
+def _squared_distances(X: Any) -> Array:
+    """‖x − z‖² of all pairs of rows."""
+    if not is_sparse(X):
+        X = X - X.mean(axis=0)
+    products = Gram(kernel_from("linear"), X).matrix()
+    lengths = np.diag(products)
+    squares = lengths[:, None] + lengths - 2 * products
+    squares[squares < 1e-12 * (lengths[:, None] + lengths)] = 0.0
+    return np.asarray(squares[np.triu_indices(len(squares), 1)])
+
+
+def sample_of(n: int, most: int) -> Array:
+    """Numbers of `most` rows out of n, always the same ones, in order; all where there are no more."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))

@@ -1,0 +1,54 @@
+"""What a kernel model is fitted to: a kernel that is one, and rows that it can compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import DataError, EmptyDataError
+from mercer.kernels import FromFunction, Kernel, check_positive_definite
+from mercer.kernels._inputs import is_table
+from mercer.models._base import checked, column_names, is_sparse, refuse_infinite
+from mercer.models._comparisons import count, take
+
+#: rows from which a kernel that nobody knows is told not to be one
+SAMPLE = 500
+
+
+def refuse_no_kernel(kernel: Kernel, X: Any) -> None:
+    """`NotPositiveDefiniteError` where some of the rows prove that a kernel nobody knows is none."""
+    if kernel.reason is None:
+        n = count(X)
+        check_positive_definite(kernel, take(X, np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))).require()
+
+
+def checked_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
+    """X as the kernel compares it, and y if it is given: a table of finite numbers, or a list of things."""
+    if not kernel.numeric or (isinstance(kernel, FromFunction) and not is_table(X)):
+        things = _things(X)
+        if y is None:
+            return things
+        y = np.asarray(y)
+        if len(y) != len(things):
+            raise DataError(
+                f"Found input variables with inconsistent numbers of samples: {[len(things), len(y)]}. Give one "
+                "response for each row of X."
+            )
+        return things, y
+    given = checked(estimator, X, y, reset=reset, dtype=[np.float64, np.float32], **options)
+    table = given if y is None else given[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = table.data.sum() if is_sparse(table) else table.sum()
+    if not np.isfinite(total):
+        refuse_infinite(table, column_names(estimator), estimator=type(estimator).__name__, missing=False)
+    return given
+
+
+def _things(X: Any) -> list[Any]:
+    things = list(X)
+    if not things:
+        raise EmptyDataError(
+            "Found array with 0 sample(s) while a minimum of 1 is required. X holds nothing to compare."
+        )
+    return things

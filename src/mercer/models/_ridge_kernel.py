@@ -1,0 +1,74 @@
+"""The kernel that the parameters of `KernelRidge` stand for, and the widths it may be tuned over."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import DataError, KernelError
+from mercer.kernels import FromFunction, Kernel, Linear, Polynomial, kernel_from
+from mercer.kernels.named import KERNELS
+from mercer.models._base import Array
+from mercer.models._kernel_choice import _Products, width_of
+
+#: widths to try beside the one that the median distance suggests: so many, each so many times the last
+WIDTHS, FACTOR = 7, 4.0
+
+
+def plain_kernel(kernel: Any) -> Kernel:
+    """The kernel before its parameters: it tells whether rows are rows of numbers, as those of a matrix are."""
+    return Linear() if is_precomputed(kernel) else kernel_from(kernel)
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is the kernel matrix."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def ridge_kernel(model: Any, X: Any, gamma: Any) -> Kernel:
+    """The kernel of a model with another gamma: a number, None, or a rule that looks at X."""
+    kernel = model.kernel
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return FromFunction(partial(kernel, **model.kernel_params) if model.kernel_params else kernel)
+    width = gamma if gamma is None else width_of(gamma, X)
+    if KERNELS[kernel] is Polynomial and (model.coef0 < 0 or model.degree != int(model.degree)):
+        # scikit-learn computes what need not be positive definite, and `Polynomial` refuses
+        return FromFunction(_Products(model.degree, 1 / X.shape[1] if width is None else width, model.coef0), False)
+    return kernel_from(kernel, gamma=width, degree=model.degree, coef0=model.coef0)
+
+
+def is_several(gamma: Any) -> bool:
+    """Whether gamma is to be chosen: "loo", or several."""
+    return gamma == "loo" if isinstance(gamma, str) else gamma is not None and np.ndim(gamma) > 0
+
+
+def widths(model: Any, X: Any) -> Array:
+    """The widths to try."""
+    if isinstance(model.gamma, str):
+        middle = width_of("median", X)
+        return np.asarray(middle * FACTOR ** np.arange(-(WIDTHS // 2), WIDTHS // 2 + 1))
+    tried = np.asarray(model.gamma)
+    if (
+        tried.ndim != 1
+        or not len(tried)
+        or tried.dtype.kind not in "uif"
+        or not (np.isfinite(tried) & (tried >= 0)).all()
+    ):
+        raise DataError(f"gamma must be a number, or several in one dimension, none negative; got {model.gamma!r}.")
+    return np.asarray(tried, dtype=float)
+
+
+def with_width(model: Any, X: Any, gamma: float) -> Kernel:
+    """The kernel with one of the widths."""
+    kernel = None if model.kernel_ is None else ridge_kernel(model, X, gamma)
+    if kernel is None or "gamma" not in kernel.get_params(deep=False):
+        name = "a precomputed matrix" if kernel is None else repr(kernel)
+        raise KernelError(
+            f"{name} has no gamma that could be chosen by leaving rows out; leave gamma out, or search over kernels "
+            "with GridSearchCV."
+        )
+    return kernel.replaced(gamma=gamma)

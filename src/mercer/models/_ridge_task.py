@@ -1,0 +1,62 @@
+"""What kernel ridge regression is fitted to: rows that have a weight, and targets of about 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import DataError, NonFiniteError
+from mercer.kernels import Kernel
+from mercer.models._base import Array
+from mercer.models._comparisons import take
+from mercer.solvers.certificate import Solution
+from mercer.solvers.kernel_ridge import System
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows, or their kernel matrix; targets, (n, targets); and weights."""
+
+    X: Any
+    Y: Array
+    weight: Array | None
+
+    @cached_property
+    def seen(self) -> Array:
+        """Rows with a weight: others have the coefficient 0."""
+        return np.arange(len(self.Y)) if self.weight is None else np.flatnonzero(self.weight)
+
+    @cached_property
+    def unit(self) -> float:
+        """A power of 2 about as large as the targets, whose squares might be no numbers."""
+        largest = float(np.abs(self.Y).max(initial=0.0))
+        return 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
+
+    def system(self, kernel: Kernel | None) -> System:
+        """The equations for a kernel; without one X is its matrix."""
+        seen, whole = self.seen, len(self.seen) == len(self.Y)
+        Y, weight = self.Y[seen] / self.unit, None if self.weight is None else self.weight[seen]
+        if kernel is None:
+            return System.given(self.X if whole else self.X[np.ix_(seen, seen)], Y, weight)
+        return System.of(kernel, self.X if whole else take(self.X, seen), Y, weight)
+
+    def finished(self, solution: Solution) -> Solution:
+        """With coefficients for all rows, in the units of the targets."""
+        coefficients = np.zeros(self.Y.shape)
+        coefficients[self.seen] = self.unit * solution.value.coefficients
+        return replace(solution, value=replace(solution.value, coefficients=coefficients))
+
+
+def finite_numbers(y: Any) -> Array:
+    """Targets as float64; a typed error where they are no numbers."""
+    try:
+        numbers: Array = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the targets y are no numbers ({error}); encode them, or use a classifier.") from error
+    if not np.isfinite(numbers).all():
+        row = int(np.argwhere(~np.isfinite(numbers))[0][0])
+        raise NonFiniteError(f"Input y contains NaN or infinity in row {row}. Leave the row out, or impute its target.")
+    return numbers

@@ -1,0 +1,322 @@
+"""What support vector classification and regression share: rows in, kernel rows for the solver, support vectors out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from mercer._errors import DataError, IndefiniteKernelWarning, NonFiniteError
+from mercer._threads import thread_count
+from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear
+from mercer.models._base import Array, Plan, checked, column_names, is_sparse
+from mercer.models._comparisons import (
+    ByFunction,
+    ByKernel,
+    Precomputed,
+    count,
+    refuse_no_kernel_matrix,
+    take,
+    whole_matrix,
+)
+from mercer.models._kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel
+from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._refusal import refuse_gaps
+from mercer.models._svm_machines import Machines, solved
+from mercer.models._svm_training import Training, by_kernel, by_matrix
+from mercer.solvers.certificate import Certificate
+from mercer.solvers.dual import BoxProblem
+
+CONSTRAINTS: dict[str, Any] = {
+    "kernel": KERNEL_CONSTRAINTS,
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "gamma": GAMMA_CONSTRAINTS,
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "tol": [Interval(Real, 0.0, None, closed="neither")],
+    "C": [Interval(Real, 0.0, None, closed="right")],
+    "shrinking": ["boolean"],
+    "cache_size": [Interval(Real, 0, None, closed="neither")],
+    "verbose": ["verbose"],
+    "max_iter": [Interval(Integral, -1, None, closed="left")],
+    "scaling": [StrOptions({"sum", "mean"})],
+    "fit_intercept": ["boolean"],
+    "time_limit": [Interval(Real, 0.0, None, closed="left"), None],
+    "warm_start": ["boolean"],
+    "callback": [callable, None],
+}
+
+
+class SupportVectorMachine(KernelHolder, BaseEstimator):
+    """Parameters, checks and attributes of both machines."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
+
+    kernel: Any
+    degree: int
+    gamma: Any
+    coef0: float
+    tol: float
+    C: float
+    shrinking: bool
+    cache_size: float
+    verbose: Any
+    max_iter: int
+    scaling: str
+    fit_intercept: bool
+    time_limit: float | None
+    warm_start: bool
+    callback: Any
+
+    support_: Array
+    support_vectors_: Any
+    dual_coef_: Any
+    intercept_: Array
+    shape_fit_: tuple[int, ...]
+    fit_status_: int
+    _dual_coef_: Any
+    _intercept_: Array
+    _n_support: Array
+    _comparison: Any
+    _sparse: bool
+    _gamma: float
+    _fitted_price: float
+
+    # Rows in.
+
+    def _checked(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, Any]:
+        """X as numbers, unless the kernel compares other things, and y as a vector."""
+        if y is None:
+            raise DataError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass one for "
+                "every row."
+            )
+        if is_sparse(X) and _is(self.kernel, "precomputed"):
+            raise TypeError("Sparse precomputed kernels are not supported. Give K.toarray().")
+        self._sparse = is_sparse(X) and not self._calls_back()
+        if self._takes_anything():
+            check_consistent_length(X, y)
+            refuse_gaps(y, numeric=numeric)
+            return X, column_or_1d(y, warn=True)
+        X, y = checked(
+            self, X, y, reset=True, dtype=np.float64, order="C", accept_large_sparse=False, y_numeric=numeric
+        )
+        self._refuse_gaps(X)
+        return X, y
+
+    def _refuse_gaps(self, X: Any) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = X.sum()
+        if not np.isfinite(total):
+            refuse_non_finite(X, column_names(self), type(self).__name__)
+
+    def _calls_back(self) -> bool:
+        """Whether the kernel is a function of the user's."""
+        return callable(self.kernel) and not isinstance(self.kernel, Kernel)
+
+    def _takes_anything(self) -> bool:
+        """Whether rows need not be numbers, so that nobody but the kernel can check them."""
+        kernel = self.kernel
+        # a kernel made of a function of the user's is the one kind whose symmetry is not certain
+        return self._calls_back() or (isinstance(kernel, Kernel) and not (kernel.numeric and kernel.symmetric))
+
+    def _row_weights(self, sample_weight: Any, X: Any) -> Array:
+        """One for every row; as in libsvm, those that have none above 0 take no part."""
+        n = count(X)
+        if sample_weight is None:
+            return np.ones(n)
+        weight = np.asarray(sample_weight, dtype=np.float64)
+        if weight.shape != (n,):
+            raise DataError(
+                f"sample_weight and X have incompatible shapes: {weight.shape} vs {np.shape(X)}. Give one weight for "
+                "each row."
+            )
+        if not (finite := np.isfinite(weight)).all():
+            row = int(np.argmin(finite))
+            raise NonFiniteError(f"Input sample_weight contains {weight[row]} in row {row}; give every row a number.")
+        if not (weight > 0).any():
+            raise DataError(
+                "Invalid input - all samples have zero or negative weights. Give a weight above 0 to the rows to learn "
+                "from."
+            )
+        return weight
+
+    def _bounds(self, weight: Array) -> Array:
+        """C of every row: C times its weight, divided by the sum of weights if the mean loss is meant (lecture 1)."""
+        total = float(weight.sum()) if self.scaling == "mean" else 1.0
+        return np.asarray(float(self.C) * (weight / total))
+
+    # Rows compared.
+
+    def _training(self, X: Any, kept: Array, groups: Sequence[Array] = (np.zeros(0, dtype=int),)) -> Training:
+        """The `kept` rows ready to be compared, with the numbers of those of each class where pairs of them will be."""
+        whole = np.array_equal(kept, np.arange(count(X)))
+        self._gamma = 0.0
+        if _is(self.kernel, "precomputed"):
+            refuse_no_kernel_matrix(X, "the kernel matrix")
+            return by_matrix(X if whole else X[np.ix_(kept, kept)], Precomputed, groups=groups)
+        if self._calls_back():
+            if (K := whole_matrix(self.kernel, X)) is not None:
+                K = K if whole else K[np.ix_(kept, kept)]
+                return by_matrix(K, lambda numbers: ByFunction(self.kernel, X, numbers), groups=groups)
+            kernel: Kernel = FromFunction(self.kernel, by_rows=True)
+        else:
+            kernel = chosen_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            self._gamma = float(getattr(kernel, "gamma", None) or 0.0)
+        rows = X if whole else take(X, kept)
+        return by_kernel(kernel, rows, X, groups=groups, cache_bytes=int(self.cache_size * 2**20))
+
+    def _start(self, n: int, machines: int) -> Array | None:
+        """Coefficients to begin with: those of the last fit to as many rows, grown with C, if they are wanted."""
+        if not (self.warm_start and hasattr(self, "_dual_coef_")):
+            return None
+        columns = self._columns()
+        if (self.shape_fit_[0], columns.shape[1]) != (n, machines):
+            return None
+        grown = self.C / self._fitted_price
+        start = np.zeros((n, machines))
+        start[self.support_] = columns * (grown if np.isfinite(grown) else 1.0)
+        return start
+
+    def _columns(self) -> Array:
+        """Coefficients of the support vectors, a column for each machine."""
+        return dense(self._dual_coef_).T
+
+    # Support vectors out.
+
+    def _store_support(self, X: Any, training: Training, kept: Array, found: Array, dual: Array) -> None:
+        """Support vectors, by their numbers among the rows kept, and their coefficients as libsvm signs them."""
+        numbers = kept[found]
+        self.support_ = numbers.astype(np.int32)
+        self._comparison = training.comparison(numbers)
+        by_kernel = isinstance(self._comparison, ByKernel)
+        self.support_vectors_ = self._comparison.support if by_kernel else np.empty((0, 0))
+        self._dual_coef_ = _filled_csr(dual) if self._sparse else dual
+        self._fitted_price = self.C
+        self.shape_fit_ = np.shape(X) if hasattr(X, "shape") else (count(X),)
+        self.diagnosis_ = training.definite
+        self.plan_ = Plan(
+            "support vectors by decomposition, kernel rows " + ("by tiles" if training.matrix is None else "in memory"),
+            training.dtype,
+            1,
+            thread_count(),
+        )
+
+    def _solved(self, problems: Iterable[tuple[BoxProblem, Array | None]]) -> Machines:
+        """Each problem solved from its start, as the parameters ask."""
+        return solved(
+            problems,
+            name=type(self).__name__,
+            verbose=self.verbose,
+            callback=self.callback,
+            tolerance=float(self.tol),
+            max_iter=int(self.max_iter),
+            time_limit=self.time_limit,
+            shrinking=bool(self.shrinking),
+        )
+
+    def _finish(self, machines: Machines) -> None:
+        """Say how it went, in scikit-learn's words where it has them; raise what ended the fit, now it is stored."""
+        self.certificate_ = machines.worst
+        self.fit_status_ = 0 if machines.worst.holds else 1
+        if machines.interruption is not None:
+            raise machines.interruption
+        self._warn(machines.worst)
+
+    def _warn(self, worst: Certificate) -> None:
+        if not self.diagnosis_.holds:
+            warnings.warn(
+                f"{self.diagnosis_.sentence} What was found is a point at which no pair of coefficients helps, not "
+                "the optimum; use a positive definite kernel, e.g. RBF.",
+                IndefiniteKernelWarning,
+                stacklevel=4,
+            )
+        if worst.holds:
+            return
+        limited = self.max_iter >= 0 and self.time_limit is None and self.callback is None
+        cause = (
+            f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+            "StandardScaler or MinMaxScaler."
+            if limited
+            else "The fit was stopped before its tolerance was reached; raise time_limit or max_iter, or lower C."
+        )
+        warnings.warn(f"{cause} {worst}", ConvergenceWarning, stacklevel=4)
+
+    # Predicting.
+
+    def _validated(self, X: Any) -> Any:
+        """X as the fit had it: numbers, sparse or dense alike, or things."""
+        check_is_fitted(self)
+        name = type(self).__name__
+        if self._takes_anything():
+            return X
+        X = checked(self, X, reset=False, dtype=np.float64, order="C", accept_large_sparse=False)
+        if is_sparse(X) and not self._sparse:
+            raise DataError(f"cannot use sparse input in {name!r} trained on dense data. Give X.toarray().")
+        self._refuse_gaps(X)
+        return sp.csr_matrix(X) if self._sparse else X
+
+    def _scores(self, X: Any, columns: Array) -> Array:
+        """Kernel times coefficients, plus intercepts."""
+        X = self._validated(X)
+        support = self.support_vectors_
+        if not self._sparse and np.size(support) > 0 and self.n_support_.sum() != count(support):
+            raise DataError(
+                f"The internal representation of {type(self).__name__} was altered: it has {count(support)} support "
+                f"vectors, but n_support_ counts {self.n_support_.sum()}. Fit it again."
+            )
+        if not len(columns):
+            return np.tile(self._intercept_, (count(X), 1))
+        return np.asarray(self._comparison.times(X, columns) + self._intercept_)
+
+    @property
+    def n_support_(self) -> Array:
+        """Number of support vectors, of each class where there are classes."""
+        try:
+            check_is_fitted(self)
+        except NotFittedError as error:
+            raise AttributeError(str(error)) from None
+        return self._n_support
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the columns, where the kernel is linear; read-only."""
+        if not (_is(self.kernel, "linear") or isinstance(self.kernel, Linear)):
+            raise AttributeError("coef_ is only available when using a linear kernel; use decision_function.")
+        coef = self._primal()
+        (coef.data if is_sparse(coef) else coef).flags.writeable = False
+        return coef
+
+    def _primal(self) -> Any:
+        return self._dual_coef_ @ self.support_vectors_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = _is(self.kernel, "precomputed")
+        tags.input_tags.sparse = not _is(self.kernel, "precomputed")
+        return tags
+
+
+def _is(kernel: Any, name: str) -> bool:
+    """Whether a kernel is given by this name."""
+    return isinstance(kernel, str) and kernel == name
+
+
+def _filled_csr(dual: Array) -> Any:
+    """Every coefficient stored, also those that are 0, as scikit-learn has them."""
+    if not dual.size:
+        return sp.csr_matrix(dual)
+    rows, columns = dual.shape
+    return sp.csr_matrix((dual.ravel(), np.tile(np.arange(columns), rows), np.arange(rows + 1) * columns), dual.shape)
+
+
+def dense(coefficients: Any) -> Array:
+    """Coefficients written out."""
+    return np.asarray(coefficients.toarray() if is_sparse(coefficients) else coefficients)

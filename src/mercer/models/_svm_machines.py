@@ -1,0 +1,138 @@
+"""Solving the machines of a model one after the other, watched, within limits, and kept when it is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import FitInterrupted
+from mercer.models._progress import StoppedByCallback
+from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.dual import BoxPoint, BoxProblem, solve
+
+Array = NDArray[Any]
+
+#: relative error of sums of coefficients
+ROUNDING = 1e-12
+
+
+@dataclass(eq=False)
+class Watch:
+    """Who watches: a line on the terminal, and a function of the user that may end the fit by returning True."""
+
+    watchers: list[Callable[[Any], Any]]
+    stopped: bool = False
+
+    def __call__(self, progress: Any) -> None:
+        for watcher in self.watchers:
+            if watcher(progress) is True:
+                self.stopped = True
+                raise StoppedByCallback
+
+
+@dataclass(eq=False)
+class Machines:
+    """What a fit has found: a solution for each machine, and how it ended where it was not left to end."""
+
+    solutions: list[Solution] = field(default_factory=list)
+    interruption: FitInterrupted | None = None
+
+    @property
+    def worst(self) -> Certificate:
+        """The certificate of the machine that is furthest from its optimum."""
+        return max((solution.certificate for solution in self.solutions), key=lambda certificate: certificate.value)
+
+    @property
+    def iterations(self) -> list[int]:
+        return [int(solution.value.steps) for solution in self.solutions]
+
+
+def solved(
+    problems: Iterable[tuple[BoxProblem, Array | None]],
+    *,
+    name: str,
+    verbose: Any,
+    callback: Callable[[Any], Any] | None,
+    tolerance: float,
+    max_iter: int,
+    time_limit: float | None,
+    shrinking: bool,
+) -> Machines:
+    """The solution of each problem, from its start; once stopped, the remaining ones stay at zero.
+
+    Ctrl-C is kept in `interruption`, to be raised again when the machines are stored; that a callback ended the fit is
+    no error.
+    """
+    machines, started = Machines(), perf_counter()
+    with _watched(name, verbose, callback) as watch:
+        stopped = False
+        for problem, start in problems:
+            if stopped:
+                machines.solutions.append(_not_begun(len(problem.target), tolerance))
+                continue
+            left = None if time_limit is None else max(0.0, time_limit - (perf_counter() - started))
+            try:
+                solution = solve(
+                    problem,
+                    tolerance=tolerance,
+                    start=start,
+                    max_iter=max_iter,
+                    time_limit=left,
+                    callback=watch if watch.watchers else None,
+                    shrinking=shrinking,
+                )
+            except FitInterrupted as interruption:
+                solution, stopped = interruption.solution, True
+                machines.interruption = None if watch.stopped else interruption
+            machines.solutions.append(solution)
+    return machines
+
+
+def _not_begun(n: int, tolerance: float) -> Solution:
+    certificate = Certificate("KKT", np.inf, tolerance, "the fit was stopped before this machine was begun")
+    return Solution(BoxPoint(np.zeros(n), 0.0, np.zeros(n)), certificate, ())
+
+
+@contextmanager
+def _watched(name: str, verbose: Any, callback: Callable[[Any], Any] | None) -> Iterator[Watch]:
+    own = [] if callback is None else [callback]
+    if not verbose:
+        yield Watch(own)
+        return
+    from rich.console import Console
+
+    console, last = Console(), [f"{name}: before the first step"]
+    with console.status(last[0]) as status:
+
+        def show(progress: Any) -> None:
+            last[0] = (
+                f"{name}: {progress.iterations} steps, KKT violation {progress.violation:.1e}, gap {progress.gap:.1e}, "
+                f"{progress.seconds:.1f} s"
+            )
+            status.update(last[0])
+
+        yield Watch([show, *own])
+    console.print(last[0])
+
+
+def feasible(beta: Array, problem: BoxProblem) -> Array:
+    """Coefficients of an earlier fit put into the bounds of this one; with an intercept their sum is brought to 0.
+
+    What is at a bound but for rounding is put there: else it would seem free to move.
+    """
+    beta = np.clip(beta, problem.lower, problem.upper)
+    for bound in (problem.lower, problem.upper):
+        beta = np.where(np.abs(beta - bound) <= ROUNDING * np.abs(bound), bound, beta)
+    if problem.intercept:
+        above, below = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
+        if above > (1 + ROUNDING) * below:
+            beta = np.where(beta > 0, beta * (below / above), beta)
+        elif below > (1 + ROUNDING) * above:
+            beta = np.where(beta < 0, beta * (above / below), beta)
+    return np.asarray(beta)

@@ -1,0 +1,116 @@
+"""What a fit will cost, before it starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mercer._memory import SHARE, available_bytes, gigabytes
+from mercer._threads import thread_count
+from mercer.kernels import Gram, Kernel
+from mercer.models._comparisons import count, take
+from mercer.models._kernel_choice import sample_of
+from mercer.models._work import work_of
+from mercer.solvers._kernel_system import INSTEAD
+
+#: seconds that each measurement of this machine takes, about
+LONG_ENOUGH = 0.015
+#: rows on which a kernel is timed, and columns of the product that is
+ROWS, COLUMNS = 640, 512
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds and bytes that a fit needs, whether there is room for it, and all this in a sentence."""
+
+    seconds: float
+    bytes: float
+    fits: bool
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def estimate_cost(model: Any, X: Any) -> Cost:
+    """Estimate what fitting a model to rows takes: operations are counted, and the speed of this machine measured.
+
+    Good to a factor of two or three: how many steps an optimisation needs is not known before it is made.
+
+    Parameters
+    ----------
+    model : estimator
+        Of mercer, with its parameters.
+    X : array-like, sparse matrix, data frame or sequence
+        Rows of the fit.
+
+    Returns
+    -------
+    cost : Cost
+        `seconds`, `bytes`, whether it `fits` into the memory that is left, and a `sentence`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge, estimate_cost
+    >>> cost = estimate_cost(KernelRidge(kernel="rbf"), np.zeros((1000, 3)))
+    >>> cost.bytes, cost.fits
+    (8000000.0, True)
+    """
+    X = X if hasattr(X, "shape") or not _of_rows(X) else np.asarray(X)
+    work = work_of(model, X)
+    seconds = work.flops / flops_per_second(thread_count()) + work.traffic / bytes_per_second(thread_count())
+    if work.entries and work.kernel is not None:
+        seconds += work.entries / entries_per_second(work.kernel, X)
+    left = available_bytes()
+    fits = work.memory <= SHARE * left
+    what = f"{type(model).__name__} on {count(X):,} rows"
+    sentence = (
+        f"{what}: about {seconds:.2g} s and {gigabytes(work.memory)} of memory, of which {gigabytes(left)} are left; "
+        f"by {work.path}."
+    )
+    return Cost(seconds, work.memory, fits, sentence if fits else f"{sentence} It does not fit: {INSTEAD}.")
+
+
+def entries_per_second(kernel: Kernel, X: Any) -> float:
+    """How many entries of the kernel matrix of these rows are made in a second."""
+    rows = take(X, sample_of(count(X), ROWS))
+    gram, v = Gram(kernel, rows), np.ones(count(rows))
+    return count(rows) ** 2 / 2 / _seconds(lambda: gram.times(v))
+
+
+@cache
+def flops_per_second(threads: int) -> float:
+    """Of products of large matrices."""
+    A = np.ones((COLUMNS, COLUMNS))
+    return 2.0 * COLUMNS**3 / _seconds(lambda: A @ A)
+
+
+@cache
+def bytes_per_second(threads: int) -> float:
+    """From memory."""
+    values = np.ones(1 << 23)  # more than caches hold
+    return values.nbytes / _seconds(values.sum)
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    """The shortest of some calls; the first may compile, and is not counted."""
+    call()
+    shortest, begin = np.inf, time.perf_counter()
+    while True:
+        start = time.perf_counter()
+        call()
+        end = time.perf_counter()
+        shortest = min(shortest, end - start)
+        if end - begin > LONG_ENOUGH:
+            return max(shortest, 1e-9)
+
+
+def _of_rows(X: Any) -> bool:
+    """Whether a sequence is rows of numbers, not a list of texts."""
+    return len(X) > 0 and isinstance(X[0], (list, tuple, np.ndarray))

@@ -1,0 +1,281 @@
+"""Kernel ridge regression: least squares with a penalty, in the features of a kernel."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import DataError, FitInterrupted
+from mercer._threads import row_blocks, thread_count
+from mercer.kernels import Gram, Kernel, KernelHolder
+from mercer.kernels.gram import SIDE
+from mercer.models._base import Array, Plan, checked_weight, is_sparse, old_state_on_failure
+from mercer.models._comparisons import count, refuse_no_kernel_matrix, take
+from mercer.models._kernel_choice import KERNEL_CONSTRAINTS
+from mercer.models._kernel_rows import checked_rows
+from mercer.models._kernel_tuning import best_of
+from mercer.models._least_squares import checked_penalties
+from mercer.models._ridge_kernel import (
+    is_precomputed,
+    is_several,
+    plain_kernel,
+    ridge_kernel,
+    widths,
+    with_width,
+)
+from mercer.models._ridge_task import Task, finite_numbers
+from mercer.solvers.certificate import Solution
+from mercer.solvers.kernel_ridge import DualFit, by_eigenvalues, kernel_ridge
+
+SPARSE = ("csr", "csc")
+
+
+class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Ridge regression with a kernel, ‖y − f(X)‖² + alpha ‖f‖² for f(x) = Σ aᵢ k(x, xᵢ); scikit-learn's with a proof.
+
+    There is no intercept: centre y, or add a constant to the kernel. Few rows are solved by Cholesky, many by conjugate
+    gradients where these are faster; both leave over no more than 1e-8 of y.
+
+    Parameters
+    ----------
+    alpha : float, array-like of shape (n_targets,), "loo" or "gcv", default=1
+        Strength of the penalty, not negative; one for all targets or one for each. "loo" chooses the one with the
+        smallest leave-one-out error, "gcv" the one with the smallest generalised cross-validation error, among up to
+        31 that the data suggest: all are known from one eigendecomposition of the kernel matrix.
+    kernel : str, Kernel or callable, default="linear"
+        A name, which `gamma`, `degree` and `coef0` go with; a kernel of `mercer.kernels`, which has parameters of its
+        own; a function of two rows or of two matrices; or "precomputed", for which X is the kernel matrix.
+    gamma : float, {"scale", "auto", "median", "loo"}, array-like or None, default=None
+        γ of the kernel; None means its own default. "median" is that of the median distance. Of several numbers the
+        one with the smallest error is chosen, together with `alpha`, at one decomposition for each; "loo" means
+        seven around "median".
+    degree : float, default=3
+        Of a polynomial.
+    coef0 : float, default=1
+        The constant of a polynomial or sigmoid.
+    kernel_params : dict, default=None
+        More arguments of a function that is the kernel.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        The a of every row.
+    X_fit_ : ndarray, sparse matrix or list
+        Rows of the fit; the kernel matrix if `kernel` is "precomputed".
+    kernel_ : Kernel or None
+        The kernel used; None if `kernel` is "precomputed".
+    alpha_ : float or ndarray of shape (n_targets,)
+        The penalty used.
+    gamma_ : float
+        The γ chosen, if there were several.
+    alphas_ : ndarray of shape (n_alphas,)
+        Penalties tried, if `alpha` is "loo" or "gcv".
+    alpha_errors_ : ndarray of shape (n_alphas,)
+        Their weighted mean squared errors, with the kernel used.
+    gammas_, gamma_errors_ : ndarray of shape (n_gammas,)
+        The γ tried, and the error of each with its best alpha, if there were several.
+    loo_predictions_ : ndarray of the shape of y
+        What all other rows predict for each row, if anything was chosen.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if all are strings.
+    certificate_ : Certificate
+        What is left over of y.
+    plan_ : Plan
+        Which path the fit took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> model = KernelRidge(alpha="loo", kernel="rbf", gamma="loo").fit(X, np.sin(X[:, 0]))
+    >>> abs(model.predict([[2.5]]) - np.sin(2.5)).round(4)
+    array([0.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({"loo", "gcv"})],
+        "kernel": KERNEL_CONSTRAINTS,
+        "gamma": [
+            Interval(Real, 0, None, closed="left"),
+            "array-like",
+            StrOptions({"scale", "auto", "median", "loo"}),
+            None,
+        ],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+    }
+
+    def __init__(
+        self,
+        alpha: Any = 1,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or sequence
+            Training rows; the kernel matrix if `kernel` is "precomputed"; a sequence of things if it compares things.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            X, y, weight = self._checked(X, y, sample_weight)
+            task = Task(X, y.reshape(len(y), -1), weight)
+            try:
+                solution, interruption = self._solved(task), None
+            except FitInterrupted as interrupted:
+                solution, interruption = interrupted.solution, interrupted
+            self._store(task.finished(solution), X, y)
+            if interruption is not None:
+                raise interruption
+            if self._is_tuned:
+                self._complete_left_out(task)
+            self._warn(solution)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or sequence
+            Rows to predict for; if `kernel` is "precomputed", the kernel matrix of them with the rows of the fit.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predicted values.
+        """
+        check_is_fitted(self)
+        return self._values(checked_rows(self, plain_kernel(self.kernel), X, reset=False, accept_sparse=SPARSE))
+
+    def _values(self, X: Any) -> Array:
+        if self.kernel_ is None:
+            return np.asarray(X @ self.dual_coef_)
+        used = np.flatnonzero(self.dual_coef_ if self.dual_coef_.ndim == 1 else self.dual_coef_.any(axis=1))
+        if not len(used):
+            return np.zeros((count(X), *self.dual_coef_.shape[1:]))
+        rows = self.X_fit_ if len(used) == len(self.dual_coef_) else take(self.X_fit_, used)
+        return np.asarray(Gram(self.kernel_, X, rows).times(self.dual_coef_[used]))
+
+    # Learning.
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
+        if y is None:
+            raise DataError(
+                "This KernelRidge estimator requires y to be passed, but the target y is None. Pass the target of "
+                "every row."
+            )
+        asked: dict[str, Any] = {"accept_sparse": SPARSE, "y_numeric": True, "multi_output": True}
+        X, y = checked_rows(self, plain_kernel(self.kernel), X, y, reset=True, **asked)
+        if is_precomputed(self.kernel):
+            X = X.toarray() if is_sparse(X) else X
+            refuse_no_kernel_matrix(X, "the kernel matrix")
+            self.kernel_: Kernel | None = None
+        else:
+            self.kernel_ = ridge_kernel(self, X, None if is_several(self.gamma) else self.gamma)
+        y = finite_numbers(y)
+        return X, y, checked_weight(sample_weight, y)
+
+    @property
+    def _is_tuned(self) -> bool:
+        return isinstance(self.alpha, str) or is_several(self.gamma)
+
+    def _solved(self, task: Task) -> Solution:
+        alpha = None if isinstance(self.alpha, str) else checked_penalties(self.alpha, task.Y.shape[1])
+        if self._is_tuned:
+            return self._tuned(task, alpha)
+        assert alpha is not None
+        self._keep_alpha(alpha)
+        return kernel_ridge(task.system(self.kernel_), alpha)
+
+    def _tuned(self, task: Task, alpha: Array | None) -> Solution:
+        method = "gcv" if isinstance(self.alpha, str) and self.alpha == "gcv" else "loo"
+        kernels = [self.kernel_]
+        if is_several(self.gamma):
+            self.gammas_ = widths(self, task.X)
+            kernels = [with_width(self, task.X, float(gamma)) for gamma in self.gammas_]
+        best, errors = best_of(((kernel, task.system(kernel)) for kernel in kernels), alpha, method)
+        if is_several(self.gamma):
+            self.kernel_, self.gamma_errors_ = best.kernel, errors * task.unit**2
+            self.gamma_ = float(self.gammas_[np.argmin(errors)])
+        if alpha is None:
+            self.alphas_, self.alpha_errors_ = best.alphas, best.errors * task.unit**2
+        self._keep_alpha(best.alpha)
+        self.loo_predictions_ = np.full(task.Y.shape, np.nan)
+        self.loo_predictions_[task.seen] = task.unit * best.left_out()
+        return by_eigenvalues(best.eigenvalues.system, best.alpha, best.eigenvalues)
+
+    def _keep_alpha(self, alpha: Array) -> None:
+        self.alpha_ = float(alpha[0]) if isinstance(self.alpha, str | Real) else np.array(alpha)
+
+    def _store(self, solution: Solution, X: Any, y: Array) -> None:
+        fit: DualFit = solution.value
+        self.X_fit_, self.dual_coef_ = X, fit.coefficients.reshape(y.shape)
+        self.certificate_ = solution.certificate
+        blocks = len(row_blocks(len(y), SIDE))
+        self.plan_ = Plan(fit.path, "float64", blocks * (blocks + 1) // 2, thread_count())
+
+    def _warn(self, solution: Solution) -> None:
+        if solution.value.singular:
+            warnings.warn(
+                "Singular matrix in solving dual problem. Using least-squares solution instead. The kernel matrix plus "
+                f"alpha has eigenvalues of 0 or less: raise alpha, or look at the kernel. {solution.certificate}.",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif not solution.certificate.holds:
+            warnings.warn(
+                f"Ill-conditioned matrix in solving dual problem: {solution.certificate}. Raise alpha, or centre and "
+                "scale the columns.",
+                LinAlgWarning,
+                stacklevel=3,
+            )
+
+    def _complete_left_out(self, task: Task) -> None:
+        """Rows without a weight are left out of any fit, so that the model itself predicts them."""
+        rest = np.setdiff1d(np.arange(len(task.Y)), task.seen)
+        if len(rest):
+            self.loo_predictions_[rest] = self._values(take(task.X, rest)).reshape(len(rest), -1)
+        self.loo_predictions_ = self.loo_predictions_.reshape(self.dual_coef_.shape)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags

@@ -1,0 +1,77 @@
+"""Which kernel machines take part, and up to how many rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_circles
+
+from mercer.comparison import compare, kernel_machines
+from mercer.comparison.entrants import entrants_for
+from mercer.data import Table
+
+X, Y = make_circles(60, noise=0.05, factor=0.4, random_state=0)
+LOGISTIC = "kernelize(LogisticRegression(C=10), RBF(gamma=0.5))"
+
+
+def names(table: Any, task: str = "classification", outputs: int = 1) -> list[str]:
+    return [entrant.name for entrant in entrants_for(Table.of(table), task, outputs).entrants]
+
+
+def test_they_win_where_no_line_separates() -> None:
+    best = {result.model for result in compare(X, Y, cv=3).results if result.accuracy > 0.95 and result.log_loss < 0.5}
+    assert {"SVC", LOGISTIC} <= best
+    assert "LogisticRegression" not in best
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_units_of_columns_and_targets_do_not_matter(unit: float) -> None:
+    target = np.sin(2 * X[:, 0]) + 3
+    plain, changed = (
+        {result.model: result.explained for result in compare(*data, cv=3).results}
+        for data in ((X, target), (X * [1, unit], target * unit))
+    )
+    for name in ("SVR", "KernelRidge(alpha='loo', gamma='median', kernel='rbf')"):
+        assert plain[name] > 0.9
+        assert changed[name] == pytest.approx(plain[name], abs=1e-4)
+
+
+def test_a_category_is_a_difference_between_rows() -> None:
+    """The product of a sign and a colour, which no sum of effects tells."""
+    colour = np.where(np.arange(60) % 3 == 0, "red", "blue")
+    number = np.random.default_rng(0).normal(size=60)
+    labels = (number > 0) == (colour == "red")
+    results = compare(pd.DataFrame({"n": number, "colour": colour}), labels, cv=3).results
+    accuracy = {result.model: result.accuracy for result in results}
+    assert min(accuracy["SVC"], accuracy[LOGISTIC]) > 0.8 > accuracy["NaiveBayes"]
+
+
+def test_too_many_rows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_machines, "PART", 59)
+    monkeypatch.setattr(kernel_machines, "FACTORS", 60)
+    assert "SVC" not in names(X)
+    assert LOGISTIC in names(X)
+    assert "SVC (needs at most 59 rows)" in entrants_for(Table.of(X)).notes[0]
+    board = compare(X, Y, cv=3)
+    assert "SVC (needs at most 59 rows)" in board.notes[-1]
+
+
+def test_more_classes_are_more_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_machines, "FACTORS", 100)
+    assert LOGISTIC in names(X, outputs=4)
+    assert LOGISTIC not in names(X, outputs=5)
+    board = compare(X, np.arange(60) % 8, cv=3)
+    assert f"{LOGISTIC} (needs at most 50 rows)" in board.notes[-1]
+
+
+def test_many_rows_have_a_penalty_that_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "KernelRidge(alpha='loo', gamma='median', kernel='rbf')" in names(X, "regression")
+    monkeypatch.setattr(kernel_machines, "EIGENVALUES", 59)
+    assert "KernelRidge(alpha=0.1, gamma='median', kernel='rbf')" in names(X, "regression")
+
+
+def test_counts_have_a_log_link() -> None:
+    assert "GLM(family='poisson', kernel=RBF(gamma=0.5), penalty=L2(strength=0.1, mean=0.0))" in names(X, "counts")

@@ -1,0 +1,80 @@
+"""What a fit will cost: counted, not timed here."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+from mercer import GLM, SVC, KernelRidge, Ridge, estimate_cost, kernels
+from mercer._errors import TooLargeError
+from mercer.models._work import work_of
+
+
+@pytest.fixture(autouse=True)
+def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One gigaflop and one gigabyte a second, a hundred million entries, and a gigabyte of memory."""
+    file = importlib.import_module("mercer.models.estimate_cost")
+    monkeypatch.setattr(file, "flops_per_second", lambda threads: 1e9)
+    monkeypatch.setattr(file, "bytes_per_second", lambda threads: 1e9)
+    monkeypatch.setattr(file, "entries_per_second", lambda kernel, X: 1e8)
+    monkeypatch.setattr(file, "available_bytes", lambda: 10**9)
+
+
+def rows(n: int, d: int = 3) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+def test_few_rows_take_a_cholesky_factor() -> None:
+    cost = estimate_cost(KernelRidge(kernel="rbf"), rows(1000))
+    assert cost.bytes == 8e6
+    assert cost.seconds == pytest.approx(1e9 / 3 / 1e9 + 1.5e6 / 1e8)
+    assert cost.fits
+    assert str(cost) == cost.sentence
+    assert "KernelRidge on 1,000 rows: about 0.35 s and 0.008 GB" in cost.sentence
+
+
+def test_many_rows_take_steps_unless_alpha_is_small() -> None:
+    X = rows(10_000, 5)
+    assert "conjugate gradients" in work_of(KernelRidge(1.0, kernel="rbf"), X).path
+    assert "Cholesky" in work_of(KernelRidge(1e-9, kernel="laplacian"), X).path
+    assert "Cholesky" in work_of(KernelRidge(kernel=lambda x, z: x @ z), X).path
+
+
+def test_what_is_chosen_takes_a_decomposition_for_each_width() -> None:
+    X = rows(500)
+    one, three, seven = (
+        estimate_cost(KernelRidge("loo", kernel="rbf", gamma=gamma), X) for gamma in (None, [1, 2, 3], "loo")
+    )
+    assert three.seconds == pytest.approx(3 * one.seconds)
+    assert seven.seconds == pytest.approx(7 * one.seconds)
+    assert one.bytes == three.bytes
+
+
+def test_what_does_not_fit_says_so_and_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.broadcast_to(np.zeros(2), (100_000, 2))
+    cost = estimate_cost(KernelRidge(kernel="rbf"), X)
+    assert not cost.fits
+    assert "Nyström" in cost.sentence
+    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10**9)
+    with pytest.raises(TooLargeError, match="100,000 rows"):
+        KernelRidge(kernel="rbf").fit(X, np.zeros(len(X)))
+
+
+def test_few_features_need_no_kernel_matrix() -> None:
+    cost = estimate_cost(KernelRidge(), np.broadcast_to(np.zeros(2), (100_000, 2)))
+    assert cost.fits
+    assert "2 features of the kernel" in cost.sentence
+
+
+@pytest.mark.parametrize("model", [SVC(), GLM(kernel="rbf"), Ridge(), KernelRidge(kernel="precomputed")], ids=str)
+def test_more_rows_cost_more(model: object) -> None:
+    few, many = (estimate_cost(model, rows(n, n if "precomputed" in repr(model) else 3)) for n in (200, 2000))
+    assert 0 < few.seconds < many.seconds
+    assert 0 < few.bytes <= many.bytes
+
+
+def test_a_list_of_rows_and_a_list_of_texts() -> None:
+    assert estimate_cost(Ridge(), [[1.0, 2.0]] * 10).bytes == estimate_cost(Ridge(), np.ones((10, 2))).bytes
+    assert estimate_cost(KernelRidge(kernel=kernels.Spectrum(2)), ["ab", "cd", "ef"]).bytes == 72

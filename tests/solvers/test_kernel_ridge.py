@@ -1,0 +1,179 @@
+"""The equations of kernel ridge regression: every path leads to their solution, and says how close it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import mercer
+from mercer._errors import KernelError, TooLargeError
+from mercer.kernels import RBF, FromFunction, Kernel, Linear, Polynomial
+from mercer.kernels.given import GivenMatrix
+from mercer.solvers import _kernel_steps, kernel_ridge
+from mercer.solvers._kernel_spectrum import eigenvalues
+from mercer.solvers._kernel_steps import Deflation, KeptTriangle, by_steps
+from mercer.solvers._kernel_system import System
+from mercer.solvers.kernel_ridge import by_cholesky, by_eigenvalues, by_least_squares
+
+Array = np.ndarray
+ALPHA = np.array([0.5, 2.0])
+
+
+def draw(n: int = 480, d: int = 3, *, weighted: bool = True, kernel: Kernel | None = None) -> System:
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(n, d)), rng.uniform(0.3, 2, n) if weighted else None
+    return System.of(kernel or RBF(gamma=0.02), X, np.sin(X[:, :2]) + 0.1 * rng.normal(size=(n, 2)), weight)
+
+
+def whole(system: System) -> Array:
+    """S K S, by its products."""
+    return system.times(np.eye(len(system)))
+
+
+def exact(system: System) -> Array:
+    root = np.ones(len(system)) if system.root is None else system.root
+    A = [whole(system) + alpha * np.eye(len(system)) for alpha in ALPHA]
+    c = np.column_stack([np.linalg.solve(one, root * y) for one, y in zip(A, system.Y.T, strict=True)])
+    return np.asarray(root[:, None] * c)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "kernel", [RBF(gamma=0.02), Linear(), FromFunction(lambda X, Z: (1 + X @ Z.T) ** 2, by_rows=False)], ids=str
+)
+def test_every_path_finds_the_same_coefficients(weighted: bool, kernel: Kernel) -> None:
+    system = draw(weighted=weighted, kernel=kernel)
+    expected = exact(system)
+    size = np.abs(expected).max()
+    direct = by_cholesky(system, ALPHA)
+    assert direct is not None
+    known = by_eigenvalues(system, ALPHA, eigenvalues(system))
+    squares = by_least_squares(system, ALPHA)
+    for solution in (direct, known, squares):
+        assert_allclose(solution.value.coefficients, expected, atol=1e-9 * size)
+        assert solution.certificate.holds
+    steps = by_steps(system, ALPHA, 1e-9)
+    assert steps is not None
+    assert_allclose(system.scaled(steps.value), expected, atol=1e-6 * size)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(degree=2), 2 * Linear() + 1], ids=str)
+def test_few_features_are_a_short_cut(weighted: bool, kernel: Kernel) -> None:
+    system = draw(weighted=weighted, kernel=kernel)
+    solution = kernel_ridge.by_features(system, ALPHA)
+    assert solution is not None
+    expected = exact(system)
+    assert_allclose(solution.value.coefficients, expected, atol=1e-9 * np.abs(expected).max())
+    assert solution.certificate.value < 1e-10
+
+
+def test_there_is_no_short_cut_with_many_features_or_without_penalty() -> None:
+    assert kernel_ridge.by_features(draw(kernel=Polynomial(degree=9)), ALPHA) is None
+    assert kernel_ridge.by_features(draw(kernel=RBF()), ALPHA) is None
+    assert kernel_ridge.by_features(draw(kernel=Linear()), 0 * ALPHA) is None
+
+
+def test_a_short_cut_that_lost_its_digits_is_not_taken() -> None:
+    assert kernel_ridge.by_features(draw(kernel=1e15 * Linear()), 1e-6 * ALPHA) is None
+
+
+def test_the_certificate_is_what_is_left_over() -> None:
+    system = draw(weighted=False)
+    solution = kernel_ridge.kernel_ridge(system, ALPHA)
+    K, a = whole(system), solution.value.coefficients
+    left = np.linalg.norm(K @ a + ALPHA * a - system.Y, axis=0) / np.linalg.norm(system.Y, axis=0)
+    assert solution.certificate.value < 1e-12
+    assert left.max() < 1e-12
+
+
+def test_the_certificate_of_steps_is_computed_without_rough_tiles() -> None:
+    system = draw(weighted=False)
+    steps = by_steps(system, ALPHA, 1e-9)
+    assert steps is not None
+    left = np.linalg.norm(whole(system) @ steps.value + ALPHA * steps.value - system.Y, axis=0)
+    assert_allclose(steps.error, np.max(left / np.linalg.norm(system.Y, axis=0)), rtol=1e-2)
+    assert "float32" in steps.path
+
+
+def test_half_of_the_matrix_is_all_of_it() -> None:
+    system = draw(2000)
+    kept, v = KeptTriangle.of(system.K), np.random.default_rng(1).normal(size=(len(system), 2))
+    assert sum(tile.size for _, _, tile in kept.tiles) < 0.6 * len(system) ** 2
+    assert_allclose(kept.times(v), system.K.times(v), rtol=1e-12)
+    with mercer.engine(threads=1):
+        assert np.array_equal(kept.times(v), _on(2, kept, v))
+
+
+def _on(threads: int, kept: KeptTriangle, v: Array) -> Array:
+    with mercer.engine(threads=threads):
+        return kept.times(v)
+
+
+def test_pivots_invert_what_they_explain() -> None:
+    """A linear kernel of three columns has three pivots, and nothing is left."""
+    system = draw(kernel=Linear())
+    deflation = Deflation.of(system, 0.5, 40)
+    v = np.random.default_rng(1).normal(size=(len(system), 2))
+    assert deflation.L.shape[1] == 3
+    assert deflation.left < 1e-10
+    assert_allclose(deflation.inverse(ALPHA)(whole(system) @ v + ALPHA * v), v, atol=1e-8)
+
+
+def test_steps_are_not_begun_where_they_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(K: Any) -> Any:
+        raise AssertionError("the matrix was made")
+
+    monkeypatch.setattr(_kernel_steps.KeptTriangle, "of", fail)
+    assert by_steps(draw(d=15, kernel=RBF(gamma=3)), 1e-6 * ALPHA, 1e-9) is None
+    assert by_steps(draw(), np.zeros(2), 1e-9) is None
+
+
+def test_steps_that_do_not_get_there_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows so near each other in units of alpha that a rough matrix is not positive definite any more."""
+    monkeypatch.setattr(_kernel_steps, "BEARABLE", 1e9)
+    monkeypatch.setattr(_kernel_steps, "ROWS_PER_STEP", 1)
+    system = draw(kernel=Polynomial(degree=3, constant=5))
+    steps = by_steps(system, 1e-6 * ALPHA, 1e-9)
+    assert steps is None or steps.error <= 1e-9
+
+
+def test_an_indefinite_matrix_is_solved_by_least_squares() -> None:
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    K = (Q * np.linspace(-3, 4, 30)) @ Q.T
+    system = System.given((K + K.T) / 2, rng.normal(size=(30, 2)))
+    solution = kernel_ridge.kernel_ridge(system, ALPHA)
+    assert solution.value.singular
+    assert_allclose(solution.value.coefficients, exact(system), rtol=1e-8)
+
+
+def test_one_square_of_memory_is_taken_below_the_diagonal() -> None:
+    system = draw(400)
+    assert_allclose(np.tril(system.triangle()), np.tril(whole(system)), rtol=1e-12)
+
+
+def test_a_matrix_in_memory_has_the_same_face() -> None:
+    system = draw(400, weighted=False)
+    given = GivenMatrix(whole(system))
+    assert_allclose(KeptTriangle.of(given).times(system.Y), system.times(system.Y), rtol=1e-10)
+    assert_allclose(given.rows([3, 7]), whole(system)[[3, 7]])
+
+
+def test_room_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1_000_000)
+    monkeypatch.setattr(System, "triangle", lambda self: pytest.fail("the matrix was made"))
+    with pytest.raises(TooLargeError, match=r"480 rows needs 0.00184 GB"):
+        kernel_ridge.kernel_ridge(draw(), ALPHA)
+    with pytest.raises(TooLargeError, match="eigenvalues of the kernel matrix of 480 rows"):
+        eigenvalues(draw())
+    with pytest.raises(TooLargeError, match="1,000,000 rows"):
+        kernel_ridge.refuse_too_many_rows(1_000_000)
+
+
+def test_a_kernel_that_leaves_the_numbers_is_refused() -> None:
+    with pytest.raises(KernelError, match="too large for float64"):
+        draw(kernel=Polynomial(degree=900, constant=9))

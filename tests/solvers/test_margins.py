@@ -1,0 +1,160 @@
+"""Linear support vector machines: primal = dual at the optimum, by either solver, and KKT conditions hold there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import minimize
+
+from mercer.solvers.dual_descent import CrammerSinger, DualDescent
+from mercer.solvers.margin_newton import MarginNewton
+from mercer.solvers.margins import MarginLosses, MarginProblem, MarginRows, run
+
+LOSSES = ["hinge", "squared hinge", "tube", "squared tube"]
+SOLVERS = {"Newton": MarginNewton, "dual descent": DualDescent}
+
+
+def losses(kind: str, t: Any, weight: Any) -> MarginLosses:
+    squared = kind.startswith("squared")
+    if kind.endswith("hinge"):
+        return MarginLosses.of_classes(np.where(t > 0, 1.0, -1.0), weight, squared=squared)
+    return MarginLosses.of_numbers(t, weight, 0.3, squared=squared)
+
+
+def written_out(kind: str, t: Any, weight: Any, eta: Any) -> float:
+    """The losses as the textbook has them."""
+    short = np.where(t > 0, 1 - eta, 1 + eta) if kind.endswith("hinge") else np.abs(t - eta) - 0.3
+    short = np.maximum(short, 0.0)
+    return float(weight @ (short**2 if kind.startswith("squared") else short))
+
+
+def problem(kind: str, seed: int = 0, n: int = 60, d: int = 4, stored: bool = False) -> tuple[MarginProblem, Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    t, weight = X.sum(axis=1) + rng.normal(size=n), rng.uniform(0.2, 3.0, n)
+    rows = MarginRows.of(sparse.csr_array(X) if stored else X, 2.0)
+    return MarginProblem(rows, losses(kind, t, weight)), t, weight
+
+
+def solved(made: MarginProblem, solver: str, gap: float = 1e-9) -> Any:
+    descent = SOLVERS[solver](made, gap, 100_000)
+    run([descent], 0)
+    return descent.solution()
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("kind", LOSSES)
+def test_primal_and_dual_meet_and_the_gap_is_their_difference(kind: str, solver: str, stored: bool) -> None:
+    made, t, weight = problem(kind, stored=stored)
+    solution = solved(made, solver)
+    w, beta, _ = solution.value
+    box = made.losses
+    X = np.column_stack([made.rows.X.toarray() if stored else made.rows.X, np.full(len(t), 2.0)])
+    primal = 0.5 * w @ w + written_out(kind, t, weight, X @ w)
+    v = X.T @ beta
+    dual = beta @ box.target - box.epsilon * np.abs(beta).sum() - 0.5 * box.bend @ beta**2 - 0.5 * v @ v
+    assert solution.certificate.holds
+    assert (box.lower <= beta).all()
+    assert (beta <= box.upper).all()
+    assert primal == pytest.approx(solution.certificate.primal, rel=1e-12)
+    assert dual == pytest.approx(solution.certificate.dual, rel=1e-12)
+    assert 0 <= primal - dual + 1e-12 * primal <= 2e-9 * primal
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_rows_answer_as_optimality_has_it(kind: str) -> None:
+    """β is at its bound beyond the margin or tube, 0 within, and w = Σ β x (KKT)."""
+    made, _, weight = problem(kind)
+    w, beta, _ = solved(made, "Newton", 1e-12).value
+    residual = made.losses.target - made.rows.times(w)
+    np.testing.assert_allclose(made.rows.transposed_times(beta), w, atol=1e-7)
+    if kind.endswith("hinge"):
+        beta, residual = beta * made.losses.target, residual * made.losses.target
+        beyond, within = residual > 1e-6, residual < -1e-6
+    else:
+        beta, residual = beta * np.sign(residual), np.abs(residual) - 0.3
+        beyond, within = residual > 1e-6, residual < -1e-6
+    expected = 2 * weight * residual if kind.startswith("squared") else weight
+    np.testing.assert_allclose(beta[beyond], expected[beyond], atol=1e-6)
+    np.testing.assert_allclose(beta[within], 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_row_without_weight_is_no_row(kind: str, solver: str) -> None:
+    made, t, weight = problem(kind)
+    seen = np.arange(len(t)) % 3 > 0
+    few = MarginProblem(MarginRows.of(made.rows.X[seen], 2.0), losses(kind, t[seen], weight[seen]))
+    all_rows = MarginProblem(made.rows, losses(kind, t, np.where(seen, weight, 0.0)))
+    np.testing.assert_allclose(
+        solved(all_rows, solver, 1e-12).value.w, solved(few, solver, 1e-12).value.w, rtol=1e-5, atol=1e-6
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(LOSSES), st.integers(0, 10_000), st.integers(2, 12), st.integers(1, 4), st.floats(-2, 2))
+def test_no_point_that_scipy_finds_is_better(kind: str, seed: int, n: int, d: int, exponent: float) -> None:
+    rng = np.random.default_rng(seed)
+    X, t, weight = rng.normal(size=(n, d)), rng.normal(size=n), np.full(n, 10.0**exponent)
+    made = MarginProblem(MarginRows.of(X, 1.0), losses(kind, t, weight))
+    certificate = solved(made, "Newton").certificate
+    with_one = np.column_stack([X, np.ones(n)])
+    theirs = minimize(
+        lambda w: 0.5 * w @ w + written_out(kind, t, weight, with_one @ w),
+        np.zeros(d + 1),
+        method="Powell",
+        options={"maxiter": 200},
+    ).fun
+    assert certificate.holds
+    assert certificate.primal <= theirs * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_of_few_rows_newton_works_in_their_space(kind: str) -> None:
+    """Woodbury's identity: the optimum is that of dual descent."""
+    made, _, _ = problem(kind, n=30, d=200)
+    ours, theirs = (solved(made, solver, 1e-8).certificate for solver in SOLVERS)
+    assert ours.holds
+    assert ours.primal == pytest.approx(theirs.primal, rel=2e-8)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_conjugate_gradients_find_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, _, _ = problem(kind, stored=True)
+    factorised = solved(made, "Newton").value.w
+    monkeypatch.setattr("mercer.solvers.margin_newton.MOST_FACTORISED", 0)
+    np.testing.assert_allclose(solved(made, "Newton").value.w, factorised, rtol=1e-5, atol=1e-6)
+
+
+def test_steps_that_are_cut_short_say_so() -> None:
+    for solver in SOLVERS.values():
+        descent = solver(problem("hinge")[0], 1e-9, 2)
+        run([descent], 0)
+        solution = descent.solution()
+        assert not solution.certificate.holds
+        assert solution.value.n_iter == 2
+
+
+def test_crammer_and_singers_dual_meets_their_primal() -> None:
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(80, 3)), rng.uniform(0.5, 2.0, 80)
+    X[7] = 0.0
+    codes = np.argmax(X + rng.normal(size=(80, 3)), axis=1).astype(np.int32)
+    for rows in (MarginRows.of(X, 0.0), MarginRows.of(sparse.csr_array(X), 0.0)):
+        descent = CrammerSinger(rows, codes, weight, 3, 1e-8, 100_000)
+        run([descent], 0)
+        W, alpha, _ = descent.solution().value
+        own = np.arange(3) == codes[:, None]
+        scores = X @ W[:-1]
+        primal = 0.5 * np.sum(W**2) + weight @ ((scores + ~own).max(axis=1) - scores[own])
+        dual = -0.5 * np.sum((X.T @ alpha) ** 2) - np.sum(alpha * ~own)
+        np.testing.assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-12)
+        assert (alpha <= np.where(own, weight[:, None], 0.0) + 1e-12).all()
+        assert descent.solution().certificate.holds
+        assert 0 <= primal - dual + 1e-12 * primal <= 2e-8 * primal

@@ -1,0 +1,60 @@
+"""What is left is the least of what the machine and the groups around the process leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mercer import _memory
+from mercer._errors import DataError, TooLargeError
+from mercer._memory import available_bytes, refuse_beyond_memory
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with 1000 KiB left and nothing else to tell."""
+    monkeypatch.setattr(_memory, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(_memory, "CGROUPS", tmp_path / "cgroup")
+    write(tmp_path, {"proc/meminfo": "MemTotal: 5000 kB\nMemAvailable: 1000 kB\n"})
+    return tmp_path
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def test_the_machine_says_how_much_it_has_left(machine: Path) -> None:
+    assert available_bytes() == 1000 * 1024
+
+
+def test_a_nearer_limit_of_a_group_counts_and_its_cache_does_not(machine: Path) -> None:
+    files = {"memory.max": "5000\n", "memory.current": "4000\n", "memory.stat": "anon 100\ninactive_file 300\n"}
+    write(machine, {f"cgroup/job/{name}": text for name, text in files.items()})
+    write(machine, {"proc/self/cgroup": "0::/job/step\n", "cgroup/job/step/memory.max": "max\n"})
+    assert available_bytes() == 1300
+
+
+def test_the_first_version_of_groups_and_a_path_of_the_host(machine: Path) -> None:
+    files = {"memory.limit_in_bytes": "900", "memory.usage_in_bytes": "200", "memory.stat": ""}
+    write(machine, {f"cgroup/memory/{name}": text for name, text in files.items()})
+    write(machine, {"proc/self/cgroup": "5:cpu:/x\n4:memory:/docker/f00\n"})
+    assert available_bytes() == 700
+
+
+def test_without_proc_the_system_is_asked(machine: Path) -> None:
+    (machine / "proc/meminfo").unlink()
+    assert available_bytes() > 2**20
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers(machine: Path) -> None:
+    refuse_beyond_memory(900 * 1024, "a small thing", "")
+    with pytest.raises(TooLargeError, match=r"a large thing needs 2 GB of memory, but 0.00102 GB are left; halve it\."):
+        refuse_beyond_memory(2e9, "a large thing", "halve it")
+
+
+def test_the_error_is_caught_as_either_kind() -> None:
+    assert issubclass(TooLargeError, DataError)
+    assert issubclass(TooLargeError, MemoryError)
