@@ -21,7 +21,15 @@ WORKLOADS = (
     "lasso_path",
     "sparse_logistic_l1",
     "sparse_logistic",
+    "linear_svc",
+    "sparse_linear_svc",
     "online",
+    "svc",
+    "svc_wide",
+    "svr",
+    "svc_scaling",
+    "weisfeiler_lehman",
+    "kernel_ridge",
     "scaling",
     "startup",
 )
@@ -59,7 +67,7 @@ def _run_in_a_process_of_its_own(name: str) -> None:
 
 
 def run(name: str, arguments: argparse.Namespace) -> None:
-    from bench import results
+    from bench import plots, results
     from bench.harness import Options
     from mercer._threads import available_cores
 
@@ -67,6 +75,7 @@ def run(name: str, arguments: argparse.Namespace) -> None:
     report = importlib.import_module(f"bench.{name}").WORKLOAD.run(options)
     print(results.section(report), flush=True)
     if arguments.rows is None:
+        plots.draw(report)
         results.write_tables(results.save(report, WORKLOADS))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import mercer
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "skglm", "celer", "numba")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "skglm", "celer", "grakel", "numba")
 
 
 def describe_environment(threads: int) -> str:

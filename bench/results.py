@@ -108,6 +108,8 @@ def section(report: Report) -> str:
         parts.append(table(OUTCOME_HEADER, map(_outcome_cells, report.outcomes)))
     if report.timings:
         parts.append(table(("what", "seconds", "limit"), map(_timing_cells, report.timings)))
+    if (HERE / f"{report.workload}.svg").exists():
+        parts.append(f"![seconds against rows]({report.workload}.svg)\n")
     if report.workload in REMARKS:
         parts.append(REMARKS[report.workload] + "\n")
     return "\n".join(parts)

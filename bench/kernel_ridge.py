@@ -1,0 +1,44 @@
+"""Kernel ridge regression, exact: what is left over of y is no more than 1e-8 of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import kernel_ridge
+
+from bench.harness import Contender, Race, Results, Workload
+from bench.objectives import Responses
+from mercer import KernelRidge
+
+COLUMNS = 20
+
+
+def smooth_numbers(rows: int) -> Responses:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows, COLUMNS))
+    return Responses(X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(rows))
+
+
+def contender(name: str, make: Any, reach: float | None = None) -> Contender:
+    return Contender(name, lambda data: lambda: make(alpha=1.0, kernel="rbf").fit(data.X, data.y), reach)
+
+
+def results(model: Any, data: Responses) -> Results:
+    return {"dual_coef_": model.dual_coef_}
+
+
+WORKLOAD = Workload(
+    name="kernel_ridge",
+    shape=f"{COLUMNS}",
+    rows=10_000,
+    make_arrays=smooth_numbers,
+    races=(
+        Race(
+            "fit",
+            contender("mercer", KernelRidge),
+            (contender("scikit-learn", kernel_ridge.KernelRidge, reach=5),),
+            results,
+        ),
+    ),
+)

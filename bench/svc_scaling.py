@@ -1,0 +1,47 @@
+"""Fit time of support vector machines against the number of rows: a table, and a plot beside it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sklearn import svm
+from sklearnex import svm as intelex
+
+from bench.harness import Options, Workload
+from bench.machine import describe_environment
+from bench.margins import Machine, clusters, fit_race
+from bench.results import Outcome, Report
+from mercer import SVC
+
+COLUMNS = 40
+ROWS = (2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
+
+
+def of(rows: int) -> Workload:
+    """The race of so many rows."""
+    rivals = {"scikit-learn (libsvm)": Machine(svm.SVC), "scikit-learn-intelex": Machine(intelex.SVC)}
+    return Workload(
+        name="svc_scaling",
+        shape=f"{COLUMNS}",
+        rows=rows,
+        make_arrays=partial(clusters, columns=COLUMNS, informative=20, new=0),
+        races=(fit_race(Machine(SVC), rivals, task=f"fit {rows:,} rows"),),
+    )
+
+
+class Scaling:
+    """The same race at every size."""
+
+    name = "svc_scaling"
+
+    def run(self, options: Options) -> Report:
+        sizes = ROWS if options.rows is None else (options.rows,)
+        without_memory = Options(options.threads, memory=False)
+        outcomes: list[Outcome] = []
+        for rows in sizes:
+            outcomes += of(rows).run(without_memory).outcomes
+        size = f"{sizes[0]:,} to {sizes[-1]:,} × {COLUMNS}, C = 1"
+        return Report(self.name, size, describe_environment(options.threads), outcomes=tuple(outcomes))
+
+
+WORKLOAD = Scaling()
