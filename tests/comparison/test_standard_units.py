@@ -32,3 +32,14 @@ def test_new_rows_are_measured_by_the_training_rows() -> None:
 def test_levels_that_a_type_declares_and_no_row_has_get_no_column() -> None:
     city = pd.Categorical(["Rome", "Oslo"], categories=["Bonn", "Oslo", "Rome"])
     assert StandardUnits().fit_transform(pd.DataFrame({"city": city})).shape == (2, 2)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_any_scale(scale: float) -> None:
+    found = StandardUnits().fit_transform(pd.DataFrame({"x": [-scale, 3 * scale]}))
+    np.testing.assert_allclose(found, [[-1.0], [1.0]])
+
+
+def test_a_constant_column_is_only_centred() -> None:
+    units = StandardUnits().fit(pd.DataFrame({"x": [0.1] * 7}))  # whose deviation is 1e-17, not 0
+    np.testing.assert_allclose(units.transform(pd.DataFrame({"x": [0.1, 1.1]})), [[0.0], [1.0]])

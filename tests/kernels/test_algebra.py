@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mercer import kernels as k
-from mercer._errors import ColumnMismatchError, KernelError, KernelShapeError, NotPositiveDefiniteError
+from mercer._errors import ColumnMismatchError, KernelError, KernelShapeError, NonFiniteError, NotPositiveDefiniteError
 
 LINEAR, RBF = k.Linear(), k.RBF(gamma=1)
 
@@ -54,8 +54,17 @@ def test_what_is_no_inner_product_is_refused(broken: Callable[[], k.Kernel]) -> 
         (lambda: LINEAR.on([]), "at least one"),
         (lambda: LINEAR.on([-1]), "0 or more"),
         (lambda: LINEAR.on(["age"]), "numbered"),
-        (lambda: k.Sum(LINEAR, np.dot), "two kernels"),
+        (lambda: LINEAR.on("age"), "'age'"),
+        (lambda: LINEAR.on(slice(0, 2)), "numbered"),
+        (lambda: LINEAR.on([False, True]), "mask"),
+        (lambda: LINEAR.on(np.array([False, True])), "numbered"),
+        (lambda: k.Sum(LINEAR, np.dot), "takes a Kernel"),
         (lambda: k.FromFunction(3), "needs one"),
+        (lambda: k.kernel_from(k.RBF), r"write RBF\(…\)"),
+        (lambda: k.OneDimensional(None), "takes a function"),
+        (lambda: LINEAR.of(3), "feature map"),
+        (lambda: k.Normalised("rbf"), "takes a Kernel"),
+        (lambda: k.Columns("rbf", (0,)), "takes a Kernel"),
     ],
 )
 def test_parameters_that_mean_nothing(wrong: Callable[[], k.Kernel], message: str) -> None:
@@ -113,3 +122,16 @@ def test_a_map_of_the_wrong_shape() -> None:
         k.OneDimensional(lambda x: x)(np.ones((4, 2)))
     with pytest.raises(ColumnMismatchError, match="needs column 5"):
         LINEAR.on(5)(np.ones((4, 2)))
+
+
+def test_a_feature_that_is_no_number_is_named() -> None:
+    with pytest.raises(NonFiniteError, match="nan in row 1"):
+        k.OneDimensional(lambda x: np.nan if x[0] > 0 else 1.0)([[0.0], [1.0]])
+
+
+def test_a_function_of_a_row_that_a_matrix_would_mislead() -> None:
+    rows = np.array([[1.0, 2.0], [30.0, 70.0], [5.0, 5.0]])
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(LINEAR.of(lambda x: x - x.mean())(rows), centred @ centred.T)
+    largest = rows.max(axis=1) / rows.sum(axis=1)
+    np.testing.assert_allclose(k.OneDimensional(lambda x: x.max() / x.sum())(rows), np.outer(largest, largest))

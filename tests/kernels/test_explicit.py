@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.svm import LinearSVC
 
 from mercer import kernels as k
 from mercer._errors import ColumnMismatchError, NoFeatureMapError, TooManyColumnsError
@@ -68,5 +69,26 @@ def test_what_is_infinite_or_too_large_is_not_written_out() -> None:
         k.RBF().feature_map(3)
     with pytest.raises(TooManyColumnsError, match="377,348,994 features"):
         k.Polynomial(degree=8).feature_map(40)(np.ones((2, 40)))
+    words = [f"{i:06d}" for i in range(3000)]  # the part of a sum that is sparse does not hide the other
+    with pytest.raises(TooManyColumnsError, match="features of 3,000 rows"):
+        (k.Spectrum(2) + k.Spectrum(2) ** 4).feature_map(words)(words)
     with pytest.raises(ColumnMismatchError, match=r"feature_map\(3\)"):
         k.Quadratic().feature_map(2)(np.ones((2, 3)))
+
+
+def test_a_map_of_texts_through_numbers() -> None:
+    texts = ["a", "abc", "bc"]
+    kernel = k.Spectrum(1) + k.Linear().of(lambda text: [len(text)])
+    psi = kernel.feature_map(texts)(texts)
+    np.testing.assert_allclose((psi @ psi.T).toarray(), kernel(texts))
+
+
+@pytest.mark.parametrize(
+    "kernel", [k.Spectrum(1), 2 * k.Spectrum(1), k.Spectrum(1).normalised(), k.Spectrum(1) + k.Spectrum(2)], ids=repr
+)
+def test_linear_models_of_other_libraries_take_counts(kernel: k.Kernel) -> None:
+    texts, y = ["aab", "abab", "ccd", "dcdc"], [0, 0, 1, 1]
+    psi = kernel.feature_map(texts)
+    assert psi(texts).indices.dtype == np.int32
+    assert f"n_features={k.Spectrum(1).feature_map(texts).n_features}" in repr(psi)
+    assert LinearSVC().fit(psi(texts), y).score(psi(texts), y) == 1  # liblinear knows no other indices

@@ -128,3 +128,11 @@ def test_single_precision_is_not_used_beyond_its_range(scale: float) -> None:
     K = gram.Gram(k.RBF(gamma=1 / scale**2), X, tolerance=1e-3)
     assert K.dtype == np.float64
     np.testing.assert_allclose(K.matrix(), k.RBF(gamma=1.0)(X / scale), rtol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_float32_only_where_powers_of_it_have_room(scale: float) -> None:
+    kernel = k.Polynomial(degree=5, constant=0)
+    for gram_of in (k.Gram(kernel, scale * X, tolerance=1e-3), k.Gram(kernel, scale * X, scale * Z, tolerance=1e-3)):
+        exact = gram_of.exact().matrix()
+        np.testing.assert_allclose(gram_of.matrix(), exact, rtol=0, atol=1e-3 * np.abs(exact).max())

@@ -11,6 +11,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 import mercer
 from mercer import kernels as k
-from mercer._errors import ColumnTypeError, DataError, KernelError, NonFiniteError, NotPositiveDefiniteError
+from mercer._errors import ColumnTypeError, DataError, KernelError, NonFiniteError
 from mercer.testing import check_kernel
 
 Pair = tuple[Any, Any]
@@ -236,6 +237,9 @@ def positioned() -> nx.Graph:
         ([([(0, 1, 2)], ["C", "O"])], ColumnTypeError, "two columns"),
         ([([(0.0, 1.0)], ["C", "O"])], ColumnTypeError, "two columns"),
         ([([(0, 1)], 2)], ColumnTypeError, "labels of graph 0"),
+        ([([(0, 1)], {0: "C", 1: "O"})], ColumnTypeError, "in their order"),
+        ([([(0, 1)], {"C", "O"})], ColumnTypeError, "in their order"),
+        ([([(0, 1)], ["C", pd.NA])], NonFiniteError, "missing"),
         ([EDGE, ([(0, 1)], ["C", None])], NonFiniteError, "node 1 of graph 1"),
         ([([(0, 1)], ["C", np.nan])], NonFiniteError, "missing"),
         ([([(0, 1)], [0.5, 1.5])], ColumnTypeError, "bins"),
@@ -253,10 +257,12 @@ def test_what_is_no_graph_is_refused(rows: Any, error: type[Exception], message:
 
 
 def test_parameters_out_of_range_are_refused() -> None:
-    with pytest.raises(NotPositiveDefiniteError):
+    with pytest.raises(KernelError, match="0 or more"):
         k.WeisfeilerLehman(-1)
     with pytest.raises(KernelError, match="label"):
         k.WeisfeilerLehman(label=3)
+    with pytest.raises(KernelError, match="directed"):
+        k.WeisfeilerLehman(directed="no")
 
 
 # Values and features.

@@ -81,3 +81,8 @@ def test_an_estimator_of_scikit_learn_searches_over_kernels() -> None:
     assert search.best_params_ == {"kernel": k.RBF(gamma=1.0)}
     with pytest.raises(FrozenKernelError, match="search"):
         SVC(kernel=k.RBF()).set_params(kernel__gamma=2)
+
+
+def test_the_name_of_a_kernel_has_no_parameters() -> None:
+    with pytest.raises(KernelError, match="is a name"):
+        Ridge("rbf").set_params(kernel__gamma=1)

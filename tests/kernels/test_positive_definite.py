@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from mercer import kernels as k
 from mercer._errors import AsymmetricKernelError, DataError, NoFeatureMapError, NonFiniteError, NotPositiveDefiniteError
@@ -71,6 +72,7 @@ def test_asymmetry() -> None:
 
 def test_matrices() -> None:
     assert check_matrix(k.RBF()(X)).holds
+    assert check_matrix(sp.eye_array(3)).holds
     assert not check_matrix([[0.0, 1.0], [1.0, 0.0]]).holds
     assert "(0, 1)" in check_matrix([[1.0, 0.5], [0.0, 1.0]]).sentence
     with pytest.raises(DataError, match="n columns"):
@@ -84,3 +86,8 @@ def test_matrices() -> None:
 def test_entries_of_few_digits_refute_nothing() -> None:
     rough = k.FromFunction(lambda A, B: (A @ B.T).astype(np.float32))
     assert check_positive_definite(rough, X, entry_error=1e-6).holds
+
+
+def test_names_and_functions_are_kernels_too() -> None:
+    assert check_positive_definite("rbf", X).kind == "by construction"
+    assert not check_positive_definite(lambda x, z: -float(x @ z), X).holds

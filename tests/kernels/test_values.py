@@ -13,6 +13,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
 from mercer import kernels as k
+from mercer._errors import DataError
 
 X = np.random.default_rng(0).normal(size=(23, 4))
 Z = np.random.default_rng(1).normal(size=(11, 4))
@@ -119,3 +120,21 @@ def test_the_lecture_by_hand() -> None:
     assert k.Quadratic()(x, z).item() == 2.0
     assert k.Polynomial(degree=5)(x, z).item() == 32.0
     assert k.RBF(sigma=2.0)(x, z).item() == pytest.approx(np.exp(-13 / 8), rel=1e-15)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_a_width_whose_square_is_no_float(scale: float) -> None:
+    for kernel in (k.RBF(sigma=scale), k.Matern(scale), k.Matern(scale, nu=2.5), k.RationalQuadratic(scale)):
+        found = kernel(np.vstack([X, X[:1]]), X)
+        np.testing.assert_allclose(found[-1, 0], 1.0)
+        np.testing.assert_allclose(found[0, 1:], 1.0 if scale > 1 else 0.0, rtol=0, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    "kernel", [k.Polynomial(), k.Quadratic(), k.Linear() ** 3, k.Polynomial().normalised()], ids=repr
+)
+def test_a_matrix_beyond_float64_is_refused(kernel: k.Kernel) -> None:
+    large = np.vstack([X[:2], 1e150 * X[2:4]])
+    for made in (lambda: kernel(large), lambda: kernel(X, large), lambda: kernel(large, X), lambda: kernel.diag(large)):
+        with pytest.raises(DataError, match="in row 2, beyond float64"):
+            made()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from mercer import GLM, SVC, KernelRidge, Ridge, estimate_cost, kernels
-from mercer._errors import TooLargeError
+from mercer import GLM, SVC, KernelRidge, LogisticRegression, Perceptron, Ridge, estimate_cost, kernelize, kernels
+from mercer._errors import DataError, TooLargeError
 from mercer.models._work import work_of
 
 
@@ -73,6 +74,28 @@ def test_more_rows_cost_more(model: object) -> None:
     few, many = (estimate_cost(model, rows(n, n if "precomputed" in repr(model) else 3)) for n in (200, 2000))
     assert 0 < few.seconds < many.seconds
     assert 0 < few.bytes <= many.bytes
+
+
+def test_frames_are_rows() -> None:
+    X = rows(50)
+    model = KernelRidge(kernel="rbf", gamma="median")
+    assert estimate_cost(model, pd.DataFrame(X)).bytes == estimate_cost(model, X).bytes
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "sentence"), [(3, rows(5), "estimator"), (Ridge, rows(5), "estimator"), (Ridge(), 3, "rows")]
+)
+def test_what_is_no_model_or_no_rows_is_refused(model: object, X: object, sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        estimate_cost(model, X)
+
+
+def test_a_kernel_machine_takes_few_factors_and_a_perceptron_none() -> None:
+    X, cubes = rows(1000), 1000.0**3
+    newton = work_of(kernelize(LogisticRegression(), "rbf"), X)
+    assert cubes / 3 <= newton.flops <= cubes
+    learning = work_of(kernelize(Perceptron(), "rbf"), X)
+    assert (learning.flops, learning.memory) == (0.0, 8e6)
 
 
 def test_a_list_of_rows_and_a_list_of_texts() -> None:

@@ -122,6 +122,25 @@ def test_ctrl_c_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     assert model.score(X, TWO) > 0.3
 
 
+def test_ctrl_c_in_a_pass_keeps_the_units_that_were_taught(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mercer.solvers.kernel_perceptron import KernelUnit
+
+    learn, calls = KernelUnit.pass_over, []
+
+    def interrupted(self: Any, *how: Any) -> float:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return learn(self, *how)
+
+    monkeypatch.setattr(KernelUnit, "pass_over", interrupted)
+    model = kernelize(Perceptron(), Linear())
+    with pytest.raises(FitInterrupted):
+        model.fit(X, TWO)
+    assert model.dual_coef_.any()
+    assert model.n_iter_ == 1
+
+
 def test_bad_data_are_refused() -> None:
     model = kernelize(Perceptron(), "rbf")
     with pytest.raises(DataError, match="greater than one"):

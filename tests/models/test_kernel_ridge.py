@@ -178,7 +178,7 @@ def test_an_indefinite_kernel_is_still_solved() -> None:
     assert_allclose((K + 1e-3 * np.eye(len(X))) @ model.dual_coef_, y, atol=1e-6)
 
 
-@pytest.mark.parametrize("unit", [1e-150, 1e150])
+@pytest.mark.parametrize("unit", [1e-150, 1e150, 1e200])
 def test_the_unit_of_y_does_not_matter(unit: float) -> None:
     X, y = draw()
     for params in ({}, {"alpha": "loo"}):
@@ -370,7 +370,7 @@ def test_more_rows_than_memory_has_room_for(monkeypatch: pytest.MonkeyPatch) -> 
         ({"kernel": "rbf", "gamma": [-1.0]}, DataError, "none negative"),
         ({"kernel": "rbf", "gamma": ["wide"]}, DataError, "gamma must be"),
         ({"alpha": "loo", "kernel": kernels.Sigmoid(gamma=-1.0)}, NotPositiveDefiniteError, "eigenvalue"),
-        ({"kernel": "poly", "degree": 900, "gamma": 50.0}, KernelError, "too large"),
+        ({"kernel": "poly", "degree": 900, "gamma": 50.0}, MercerError, "float64"),
     ],
 )
 def test_what_cannot_be_done_is_explained(params: dict[str, Any], error: type[Exception], match: str) -> None:
@@ -411,7 +411,7 @@ def test_values_that_are_no_numbers() -> None:
         KernelRidge(kernel=kernels.Spectrum(2)).fit(["ab", "cd"], [1.0, np.inf])
     with pytest.raises(DataError, match="requires y"):
         KernelRidge().fit([[1.0]], None)
-    with pytest.raises(ValueError, match="at least one non-zero"):
+    with pytest.raises(DataError, match="at least one non-zero"):
         KernelRidge().fit([[1.0]], [1.0], [0.0])
     with pytest.raises(DataError, match="minimum of 2"):
         KernelRidge("loo").fit([[1.0]], [1.0])

@@ -267,6 +267,7 @@ def test_one_row_and_constant_columns() -> None:
         (Perceptron(penalty="l1"), NoRepresenterError, "penalty"),
         (OtherRidge(), NoRepresenterError, r"mercer\.Ridge"),
         (Ridge, NoRepresenterError, "estimator"),
+        (kernelize(Ridge(), "rbf"), NoRepresenterError, "kernel of its own"),
         (Ridge(alpha="loo"), PenaltyError, "KernelRidge"),
         (Perceptron(early_stopping=True), DataError, "early_stopping"),
     ],
@@ -307,6 +308,11 @@ def test_bad_data_are_refused() -> None:
         model.fit(TALL, np.zeros(90))
     with pytest.raises(DataError, match="weight"):
         model.fit(TALL, y, sample_weight=np.zeros(90))
+    for other in (Ridge(), PoissonRegressor(), Perceptron()):
+        with pytest.raises(DataError, match="give some rows a weight"):
+            kernelize(other, "rbf").fit(TALL, np.arange(90) % 2, sample_weight=np.zeros(90))
+    with pytest.raises(DataError, match="no numbers"):
+        kernelize(Ridge(), "rbf").fit(TALL, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(WIDE)
     with pytest.raises(ValueError, match="inconsistent"):

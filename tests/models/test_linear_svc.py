@@ -114,6 +114,37 @@ def test_many_columns_of_a_hinge_take_the_dual() -> None:
     assert objective(model, X, y) == pytest.approx(objective(theirs, X, y), rel=1e-6)
 
 
+@pytest.mark.parametrize("load", [load_digits, load_breast_cancer])
+def test_raw_columns_of_all_classes_at_once_are_no_trouble(load: Any) -> None:
+    """liblinear has not arrived after 100,000 passes over the second."""
+    X, y = load(return_X_y=True)
+    model = LinearSVC(multi_class="crammer_singer").fit(X[:600], y[:600])
+    assert model.plan_.path == "Newton's method, all classes at once"
+    assert model.certificate_.holds
+
+
+def test_many_columns_of_all_classes_at_once_take_the_dual() -> None:
+    X, y = standardised(load_digits)
+    X = np.hstack([X[:300], np.random.default_rng(0).normal(size=(300, 60))])
+    model = LinearSVC(multi_class="crammer_singer", random_state=0).fit(X, y[:300])
+    assert model.plan_.path == "dual coordinate descent, all classes at once"
+    assert model.certificate_.holds
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_far_from_zero_end_with_honest_evidence(kind: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="columns that are centred and of about the same size"):
+        assert not LinearSVC(**KINDS[kind]).fit(X + 1e8, y).certificate_.holds
+
+
+def test_wide_indices_are_as_good_as_narrow_ones() -> None:
+    X, y = standardised(load_iris)
+    wide, narrow = sparse.csr_array(X), sparse.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    np.testing.assert_array_equal(LinearSVC().fit(wide, y).coef_, LinearSVC().fit(narrow, y).coef_)
+
+
 def test_raw_columns_of_any_size_and_a_large_C_are_no_trouble() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     for loss in ("hinge", "squared_hinge"):
@@ -163,7 +194,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
 
 def test_bad_input_is_refused_by_name() -> None:
     X, y = standardised(load_iris)
-    with pytest.raises(DataError, match="needs samples of at least 2 classes"):
+    with pytest.raises(DataError, match=r"needs samples of at least 2 classes .* only one class: 0\.0"):
         LinearSVC().fit(X, np.zeros(150))
     with pytest.raises(InvalidParameterError, match="'C' parameter of LinearSVC must be a float in the range"):
         LinearSVC(C=0.0).fit(X, y)

@@ -30,7 +30,7 @@ from mercer._errors import (
     KernelShapeError,
     NonFiniteError,
 )
-from mercer.kernels import RBF, FromFunction, Linear, Polynomial, Spectrum
+from mercer.kernels import RBF, FromFunction, Linear, Polynomial, Spectrum, WeisfeilerLehman
 
 Array = np.ndarray
 
@@ -299,6 +299,23 @@ def test_texts_are_compared_by_a_kernel_of_texts() -> None:
         assert model.predict(["baa", "cbc"]).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("kernel", [WeisfeilerLehman(), "weisfeiler_lehman"])
+def test_graphs_are_compared_by_a_kernel_of_graphs(kernel: Any) -> None:
+    sizes = [*range(4, 12)] * 2
+    paths = [np.array([[i, i + 1] for i in range(n - 1)]) for n in sizes]
+    rings = [np.vstack([path, [[n - 1, 0]]]) for n, path in zip(sizes, paths, strict=True)]
+    graphs = [(edges, np.zeros(n, dtype=int)) for n, edges in zip(2 * sizes, paths + rings, strict=True)]
+    y = np.repeat([0, 1], len(sizes))
+    model = SVC(kernel=kernel).fit(graphs, y)
+    np.testing.assert_array_equal(model.predict(graphs), y)
+    assert model.predict_proba(graphs).shape == (len(y), 2)
+
+
+def test_texts_may_be_compared_by_name() -> None:
+    texts, y = ["abab", "aabb", "cdcd", "ccdd"] * 3, [0, 0, 1, 1] * 3
+    assert SVC(kernel="spectrum").fit(texts, y).score(texts, y) == 1.0
+
+
 def test_parameters_of_a_kernel_can_be_searched() -> None:
     X, y = two_moons()
     search = GridSearchCV(SVC(kernel=RBF(gamma=1)), {"kernel__gamma": [1e-4, 1.0]}, cv=3).fit(X, y)
@@ -418,6 +435,7 @@ def test_interrupted_it_keeps_the_best_so_far() -> None:
         model.fit(X, y)
     assert not model.certificate_.holds
     assert len(model.certificates_) == 3
+    assert all(hasattr(certificate, "gap") for certificate in model.certificates_)
     assert model.predict(X).shape == (150,)
 
 
@@ -450,6 +468,39 @@ def test_offsets_and_units_do_not_matter_to_distances(offset: float, scale: floa
     assert np.mean(SVC(gamma=1.0 / scale**2).fit(there, y).predict(there) == expected) > 0.99
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_linear_machine_far_from_the_origin_is_the_one_at_it(labels: int, sparse: bool) -> None:
+    X, y = make_classification(150, 4, n_informative=4, n_redundant=0, n_classes=labels, random_state=0)
+    X = np.round(X, 6)
+    there = sp.csr_matrix(X + 1e8) if sparse else X + 1e8
+    here, away = SVC(kernel="linear", tol=1e-6).fit(X, y), SVC(kernel="linear", tol=1e-6).fit(there, y)
+    assert away.certificate_.holds
+    np.testing.assert_allclose(away.decision_function(there), here.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(away.predict_proba(there), here.predict_proba(X), atol=1e-4)
+    if labels == 2 and not sparse:
+        np.testing.assert_allclose(there @ away.coef_[0] + away.intercept_, away.decision_function(there), atol=1e-5)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("scale", [2.0**-500, 2.0**-30, 2.0**500])
+def test_units_of_a_linear_kernel_are_those_of_its_price(scale: float, fit_intercept: bool) -> None:
+    X, y = two_moons()
+    options: dict[str, Any] = {"kernel": "linear", "fit_intercept": fit_intercept}
+    here = SVC(**options).fit(X, y)
+    there = SVC(C=1 / scale**2, **options).fit(X * scale, y)
+    assert there.n_iter_ == here.n_iter_
+    np.testing.assert_allclose(there.decision_function(X * scale), here.decision_function(X))
+    np.testing.assert_allclose(there.predict_proba(X * scale), here.predict_proba(X))
+
+
+def test_an_infinite_price_allows_no_violation() -> None:
+    X, y = two_moons()
+    model = SVC(C=np.inf, gamma=50.0).fit(X, y)
+    assert model.certificate_.holds
+    assert ((2 * y - 1) * model.decision_function(X)).min() > 1 - 2e-3
+
+
 def test_it_survives_pickling_before_and_after_its_probabilities() -> None:
     X, y = load_iris(return_X_y=True)
     model = SVC().fit(X, y)
@@ -471,6 +522,34 @@ def test_a_class_has_no_negative_price() -> None:
     X, y = XOR
     with pytest.raises(DataError, match="class_weight of class 0 is -1"):
         SVC(class_weight={0: -1.0}).fit(X, y)
+
+
+def test_what_does_not_count_has_no_price_even_where_others_have_an_infinite_one() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = SVC(C=np.inf, gamma=10.0, class_weight={0: 0.0}).fit(X, y)
+    assert 0 not in y[model.support_]
+
+
+def test_the_mean_loss_is_one_for_any_weights() -> None:
+    X, y = two_moons()
+    heavy = SVC(scaling="mean", C=100.0).fit(X, y, sample_weight=np.full(len(y), 1e307))
+    np.testing.assert_allclose(heavy.decision_function(X), SVC(scaling="mean", C=100.0).fit(X, y).decision_function(X))
+
+
+def test_things_are_counted() -> None:
+    for kernel in (Spectrum(2), "spectrum"):
+        with pytest.raises(DataError, match="one y for each"):
+            SVC(kernel=kernel).fit(["ab", "cd", "ef"], [0, 1])
+        with pytest.raises(DataError, match="0 sample"):
+            SVC(kernel=kernel).fit([], [])
+
+
+def test_weights_that_are_no_numbers_are_refused() -> None:
+    X, y = two_moons(20)
+    with pytest.raises(DataError, match="sample_weight must be numbers"):
+        SVC().fit(X, y, sample_weight=["heavy"] * 20)
+    with pytest.raises(DataError, match="class 0 is 'heavy'"):
+        SVC(class_weight={0: "heavy", 1: 1.0}).fit(X, y)
 
 
 def test_one_class_is_refused() -> None:

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from mercer._errors import DataError
 from mercer.models._svm_machines import feasible, solved
 from mercer.solvers.dual import BoxProblem
 from mercer.solvers.kernel_rows import KernelRows
 
 Array = np.ndarray
-LIMITS: dict[str, Any] = {"name": "a machine", "verbose": False, "tolerance": 1e-3, "max_iter": -1, "shrinking": True}
+LIMITS: dict[str, Any] = {"name": "a machine", "verbose": False, "tolerance": 1e-3, "max_iter": -1}
 
 
 def problem(lower: Array, upper: Array, *, intercept: bool = True) -> BoxProblem:
@@ -69,3 +70,20 @@ def test_left_alone_all_are_solved(time_limit: float | None) -> None:
     machines = solved([(each, None)] * 3, callback=None, time_limit=time_limit, **LIMITS)
     assert machines.worst.holds
     assert len(machines.iterations) == 3
+
+
+def test_a_callback_may_answer_in_numbers_of_numpy() -> None:
+    box = problem(np.full(4, -1.0), np.full(4, 1.0))
+    machines = solved([(box, None), (box, None)], callback=lambda p: np.float64(p.gap) > 0, time_limit=None, **LIMITS)
+    assert machines.interruption is None
+    assert [s.certificate.holds for s in machines.solutions] == [False, False]
+    machines = solved([(box, None)], callback=lambda p: "no answer", time_limit=None, **LIMITS)
+    assert machines.worst.holds
+
+
+def test_a_kernel_beyond_numbers_is_refused() -> None:
+    rows = KernelRows.of_matrix(np.full((2, 2), np.inf))
+    box = BoxProblem(rows, np.array([1.0, -1.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
+    start = np.array([1.0, -1.0])
+    with np.errstate(invalid="ignore"), pytest.raises(DataError, match="not finite"):
+        solved([(box, start)], callback=None, time_limit=None, **LIMITS)

@@ -162,6 +162,28 @@ def test_interrupted_it_keeps_the_best_so_far() -> None:
 # Kernels and bad input.
 
 
+def test_targets_far_from_zero_only_move_the_intercept() -> None:
+    X, t = waves()
+    here, there = SVR(tol=1e-6).fit(X, t), SVR(tol=1e-6).fit(X, t + 1e8)
+    assert there.certificate_.holds
+    np.testing.assert_allclose(there.predict(X) - 1e8, here.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [2.0**-100, 2.0**100, 2.0**500])
+def test_units_of_targets_are_those_of_predictions_also_for_many_rows(scale: float) -> None:
+    X, t = waves(1200)  # so many that kernel rows are of float32 where targets allow
+    model = SVR(C=scale, epsilon=0.1 * scale, tol=1e-3 * scale, max_iter=200_000).fit(X, t * scale)
+    assert model.certificate_.holds
+    np.testing.assert_allclose(model.predict(X) / scale, SVR().fit(X, t).predict(X), atol=5e-3)
+
+
+def test_an_absolute_tolerance_is_reached_beside_a_huge_objective() -> None:
+    X, t = waves()
+    model = SVR(C=1e8, epsilon=1e7, gamma=1.0).fit(X, t * 1e8)
+    assert model.certificate_.holds
+    assert model.certificate_.dual > 1e15
+
+
 def test_functions_and_matrices_agree_with_names() -> None:
     X, t = waves()
     expected = SVR(gamma=0.5, tol=1e-6).fit(X, t).predict(X)

@@ -82,3 +82,19 @@ def test_scores_without_a_mistake_have_a_finite_scale() -> None:
 @pytest.mark.parametrize("scores", [np.zeros((4, 2)), np.array([[0.0, 1], [0, 1], [1, 0], [1, 0]])])
 def test_scores_that_say_nothing_or_the_wrong_thing_are_flattened(scores: Array) -> None:
     assert 0 < scale_of(scores, np.array([0, 0, 1, 1])) <= FLAT / 0.5
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("unit", [2.0**-900, 2.0**900])
+def test_distances_have_the_unit_of_the_kernel(rng: np.random.Generator, unit: float, affine: bool) -> None:
+    free, other = rng.normal(size=(4, 7)), rng.normal(size=(3, 7))
+    K, across, own = free @ free.T, other @ free.T, (other**2).sum(axis=1)
+    here, there = Span.of(K, intercept=affine), Span.of(unit * K, intercept=affine)
+    np.testing.assert_allclose(there.squared_distances / unit, here.squared_distances, rtol=1e-12)
+    found = there.squared_distances_of(unit * own, unit * across) / unit
+    np.testing.assert_allclose(found, here.squared_distances_of(own, across), rtol=1e-12)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_a_matrix_of_an_indefinite_kernel_has_distances_too(affine: bool) -> None:
+    assert np.isfinite(Span.of(-np.ones((5, 5)), intercept=affine).squared_distances).all()

@@ -134,19 +134,6 @@ def test_a_worked_answer() -> None:
     assert found.certificate.primal == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-def test_leaving_settled_rows_out_changes_nothing(moons: Any, small_sets: None, intercept: bool) -> None:
-    X, y = moons
-    kept = 20 * len(y) * 8
-    with_all, without = (
-        solve(classes(X, y, cache_bytes=kept, intercept=intercept), shrinking=shrinking, tolerance=1e-6)
-        for shrinking in (False, True)
-    )
-    assert without.certificate.holds
-    np.testing.assert_allclose(without.value.beta, with_all.value.beta, atol=1e-4)
-    assert len(without.trace) < len(with_all.trace)
-
-
 def test_float32_rows_are_checked_in_float64(moons: Any) -> None:
     X, y = moons
     K = RBF(gamma=0.5)(X)
@@ -223,3 +210,26 @@ def test_one_row() -> None:
     assert alone.value.beta[0] == 0.0
     without = solve(classes(np.array([[1.0]]), np.array([1.0]), intercept=False, C=10.0))
     assert without.value.beta[0] == pytest.approx(1.0)
+
+
+def test_what_an_interrupted_fit_says_of_itself_is_of_float64(moons: tuple[Any, Any], small_sets: None) -> None:
+    X, y = moons
+    problem = classes(X, y, tolerance=1e-4)
+    assert problem.rows.gram.dtype == np.float32
+
+    def interrupt(progress: Progress) -> None:
+        if progress.iterations > 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(FitInterrupted) as caught:
+        solve(problem, callback=interrupt)
+    solution = caught.value.solution
+    found = violation(problem, solution.value.beta, RBF(gamma=0.5)(X))
+    assert solution.certificate.value == pytest.approx(found, rel=1e-10)
+
+
+def test_an_infinite_price_has_a_primal_without_nan(moons: tuple[Any, Any]) -> None:
+    X, y = moons
+    solution = solve(classes(X[:100], y[:100], C=np.inf, kernel=RBF(gamma=20.0)))
+    assert solution.certificate.holds
+    assert not np.isnan(solution.certificate.primal)

@@ -46,6 +46,28 @@ def test_the_gap_at_the_returned_point_bounds_the_distance(stored: bool, constan
     assert 0 < np.count_nonzero(solution.value.w) < X.shape[1]
 
 
+def test_conjugate_gradients_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, weight = data()
+    columns = HingeColumns(MarginRows.of(sparse.csr_array(X), 1.0))
+    found = []
+    for most in (1_000, 0):
+        monkeypatch.setattr("mercer.solvers.hinge_lasso.MOST_FACTORISED", most)
+        descent = HingeLasso(columns, y, weight, 1e-12, 1000)
+        run([descent], 0)
+        assert descent.solution().certificate.holds
+        found.append(descent.w)
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+
+
+def test_coefficients_that_outnumber_the_rows_move_together_too() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 300))
+    y = np.where(X[:, :5].sum(axis=1) + rng.normal(size=60) > 0, 1.0, -1.0)
+    descent = HingeLasso(HingeColumns(MarginRows.of(X, 1.0)), y, np.ones(60), 1e-8, 300)
+    run([descent], 0)
+    assert descent.solution().certificate.holds
+
+
 def test_proximal_newton_finds_the_same() -> None:
     X, y, weight = data()
     strengths = Strengths.none(X.shape[1])

@@ -14,10 +14,11 @@ from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
 from mercer.kernels import RBF, Gram, Linear
 from mercer.solvers import kernel_newton
+from mercer.solvers._kernel_factors import FactorisedByClass
 from mercer.solvers._kernel_freedom import used_degrees
-from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse
+from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse, Separate
 from mercer.solvers._kernel_products import products_of
-from mercer.solvers.kernel_newton import KernelProblem, solve
+from mercer.solvers.kernel_newton import KernelProblem, conjugate_gradient, solve
 
 N = 80
 RNG = np.random.default_rng(0)
@@ -38,6 +39,14 @@ EACH = pytest.mark.parametrize("name", LOSSES)
 
 def problem(name: str, *, in_memory: bool = True, strength: float = 0.5, intercept: bool = True) -> KernelProblem:
     return KernelProblem(products_of(GRAM, in_memory=in_memory), LOSSES[name], strength, intercept)
+
+
+class _Scaled:
+    def __init__(self, P: Any, scale: float) -> None:
+        self.P, self.scale = P, scale
+
+    def times(self, V: Any) -> Any:
+        return self.scale * self.P.times(V)
 
 
 def objective(made: KernelProblem, alpha: Any, b: Any) -> float:
@@ -108,11 +117,51 @@ def test_a_preconditioner_of_an_earlier_point_leads_to_the_same_optimum(
     name: str, always: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel_newton, "ALWAYS_FACTOR", always)
-    monkeypatch.setattr("mercer.solvers._kernel_products.FEW_ROWS", always)
     solution = solve(problem(name, strength=0.05))
     assert solution.certificate.holds
     expected = solve(problem(name, strength=0.05, in_memory=False))
     np.testing.assert_allclose(solution.value.values, expected.value.values, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(("rest", "most"), [(1.0, 1.0), (1e-3, 1e-3), (1e-3, 1.0)])
+def test_steps_are_as_good_whatever_the_preconditioner(scale: float, rest: float, most: float) -> None:
+    """One that is too short, since curvatures have fallen, must not pass for one that has left nothing over."""
+    made = problem("logit", strength=1e-6, intercept=False)
+    h = np.geomspace(rest, most, N)[:, None]
+    P = made.products.preconditioner(Separate(np.ones((N, 1))), 1e-6, intercept=False)
+    residual = RNG.normal(size=(N, 1))
+    D, _, left, _ = conjugate_gradient(made, Separate(h), _Scaled(P, scale), residual)
+    exact = np.linalg.solve(1e-6 * np.eye(N) + h * K, residual)
+    missing, whole = (float(np.vdot(v, K @ (1e-6 * v + h * (K @ v)))) for v in (D - exact, exact))
+    assert missing < 0.05 * whole
+    assert left > missing / 10
+
+
+@pytest.mark.parametrize("name", ["logit", "softmax"])
+def test_few_steps_where_the_curvature_vanishes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_newton, "ALWAYS_FACTOR", 0)
+    solution = solve(problem(name, strength=1e-6))
+    assert solution.certificate.holds
+    assert len(solution.trace) < 40
+
+
+def test_a_factor_for_each_class_where_one_for_all_is_poor(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = problem("softmax", strength=1e-3)
+    expected = solve(made)
+    made_of: list[Any] = []
+
+    class Noted(FactorisedByClass):
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            made_of.append(self)
+
+    monkeypatch.setattr("mercer.solvers._kernel_products.FactorisedByClass", Noted)
+    monkeypatch.setattr(kernel_newton, "POOR", 1)
+    found = solve(made)
+    assert made_of
+    assert found.certificate.holds
+    np.testing.assert_allclose(found.value.values, expected.value.values, atol=1e-5)
 
 
 def test_ctrl_c_returns_what_was_found() -> None:

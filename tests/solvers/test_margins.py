@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
+from mercer.solvers.crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
 from mercer.solvers.dual_descent import CrammerSinger, DualDescent
 from mercer.solvers.margin_newton import MarginNewton
 from mercer.solvers.margins import MarginLosses, MarginProblem, MarginRows, run
@@ -141,13 +142,20 @@ def test_steps_that_are_cut_short_say_so() -> None:
         assert solution.value.n_iter == 2
 
 
-def test_crammer_and_singers_dual_meets_their_primal() -> None:
+def all_classes(solver: str, rows: MarginRows, codes: Any, weight: Any) -> Any:
+    if solver == "Newton":
+        return CrammerSingerNewton(ClassProblem(rows, ClassLosses(codes, weight, 3)), 1e-8, 100)
+    return CrammerSinger(rows, codes, weight, 3, 1e-8, 100_000)
+
+
+@pytest.mark.parametrize("solver", ["Newton", "dual descent"])
+def test_crammer_and_singers_dual_meets_their_primal(solver: str) -> None:
     rng = np.random.default_rng(0)
     X, weight = rng.normal(size=(80, 3)), rng.uniform(0.5, 2.0, 80)
-    X[7] = 0.0
+    X[7], weight[8] = 0.0, 0.0
     codes = np.argmax(X + rng.normal(size=(80, 3)), axis=1).astype(np.int32)
     for rows in (MarginRows.of(X, 0.0), MarginRows.of(sparse.csr_array(X), 0.0)):
-        descent = CrammerSinger(rows, codes, weight, 3, 1e-8, 100_000)
+        descent = all_classes(solver, rows, codes, weight)
         run([descent], 0)
         W, alpha, _ = descent.solution().value
         own = np.arange(3) == codes[:, None]

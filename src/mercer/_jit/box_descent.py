@@ -15,7 +15,7 @@ from mercer._jit import jit, overload
 
 #: numbers whose largest is found at once: arrays of scores are filled up to a multiple
 BLOCK = 64
-#: curvature below which a direction counts as flat: the box alone ends the step
+#: curvature, beside the least of a coordinate, below which a direction counts as flat: the box alone ends the step
 FLAT = 1e-12
 
 
@@ -117,10 +117,22 @@ def _move_pair(G, above, below, step, rise, fall, up, down):  # type: ignore[no-
 
 
 @jit
-def _gains(high, down, diagonal, row, own, gain):  # type: ignore[no-untyped-def]
+def _least_curvature(K):  # type: ignore[no-untyped-def]
+    """What counts as flat, in the units of K: its least k(x, x) above 0, or 1, times `FLAT`; never 0 itself."""
+    least = np.inf
+    for k in range(K.shape[0]):
+        if 0.0 < K[k, k] < least:
+            least = np.float64(K[k, k])
+    if least == np.inf:
+        least = 1.0
+    return max(FLAT * least, np.float64(np.finfo(K.dtype).tiny))
+
+
+@jit
+def _gains(high, down, diagonal, row, own, least_curvature, gain):  # type: ignore[no-untyped-def]
     """What the objective falls by, were there no bounds, if a coordinate of score `high` rises and each other falls."""
     number = row.dtype.type  # all of one precision, or the loop would be in the higher one
-    least, nothing, two, flat = number(-np.inf), number(0), number(2), number(FLAT)
+    least, nothing, two, flat = number(-np.inf), number(0), number(2), number(least_curvature)
     for k in range(row.shape[0]):
         slope = high + down[k]
         curvature = own + diagonal[k] - two * row[k]
@@ -135,7 +147,7 @@ def pairs(K, beta, G, lower, upper, epsilon, tolerance, most):  # type: ignore[n
     β and G are changed in place. Returns the steps taken.
     """
     q = K.shape[0]
-    size = _padded(q)
+    size, flat = _padded(q), _least_curvature(K)
     least = K.dtype.type(-np.inf)
     rise, fall = np.full(size, -least), np.full(size, least)
     up, down, gain = np.full(size, least), np.full(size, least), np.full(size, least)
@@ -150,9 +162,9 @@ def pairs(K, beta, G, lower, upper, epsilon, tolerance, most):  # type: ignore[n
         if not high + low > tolerance:
             return steps
         row = K[i]
-        _gains(high, down, diagonal, row, diagonal[i], gain)
+        _gains(high, down, diagonal, row, diagonal[i], flat, gain)
         j, _ = first_largest(gain)
-        curvature = max(np.float64(K[i, i]) + np.float64(K[j, j]) - 2.0 * np.float64(row[j]), FLAT)
+        curvature = max(np.float64(K[i, i]) + np.float64(K[j, j]) - 2.0 * np.float64(row[j]), flat)
         step = max(-(G[i] + rise[i]) + (G[j] + fall[j]), 0.0) / curvature
         (above, top), (below, bottom) = room_above(beta[i], upper[i]), room_below(beta[j], lower[j])
         step = min(step, min(above, below))
@@ -188,13 +200,13 @@ def _single_gains(up, down, diagonal, gain):  # type: ignore[no-untyped-def]
 def singles(K, beta, G, lower, upper, epsilon, tolerance, most):  # type: ignore[no-untyped-def]
     """`pairs` where there is no intercept and Σβ is free: one coordinate at a time, that of the largest gain."""
     q = K.shape[0]
-    size = _padded(q)
+    size, flat = _padded(q), _least_curvature(K)
     least = K.dtype.type(-np.inf)
     rise, fall = np.full(size, -least), np.full(size, least)
     up, down, gain = np.full(size, least), np.full(size, least), np.full(size, least)
     diagonal = np.empty(q, K.dtype)
     for k in range(q):
-        diagonal[k] = max(K[k, k], K.dtype.type(FLAT))
+        diagonal[k] = max(K[k, k], K.dtype.type(flat))
         rise[k], fall[k] = rises(beta[k], upper[k], epsilon), falls(beta[k], lower[k], epsilon)
     _refresh(G, rise, fall, up, down)
     for steps in range(most):

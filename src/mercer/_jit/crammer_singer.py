@@ -34,6 +34,37 @@ def settle(B, square, own, most, alpha, sorted_bounds):  # type: ignore[no-untyp
 
 
 @jit(**IN_ORDER)
+def respond(scores, codes, most, centre, hold, alpha, free):  # type: ignore[no-untyped-def]
+    """What rows answer to scores x·W: `alpha`, where each is held to its `centre` by ½ hold ‖α − centre‖².
+
+    `free` is 1 for the classes below their bounds, else 0. Returns the losses held, the losses themselves, and how far
+    α is from these, as `mercer._jit.dual_descent.respond` does.
+    """
+    n, k = scores.shape
+    below, B, scratch = np.empty(k), np.empty(k), np.empty(k)
+    held = loss = away = 0.0
+    for i in range(n):
+        own, highest = codes[i], -np.inf
+        for m in range(k):
+            highest = max(highest, scores[i, m] + (0.0 if m == own else 1.0))
+        for m in range(k):  # Σ α = 0: only differences count, and those of classes that meet are small
+            below[m] = scores[i, m] + (0.0 if m == own else 1.0) - highest
+            B[m] = below[m] - hold[i] * centre[i, m]
+        settle(B, hold[i], own, most[i], alpha[i], scratch)
+        worth = moved = 0.0
+        for m in range(k):
+            a = alpha[i, m]
+            free[i, m] = 1.0 if a < (most[i] if m == own else 0.0) else 0.0
+            worth -= a * below[m]
+            moved += (a - centre[i, m]) ** 2
+        highest_worth = -most[i] * below[own]
+        held += worth - 0.5 * hold[i] * moved
+        loss += highest_worth
+        away += max(highest_worth - worth, 0.0)
+    return held, loss, away
+
+
+@jit(**IN_ORDER)
 def sweep(indptr, indices, values, constant, squares, codes, most, order, seed, alpha, W):  # type: ignore[no-untyped-def]
     """One pass over all rows in random order; W = Σ x αᵀ, with a column for each class, keeps up.
 

@@ -89,7 +89,9 @@ def matern_three(kernel, s):  # type: ignore[no-untyped-def]
 @jit
 def matern_five(kernel, s):  # type: ignore[no-untyped-def]
     a = kernel.rate * np.sqrt(s)
-    return (1.0 + a * (1.0 + a * (1.0 / 3.0))) * decay(-a)
+    fading = decay(-a)
+    once = a * fading  # before it is squared, which may leave the range of floats
+    return fading + once + once * a * (1.0 / 3.0)
 
 
 @jit

@@ -50,7 +50,11 @@ class Scale(NamedTuple):
     @classmethod
     def of(cls, table: Table, column: int) -> Self:
         values = table.numbers([column])
-        return cls(float(values.mean()), float(values.std()) or 1.0)
+        if values.size == 0 or values.min() == values.max():  # which a deviation with its roundings need not show
+            return cls(float(values[0, 0]) if values.size else 0.0, 1.0)
+        # a power of two, so that no square leaves the range of floats and no digit is lost
+        size = float(np.ldexp(1.0, np.frexp(np.abs(values).max())[1] - 1))
+        return cls(size * float((values / size).mean()), size * float((values / size).std()))
 
     def numbers(self, table: Table, column: int) -> Array:
         return np.asarray((table.numbers([column]) - self.mean) / self.deviation)

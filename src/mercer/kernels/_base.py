@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FrozenKernelError, KernelError, NoFeatureMapError, NotPositiveDefiniteError
+from mercer._errors import DataError, FrozenKernelError, KernelError, NoFeatureMapError, NotPositiveDefiniteError
 from mercer._jit.kernel_rows import add_rows, put
 from mercer._suggest import did_you_mean
 from mercer.kernels._views import Memo, Views
@@ -116,7 +116,7 @@ class Kernel(ABC):
 
     def diag(self, X: Any) -> Array:
         """k(x, x) for every row, without the matrix."""
-        return self.diagonal(self.prepared(Views(X)))
+        return finite_diagonal(self, self.prepared(Views(X)))
 
     # The algebra (lecture 1, "Generating New Kernels from Old").
 
@@ -146,10 +146,10 @@ class Kernel(ABC):
             f"{self!r} / {other!r} need not be positive definite; multiply by kernels or by numbers of 0 or more."
         )
 
-    def __pow__(self, exponent: Any) -> Kernel:
+    def __pow__(self, power: Any) -> Kernel:
         from mercer.kernels.algebra import Power
 
-        return Power(self, whole(exponent, "the power", "a kernel")) if isinstance(exponent, Real) else NotImplemented
+        return Power(self, exponent(power, "the power", "a kernel")) if isinstance(power, Real) else NotImplemented
 
     def __sub__(self, other: Any) -> Kernel:
         raise NotPositiveDefiniteError(
@@ -176,7 +176,8 @@ class Kernel(ABC):
         """k of some of the columns."""
         from mercer.kernels.columns import Columns
 
-        return Columns(self, (columns,) if isinstance(columns, (int, np.integer)) else tuple(columns))
+        several: Any = columns if isinstance(columns, Sequence) else tuple(np.ravel(columns))
+        return Columns(self, several)
 
     def normalised(self) -> Kernel:
         """k(x, z)/√(k(x, x) k(z, z)): the cosine of the angle between ψ(x) and ψ(z)."""
@@ -246,7 +247,7 @@ def written(kernel: Kernel, binding: int) -> str:
 
 def number(value: Any, name: str, kernel: str, *, least: float = 0.0, above: bool = False) -> float:
     """A parameter as a finite float, `least` or more; a typed error otherwise."""
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if not _is_number(value):
         raise KernelError(f"{name} of {kernel} must be a number, got {value!r}.")
     result = float(value)
     if least == -np.inf and not np.isfinite(result):
@@ -259,13 +260,43 @@ def number(value: Any, name: str, kernel: str, *, least: float = 0.0, above: boo
     return result
 
 
-def whole(value: Any, name: str, kernel: str) -> int:
-    """A power as an int, 0 or more; a typed error otherwise."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise KernelError(f"{name} of {kernel} must be a whole number, got {value!r}.")
-    if not float(value).is_integer() or float(value) < 0:
+def whole(value: Any, name: str, kernel: str, *, least: int = 0) -> int:
+    """A parameter as an int, `least` or more; a typed error otherwise."""
+    if not _is_number(value) or not float(value).is_integer() or value < least:
+        raise KernelError(f"{name} of {kernel} must be a whole number, {least} or more, got {value!r}.")
+    return int(float(value))
+
+
+def exponent(value: Any, name: str, kernel: str) -> int:
+    """A power as an int, 0 or more: others need not be positive definite."""
+    if _is_number(value) and (not float(value).is_integer() or value < 0):
         raise NotPositiveDefiniteError(
             f"{name} of {kernel} must be a whole number, 0 or more, got {value!r}: only such powers of a kernel are "
             "sums of products of kernels."
         )
-    return int(float(value))
+    return whole(value, name, kernel)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def finite_diagonal(kernel: Kernel, side: Any) -> Array:
+    """k(x, x), or an error where one is no float64: by Cauchy and Schwarz k(x, z) is finite where both of them are."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        diagonal = kernel.diagonal(side)
+    if not (finite := np.isfinite(diagonal)).all():
+        row = int(np.argmin(finite))
+        raise DataError(
+            f"k(x, x) of {kernel!r} is {diagonal[row]} in row {row}, beyond float64; divide the columns by their "
+            "scale, or choose a lower degree."
+        )
+    return diagonal
+
+
+def refuse_others(part: Any, name: str) -> None:
+    """An error unless what a kernel is made of is a kernel."""
+    if not isinstance(part, Kernel):
+        raise KernelError(
+            f"{name} takes a Kernel such as RBF(), got {part!r}; kernel_from makes one of a name or a function."
+        )

@@ -66,6 +66,9 @@ class Counts:
     def of(cls, numbers: Array, bounds: Array, known: int) -> Self:
         """Of numbers[bounds[i]:bounds[i + 1]] in the i-th row; those from `known` on are in no vocabulary."""
         ends, columns, counts, squares = tally(numbers, bounds, known)
+        # other libraries' linear models take no indices of 64 bits
+        index = sp.get_index_dtype(maxval=max(known, len(columns)))
+        ends, columns = ends.astype(index), columns.astype(index)
         return cls(sp.csr_array((counts, columns, ends), shape=(len(bounds) - 1, known)), squares)
 
     @classmethod
@@ -88,7 +91,7 @@ class Vocabulary(ABC):
         """Counts in other rows."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountMap(FeatureMap):
     """ψ on what is in the rows that it was made from; a sparse matrix of counts.
 
@@ -99,6 +102,7 @@ class CountMap(FeatureMap):
 
     numeric = False
     sparse = True
+    written_out = 0
 
     @property
     def n_features(self) -> int:
@@ -106,6 +110,9 @@ class CountMap(FeatureMap):
 
     def write(self, X: Any) -> Any:
         return self.vocabulary.count(X).matrix
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_features={self.n_features})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,19 +33,25 @@ def applied(function: Callable[[Any], Any], rows: Any, *, ndim: int) -> Any:
 
 
 def _takes_matrices(function: Callable[[Any], Any], rows: Any, ndim: int) -> bool:
-    """Whether it gives as many results as there are rows, for two numbers of rows: one alone may be by chance."""
+    """Whether it gives a result for each of many rows, and for one of them alone the same: x − x.mean() does not."""
     n = rows.shape[0]
     if n == 0:
         return True
     try:
-        for count in (n, n + 1):
-            result = function(rows if count == n else rows[np.arange(count) % n])
-            shape = np.shape(result) if not is_sparse(result) else result.shape
-            if len(shape) != ndim or shape[0] != count:
-                return False
+        every, alone = _results(function, rows), _results(function, rows[np.zeros(1 if n > 1 else 2, int)])
     except Exception:  # made for one row, it may raise anything on a matrix
         return False
-    return True
+    if every.ndim != ndim or alone.ndim != ndim or len(every) != n or len(alone) != (1 if n > 1 else 2):
+        return False
+    return every.shape[1:] == alone.shape[1:] and np.allclose(every[0], alone[0], equal_nan=True)
+
+
+def _results(function: Callable[[Any], Any], rows: Any) -> Array:
+    """What it gives; of a sparse matrix the shape and the first row, which is all that is looked at."""
+    result = function(rows)
+    if not is_sparse(result):
+        return np.asarray(result, dtype=float)
+    return np.broadcast_to(result[:1].toarray(), result.shape)
 
 
 def _row_by_row(function: Callable[[Any], Any], rows: Any) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer._jit.segments import number
-from mercer.kernels._inputs import is_measurement, is_sparse, things_of
+from mercer.kernels._inputs import GAPS, is_gap, is_measurement, is_sparse, things_of
 
 Array = NDArray[Any]
 #: the number of each label
@@ -66,14 +66,23 @@ def _is_graph(thing: Any) -> bool:
 def _graph(row: int, thing: Any, label: str | None) -> _Graph:
     if not isinstance(thing, tuple) and _is_graph(thing):
         return _from_networkx(row, thing, label)
-    if thing is None or (isinstance(thing, float) and np.isnan(thing)):
+    if is_gap(thing):
         raise NonFiniteError(f"Input X contains {thing!r} in row {row}, where a graph is expected; drop the row.")
     if isinstance(thing, (str, bytes)) or not hasattr(thing, "__len__") or len(thing) != 2:
         raise ColumnTypeError(f"row {row} is {_shown(thing)}, which is no graph; {EXPECTED}.")
     edges, labels = thing
-    if not hasattr(labels, "__len__") or isinstance(labels, (str, bytes)) or len(getattr(labels, "shape", (0,))) != 1:
-        raise ColumnTypeError(f"the labels of graph {row} are {_shown(labels)}; give a list with one for each node.")
+    if not _is_list(labels):
+        raise ColumnTypeError(
+            f"the labels of graph {row} are {_shown(labels)}; give a list with one for each node, in their order."
+        )
     return _Graph(_edges(row, edges), len(labels), None if label is None else labels)
+
+
+def _is_list(labels: Any) -> bool:
+    """Whether it has one thing after another: a dictionary or a set has an order of its own."""
+    if hasattr(labels, "shape"):
+        return len(labels.shape) == 1
+    return isinstance(labels, Sequence) and not isinstance(labels, (str, bytes))
 
 
 def _from_networkx(row: int, graph: Any, label: str | None) -> _Graph:
@@ -160,7 +169,7 @@ def _refuse_odd(graphs: list[_Graph]) -> None:
         if graph.labels is not None and any(map(_is_odd, set(map(type, graph.labels)))):
             place, value = next((place, value) for place, value in enumerate(graph.labels) if _is_odd(type(value)))
             where = f"the label of node {place} of graph {row} is {value!r}"
-            if value is None or value != value:
+            if is_gap(value):
                 raise NonFiniteError(f"{where}: it is missing. Give each node one, or let label=None compare shapes.")
             raise ColumnTypeError(
                 f"{where}: labels are texts or whole numbers, equal or not; cut measurements into bins."
@@ -169,7 +178,7 @@ def _refuse_odd(graphs: list[_Graph]) -> None:
 
 def _is_odd(kind: type) -> bool:
     """Whether things of a type can be no labels."""
-    return kind is type(None) or getattr(kind, "__hash__", None) is None or is_measurement(kind)
+    return kind.__name__ in GAPS or getattr(kind, "__hash__", None) is None or is_measurement(kind)
 
 
 def _shown(thing: Any) -> str:

@@ -13,6 +13,9 @@ from mercer._errors import ColumnTypeError, DataError, EmptyDataError, NonFinite
 
 Array = NDArray[Any]
 
+#: types of what is missing, by name: pandas need not be installed
+GAPS = frozenset({"NoneType", "NAType", "NaTType"})
+
 
 def matrix_of(X: Any) -> Any:
     """X as C-ordered float64, or as CSR; a typed error where it is no table of finite numbers."""
@@ -39,6 +42,11 @@ def is_table(X: Any) -> bool:
 def things_of(X: Any) -> Any:
     """X as a sequence of things; of a table of one column what is in it."""
     return np.asarray(X, dtype=object)[:, 0] if hasattr(X, "shape") and np.shape(X)[1:] == (1,) else X
+
+
+def is_gap(thing: Any) -> bool:
+    """Whether it stands for something missing."""
+    return type(thing).__name__ in GAPS or (isinstance(thing, (float, np.floating)) and bool(np.isnan(thing)))
 
 
 def is_measurement(kind: type) -> bool:

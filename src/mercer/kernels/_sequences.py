@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
-from mercer.kernels._inputs import is_measurement, is_sparse, things_of
+from mercer.kernels._inputs import is_gap, is_measurement, is_sparse, things_of
 from mercer.kernels._views import Views
 
 Array = NDArray[Any]
@@ -109,7 +109,7 @@ def _kind(things: Sequence[Any]) -> type:
 def _kind_of(row: int, thing: Any) -> type:
     if isinstance(thing, (str, bytes)):
         return str if isinstance(thing, str) else bytes
-    if thing is None or (isinstance(thing, float) and np.isnan(thing)):
+    if is_gap(thing):
         raise NonFiniteError(f"Input X contains {thing!r} in row {row}, where a text is expected; drop the row.")
     if isinstance(thing, Sequence) or (isinstance(thing, np.ndarray) and thing.ndim == 1):
         return list
@@ -121,7 +121,7 @@ def _kind_of(row: int, thing: Any) -> type:
 
 def _symbols(things: Iterable[Any]) -> Iterator[Hashable]:
     for symbol in chain.from_iterable(thing.tolist() if isinstance(thing, np.ndarray) else thing for thing in things):
-        if symbol is None or symbol != symbol:
+        if is_gap(symbol):
             raise NonFiniteError(f"Input X contains the symbol {symbol!r}, which is a gap, not a symbol; leave it out.")
         if not isinstance(symbol, Hashable) or is_measurement(type(symbol)):
             raise ColumnTypeError(

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer._jit.kernel_tiles import power
-from mercer.kernels._base import Kernel, number, whole, written
-from mercer.kernels._functions import applied
-from mercer.kernels._views import Memo, Several, Values, Views
+from mercer.kernels._base import Kernel, exponent, number, refuse_others, written
+from mercer.kernels._views import Memo, Several, Views
+from mercer.kernels.one_feature import Constant
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
@@ -35,10 +35,7 @@ class _Pair(Kernel):
 
     def __post_init__(self) -> None:
         for part in (self.k1, self.k2):
-            if not isinstance(part, Kernel):
-                raise KernelError(
-                    f"{type(self).__name__} takes two kernels, got {part!r}; wrap a function in FromFunction."
-                )
+            refuse_others(part, type(self).__name__)
 
     def prepared(self, views: Views) -> Several:
         return Several((self.k1.prepared(views), self.k2.prepared(views)))
@@ -144,6 +141,7 @@ class Scaled(Kernel):
     binding: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        refuse_others(self.kernel, "Scaled")
         object.__setattr__(self, "scale", number(self.scale, "the scale", "a kernel"))
 
     @property
@@ -191,7 +189,8 @@ class Power(Kernel):
     binding: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "exponent", whole(self.exponent, "the power", "a kernel"))
+        refuse_others(self.kernel, "Power")
+        object.__setattr__(self, "exponent", exponent(self.exponent, "the power", "a kernel"))
 
     @property
     def reason(self) -> str | None:
@@ -240,6 +239,11 @@ class Of(Kernel):
     kernel: Kernel
     features: Any
 
+    def __post_init__(self) -> None:
+        refuse_others(self.kernel, "Of")
+        if not callable(getattr(self.features, "transform", self.features)):
+            raise KernelError(f"of takes a feature map: a function, or a fitted transformer; got {self.features!r}.")
+
     @property
     def reason(self) -> str | None:
         inner = self.kernel.reason
@@ -262,93 +266,13 @@ class Of(Kernel):
         from mercer.kernels.explicit import After
 
         def inner(X: Any) -> Any:
-            return (
-                Views(X).mapped(self.features).matrix if self.kernel.numeric else Views(X).translated(self.features).raw
-            )
+            views = Views(X)
+            return views.mapped(self.features).matrix if self.kernel.numeric else views.translated(self.features).raw
 
-        if not self.kernel.numeric:
-            return After(self.kernel.feature_map(inner(columns)), inner, of_things=True)
-        return After(self.kernel.feature_map(inner(np.zeros((1, columns))).shape[1]), inner)
+        numbers = isinstance(columns, Integral)
+        mapped = inner(np.zeros((1, int(columns))) if numbers else columns)
+        return After(self.kernel.feature_map(mapped.shape[1] if self.kernel.numeric else mapped), inner, not numbers)
 
     def __repr__(self) -> str:
         name = getattr(self.features, "__name__", None) or repr(self.features)
         return f"{written(self.kernel, 4)}.of({name})"
-
-
-@dataclass(frozen=True, repr=False)
-class OneDimensional(Kernel):
-    """f(x) f(z) for any f, its one feature.
-
-    f takes one row or a matrix of rows, and gives a number for each.
-
-    Examples
-    --------
-    >>> OneDimensional(np.sum)([[1.0, 2.0]], [[3.0, 4.0]])
-    array([[21.]])
-    """
-
-    f: Any
-
-    @property
-    def reason(self) -> str:
-        return "f(x)f(z) is the inner product of one feature"
-
-    def prepared(self, views: Views) -> Values:
-        return Values(np.asarray(applied(self.f, views.rows, ndim=1), dtype=float))
-
-    def tile(self, left: Values, right: Values, memo: Memo) -> Array:
-        return np.outer(left.values, right.values)
-
-    def diagonal(self, side: Values) -> Array:
-        return np.square(side.values)
-
-    def sensitivity(self, left: Values, right: Values) -> float:
-        return 1.0
-
-    def feature_map(self, columns: Any) -> FeatureMap:
-        from mercer.kernels.explicit import After, Coordinates
-
-        def inner(X: Any) -> Array:
-            return np.asarray(applied(self.f, Views(X).rows, ndim=1)[:, None], dtype=float)
-
-        return After(Coordinates(1), inner, of_things=not isinstance(columns, Integral))
-
-    def __repr__(self) -> str:
-        return f"OneDimensional({getattr(self.f, '__name__', None) or repr(self.f)})"
-
-
-@dataclass(frozen=True, repr=False)
-class Constant(Kernel):
-    """c ≥ 0 for every pair; written `k + c`.
-
-    Examples
-    --------
-    >>> Constant(2)([[0.0]], [[7.0]])
-    array([[2.]])
-    """
-
-    value: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "value", number(self.value, "the constant", "a kernel"))
-
-    @property
-    def reason(self) -> str:
-        return "a constant of 0 or more is the square of one feature that is the same everywhere"
-
-    def prepared(self, views: Views) -> Values:
-        return Values(np.full(len(views), np.sqrt(self.value)))
-
-    def tile(self, left: Values, right: Values, memo: Memo) -> Array:
-        return np.full((len(left), len(right)), self.value, dtype=left.values.dtype)
-
-    def diagonal(self, side: Values) -> Array:
-        return np.full(len(side), self.value)
-
-    def sensitivity(self, left: Values, right: Values) -> float:
-        return 1.0
-
-    def feature_map(self, columns: Any) -> FeatureMap:
-        from mercer.kernels.explicit import One
-
-        return One(float(np.sqrt(self.value)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, KernelError
-from mercer.kernels._base import Kernel, written
+from mercer.kernels._base import Kernel, refuse_others, written
 from mercer.kernels._views import Memo, Views
 
 if TYPE_CHECKING:
@@ -34,10 +34,13 @@ class Columns(Kernel):
     columns: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        refuse_others(self.kernel, "Columns")
         try:
             columns = tuple(map(index, self.columns))
         except TypeError as error:
-            raise KernelError(f"columns are numbered 0, 1, …; got {self.columns!r}.") from error
+            raise KernelError(f"columns are numbered 0, 1, …; got {self.columns!r}, which are no numbers.") from error
+        if any(isinstance(column, bool) for column in self.columns):  # which Python takes for 0 and 1
+            raise KernelError(f"columns are numbered 0, 1, …; got a mask, {self.columns!r}.")
         if not columns or min(columns) < 0 or len(set(columns)) < len(columns):
             raise KernelError(f"columns must be different numbers of 0 or more, at least one; got {self.columns!r}.")
         object.__setattr__(self, "columns", columns)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer._jit import kernel_tiles as loops
 from mercer._jit.kernel_tiles import each, power
-from mercer.kernels._base import number, whole
+from mercer.kernels._base import exponent, number
 from mercer.kernels._pointwise import DotProduct, in_precision_of, width
 from mercer.kernels._views import Points, Views
 
@@ -96,7 +96,7 @@ class Polynomial(DotProduct):
     constant: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "degree", whole(self.degree, "degree", "Polynomial"))
+        object.__setattr__(self, "degree", exponent(self.degree, "degree", "Polynomial"))
         object.__setattr__(self, "constant", number(self.constant, "constant", "Polynomial"))
         if self.gamma is not None:
             object.__setattr__(self, "gamma", number(self.gamma, "gamma", "Polynomial"))

@@ -52,6 +52,11 @@ class FeatureMap(ABC):
         """Whether features are written as a sparse matrix."""
         return False
 
+    @property
+    def written_out(self) -> int:
+        """How many features take memory for every row, be they 0."""
+        return self.n_features
+
     def __call__(self, X: Any) -> Any:
         """ψ(x) for every row: an array, or a sparse matrix, with a row for each.
 
@@ -62,9 +67,9 @@ class FeatureMap(ABC):
         array([[1.   , 4.243, 9.   ]])
         """
         rows = matrix_of(X) if self.numeric else X
-        if not self.sparse and _count(rows) * self.n_features > MOST_NUMBERS:
+        if _count(rows) * self.written_out > MOST_NUMBERS:
             raise TooManyColumnsError(
-                f"{self.n_features:,} features of {_count(rows):,} rows do not fit into memory; use the kernel, which "
+                f"{self.written_out:,} features of {_count(rows):,} rows do not fit into memory; use the kernel, which "
                 "needs none of them."
             )
         return self.write(rows)
@@ -170,6 +175,10 @@ class Stacked(FeatureMap):
     def sparse(self) -> bool:
         return any(each.sparse for each in self.maps)
 
+    @property
+    def written_out(self) -> int:
+        return sum(each.written_out for each in self.maps)
+
     def write(self, X: Any) -> Any:
         written = [each.write(X) for each in self.maps]
         return sp.csr_array(sp.hstack(written)) if self.sparse else np.hstack(written)
@@ -214,6 +223,10 @@ class Times(FeatureMap):
     def sparse(self) -> bool:
         return self.map.sparse
 
+    @property
+    def written_out(self) -> int:
+        return self.map.written_out
+
     def write(self, X: Any) -> Any:
         return self.factor * self.map.write(X)
 
@@ -239,6 +252,10 @@ class After(FeatureMap):
     def sparse(self) -> bool:
         return self.map.sparse
 
+    @property
+    def written_out(self) -> int:
+        return self.map.written_out
+
     def write(self, X: Any) -> Any:
         inner = self.inner.write if isinstance(self.inner, FeatureMap) else self.inner
         return self.map.write(inner(X))
@@ -261,6 +278,10 @@ class Unit(FeatureMap):
     @property
     def sparse(self) -> bool:
         return self.map.sparse
+
+    @property
+    def written_out(self) -> int:
+        return self.map.written_out
 
     def write(self, X: Any) -> Any:
         features = self.map.write(X)

@@ -67,6 +67,9 @@ class FromFunction(Kernel):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise KernelError(f"a kernel from a function needs one, k(x, z); got {self.function!r}.")
+        if isinstance(self.function, type) and issubclass(self.function, Kernel):
+            name = self.function.__name__
+            raise KernelError(f"{name} is a kind of kernel; write {name}(…), with its parameters, for a kernel.")
 
     @property
     def reason(self) -> None:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from mercer._errors import AsymmetricKernelError, DataError
 from mercer._jit.gram import mirror
 from mercer._threads import ordered_stream, row_blocks
-from mercer.kernels._base import Kernel
-from mercer.kernels._views import Views, rounding_error
+from mercer.kernels._base import Kernel, finite_diagonal
+from mercer.kernels._views import Values, Views, rounding_error
 
 Array = NDArray[Any]
 A = TypeVar("A")
@@ -64,10 +64,13 @@ class Gram:
         self.kernel, self.square = kernel, Z is None
         self._right = kernel.prepared(right)
         self._left = self._right if Z is None else kernel.prepared(Views(X, like=right))
-        self._diagonal = kernel.diagonal(self._left) if self.square else np.zeros(0)
+        diagonals = [finite_diagonal(kernel, side) for side in self._to_be_looked_at()]
+        self._diagonal = diagonals[0] if self.square else np.zeros(0)
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
         sensitivity = kernel.sensitivity(self._left, self._right) if tolerance > 0 else np.inf
-        if rounding_error(sensitivity, np.float32) <= tolerance and self._left.fits_single and self._right.fits_single:
+        if rounding_error(sensitivity, np.float32) <= tolerance and all(
+            side.fits_single for side in (self._left, self._right, *map(Values, diagonals))
+        ):
             exact = copy(self)
             self._make_exact: Callable[[], Gram] = lambda: exact
             self._become_single()
@@ -75,6 +78,12 @@ class Gram:
     @property
     def shape(self) -> tuple[int, int]:
         return len(self._left), len(self._right)
+
+    def _to_be_looked_at(self) -> list[Any]:
+        """Sides whose k(x, x) is wanted or may be beyond float64; functions and texts see to that themselves."""
+        if self.square:
+            return [self._right]
+        return [self._left, self._right] if self.kernel.numeric and self.kernel.symmetric else []
 
     def _become_single(self) -> None:
         self.dtype = np.dtype(np.float32)

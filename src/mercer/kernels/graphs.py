@@ -59,6 +59,8 @@ class WeisfeilerLehman(Counting):
         object.__setattr__(self, "rounds", whole(self.rounds, "rounds", "WeisfeilerLehman"))
         if self.label is not None and not isinstance(self.label, str):
             raise KernelError(f"label must be the name of an attribute of nodes, or None; got {self.label!r}.")
+        if not isinstance(self.directed, bool):
+            raise KernelError(f"directed must be True or False, got {self.directed!r}.")
 
     @property
     def reason(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from mercer._errors import KernelError
 from mercer.kernels._base import Kernel
 
 
@@ -18,8 +19,14 @@ class KernelHolder:
         inside: dict[str, dict[str, Any]] = {}
         for key in list(params):
             name, nested, rest = key.partition("__")
-            if nested and isinstance(params.get(name, getattr(self, name, None)), Kernel):
+            held = params.get(name, getattr(self, name, None))
+            if nested and isinstance(held, Kernel):
                 inside.setdefault(name, {})[rest] = params.pop(key)
+            elif nested and name == "kernel" and isinstance(held, str):
+                raise KernelError(
+                    f"Invalid parameter {key!r}: the kernel {held!r} is a name, which has no parameters. Set "
+                    f"{rest!r} of the model where it has one, or hold a Kernel such as RBF() instead of its name."
+                )
         for name, changes in inside.items():
             params[name] = params.get(name, getattr(self, name)).replaced(**changes)
         super().set_params(**params)  # type: ignore[misc]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import NotPositiveDefiniteError
-from mercer.kernels._base import Kernel, written
+from mercer.kernels._base import Kernel, finite_diagonal, refuse_others, written
 from mercer.kernels._views import Memo, Several, Values, Views
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ class Normalised(Kernel):
     """
 
     kernel: Kernel
+
+    def __post_init__(self) -> None:
+        refuse_others(self.kernel, "Normalised")
 
     @property
     def reason(self) -> str | None:
@@ -58,7 +61,7 @@ class Normalised(Kernel):
         return Unit(self.kernel.feature_map(columns))
 
     def _inverse_lengths(self, side: Any) -> Array:
-        diagonal = self.kernel.diagonal(side)
+        diagonal = finite_diagonal(self.kernel, side)
         if (diagonal < 0).any():
             row = int(np.argmax(diagonal < 0))
             raise NotPositiveDefiniteError(

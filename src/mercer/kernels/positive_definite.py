@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from mercer._errors import AsymmetricKernelError, DataError, NoFeatureMapError, NonFiniteError, NotPositiveDefiniteError
 from mercer.kernels._base import Kernel
-from mercer.kernels.gram import Gram
+from mercer.kernels._inputs import dense
+from mercer.kernels.gram import SYMMETRIC, Gram
+from mercer.kernels.named import kernel_from
 
 Array = NDArray[Any]
 
 #: relative error of an entry of a kernel matrix, where nothing else is said
 ENTRY = 1e-14
-#: relative difference of K and Kᵀ that rounding explains
-SYMMETRIC = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +69,13 @@ class PositiveDefinite:
         return f"{self.kind}: {self.sentence}"
 
 
-def check_positive_definite(kernel: Kernel, X: Any, *, entry_error: float = ENTRY) -> PositiveDefinite:
+def check_positive_definite(kernel: Any, X: Any, *, entry_error: float = ENTRY) -> PositiveDefinite:
     """Whether a kernel is positive definite: from its algebra where that tells, else from the rows of X.
 
     Parameters
     ----------
-    kernel : Kernel
-        The kernel; a function is one as `FromFunction`.
+    kernel : Kernel, function or str
+        The kernel, a function k(x, z) or k(X, Z), or a name that `kernel_from` knows.
     X : array, sparse matrix or sequence
         Rows whose kernel matrix is looked at where the algebra does not tell: all of it is made.
     entry_error : float, default=1e-14
@@ -93,6 +93,7 @@ def check_positive_definite(kernel: Kernel, X: Any, *, entry_error: float = ENTR
     >>> check_positive_definite(Sigmoid(gamma=-1, constant=0), [[1.0], [2.0]]).holds
     False
     """
+    kernel = kernel_from(kernel)
     if kernel.reason is None:
         return check_on_sample(kernel, X, entry_error=entry_error)
     return PositiveDefinite(
@@ -100,8 +101,9 @@ def check_positive_definite(kernel: Kernel, X: Any, *, entry_error: float = ENTR
     )
 
 
-def check_on_sample(kernel: Kernel, X: Any, *, entry_error: float = ENTRY) -> PositiveDefinite:
+def check_on_sample(kernel: Any, X: Any, *, entry_error: float = ENTRY) -> PositiveDefinite:
     """What the rows of X say about a kernel, whatever its algebra says."""
+    kernel = kernel_from(kernel)
     try:
         K = Gram(kernel, X).matrix()
     except AsymmetricKernelError as error:
@@ -117,7 +119,7 @@ def check_matrix(K: Any, *, entry_error: float = ENTRY) -> PositiveDefinite:
     >>> check_matrix([[1.0, 2.0], [2.0, 1.0]]).holds
     False
     """
-    K = np.array(K, dtype=float)
+    K = np.array(dense(K), dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise DataError(f"a kernel matrix of n rows has n columns, got shape {K.shape}; give k(X, X).")
     if not np.isfinite(K).all():

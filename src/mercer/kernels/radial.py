@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -18,6 +19,11 @@ from mercer.kernels._pointwise import Radial, width
 from mercer.kernels._views import Memo, Points, Views
 
 Array = NDArray[Any]
+
+
+def _over_square(numerator: float, scale: float) -> float:
+    """A finite numerator/scale², also where the square is no float64: an infinite one is NaN times a distance of 0."""
+    return min(numerator / scale / scale, sys.float_info.max)
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +64,7 @@ class RBF(Radial):
         return super().replaced(**{**given, **params})
 
     def slope(self, columns: int) -> float:
-        return width(self.gamma, columns) if self.sigma is None else 0.5 / self.sigma**2
+        return width(self.gamma, columns) if self.sigma is None else _over_square(0.5, self.sigma)
 
     def lower(self, columns: int) -> Any:
         return loops.Exponential(self.slope(columns))
@@ -101,7 +107,7 @@ class Matern(Radial):
 
     def slope(self, columns: int) -> float:
         # in ‖x − z‖²: that of e^(−r) is infinite at 0, since it has a root
-        return np.inf if self.nu == 0.5 else self.nu / (2 * self.nu - 2) / self.length_scale**2
+        return np.inf if self.nu == 0.5 else _over_square(self.nu / (2 * self.nu - 2), self.length_scale)
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,10 +139,10 @@ class RationalQuadratic(Radial):
         return "the rational quadratic is a mixture of RBF kernels with gamma-distributed γ"
 
     def lower(self, columns: int) -> Any:
-        return loops.RationalQuadratic(self.alpha, 0.5 / (self.alpha * self.length_scale**2))
+        return loops.RationalQuadratic(self.alpha, _over_square(0.5 / self.alpha, self.length_scale))
 
     def slope(self, columns: int) -> float:
-        return 0.5 / self.length_scale**2
+        return _over_square(0.5, self.length_scale)
 
 
 @dataclass(frozen=True, repr=False)

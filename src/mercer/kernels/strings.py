@@ -49,7 +49,7 @@ class Spectrum(Counting):
     length: int = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", _length(self.length, "Spectrum"))
+        object.__setattr__(self, "length", whole(self.length, "the length", "Spectrum", least=1))
 
     @property
     def reason(self) -> str:
@@ -148,7 +148,7 @@ class Subsequence(Kernel):
     decay: float = 0.5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", _length(self.length, "Subsequence"))
+        object.__setattr__(self, "length", whole(self.length, "the length", "Subsequence", least=1))
         decay = number(self.decay, "the decay", "Subsequence", above=True)
         if decay > 1:
             raise KernelError(f"the decay of Subsequence must be above 0 and no more than 1, got {decay!r}.")
@@ -212,10 +212,3 @@ class Subsequence(Kernel):
                 "in common; choose a smaller length or decay."
             )
         return values
-
-
-def _length(value: Any, kernel: str) -> int:
-    length = whole(value, "the length", kernel)
-    if length < 1:
-        raise KernelError(f"the length of {kernel} must be 1 or more, got {value!r}; 3 is usual for letters.")
-    return length

@@ -40,6 +40,8 @@ class ByKernel:
 
     kernel: Kernel
     support: Any
+    #: what the fit has taken from rows, where only the intercept depends on it
+    centre: Array | None = None
 
     def times(self, X: Any, v: Array) -> Array:
         if isinstance(self.kernel, Linear):
@@ -49,8 +51,16 @@ class ByKernel:
         return Gram(self.kernel, X, self.support, tolerance=0.0 if few else TOLERANCE).times(v)
 
     def among(self, a: Array, b: Array) -> Array:
-        """k(x, z) of support vectors by their positions."""
-        return Gram(self.kernel, take(self.support, a), take(self.support, b)).matrix()
+        """k(x, z) of support vectors by their positions, as the fit had it."""
+        return Gram(self.kernel, self._centred(a), self._centred(b)).matrix()
+
+    def _centred(self, positions: Array) -> Any:
+        rows = take(self.support, positions)
+        return rows if self.centre is None else (rows.toarray() if is_sparse(rows) else rows) - self.centre
+
+    def moved(self, intercept: Array, v: Array) -> Array:
+        """Intercepts that go with the rows themselves, from those that go with rows without their centre."""
+        return intercept if self.centre is None else intercept - self.times(self.centre[None, :], v)[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,11 +27,11 @@ from mercer.models._kernel_fit import (
     Data,
     Fit,
     KernelFitInterrupted,
-    KernelFunction,
     Machine,
     fit_kernel,
     not_converged,
 )
+from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import strength_of
 from mercer.models._progress import watched

@@ -17,7 +17,7 @@ from mercer.models._glm_inputs import read_offset, read_weight, refuse_non_finit
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_regressor import deviance_explained
 from mercer.models._glm_target import is_label_family, read_target
-from mercer.models._kernel_fit import KernelFunction
+from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_rows import checked_rows
 
 

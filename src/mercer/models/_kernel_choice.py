@@ -27,10 +27,10 @@ SAMPLE = 500
 
 
 @dataclass(frozen=True)
-class _Products:
-    """(γ x·z + c)ᵖ with a negative c, which scikit-learn computes and `Polynomial` refuses: it is no inner product."""
+class AnyPolynomial:
+    """(γ x·z + c)ᵖ of any c and p, which scikit-learn computes; `Polynomial` refuses what is no inner product."""
 
-    degree: int
+    degree: float
     gamma: float
     constant: float
 
@@ -47,8 +47,8 @@ def chosen_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float)
     ----------
     kernel : str or Kernel
         A name, with which `gamma`, `degree` and `coef0` go, or a kernel, which has parameters of its own.
-    X : array or sparse matrix of shape (n, d)
-        The rows; "scale" and "median" look at them.
+    X : array or sparse matrix of shape (n, d), or sequence of things
+        The rows; "scale" and "median" look at them, where they are numbers.
     gamma : float or {"scale", "auto", "median"}
         See `width_of`.
     degree : int
@@ -58,11 +58,11 @@ def chosen_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float)
     """
     if isinstance(kernel, Kernel):
         return kernel
-    if kernel == "linear":
+    if kernel == "linear" or not kernel_from(kernel).numeric:  # which have no width
         return kernel_from(kernel)
     width = width_of(gamma, X)
     if KERNELS[kernel] is Polynomial and coef0 < 0:
-        return FromFunction(_Products(int(degree), width, float(coef0)), by_rows=False)
+        return FromFunction(AnyPolynomial(int(degree), width, float(coef0)), by_rows=False)
     return kernel_from(kernel, gamma=width, degree=int(degree), coef0=float(coef0))
 
 

@@ -22,6 +22,7 @@ from mercer.models._glm_kind import Kind
 from mercer.models._glm_negative_binomial import CLOSE, MOST_ROUNDS, NO_DISPERSION, best_theta
 from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_solve import Limits
+from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_least_squares import least_squares
 from mercer.models._progress import Progress
 from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse
@@ -33,24 +34,6 @@ Array = NDArray[Any]
 
 #: which solvers of GLMs have a kernel form, and whether K is in memory
 SOLVERS = {"auto": None, "newton": True, "newton-cg": False}
-
-
-@dataclass(frozen=True, eq=False)
-class KernelFunction:
-    """f(x) + b, for each output: what a fitted model is."""
-
-    kernel: Kernel
-    rows: Any
-    alpha: Array  # (n, outputs)
-    intercept: Array  # (outputs,)
-
-    def values(self, X: Any) -> Array:
-        """Of new rows, in shape (n, outputs); rows that do not count are not compared with."""
-        used = np.flatnonzero(self.alpha.any(axis=1))
-        if not used.size:
-            return np.tile(self.intercept, (count(X), 1))
-        rows = self.rows if len(used) == len(self.alpha) else take(self.rows, used)
-        return np.asarray(Gram(self.kernel, X, rows).times(self.alpha[used]) + self.intercept)
 
 
 @dataclass(frozen=True, eq=False)

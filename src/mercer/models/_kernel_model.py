@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError
 from mercer.kernels import Kernel, KernelHolder
 from mercer.models._base import Array, Plan
-from mercer.models._kernel_fit import KernelFunction
+from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_rows import checked_rows
 from mercer.solvers.certificate import Certificate
 

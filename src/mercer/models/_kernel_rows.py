@@ -9,7 +9,7 @@ import numpy as np
 from mercer._errors import DataError, EmptyDataError
 from mercer.kernels import FromFunction, Kernel, check_positive_definite
 from mercer.kernels._inputs import is_table
-from mercer.models._base import checked, column_names, is_sparse, refuse_infinite
+from mercer.models._base import Array, checked, checked_weight, column_names, is_sparse, refuse_infinite
 from mercer.models._comparisons import count, take
 
 #: rows from which a kernel that nobody knows is told not to be one
@@ -43,6 +43,15 @@ def checked_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, reset
     if not np.isfinite(total):
         refuse_infinite(table, column_names(estimator), estimator=type(estimator).__name__, missing=False)
     return given
+
+
+def row_weight(sample_weight: Any, y: Array) -> Array | None:
+    """Weights of the rows, one for each response and not all of them 0; None stays None."""
+    if sample_weight is not None and (given := np.asarray(sample_weight)).size and not given.any():
+        raise DataError(
+            "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
+        )
+    return checked_weight(sample_weight, y)
 
 
 def _things(X: Any) -> list[Any]:

@@ -52,7 +52,8 @@ LinearThreshold(rule="perceptron")
     if "GLM" in kinds:
         return model.set_params(kernel=chosen)
     if "Perceptron" in kinds or ("LinearThreshold" in kinds and model.rule == "perceptron"):
-        from mercer.models._kernel_perceptron import KernelPerceptron, rule_of
+        from mercer.models._kernel_perceptron import KernelPerceptron
+        from mercer.models._kernel_perceptron_rules import rule_of
 
         rule_of(model)
         return KernelPerceptron(model, chosen)

@@ -19,6 +19,7 @@ from mercer.models._linear_predictor import refuse_non_finite
 from mercer.solvers import proximal
 from mercer.solvers._proximal_model import ALL_AT_ONCE
 from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
 from mercer.solvers.dual_descent import CrammerSinger, DualDescent
 from mercer.solvers.hinge_lasso import HingeColumns, HingeLasso
 from mercer.solvers.margin_newton import MOST_FACTORISED, MarginNewton
@@ -31,6 +32,8 @@ Progress = Callable[[int, float, float], None]
 GAP_PER_TOL = 1e-2
 #: rows up to which Newton's method is worth its while, however many columns there are
 FEW_ROWS = 300
+#: means, in standard deviations of their columns, whose squares leave few digits to the rest
+FAR = 1e5
 #: what overflows leaves a certificate that is no number, which `store` looks for
 silent = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 #: penalties that liblinear has for a loss, and whether it takes the primal or the dual problem
@@ -63,7 +66,7 @@ def checked_rows(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, A
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. Pass the "
             "target of every row."
         )
-    options = {"dtype": np.float64, "order": "C", "accept_large_sparse": False, **options}
+    options = {"dtype": np.float64, "order": "C", **options}
     X, y = checked(estimator, X, y, reset=True, **options)
     return X, y
 
@@ -161,6 +164,10 @@ def fit_crammer_singer(
     rows: MarginRows, codes: Array, penalty: Array, n_classes: int, limits: Limits, progress: Progress | None
 ) -> Fitted:
     """All classes at once."""
+    if rows.n_columns * n_classes <= MOST_FACTORISED:
+        problem = ClassProblem(rows, ClassLosses(codes, penalty, n_classes))
+        newton = CrammerSingerNewton(problem, limits.gap, limits.max_iter)
+        return _found([newton], rows, progress, "Newton's method, all classes at once")
     descent = CrammerSinger(rows, codes, penalty, n_classes, limits.gap, limits.max_iter, limits.seed)
     return _found([descent], rows, progress, "dual coordinate descent, all classes at once")
 
@@ -170,7 +177,7 @@ def fit_lasso(
     rows: MarginRows, losses: Sequence[tuple[Array, Array]], limits: Limits, progress: Progress | None
 ) -> Fitted:
     """With a penalty of absolute values, of squared hinge losses: classes as ±1 and C of each row, for each problem."""
-    if rows.n_columns <= ALL_AT_ONCE:
+    if rows.n_columns <= ALL_AT_ONCE and not _far_from_zero(rows):
         return _by_proximal_newton(rows, losses, limits, progress)
     columns = HingeColumns(rows)
     descents = [
@@ -178,6 +185,13 @@ def fit_lasso(
         for number, (y, penalty) in enumerate(losses)
     ]
     return _found(descents, rows, progress, "coordinate descent")
+
+
+def _far_from_zero(rows: MarginRows) -> bool:
+    """Whether several columns vary so little beside their means that products of them are all alike in float64."""
+    if not isinstance(rows.X, np.ndarray):
+        return False
+    return int(np.count_nonzero(np.abs(rows.X.mean(axis=0)) > FAR * rows.X.std(axis=0))) > 1
 
 
 def _by_proximal_newton(
@@ -248,7 +262,7 @@ def warn_if_unfinished(estimator: Any, *, stacklevel: int) -> None:
     else:
         remedy = (
             f"Set max_iter to more than {estimator.max_iter}, or tol to more than {estimator.tol:g} if that is near "
-            "enough"
+            "enough; columns that are centred and of about the same size need fewer"
         )
     warnings.warn(
         f"Liblinear failed to converge, increase the number of iterations. {estimator.certificate_}. {remedy}.",

@@ -15,19 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
-from mercer._errors import DataError, NoRepresenterError, PenaltyError
+from mercer._errors import NoRepresenterError, PenaltyError
 from mercer.families import IDENTITY, L2, LOGIT, Bernoulli, Gaussian, Penalty
 from mercer.families import ElasticNet as Mixed
 from mercer.families.response import Response
-from mercer.models._base import checked_weight
 from mercer.models._glm_classes import Classes
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_regressor import GLMRegressor, deviance_explained
 from mercer.models._glm_solve import Limits
 from mercer.models._kernel_fit import Data
+from mercer.models._kernel_rows import row_weight
 from mercer.models._least_squares import checked_penalties
 from mercer.models._logistic_options import classes_and_codes, row_weights
+from mercer.models._ridge_task import finite_numbers
 from mercer.models.logistic_regression import LogisticRegression
 from mercer.models.ridge import Ridge
 
@@ -97,9 +98,9 @@ class OfRidge(NormRegularised):
         return self.model.fit_intercept
 
     def target(self, X: Any, y: Any, sample_weight: Any) -> Target:
-        values = np.asarray(y, dtype=float)
+        values = finite_numbers(y)
         alpha = checked_penalties(self.model.alpha, 1 if values.ndim == 1 else values.shape[1])
-        weight = _weight(sample_weight, values)
+        weight = row_weight(sample_weight, values)
         return Target(OneMean(Response(Gaussian(), IDENTITY)), Data(values, weight), alpha)
 
     def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
@@ -157,20 +158,13 @@ class OfRegressor(NormRegularised):
 
     def target(self, X: Any, y: Any, sample_weight: Any) -> Target:
         values = self.model._checked_target(y)
-        data = Data(values, _weight(sample_weight, values))
+        data = Data(values, row_weight(sample_weight, values))
         return Target(OneMean(self.model._response()), data, self.model.alpha * data.total)
 
     def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
         values = self.model._checked_target(np.asarray(y))
         eta = model.predict_linear(X)
-        return deviance_explained(self.model._response(), values, eta, _weight(sample_weight, values))
-
-
-def _weight(sample_weight: Any, y: Array) -> Array | None:
-    weight = checked_weight(sample_weight, y)
-    if weight is not None and not weight.any():
-        raise DataError("Sample weights must contain at least one non-zero number. All are zero; give some a weight.")
-    return weight
+        return deviance_explained(self.model._response(), values, eta, row_weight(sample_weight, values))
 
 
 def norm_regularised(model: Any) -> NormRegularised:
@@ -244,7 +238,7 @@ def _why_not(model: Any) -> str:
         return f"{name} chooses among its own fits; kernelize {name[:-2]} and search with GridSearchCV."
     if name in SVMS:
         return f"{name} is a support vector machine, whose kernel form is {SVMS[name]}(kernel=…)."
-    if name in SVMS.values() or name == "KernelRidge":
+    if name in SVMS.values() or name in {"KernelRidge", "Kernelized", "KernelPerceptron"}:
         return f"{name} has a kernel of its own; give it as kernel=…."
     if name == "LinearThreshold":
         return (

@@ -11,7 +11,7 @@ from mercer._errors import DataError, KernelError
 from mercer.kernels import FromFunction, Kernel, Linear, Polynomial, kernel_from
 from mercer.kernels.named import KERNELS
 from mercer.models._base import Array
-from mercer.models._kernel_choice import _Products, width_of
+from mercer.models._kernel_choice import AnyPolynomial, width_of
 
 #: widths to try beside the one that the median distance suggests: so many, each so many times the last
 WIDTHS, FACTOR = 7, 4.0
@@ -37,7 +37,7 @@ def ridge_kernel(model: Any, X: Any, gamma: Any) -> Kernel:
     width = gamma if gamma is None else width_of(gamma, X)
     if KERNELS[kernel] is Polynomial and (model.coef0 < 0 or model.degree != int(model.degree)):
         # scikit-learn computes what need not be positive definite, and `Polynomial` refuses
-        return FromFunction(_Products(model.degree, 1 / X.shape[1] if width is None else width, model.coef0), False)
+        return FromFunction(AnyPolynomial(model.degree, 1 / X.shape[1] if width is None else width, model.coef0), False)
     return kernel_from(kernel, gamma=width, degree=model.degree, coef0=model.coef0)
 
 

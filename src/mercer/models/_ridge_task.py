@@ -35,6 +35,11 @@ class Task:
         largest = float(np.abs(self.Y).max(initial=0.0))
         return 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
 
+    def squared(self, errors: Array) -> Array:
+        """Squared errors in the units of the targets; inf where these are too large for squares."""
+        with np.errstate(over="ignore"):
+            return np.asarray(errors * self.unit * self.unit)
+
     def system(self, kernel: Kernel | None) -> System:
         """The equations for a kernel; without one X is its matrix."""
         seen, whole = self.seen, len(self.seen) == len(self.Y)

@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from mercer._errors import DataError, IndefiniteKernelWarning, NonFiniteError
+from mercer._errors import DataError, EmptyDataError, IndefiniteKernelWarning
 from mercer._threads import thread_count
-from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear
+from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
 from mercer.models._base import Array, Plan, checked, column_names, is_sparse
 from mercer.models._comparisons import (
     ByFunction,
@@ -102,7 +102,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             raise TypeError("Sparse precomputed kernels are not supported. Give K.toarray().")
         self._sparse = is_sparse(X) and not self._calls_back()
         if self._takes_anything():
-            check_consistent_length(X, y)
+            _refuse_other_lengths(X, y)
             refuse_gaps(y, numeric=numeric)
             return X, column_or_1d(y, warn=True)
         X, y = checked(
@@ -123,35 +123,20 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     def _takes_anything(self) -> bool:
         """Whether rows need not be numbers, so that nobody but the kernel can check them."""
-        kernel = self.kernel
+        if self._calls_back() or _is(self.kernel, "precomputed"):
+            return self._calls_back()
+        kernel = kernel_from(self.kernel)
         # a kernel made of a function of the user's is the one kind whose symmetry is not certain
-        return self._calls_back() or (isinstance(kernel, Kernel) and not (kernel.numeric and kernel.symmetric))
+        return not (kernel.numeric and kernel.symmetric)
 
-    def _row_weights(self, sample_weight: Any, X: Any) -> Array:
-        """One for every row; as in libsvm, those that have none above 0 take no part."""
-        n = count(X)
-        if sample_weight is None:
-            return np.ones(n)
-        weight = np.asarray(sample_weight, dtype=np.float64)
-        if weight.shape != (n,):
-            raise DataError(
-                f"sample_weight and X have incompatible shapes: {weight.shape} vs {np.shape(X)}. Give one weight for "
-                "each row."
-            )
-        if not (finite := np.isfinite(weight)).all():
-            row = int(np.argmin(finite))
-            raise NonFiniteError(f"Input sample_weight contains {weight[row]} in row {row}; give every row a number.")
-        if not (weight > 0).any():
-            raise DataError(
-                "Invalid input - all samples have zero or negative weights. Give a weight above 0 to the rows to learn "
-                "from."
-            )
-        return weight
-
-    def _bounds(self, weight: Array) -> Array:
+    def _bounds(self, weight: Array, factor: Array | float = 1.0) -> Array:
         """C of every row: C times its weight, divided by the sum of weights if the mean loss is meant (lecture 1)."""
-        total = float(weight.sum()) if self.scaling == "mean" else 1.0
-        return np.asarray(float(self.C) * (weight / total))
+        if self.scaling == "mean":
+            weight = weight / weight.max()  # the sum of which is a number
+            weight = weight / weight.sum()
+        share = weight * factor
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite price is one, but not of what does not count
+            return np.where(share > 0, float(self.C) * share, 0.0)
 
     # Rows compared.
 
@@ -171,7 +156,14 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             kernel = chosen_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
             self._gamma = float(getattr(kernel, "gamma", None) or 0.0)
         rows = X if whole else take(X, kept)
-        return by_kernel(kernel, rows, X, groups=groups, cache_bytes=int(self.cache_size * 2**20))
+        return by_kernel(
+            kernel,
+            rows,
+            X,
+            groups=groups,
+            cache_bytes=int(self.cache_size * 2**20),
+            intercept=bool(self.fit_intercept),
+        )
 
     def _start(self, n: int, machines: int) -> Array | None:
         """Coefficients to begin with: those of the last fit to as many rows, grown with C, if they are wanted."""
@@ -209,6 +201,11 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             thread_count(),
         )
 
+    def _moved(self, intercepts: Array) -> Array:
+        """Intercepts for the rows as they are, from those the solver has found for the rows it was given."""
+        comparison = self._comparison
+        return comparison.moved(intercepts, self._columns()) if isinstance(comparison, ByKernel) else intercepts
+
     def _solved(self, problems: Iterable[tuple[BoxProblem, Array | None]]) -> Machines:
         """Each problem solved from its start, as the parameters ask."""
         return solved(
@@ -219,7 +216,6 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             tolerance=float(self.tol),
             max_iter=int(self.max_iter),
             time_limit=self.time_limit,
-            shrinking=bool(self.shrinking),
         )
 
     def _finish(self, machines: Machines) -> None:
@@ -240,14 +236,17 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             )
         if worst.holds:
             return
-        limited = self.max_iter >= 0 and self.time_limit is None and self.callback is None
-        cause = (
-            f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
-            "StandardScaler or MinMaxScaler."
-            if limited
-            else "The fit was stopped before its tolerance was reached; raise time_limit or max_iter, or lower C."
-        )
-        warnings.warn(f"{cause} {worst}", ConvergenceWarning, stacklevel=4)
+        warnings.warn(f"{self._why_it_ended()} {worst}", ConvergenceWarning, stacklevel=4)
+
+    def _why_it_ended(self) -> str:
+        if self.time_limit is not None or self.callback is not None:
+            return "The fit was stopped before its tolerance was reached; raise time_limit or max_iter, or lower C."
+        if self.max_iter >= 0:
+            return (
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+                "StandardScaler or MinMaxScaler."
+            )
+        return "The fit ended before its tolerance was reached; raise tol, lower C, or scale the columns."
 
     # Predicting.
 
@@ -266,15 +265,18 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
     def _scores(self, X: Any, columns: Array) -> Array:
         """Kernel times coefficients, plus intercepts."""
         X = self._validated(X)
+        self._refuse_altered_counts()
+        if not len(columns):
+            return np.tile(self._intercept_, (count(X), 1))
+        return np.asarray(self._comparison.times(X, columns) + self._intercept_)
+
+    def _refuse_altered_counts(self) -> None:
         support = self.support_vectors_
-        if not self._sparse and np.size(support) > 0 and self.n_support_.sum() != count(support):
+        if isinstance(self._comparison, ByKernel) and not self._sparse and self.n_support_.sum() != count(support):
             raise DataError(
                 f"The internal representation of {type(self).__name__} was altered: it has {count(support)} support "
                 f"vectors, but n_support_ counts {self.n_support_.sum()}. Fit it again."
             )
-        if not len(columns):
-            return np.tile(self._intercept_, (count(X), 1))
-        return np.asarray(self._comparison.times(X, columns) + self._intercept_)
 
     @property
     def n_support_(self) -> Array:
@@ -302,6 +304,16 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         tags.input_tags.pairwise = _is(self.kernel, "precomputed")
         tags.input_tags.sparse = not _is(self.kernel, "precomputed")
         return tags
+
+
+def _refuse_other_lengths(X: Any, y: Any) -> None:
+    """Things cannot be checked, but counted."""
+    try:
+        check_consistent_length(X, y)
+    except (TypeError, ValueError) as refusal:
+        raise DataError(f"{refusal}. Give a sequence of things to compare, and one y for each.") from None
+    if not count(X):
+        raise EmptyDataError("Found array with 0 sample(s) while a minimum of 1 is required. Look at how X was read.")
 
 
 def _is(kernel: Any, name: str) -> bool:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
+from mercer._errors import DataError, FitInterrupted
 from mercer.models._progress import StoppedByCallback
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.dual import BoxPoint, BoxProblem, solve
+from mercer.solvers.dual import BoxPoint, BoxProblem, Margins, solve
 
 Array = NDArray[Any]
 
@@ -31,7 +31,7 @@ class Watch:
 
     def __call__(self, progress: Any) -> None:
         for watcher in self.watchers:
-            if watcher(progress) is True:
+            if isinstance(answer := watcher(progress), bool | np.bool_) and answer:
                 self.stopped = True
                 raise StoppedByCallback
 
@@ -49,6 +49,10 @@ class Machines:
         return max((solution.certificate for solution in self.solutions), key=lambda certificate: certificate.value)
 
     @property
+    def intercepts(self) -> Array:
+        return np.array([solution.value.intercept for solution in self.solutions], dtype=float)
+
+    @property
     def iterations(self) -> list[int]:
         return [int(solution.value.steps) for solution in self.solutions]
 
@@ -62,7 +66,6 @@ def solved(
     tolerance: float,
     max_iter: int,
     time_limit: float | None,
-    shrinking: bool,
 ) -> Machines:
     """The solution of each problem, from its start; once stopped, the remaining ones stay at zero.
 
@@ -85,17 +88,26 @@ def solved(
                     max_iter=max_iter,
                     time_limit=left,
                     callback=watch if watch.watchers else None,
-                    shrinking=shrinking,
                 )
             except FitInterrupted as interruption:
                 solution, stopped = interruption.solution, True
                 machines.interruption = None if watch.stopped else interruption
+            _refuse_overflow(solution.value)
             machines.solutions.append(solution)
     return machines
 
 
+def _refuse_overflow(point: BoxPoint) -> None:
+    if not (np.isfinite(point.intercept) and np.isfinite(point.scores).all()):
+        raise DataError(
+            "The dual coefficients or intercepts are not finite. The input data may contain large values and need to "
+            "be preprocessed. The kernel exceeds the range of numbers on these rows; divide the columns by their "
+            "scale, e.g. with StandardScaler, or lower gamma or degree."
+        )
+
+
 def _not_begun(n: int, tolerance: float) -> Solution:
-    certificate = Certificate("KKT", np.inf, tolerance, "the fit was stopped before this machine was begun")
+    certificate = Margins("KKT", np.inf, tolerance, "the fit was stopped before this machine was begun")
     return Solution(BoxPoint(np.zeros(n), 0.0, np.zeros(n)), certificate, ())
 
 

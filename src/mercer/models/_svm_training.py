@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels import Gram, Kernel, PositiveDefinite, check_matrix, check_positive_definite
+from mercer._threads import blas_for
+from mercer.kernels import Gram, Kernel, Linear, PositiveDefinite, check_matrix, check_positive_definite
 from mercer.models._base import is_sparse
 from mercer.models._comparisons import ByKernel, Comparison, block, count, take
 from mercer.models._kernel_choice import sample_of
@@ -22,6 +23,8 @@ Array = NDArray[Any]
 MANY, TOLERANCE = 1000, 1e-4
 #: numbers up to which a sparse matrix is written out: products are then faster, and bit by bit those of dense X
 FEW_NUMBERS = 2_000_000
+#: distance from the origin, in standard deviations, that costs products of rows more digits than they can spare
+FAR = 100.0
 #: rows on which a kernel of which nobody knows whether it is positive definite is looked at
 LOOKED_AT = 200
 #: relative error of an entry that a user's function or matrix may have: they may be of float32
@@ -44,7 +47,9 @@ class Training:
     matrix: Array | None = None
 
 
-def by_kernel(kernel: Kernel, kept: Any, X: Any, *, groups: Sequence[Array], cache_bytes: int) -> Training:
+def by_kernel(
+    kernel: Kernel, kept: Any, X: Any, *, groups: Sequence[Array], cache_bytes: int, intercept: bool
+) -> Training:
     """Rows that a kernel compares.
 
     Parameters
@@ -60,25 +65,49 @@ def by_kernel(kernel: Kernel, kept: Any, X: Any, *, groups: Sequence[Array], cac
         if there is one machine.
     cache_bytes : int
         Memory for kernel rows.
+    intercept : bool
+        Whether the machines have one.
     """
     if is_sparse(kept) and kept.shape[0] * kept.shape[1] <= FEW_NUMBERS:
         kept = kept.toarray()
-    n = count(kept)
+    n, centre = count(kept), _centre(kernel, kept) if intercept else None
+    kept = kept if centre is None else kept - centre
     # several machines need the same entries, which are made once where there is room for all
     fits = len(groups) > 1 and 8 * n**2 <= cache_bytes
     gram = Gram(kernel, kept, tolerance=TOLERANCE if n > MANY and not fits else 0.0)
     matrix = gram.matrix() if fits else None
     rows = _by_tiles(gram, groups, cache_bytes) if matrix is None else _in_memory(matrix, groups)
-    definite = check_positive_definite(kernel, take(kept, sample_of(n, LOOKED_AT)), entry_error=ENTRY)
+    with blas_for(1):  # few rows: threads of BLAS would wait for each other
+        definite = check_positive_definite(kernel, take(kept, sample_of(n, LOOKED_AT)), entry_error=ENTRY)
     return Training(
-        rows, gram.diagonal, str(gram.dtype), definite, lambda numbers: ByKernel(kernel, take(X, numbers)), matrix
+        rows,
+        gram.diagonal,
+        str(gram.dtype),
+        definite,
+        lambda numbers: ByKernel(kernel, take(X, numbers), centre),
+        matrix,
     )
+
+
+def _centre(kernel: Kernel, X: Any) -> Array | None:
+    """What to take from rows that lie far from the origin, whose products x·z would lose digits; None elsewhere.
+
+    With Σβ = 0, Σ βᵢ(xᵢ − c)·(x − c) is Σ βᵢ xᵢ·x but for a constant, which is the intercept's.
+    """
+    if not isinstance(kernel, Linear) or is_sparse(X):
+        return None
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        centre, spread = X.mean(axis=0), X.std(axis=0)
+        size = float(np.abs(centre).max(initial=0.0))
+        far = np.isfinite(size) and size > FAR * float(spread.max(initial=0.0))
+    return np.asarray(centre) if far else None
 
 
 def by_matrix(K: Array, comparison: Callable[[Array], Comparison], *, groups: Sequence[Array]) -> Training:
     """Rows that a matrix compares; see `by_kernel`."""
     sample = sample_of(len(K), LOOKED_AT)
-    definite = check_matrix(K[np.ix_(sample, sample)], entry_error=ENTRY)
+    with blas_for(1):
+        definite = check_matrix(K[np.ix_(sample, sample)], entry_error=ENTRY)
     return Training(_in_memory(K, groups), np.diag(K).copy(), "float64", definite, comparison, K)
 
 

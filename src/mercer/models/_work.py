@@ -22,14 +22,17 @@ from mercer.solvers._kernel_products import SHARE as IN_MEMORY
 from mercer.solvers._kernel_spectrum import SQUARES
 from mercer.solvers._kernel_steps import ROWS_PER_PIVOT, ROWS_PER_STEP, Deflation
 from mercer.solvers._kernel_system import few_features
+from mercer.solvers.kernel_perceptron import SHARE as KEPT
 from mercer.solvers.kernel_ridge import AIM, MANY_ROWS, System, bytes_needed
 
 #: rows from which the number of steps is guessed
 SAMPLE = 1500
 #: passes over the data and over its square that fits of linear models take, about
 STEPS, DESCENTS = 10, 100
-#: of the entries of a kernel matrix, how many times over support vector machines compute them, about
-SWEEPS = 1.5
+#: factors of a kernel matrix, and products with it, that Newton's method takes, about
+FACTORS, PRODUCTS = 2, 40
+#: of the entries of a kernel matrix, the part that support vector machines compute, and passes of a perceptron, about
+SWEEPS, PASSES = 0.4, 10
 
 
 @dataclass(frozen=True)
@@ -87,14 +90,22 @@ def support_vectors(model: Any, X: Any) -> Work:
     return Work("decomposition, with a cache of rows", memory, 0.0, SWEEPS * n**2, 0.0, _kernel(model.kernel))
 
 
+def perceptron(model: Any, X: Any) -> Work:
+    """Each row of the kernel matrix once where it has room, and read again in some passes."""
+    n = float(count(X))
+    memory = min(8 * n**2, KEPT * available_bytes())
+    path = "passes over the rows, with those of the kernel matrix that there is room for"
+    return Work(path, memory, 0.0, n**2, PASSES * 8 * n**2, _kernel(model.kernel))
+
+
 def kernel_machine(model: Any, X: Any) -> Work:
-    """Newton's method for functions: a factor for each step where it has room, else products by tiles."""
+    """Newton's method for functions, of one output: few factors where there is room, else products by tiles."""
     n, kernel = float(count(X)), _kernel(model.kernel)
     if 16 * n**2 > IN_MEMORY * available_bytes():
         path = "Newton's method with the kernel matrix made anew for each product"
         return Work(path, 24 * n * min(MOST_PIVOTS, n), 4 * n * MOST_PIVOTS**2, DESCENTS * 0.5 * n**2, 0.0, kernel)
     path = "Newton's method with factors of the kernel matrix"
-    return Work(path, 16 * n**2, STEPS * n**3 / 3, 0.5 * n**2, STEPS * 16 * n**2, kernel)
+    return Work(path, 16 * n**2, FACTORS * n**3 / 3, 0.5 * n**2, PRODUCTS * 16 * n**2, kernel)
 
 
 def linear(model: Any, X: Any) -> Work:
@@ -126,4 +137,5 @@ WORK: dict[str, Callable[[Any, Any], Work]] = {
     "KernelRidge": kernel_ridge,
     "SVC": support_vectors,
     "SVR": support_vectors,
+    "KernelPerceptron": perceptron,
 }

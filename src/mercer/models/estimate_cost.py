@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._errors import DataError
 from mercer._memory import SHARE, available_bytes, gigabytes
 from mercer._threads import thread_count
 from mercer.kernels import Gram, Kernel
@@ -40,7 +41,8 @@ class Cost:
 def estimate_cost(model: Any, X: Any) -> Cost:
     """Estimate what fitting a model to rows takes: operations are counted, and the speed of this machine measured.
 
-    Good to a factor of two or three: how many steps an optimisation needs is not known before it is made.
+    Good to a factor of two or three: how many steps an optimisation needs is not known before it is made, nor how many
+    rows become support vectors. Of several classes, a kernel machine takes about as many times as long.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     >>> cost.bytes, cost.fits
     (8000000.0, True)
     """
-    X = X if hasattr(X, "shape") or not _of_rows(X) else np.asarray(X)
+    X = _rows(model, X)
     work = work_of(model, X)
     seconds = work.flops / flops_per_second(thread_count()) + work.traffic / bytes_per_second(thread_count())
     if work.entries and work.kernel is not None:
@@ -111,6 +113,16 @@ def _seconds(call: Callable[[], Any]) -> float:
             return max(shortest, 1e-9)
 
 
-def _of_rows(X: Any) -> bool:
-    """Whether a sequence is rows of numbers, not a list of texts."""
-    return len(X) > 0 and isinstance(X[0], (list, tuple, np.ndarray))
+def _rows(model: Any, X: Any) -> Any:
+    """X as an array, unless it is sparse or a list of things such as texts; typed errors where this cannot be."""
+    if isinstance(model, type) or not hasattr(model, "get_params"):
+        raise DataError(
+            f"estimate_cost takes a model such as KernelRidge() or SVC(), got {model!r}; give an estimator."
+        )
+    if hasattr(X, "to_numpy"):  # a data frame
+        return np.asarray(X)
+    if hasattr(X, "shape"):
+        return X
+    if not hasattr(X, "__len__"):
+        raise DataError(f"X must be rows, in an array, a data frame or a list, but is {X!r}; give those of the fit.")
+    return np.asarray(X) if len(X) > 0 and isinstance(X[0], (list, tuple, np.ndarray)) else X

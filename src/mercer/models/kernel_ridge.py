@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, FitInterrupted
 from mercer._threads import row_blocks, thread_count
-from mercer.kernels import Gram, Kernel, KernelHolder
+from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
-from mercer.models._base import Array, Plan, checked_weight, is_sparse, old_state_on_failure
-from mercer.models._comparisons import count, refuse_no_kernel_matrix, take
+from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
+from mercer.models._comparisons import refuse_no_kernel_matrix, take
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS
-from mercer.models._kernel_rows import checked_rows
+from mercer.models._kernel_function import KernelFunction
+from mercer.models._kernel_rows import checked_rows, row_weight
 from mercer.models._kernel_tuning import best_of
 from mercer.models._least_squares import checked_penalties
 from mercer.models._ridge_kernel import (
@@ -187,11 +188,9 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     def _values(self, X: Any) -> Array:
         if self.kernel_ is None:
             return np.asarray(X @ self.dual_coef_)
-        used = np.flatnonzero(self.dual_coef_ if self.dual_coef_.ndim == 1 else self.dual_coef_.any(axis=1))
-        if not len(used):
-            return np.zeros((count(X), *self.dual_coef_.shape[1:]))
-        rows = self.X_fit_ if len(used) == len(self.dual_coef_) else take(self.X_fit_, used)
-        return np.asarray(Gram(self.kernel_, X, rows).times(self.dual_coef_[used]))
+        alpha = self.dual_coef_.reshape(len(self.dual_coef_), -1)
+        values = KernelFunction(self.kernel_, self.X_fit_, alpha, np.zeros(alpha.shape[1])).values(X)
+        return values.reshape(-1, *self.dual_coef_.shape[1:])
 
     # Learning.
 
@@ -210,7 +209,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         else:
             self.kernel_ = ridge_kernel(self, X, None if is_several(self.gamma) else self.gamma)
         y = finite_numbers(y)
-        return X, y, checked_weight(sample_weight, y)
+        return X, y, row_weight(sample_weight, y)
 
     @property
     def _is_tuned(self) -> bool:
@@ -232,10 +231,10 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             kernels = [with_width(self, task.X, float(gamma)) for gamma in self.gammas_]
         best, errors = best_of(((kernel, task.system(kernel)) for kernel in kernels), alpha, method)
         if is_several(self.gamma):
-            self.kernel_, self.gamma_errors_ = best.kernel, errors * task.unit**2
+            self.kernel_, self.gamma_errors_ = best.kernel, task.squared(errors)
             self.gamma_ = float(self.gammas_[np.argmin(errors)])
         if alpha is None:
-            self.alphas_, self.alpha_errors_ = best.alphas, best.errors * task.unit**2
+            self.alphas_, self.alpha_errors_ = best.alphas, task.squared(best.errors)
         self._keep_alpha(best.alpha)
         self.loo_predictions_ = np.full(task.Y.shape, np.nan)
         self.loo_predictions_[task.seen] = task.unit * best.left_out()

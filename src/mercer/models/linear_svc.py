@@ -186,7 +186,7 @@ class LinearSVC(LinearClassifier):
         if len(self.classes_) < 2:
             raise DataError(
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{self.classes_[0]!r}. Look at how y was selected."
+                f"{self.classes_[:1].tolist()[0]!r}. Look at how y was selected."
             )
         weight = row_weights(sample_weight, X)
         of_class = self._class_weights(y, weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Self
 
@@ -16,24 +15,17 @@ from mercer._errors import DataError
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._comparisons import ByKernel, count
-from mercer.models._one_against_one import (
-    agreeing,
-    dual_layout,
-    one_against_rest,
-    pair_columns,
-    pairs,
-    rows_of_pairs,
-    winners,
-)
+from mercer.models._one_against_one import dual_layout, one_against_rest, pair_columns, pairs, rows_of_pairs, winners
 from mercer.models._svm import CONSTRAINTS, SupportVectorMachine, dense
-from mercer.models._svm_classes import prices, refuse_lost_classes, refuse_one_class
+from mercer.models._svm_calibration import Calibration
 from mercer.models._svm_machines import Machines, feasible
-from mercer.models._svm_probabilities import Calibration, log_probabilities
+from mercer.models._svm_prices import prices, refuse_lost_classes, refuse_one_class, row_weights
+from mercer.models._svm_probabilities import WithProbabilities
 from mercer.models._svm_training import Training
 from mercer.solvers.dual import BoxProblem
 
 
-class SVC(ClassifierMixin, SupportVectorMachine):
+class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     """Support vector classification: scikit-learn's, with a duality gap to show for it.
 
     It minimises ½‖w‖² + C Σ max(0, 1 − y (⟨w, ψ(x)⟩ + b)) through its dual. Of several classes each pair has a machine
@@ -54,7 +46,7 @@ class SVC(ClassifierMixin, SupportVectorMachine):
     coef0 : float, default=0
         Constant of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Whether rows that stay at a bound are set aside for a while.
+        Accepted, and of no effect: rows that stay at a bound cost next to nothing here.
     probability : bool, default="deprecated"
         Deprecated as in scikit-learn, and without effect: there are always probabilities.
     tol : float, default=1e-3
@@ -139,9 +131,6 @@ class SVC(ClassifierMixin, SupportVectorMachine):
         "random_state": ["random_state"],
     }
 
-    classes_: Array
-    _calibration: Calibration
-
     def __init__(
         self,
         *,
@@ -211,11 +200,11 @@ class SVC(ClassifierMixin, SupportVectorMachine):
             self.classes_, codes = encode_labels(y)
             refuse_one_class(self.classes_)
             self.class_weight_ = prices(self.class_weight, self.classes_, y)
-            weight = self._row_weights(sample_weight, X)
+            weight = row_weights(sample_weight, X)
             kept = self._kept(codes, weight)
             codes, weight = codes[kept], weight[kept]
             refuse_lost_classes(self.classes_, codes)
-            bounds = self._bounds(weight) * self.class_weight_[codes]
+            bounds = self._bounds(weight, self.class_weight_[codes])
             n_pairs = len(pairs(len(self.classes_)))
             groups = [np.flatnonzero(codes == k) for k in range(len(self.classes_))] if n_pairs > 1 else [codes]
             training = self._training(X, kept, groups)
@@ -230,16 +219,6 @@ class SVC(ClassifierMixin, SupportVectorMachine):
         """Rows that take part; with several classes one class after the other, so that pairs are two runs of rows."""
         kept = np.flatnonzero(weight > 0)
         return kept if len(self.classes_) == 2 else kept[np.argsort(codes[kept], kind="stable")]
-
-    def _warn_of_probability(self) -> None:
-        if not (isinstance(self.probability, str) and self.probability == "deprecated"):
-            warnings.warn(
-                "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use "
-                "`CalibratedClassifierCV(SVC(), ensemble=False)` instead of `SVC(probability=True)`. Here "
-                "predict_proba is there without it.",
-                FutureWarning,
-                stacklevel=3,
-            )
 
     # Solving.
 
@@ -274,7 +253,7 @@ class SVC(ClassifierMixin, SupportVectorMachine):
         found = found[np.argsort(codes[found], kind="stable")]
         self._n_support = np.bincount(codes[found], minlength=n_classes).astype(np.int32)
         self._store_support(X, training, kept, found, np.ascontiguousarray(dual[:, found]))
-        self._intercept_ = np.array([solution.value.intercept for solution in machines.solutions], dtype=float)
+        self._intercept_ = self._moved(machines.intercepts)
         # of two classes scikit-learn has the second one positive, where libsvm has the first
         sign = -1.0 if n_classes == 2 else 1.0
         self.intercept_, self.dual_coef_ = sign * self._intercept_ + 0.0, self._dual_coef_ * sign
@@ -295,7 +274,7 @@ class SVC(ClassifierMixin, SupportVectorMachine):
             bounds=bounds,
             diagonal=training.diagonal,
             columns=self._columns(),
-            intercept=self._intercept_,
+            intercept=machines.intercepts,
             fit_intercept=bool(self.fit_intercept),
         )
         if (K := training.matrix) is not None and not isinstance(self._comparison, ByKernel):
@@ -339,48 +318,6 @@ class SVC(ClassifierMixin, SupportVectorMachine):
         self._refuse_ties_of_pairs()
         return np.asarray(self.classes_[self._winner(self._decisions(X))])
 
-    def predict_proba(self, X: Any) -> Array:
-        """p(y|x) of every row and class, largest for the class that `predict` gives.
-
-        A softmax of each class's smallest margin over another one, times a scale that fits approximate leave-one-out
-        margins of the training rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or sequence of shape (n_samples, n_features)
-            Rows to score; their kernel with the rows of the fit if it is precomputed.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        decisions = self._decisions(X)
-        log = self._log_probabilities(decisions)
-        return agreeing(np.exp(log), self._winner(decisions))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """log p(y|x) of every row and class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or sequence of shape (n_samples, n_features)
-            Rows to score; their kernel with the rows of the fit if it is precomputed.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        return self._log_probabilities(self._decisions(X))
-
-    def _log_probabilities(self, decisions: Array) -> Array:
-        return log_probabilities(decisions, self._winner(decisions), self._scale(), len(self.classes_))
-
-    def _scale(self) -> float:
-        """The factor of the scores in probabilities; where only the fit knew the kernel matrix it is known by now."""
-        return self._calibration.scale(getattr(self._comparison, "among", None))
-
     def _decisions(self, X: Any) -> Array:
         """Decisions of all pairs, above 0 for the first class of each."""
         check_is_fitted(self)
@@ -408,23 +345,3 @@ class SVC(ClassifierMixin, SupportVectorMachine):
             return self.dual_coef_ @ self.support_vectors_
         columns = self._columns().T
         return (sp.csr_matrix(columns) if self._sparse else columns) @ self.support_vectors_
-
-    @property
-    def probA_(self) -> Array:
-        """Slopes of Platt's sigmoids, where `probability=True`: of the scale of the scores; deprecated."""
-        return self._platt("probA_", -2.0)
-
-    @property
-    def probB_(self) -> Array:
-        """Offsets of Platt's sigmoids, where `probability=True`: 0, so that they agree with `predict`; deprecated."""
-        return self._platt("probB_", 0.0)
-
-    def _platt(self, name: str, factor: float) -> Array:
-        machines = len(self._intercept_)
-        warnings.warn(
-            f"Attribute `{name}` was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` "
-            "option for SVC and NuSVC was deprecated and will be removed in 1.11. Use predict_proba.",
-            FutureWarning,
-            stacklevel=3,
-        )
-        return np.full(machines, factor * self._scale()) if self.probability is True else np.empty(0)

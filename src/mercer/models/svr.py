@@ -15,6 +15,7 @@ from mercer.models._base import Array, old_state_on_failure
 from mercer.models._comparisons import count
 from mercer.models._svm import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models._svm_machines import feasible
+from mercer.models._svm_prices import row_weights
 from mercer.solvers.dual import BoxProblem
 
 
@@ -42,7 +43,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
     epsilon : float, default=0.1
         Half width of the tube, 0 or more.
     shrinking : bool, default=True
-        Whether rows that stay at a bound are set aside for a while.
+        Accepted, and of no effect: rows that stay at a bound cost next to nothing here.
     cache_size : float, default=200
         Megabytes of kernel rows to keep.
     verbose : bool, default=False
@@ -168,13 +169,15 @@ class SVR(RegressorMixin, SupportVectorMachine):
             self._validate_params()
             X, y = self._checked(X, y, numeric=True)
             target = self._targets(y)
-            weight = self._row_weights(sample_weight, X)
+            weight = row_weights(sample_weight, X)
             kept = np.flatnonzero(weight > 0)
             bounds = self._bounds(weight[kept])
             training = self._training(X, kept)
+            # with an intercept nothing else depends on where targets have their 0, but digits do
+            middle = float(np.median(target[kept])) if self.fit_intercept else 0.0
             problem = BoxProblem(
                 training.rows(0, 0),
-                target[kept],
+                target[kept] - middle,
                 -bounds,
                 bounds,
                 epsilon=float(self.epsilon),
@@ -187,7 +190,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
             self._n_support = np.array([len(found)], dtype=np.int32)
             self._store_support(X, training, kept, found, solution.value.beta[None, found])
             self.dual_coef_ = self._dual_coef_
-            self.intercept_ = self._intercept_ = np.array([solution.value.intercept], dtype=float)
+            self.intercept_ = self._intercept_ = self._moved(machines.intercepts) + middle
             (self.n_iter_,) = machines.iterations
             self._finish(machines)
         return self
@@ -195,8 +198,8 @@ class SVR(RegressorMixin, SupportVectorMachine):
     def _targets(self, y: Any) -> Array:
         try:
             return np.ascontiguousarray(y, dtype=float)
-        except ValueError as refusal:
-            word = next(word for word in np.asarray(y).tolist() if isinstance(word, str))
+        except (TypeError, ValueError) as refusal:
+            word = next((word for word in np.asarray(y).tolist() if not isinstance(word, Real)), y)
             raise DataError(
                 f"{refusal}. y holds {word!r}, but SVR predicts numbers; convert y, or use a classifier such as SVC."
             ) from None

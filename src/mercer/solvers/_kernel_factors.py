@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from mercer._errors import KernelError
-from mercer._threads import blas_for
+from mercer._threads import blas_for, ordered_map
 from mercer.solvers._kernel_losses import Softmax
 
 Array = NDArray[Any]
@@ -122,9 +122,9 @@ class FactorisedByClass:
         self._strength, outputs = strength, bend.p.shape[1]
         D = bend.p if bend.weight is None else bend.weight[:, None] * bend.p
         rest = (np.ones(len(K)) if bend.weight is None else bend.weight) - D.sum(axis=1)  # that of a reference class
-        factors = [Factor(K, D[:, k], strength) for k in range(outputs)]
-        self._D = np.column_stack([factor.h for factor in factors])
-        self._inverses = [factor.inverse() for factor in factors]
+        found = ordered_map(lambda k: _inverse_of(Factor(K, D[:, k], strength)), range(outputs))
+        self._D = np.column_stack([h for h, _ in found])
+        self._inverses = [inverse for _, inverse in found]
         shared = strength * sum(self._inverses[1:], np.array(self._inverses[0], dtype=float))
         self._sum = _plus_diagonal(shared, np.maximum(rest, 0.0))
         self._levels = self._of_levels(bend) if intercept else None
@@ -147,8 +147,12 @@ class FactorisedByClass:
     def _solve(self, V: Array) -> Array:
         scaled = V / self._D
         alone = np.column_stack([inverse @ scaled[:, k] for k, inverse in enumerate(self._inverses)])
-        t = lapack.dpotrs(self._sum, V.sum(axis=1) - self._strength * alone.sum(axis=1), lower=1)[0]
+        t = _solved(self._sum, (V.sum(axis=1) - self._strength * alone.sum(axis=1))[:, None])[:, 0]
         return np.asarray(alone + np.column_stack([inverse @ t for inverse in self._inverses]))
+
+
+def _inverse_of(factor: Factor) -> tuple[Array, Array]:
+    return factor.h, factor.inverse()
 
 
 def _plus_diagonal(matrix: Array, added: Array) -> Array:

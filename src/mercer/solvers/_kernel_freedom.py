@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.solvers._kernel_losses import OfResponse
-from mercer.solvers.kernel_newton import KernelProblem, conjugate_gradient
+from mercer.solvers.kernel_newton import KernelProblem, conjugate_gradient, threads_for
 
 Array = NDArray[Any]
 
@@ -23,11 +23,12 @@ def used_degrees(problem: KernelProblem, eta: Array) -> float:
     """Of a problem of one output, at the optimum; of many rows, give or take a fifth of the root of the trace."""
     n, losses = len(problem.products), problem.losses
     _, bend = (replace(losses, expected=True) if isinstance(losses, OfResponse) else losses).slopes(eta)
-    inverse = problem.products.preconditioner(bend, problem.strength, intercept=problem.intercept)
     V = np.eye(n) if n <= EXACT_ROWS else _signs(n)
     bent = bend.times(V - bend.level(bend.times(V).sum(axis=0)) if problem.intercept else V)
     # tr K(λI + W̃K)⁻¹W̃, in which what K does not see has no part
-    _, moved, _, _ = conjugate_gradient(problem, bend, inverse, bent, TOLERANCE)
+    with threads_for(problem.products):
+        inverse = problem.products.preconditioner(bend, problem.strength, intercept=problem.intercept)
+        _, moved, _, _ = conjugate_gradient(problem, bend, inverse, bent, TOLERANCE)
     return float(np.vdot(V, moved)) * n / float(np.vdot(V, V)) + problem.intercept
 
 

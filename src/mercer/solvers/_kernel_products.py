@@ -16,6 +16,7 @@ from scipy.linalg import solve_triangular
 
 from mercer._errors import KernelError
 from mercer._memory import available_bytes, refuse_beyond_memory
+from mercer._threads import thread_count
 from mercer.kernels import Gram
 from mercer.solvers._kernel_factors import Factorised, FactorisedByClass
 from mercer.solvers._kernel_losses import Bend, Softmax
@@ -25,8 +26,6 @@ Array = NDArray[Any]
 
 #: of the memory that is left, what K and its factor may take
 SHARE = 0.6
-#: rows up to which a factor for each class costs less than the steps it saves
-FEW_ROWS = 1000
 #: most columns of a factor of low rank, and what it may leave of λ W⁻¹, on average
 MOST_PIVOTS, LEAST_LEFT = 1500, 0.1
 
@@ -89,12 +88,13 @@ class InMemory(Products):
         return self.K @ V
 
     def preconditioner(self, bend: Bend, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
-        if isinstance(bend, Softmax) and (better or len(self) <= FEW_ROWS) and self._fit(bend.p.shape[1]):
+        if isinstance(bend, Softmax) and better and self._fit(bend.p.shape[1]):
             return FactorisedByClass(self.K, bend, strength, intercept=intercept)
         return Factorised(self.K, bend.typical, strength, intercept=intercept)
 
     def _fit(self, matrices: int) -> bool:
-        return 8 * self.K.size * (matrices + 3) <= SHARE * available_bytes()
+        """Whether so many inverses have room, beside what every thread needs to make one."""
+        return 8 * self.K.size * (matrices + 3 * (1 + thread_count())) <= SHARE * available_bytes()
 
     def worth_steps(self) -> int:
         return max(3, len(self.K) // 150)

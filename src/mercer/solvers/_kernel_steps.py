@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
+from mercer._jit.symmetric_products import add_both
 from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer.kernels import Gram
 from mercer.solvers._kernel_system import KernelMatrix, System
@@ -32,8 +33,8 @@ CORRECTION, WORTH_ANOTHER = 1e-5, 0.1
 ROWS_PER_STEP = 30
 #: error of S K S, compared with alpha, that steps with rough tiles bear
 BEARABLE = 0.03
-#: tiles that a thread takes at a time
-TURN = 24
+#: turns in which the tiles are taken, whatever the number of threads
+TURNS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +56,19 @@ class KeptTriangle:
         """K v, with sums of tiles in float64."""
         rough = v.astype(self.dtype, copy=False)
 
-        def parts(turn: slice) -> list[tuple[Array, Array | None]]:
-            return [
-                (tile @ rough[columns], tile.T @ rough[rows] if rows != columns else None)
-                for rows, columns, tile in self.tiles[turn]
-            ]
+        def part(turn: slice) -> Array:
+            total = np.zeros(v.shape)
+            for rows, columns, tile in self.tiles[turn]:
+                if v.ndim == 1 and rows != columns:
+                    add_both(tile, rough[columns], rough[rows], total[rows], total[columns])
+                    continue
+                total[rows] += tile @ rough[columns]
+                if rows != columns:
+                    total[columns] += tile.T @ rough[rows]
+            return total
 
-        result = np.zeros(v.shape)
-        turns = row_blocks(len(self.tiles), TURN)
-        for turn, answers in zip(turns, ordered_stream(parts, turns), strict=True):
-            for (rows, columns, _), (here, mirrored) in zip(self.tiles[turn], answers, strict=True):
-                result[rows] += here
-                if mirrored is not None:
-                    result[columns] += mirrored
-        return result
+        turns = row_blocks(len(self.tiles), -(-len(self.tiles) // TURNS))
+        return np.asarray(sum(ordered_stream(part, turns), start=np.zeros(v.shape)))
 
 
 @dataclass(frozen=True, eq=False)

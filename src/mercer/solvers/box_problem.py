@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,6 @@ class BoxProblem:
 
     def __len__(self) -> int:
         return len(self.target)
-
-    def part(self, numbers: Array) -> BoxProblem:
-        """The problem of some coefficients alone."""
-        rows, target = self.rows.restricted(numbers), self.target[numbers]
-        return replace(self, rows=rows, target=target, lower=self.lower[numbers], upper=self.upper[numbers])
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,23 +32,27 @@ class Span:
     """What the free support vectors of a machine span: with an intercept only combinations whose weights sum to 1."""
 
     factor: Any
+    #: the unit of the kernel: its squares need not be numbers, those of what is left are
+    size: float
     own: Array
-    #: A⁻¹1 and its sum, where there is an intercept
+    #: A⁻¹1, where there is an intercept
     ones: Array | None
 
     @classmethod
     def of(cls, K: Array, *, intercept: bool) -> Span:
         """From the kernel matrix of the free support vectors."""
-        n = len(K)
+        n, size = len(K), max(float(np.abs(K).max()), np.finfo(float).tiny)
+        K = K / size
         with blas_for(1):  # threads of BLAS spin, and wait for each other where cores are busy
             factor = _factor(K)
             inverse = np.diag(lapack.dpotri(factor[0], lower=1)[0]).copy()
             ones = cho_solve(factor, np.ones(n), check_finite=False)
         if not intercept:
-            return cls(factor, 1.0 / inverse, None)
+            return cls(factor, size, size / inverse, None)
         left = inverse - ones**2 / ones.sum()
         # a single free vector is the only one whose weights sum to 1 without it: nothing spans it
-        return cls(factor, np.divide(1.0, left, out=np.diag(K).copy(), where=left > RIDGE * inverse), ones)
+        own = np.divide(1.0, left, out=np.diag(K).copy(), where=left > RIDGE * inverse)
+        return cls(factor, size, size * own, ones)
 
     @property
     def squared_distances(self) -> Array:
@@ -57,21 +61,24 @@ class Span:
 
     def squared_distances_of(self, diagonal: Array, K: Array) -> Array:
         """S² of other rows: k(x, x), and k(x, z) for each free support vector z."""
+        K = K / self.size
         with blas_for(1):
             solved = cho_solve(self.factor, K.T, check_finite=False)
-        squares = diagonal - np.einsum("ij,ji->i", K, solved)
+        squares = diagonal / self.size - np.einsum("ij,ji->i", K, solved)
         if self.ones is not None:
             squares = squares + (1.0 - K @ self.ones) ** 2 / self.ones.sum()
-        return np.asarray(np.maximum(squares, 0.0))
+        return np.asarray(self.size * np.maximum(squares, 0.0))
 
 
 def _factor(K: Array) -> Any:
-    """Cholesky's factor of K and a ridge, which has to be larger where K is not positive definite after all."""
-    size, ridge = max(float(np.abs(K).max()), np.finfo(float).tiny), RIDGE
+    """Cholesky's factor of K, of entries up to 1, and a ridge: larger where K is not positive definite after all."""
+    ridge = RIDGE
     while True:
         try:
-            return cho_factor(K + ridge * size * np.eye(len(K)), lower=True, overwrite_a=True, check_finite=False)
+            return cho_factor(K + ridge * np.eye(len(K)), lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
+            if ridge > len(K):  # which outweighs all others of a row: K is none of numbers
+                raise
             ridge *= 100.0
 
 

@@ -30,19 +30,18 @@ __all__ = ["BoxPoint", "BoxProblem", "Margins", "Progress", "solve"]
 
 Array = NDArray[Any]
 
-#: the problem of a part of the rows is solved to this share of the violation it began with, if that is above tolerance
+#: the problem of a working set is solved to this share of the violation it began with, if that is above tolerance
 INNER = 0.03
-#: share of the rows up to which it pays to leave the others out, once the violation is below so many tolerances
-FEW, SOON = 0.4, 100.0
 #: steps in one round for each row of a working set
 STEPS = 100
 #: steps at most, as in libsvm: an indefinite kernel has no optimum to arrive at
 MOST_STEPS, MOST_STEPS_A_ROW = 10_000_000, 100
 #: share of the tolerance that is left to rounding
 ROUNDING = 0.05
-#: violation, beside the largest target, that is worth its while in float32
-SINGLE = 1e-5
-#: rounds in which the dual did not rise, beside its rounding, after which it will not
+#: violation, beside the largest target, that is worth its while in float32; and targets up to which, and down to whose
+#: inverse, squares of slopes are float32
+SINGLE, SINGLE_TARGET = 1e-5, 1e12
+#: rounds in which the dual did not rise, beside its rounding, nor the violation fall, after which they will not
 IDLE, RISE = 3, 1e-15
 #: rows whose gradient is computed once more in float64
 CHECKED = 128
@@ -56,7 +55,6 @@ def solve(
     max_iter: int = -1,
     time_limit: float | None = None,
     callback: Callable[[Progress], Any] | None = None,
-    shrinking: bool = True,
 ) -> Solution:
     """The optimum, to a violation of its conditions of at most `tolerance`.
 
@@ -74,8 +72,6 @@ def solve(
         Seconds after which the best feasible β is returned, with a certificate that need not hold.
     callback : callable, default=None
         Called with a `Progress` after each round.
-    shrinking : bool, default=True
-        Whether rows that are settled are left out until the others are.
 
     Returns
     -------
@@ -89,12 +85,13 @@ def solve(
     """
     limits = _Limits(tolerance, max_iter, time_limit, len(problem))
     beta = np.zeros(len(problem)) if start is None else np.clip(start, problem.lower, problem.upper)
-    descent = _Descent(problem, beta, _gradient(problem, problem.rows, beta), limits, shrinking=shrinking)
+    descent = _Descent(problem, beta, _gradient(problem, problem.rows, beta), limits)
     try:
         with blas_for(1):  # tiles have a thread each, and in between BLAS's own would go on spinning
             descent.run(callback)
     except KeyboardInterrupt:
-        descent.gradient = _gradient(problem, descent.rows, descent.beta)  # which may be behind
+        # which may be behind, or of float32 with an error that nobody has measured
+        descent.gradient, descent.error = _gradient(problem, problem.rows.exact(), descent.beta), 0.0
         message = f"interrupted after {limits.steps} steps; the best coefficients so far are kept."
         raise FitInterrupted(message, descent.solution()) from None
     return descent.solution()
@@ -133,10 +130,8 @@ def _gradient(problem: BoxProblem, rows: Rows, beta: Array, numbers: Array | Non
 class _Descent:
     """β, and the gradient Kβ − t that goes with it."""
 
-    def __init__(
-        self, problem: BoxProblem, beta: Array, gradient: Array, limits: _Limits, *, shrinking: bool = False
-    ) -> None:
-        self.problem, self.rows, self.limits, self._shrinking = problem, problem.rows, limits, shrinking
+    def __init__(self, problem: BoxProblem, beta: Array, gradient: Array, limits: _Limits) -> None:
+        self.problem, self.rows, self.limits = problem, problem.rows, limits
         self.beta, self.gradient, self.error = beta, gradient, 0.0
         self.trace: list[float] = []
         self._working: Array = np.zeros(0, dtype=np.intp)
@@ -151,49 +146,33 @@ class _Descent:
         """Descend; once more in float64 where float32 was not good enough for the certificate."""
         tolerance = self.limits.tolerance
         if self.rows.gram.dtype == np.float32:
-            self.descend(max(tolerance * (1 - ROUNDING), SINGLE * np.abs(self.problem.target).max()), callback)
-            self._measure_error()
-            if self._scores().violation + 2 * self.error <= tolerance or self.limits.reached:
-                return
-            self.rows, self.error = self.rows.exact(), 0.0
-            self._working, self._tile = self._working[:0], WorkingTile(self.rows.gram)
-            self.gradient = _gradient(self.problem, self.rows, self.beta)
+            largest = float(np.abs(self.problem.target).max())
+            if 1 / SINGLE_TARGET < largest < SINGLE_TARGET:
+                self.descend(max(tolerance * (1 - ROUNDING), SINGLE * largest), callback)
+                self._measure_error()
+                if self._scores().violation + 2 * self.error <= tolerance or self.limits.reached:
+                    return
+            self._become_exact()
         self.descend(tolerance, callback)
+
+    def _become_exact(self) -> None:
+        """Go on in float64."""
+        self.rows.clear()  # or there would be two caches
+        self.rows, self.error = self.rows.exact(), 0.0
+        self._working, self._tile = self._working[:0], WorkingTile(self.rows.gram)
+        self.gradient = _gradient(self.problem, self.rows, self.beta)
 
     def descend(self, enough: float, callback: Callable[[Progress], Any] | None = None) -> None:
         """Rounds until no violation is larger than that."""
-        begun = len(self.trace)
+        begun, violations = len(self.trace), []
         while True:
             scores = self._scores()
             self._report(scores, callback)
-            if scores.violation <= enough or self.limits.reached or _is_idle(self.trace[begun:]):
+            violations.append(scores.violation)
+            if scores.violation <= enough or self.limits.reached or _is_idle(self.trace[begun:], violations):
                 return
             aim = enough if self._at_once else max(0.5 * enough, INNER * scores.violation)
-            unsettled = self._unsettled(scores) if self._may_shrink(scores) else None
-            if unsettled is not None and len(unsettled) <= FEW * len(self.beta):
-                self._descend_on(unsettled, aim)
-            else:
-                self._round(scores, aim)
-
-    def _may_shrink(self, scores: Scores) -> bool:
-        """Whether it is time to, and rows that move again and again would have to be made again and again."""
-        late = self._shrinking and scores.violation <= SOON * self.limits.tolerance
-        return late and self.rows.room < int(np.count_nonzero(self._free()))
-
-    def _unsettled(self, scores: Scores) -> Array:
-        """Coefficients off their bounds, and others that would move if the violation were but where it is."""
-        low, high = (scores.lowest, scores.highest) if scores.intercept else (-scores.violation, scores.violation)
-        return np.flatnonzero(self._free() | (scores.up >= low) | (-scores.down <= high))
-
-    def _descend_on(self, numbers: Array, aim: float) -> None:
-        """Descend on some of the rows, whose part of K may be small enough to be kept; then catch up."""
-        self.rows.clear()
-        part = _Descent(self.problem.part(numbers), self.beta[numbers], self.gradient[numbers], self.limits)
-        part.descend(aim)
-        change = part.beta - self.beta[numbers]
-        moved = np.flatnonzero(change)
-        self.beta[numbers] = part.beta
-        self.rows.gram.add_rows(numbers[moved], change[moved], self.gradient)
+            self._round(scores, aim)
 
     def _round(self, scores: Scores, aim: float) -> None:
         """Descend on a working set, in the cache."""
@@ -255,8 +234,9 @@ class _Descent:
     def _primal(self, intercept: float) -> float:
         """½‖f‖² and the losses: the largest of (t − f)β − ε|β| in the box."""
         residual, problem = -(self.gradient + intercept), self.problem
-        above, below = problem.upper * (residual - problem.epsilon), problem.lower * (residual + problem.epsilon)
-        return self._half_norm() + float(np.maximum(np.maximum(above, below), 0.0).sum())
+        with np.errstate(over="ignore", invalid="ignore"):  # no loss costs nothing, also at an infinite price
+            above, below = problem.upper * (residual - problem.epsilon), problem.lower * (residual + problem.epsilon)
+            return self._half_norm() + float(np.fmax(np.fmax(above, below), 0.0).sum())
 
     def _intercept(self, scores: Scores) -> float:
         """b such that rows off their bounds lie on the margin, on average; else the middle of what is possible."""
@@ -281,6 +261,8 @@ class _Descent:
         return Solution(point, certificate, tuple(self.trace))
 
 
-def _is_idle(trace: list[float]) -> bool:
-    # a NaN has not risen, either
-    return len(trace) > IDLE and not trace[-1] - trace[-1 - IDLE] > RISE * abs(trace[-1])
+def _is_idle(trace: list[float], violations: list[float]) -> bool:
+    # a NaN has not risen or fallen, either
+    if len(trace) <= IDLE or trace[-1] - trace[-1 - IDLE] > RISE * abs(trace[-1]):
+        return False
+    return not min(violations[-IDLE:]) < min(violations[:-IDLE])

@@ -15,18 +15,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._jit import hinge_columns as loops
+from mercer.designs import Coordinates, DenseDesign, Design, SparseDesign
 from mercer.designs.sparse import Entries
+from mercer.designs.squares import column_squares
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.dual_descent import Sweeps
+from mercer.solvers.krylov import conjugate_gradient
 from mercer.solvers.margins import Judgement, MarginRows
 
 Array = NDArray[Any]
 
-#: coefficients that make a step together at most
-MOST_TOGETHER = 1_000
+#: coefficients up to which the Hessian of those that make a step together is factorised
+MOST_FACTORISED = 1_000
+#: conjugate gradients of more end at this portion of the gradient, or after so many products
+RESIDUAL, MOST_PRODUCTS = 1e-3, 100
 #: … and steps in a row, as long as each gains more than this portion of the objective
 MOST_TOGETHER_STEPS, WORTH_MORE = 3, 1e-9
 MOST_HALVINGS = 10
+#: where they outnumber the rows short of their margins, |w| has this portion of the curvature of w² / 2|w₀|, a parabola
+#: above it; that is given up once such a step gains no more than the second portion of the objective
+DAMPING, WORTH_DAMPING = 0.1, 1e-7
 
 
 class HingeColumns:
@@ -46,22 +54,42 @@ class HingeColumns:
     def n_columns(self) -> int:
         return int(self.X.shape[1])
 
-    def chosen(self, rows: Array, columns: Array) -> Array:
-        """Some columns of some rows, as numbers."""
+    def chosen(self, rows: Array, columns: Array) -> Design:
+        """Some columns of some rows."""
         part = self.X[:, columns]
-        return np.asarray(part[rows] if isinstance(part, np.ndarray) else part.tocsr()[rows].toarray())
+        plain = Coordinates.plain(len(columns), intercept=False)
+        if isinstance(part, np.ndarray):
+            return DenseDesign(np.ascontiguousarray(part[rows]), plain)
+        return SparseDesign.within(part.tocsr()[rows], plain)
+
+
+def _newton_direction(X: Design, h: Array, slopes: Array, damping: Array | None) -> Array:
+    """−(Xᵀ diag(h) X + diag(damping))⁻¹ times the slopes."""
+    if damping is None and X.n_columns <= MOST_FACTORISED:
+        return -Curvature.of(X.gram(h)).solve(slopes)
+    ridge = np.zeros(X.n_columns) if damping is None else damping
+    scale = np.maximum(column_squares(X, h) + ridge, np.finfo(float).tiny)
+    found = conjugate_gradient(
+        lambda v: X.transposed_times(h * X.times(v)) + ridge * v,
+        -slopes,
+        precondition=lambda r: r / scale,
+        tolerance=RESIDUAL,
+        most_steps=MOST_PRODUCTS,
+    )
+    return np.asarray(found.value)
 
 
 class HingeLasso(Sweeps):
     """Sweeps over the columns, for classes y = ±1 and a weight C of each row."""
 
-    PATIENCE: ClassVar[int] = 50
+    PATIENCE: ClassVar[int] = 5
 
     def __init__(
         self, columns: HingeColumns, y: Array, weight: Array, gap: float, most_sweeps: int, seed: int = 0
     ) -> None:
         self._columns, self._y, self._weight = columns, y, weight
         self.w = np.zeros(columns.n_columns)
+        self._damping_helps = True
         super().__init__(columns.n_columns, columns.entries.values.size, gap, most_sweeps, seed)
 
     def _objective(self, w: Array, eta: Array) -> float:
@@ -88,11 +116,12 @@ class HingeLasso(Sweeps):
         Returns whether another one may be worth its while.
         """
         rows, face = np.flatnonzero(self._y * self._eta < 1), np.flatnonzero(self.w)
-        if not 0 < len(face) <= min(MOST_TOGETHER, len(rows)):
+        damped = len(face) > len(rows)
+        if not (len(face) and len(rows)) or (damped and not self._damping_helps):
             return False
         X, h, w = self._columns.chosen(rows, face), 2 * self._weight[rows], self.w[face]
-        slopes = X.T @ (h * (self._eta[rows] - self._y[rows])) + np.sign(w)
-        direction = -Curvature.of(X.T @ (h[:, None] * X)).solve(slopes)
+        slopes = X.transposed_times(h * (self._eta[rows] - self._y[rows])) + np.sign(w)
+        direction = _newton_direction(X, h, slopes, DAMPING / np.abs(w) if damped else None)
         before = self._objective(self.w, self._eta)
         for halvings in range(MOST_HALVINGS):
             there = self.w.copy()
@@ -101,10 +130,13 @@ class HingeLasso(Sweeps):
             eta = np.asarray(self._columns.X @ there)
             if (value := self._objective(there, eta)) < before:
                 self.w, self._eta = there, eta
-                return before - value > WORTH_MORE * before
-        return False
+                break
+        gain = (before - value) / before
+        self._damping_helps = not damped or gain > WORTH_DAMPING
+        return gain > WORTH_MORE
 
     def _sweep(self, seed: int) -> float:
-        state = self._order, self._active, seed, self._limit, self.w, self._eta
+        # all of them come back at the next look, so that coefficients may be left out early
+        state = self._order, self._active, seed, self._limit / len(self._y), self.w, self._eta
         self._active, self._limit = loops.sweep(*self._columns.entries, self._y, self._weight, *state)
         return float(self._limit)

@@ -14,6 +14,7 @@ The length of the gradient is measured by the Hessian, in standard errors, as in
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError, FitInterrupted
+from mercer._threads import blas_for
 from mercer.solvers._kernel_losses import Bend, Losses, OfResponse
 from mercer.solvers._kernel_products import Preconditioner, Products
 from mercer.solvers.certificate import Certificate, Solution
@@ -34,8 +36,14 @@ INEXACT = 0.1
 MOST_CG_STEPS = 500
 #: rounding of an objective whose values are sums of many terms
 COARSE = 1e-10
+#: steps that a preconditioner of this very point must not need, or a better kind is worth what it costs
+POOR = 50
+#: steps this much longer than 1 tell that W has fallen since it was preconditioned: what is left then looks too small
+LONG = 2.0
 #: rows below which a factor costs no more than a few steps
 ALWAYS_FACTOR = 500
+#: rows below which BLAS has one thread: on busy cores two wait for each other (1,000 rows: 1.3 s a factor, not 0.03)
+WORTH_THREADS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +97,19 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
-    descent = Descent(problem, start, tolerance, progress)
-    try:
-        descent.run(most_steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best function found so far is kept."
-        raise FitInterrupted(message, descent.solution()) from None
-    return descent.solution()
+    with threads_for(problem.products):
+        descent = Descent(problem, start, tolerance, progress)
+        try:
+            descent.run(most_steps)
+        except KeyboardInterrupt:
+            message = "stopped by the user; the best function found so far is kept."
+            raise FitInterrupted(message, descent.solution()) from None
+        return descent.solution()
+
+
+def threads_for(products: Products) -> AbstractContextManager[None]:
+    """Threads of BLAS for steps with so many rows: one for few."""
+    return blas_for(1) if len(products) < WORTH_THREADS else nullcontext()
 
 
 class Step(NamedTuple):
@@ -166,7 +180,12 @@ class Descent:
         step = self._look()
         headway = Headway(self.length)
         for number in range(1, most_steps + 1):
-            if self.arrived or headway.none or not self._advance(step):
+            if self.arrived:
+                self._recompute()
+                step = self._look()
+                if self.arrived:
+                    return
+            if headway.none or not self._advance(step):
                 break
             if number % 10 == 0 or self._problem.losses.quadratic:
                 self._recompute()
@@ -187,8 +206,8 @@ class Descent:
         g, bend = problem.losses.slopes(self.eta)
         step = newton_step(problem, self.alpha, g, bend, self._current(bend))
         if step.cg_steps > problem.products.worth_steps() / 2:
-            # as good as it gets at this point, or out of date
-            self._better, self._preconditioner = self._better or self._fresh, None
+            self._better = self._better or (self._fresh and step.cg_steps > POOR)
+            self._preconditioner = None
         self.length = float(np.sqrt(step.squared_length)) / problem.losses.unit(self.trace[-1])
         return step
 
@@ -257,18 +276,22 @@ def conjugate_gradient(
     direction = precondition(residual)
     image = times(direction)
     energy = float(np.vdot(residual, image))
-    gained, steps = 0.0, 0
-    while energy > tolerance**2 * gained and steps < MOST_CG_STEPS:
+    left, gained, longest, steps = abs(energy), 0.0, 1.0, 0
+    while energy > 0 and left > tolerance**2 * gained and steps < MOST_CG_STEPS:
         bent = product(direction, image)
         curvature = float(np.vdot(image, bent))
         if not curvature > 0:  # rounding is all that is left
             break
         length = energy / curvature
         D, KD, residual = D + length * direction, KD + length * image, residual - length * bent
-        gained, steps = gained + length * energy, steps + 1
+        gain, longest, steps = length * energy, max(longest, length), steps + 1
+        gained += gain
         across = precondition(residual)
         K_across = times(across)
         before, energy = energy, float(np.vdot(residual, K_across))
         direction, image = across + energy / before * direction, K_across + energy / before * image
-    # no square is negative: one that is tells how large rounding errors are
-    return D, KD, abs(energy), steps
+        # no square is negative: one that is tells how large rounding errors are
+        left = longest * abs(energy)
+        if longest > LONG:
+            left = max(left, gain)
+    return D, KD, left, steps

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,12 @@ def _factor(system: System, alpha: float) -> Correction | None:
     with blas_for(len(square)):
         # in the order that LAPACK takes without a copy the lower triangle is the upper one
         upper, failed = lapack.dpotrf(square.T, lower=0, clean=0, overwrite_a=1)
-    return None if failed else lambda right: np.asarray(lapack.dpotrs(upper, right, lower=0)[0])
+    return None if failed else partial(_solved, upper)
+
+
+def _solved(upper: Array, right: Array) -> Array:
+    with blas_for(len(upper)):
+        return np.asarray(lapack.dpotrs(upper, right, lower=0)[0])
 
 
 def by_least_squares(system: System, alpha: Array) -> Solution:

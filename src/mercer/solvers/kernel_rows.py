@@ -29,11 +29,6 @@ class Rows(ABC):
     def __len__(self) -> int:
         return self.gram.shape[0]
 
-    @property
-    @abstractmethod
-    def room(self) -> int:
-        """How many rows can be kept."""
-
     @abstractmethod
     def add_to(self, total: Array, numbers: Array, factors: Array, wanted: Array) -> None:
         """total += Σ factor · row, for every column; rows that have to be made are kept if they are `wanted` again."""
@@ -49,10 +44,6 @@ class Rows(ABC):
     def exact(self) -> KernelRows:
         """The same rows in float64."""
         return KernelRows(self.gram.exact(), self.cache_bytes)
-
-    def restricted(self, numbers: Array) -> KernelRows:
-        """Some rows with themselves alone."""
-        return KernelRows(self.gram.part(numbers), self.cache_bytes)
 
 
 class KernelRows(Rows):
@@ -76,10 +67,6 @@ class KernelRows(Rows):
     def of_matrix(cls, K: Array) -> KernelRows:
         """Rows of a matrix that is in memory."""
         return cls(GivenMatrix(K))
-
-    @property
-    def room(self) -> int:
-        return len(self._kept)
 
     def add_to(self, total: Array, numbers: Array, factors: Array, wanted: Array) -> None:
         there = self._touch(numbers)
@@ -136,10 +123,6 @@ class PairRows(Rows):
     def __init__(self, gram: Gram | GivenMatrix, cache_bytes: float, blocks: Sequence[Sequence[KernelRows]]) -> None:
         Rows.__init__(self, gram, cache_bytes)
         self._blocks, self._first = blocks, len(blocks[0][0])
-
-    @property
-    def room(self) -> int:
-        return sum(min(block.room for block in blocks) for blocks in self._blocks)
 
     def add_to(self, total: Array, numbers: Array, factors: Array, wanted: Array) -> None:
         for blocks, mine, own in self._by_group(numbers):

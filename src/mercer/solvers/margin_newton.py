@@ -9,14 +9,14 @@ lie on a corner: their products are all that a step costs beside two passes over
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.solvers.certificate import Solution
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.margins import LEAST_GAP, LEAST_WEIGHT, Answers, Judgement, MarginPoint, MarginProblem, MarginRows
+from mercer.solvers.margins import LEAST_GAP, LEAST_WEIGHT, Answers, Judgement, MarginPoint, MarginRows, RoundedLosses
 
 Array = NDArray[Any]
 
@@ -25,7 +25,7 @@ NARROWER = 0.5
 #: a round ends when what is left of the gradient counts less than this many times the distance to the true losses
 ROUNDED = 1.0
 #: rows times columns up to which the gap is brought down as far as it will go: steps cost little
-FEW, GAP_OF_FEW = 1 << 20, 1e-15
+FEW, GAP_OF_FEW = 1 << 16, 1e-15
 #: columns, or rows, up to which Hessians are factorised
 MOST_FACTORISED = 1_000
 #: steps that neither lower the objective nor narrow the gap: rounding is all that is left
@@ -33,6 +33,11 @@ MOST_IN_VAIN = 5
 MOST_HALVINGS, ENOUGH, ROUNDING = 40, 1e-4, 1e-13
 #: conjugate gradients end at this portion of the gradient at most, and after so many products
 RESIDUAL, MOST_PRODUCTS = 0.1, 300
+
+
+def half_square(w: Array) -> float:
+    """½ ‖w‖², of one class or of several."""
+    return 0.5 * float(np.vdot(w, w))
 
 
 class Place(NamedTuple):
@@ -49,21 +54,29 @@ class Place(NamedTuple):
     @property
     def left(self) -> float:
         """What the gradient adds to the gap."""
-        return 0.5 * float(self.gradient @ self.gradient)
+        return half_square(self.gradient)
+
+
+class CornerProblem(Protocol):
+    """½ ‖w‖² + Σ ℓ(x·w) for losses with corners."""
+
+    @property
+    def rows(self) -> MarginRows: ...
+    @property
+    def losses(self) -> RoundedLosses: ...
 
 
 class MarginNewton:
     """Newton steps, one at a time."""
 
-    def __init__(self, problem: MarginProblem, gap: float, most_steps: int) -> None:
-        rows, losses = problem.rows, problem.losses
-        self._rows, self._losses, self._asked, self._most_steps = rows, losses, max(gap, LEAST_GAP), most_steps
+    def __init__(self, problem: CornerProblem, gap: float, most_steps: int) -> None:
+        rows, losses = self._rows, self._losses = problem.rows, problem.losses
+        self._asked, self._most_steps = max(gap, LEAST_GAP), most_steps
         self._aim = min(self._asked, GAP_OF_FEW) if rows.n_rows * rows.n_columns <= FEW else self._asked
-        self._width = float(np.abs(losses.target).max(initial=0.0)) or 1.0
-        self._box = np.maximum(losses.upper, -losses.lower)
-        self._centre = np.zeros(rows.n_rows)
-        eta = np.zeros(rows.n_rows)
-        self.here = self._place(np.zeros(rows.n_columns), eta, self._answers(eta))
+        self._width, self._most = losses.width, losses.most
+        eta = np.zeros((rows.n_rows, *losses.many))
+        self._centre = np.zeros(eta.shape)
+        self.here = self._place(np.zeros((rows.n_columns, *losses.many)), eta, self._answers(eta))
         self._nearest = self.judgement.gap
         self.n_iter, self._in_vain = 0, 0
         self.trace = [self.judgement.primal]
@@ -74,13 +87,13 @@ class MarginNewton:
 
     def _answers(self, eta: Array) -> Answers:
         """Held to the centre, though not where there are no bounds; where bounds leave no choice, anything will do."""
-        hold = np.where(self._box > 0, self._width / np.maximum(self._box, LEAST_WEIGHT), 1.0)
+        hold = np.where(self._most > 0, self._width / np.maximum(self._most, LEAST_WEIGHT), 1.0)
         return self._losses.answers(eta, self._centre, hold)
 
     def _place(self, w: Array, eta: Array, answers: Answers) -> Place:
         gradient = w - self._rows.transposed_times(answers.beta)
-        penalty = 0.5 * float(w @ w)
-        judgement = Judgement(penalty + answers.loss, 0.5 * float(gradient @ gradient) + answers.away)
+        penalty = half_square(w)
+        judgement = Judgement(penalty + answers.loss, half_square(gradient) + answers.away)
         return Place(w, eta, answers, gradient, penalty + answers.held, judgement)
 
     @property
@@ -105,12 +118,12 @@ class MarginNewton:
 
     def _moved(self, here: Place, direction: Array) -> Place:
         """Along a direction, half as far until the rounded objective falls as it should."""
-        along, slope = self._rows.times(direction), float(here.gradient @ direction)
+        along, slope = self._rows.times(direction), float(np.vdot(here.gradient, direction))
         for halvings in range(MOST_HALVINGS):
             length = 0.5**halvings
             w, eta = here.w + length * direction, here.eta + length * along
             answers = self._answers(eta)
-            value = 0.5 * float(w @ w) + answers.held
+            value = half_square(w) + answers.held
             if value <= here.value + ENOUGH * length * slope + ROUNDING * abs(here.value):
                 break
         return self._place(w, eta, answers)

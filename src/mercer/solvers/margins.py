@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ LEAST_GAP = 1e-12
 #: smaller weights have no inverse
 LEAST_WEIGHT = 1e-300
 #: numbers from which on rows are read block by block, in threads, and classes are fitted side by side
-WORTH_THREADS = 100_000
+WORTH_THREADS = 400_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,11 @@ class MarginRows:
 
     @classmethod
     def of(cls, X: Any, constant: float) -> Self:
-        if not isinstance(X, np.ndarray) and not X.has_canonical_format:  # stored twice
+        if isinstance(X, np.ndarray):
+            return cls(X, constant)
+        if X.indices.dtype != np.int32:  # loops are compiled for these; scipy takes them wherever they suffice
+            X = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+        if not X.has_canonical_format:  # stored twice
             X = X.copy()
             X.sum_duplicates()
         return cls(X, constant)
@@ -154,6 +158,21 @@ class Answers(NamedTuple):
     away: float
 
 
+class RoundedLosses(Protocol):
+    """Losses whose corners `margin_newton` can round off."""
+
+    @property
+    def smooth(self) -> bool: ...
+    @property
+    def width(self) -> float: ...
+    @property
+    def most(self) -> Array: ...
+    @property
+    def many(self) -> tuple[int, ...]: ...
+
+    def answers(self, eta: Array, centre: Array, hold: Array) -> Answers: ...
+
+
 @dataclass(frozen=True, eq=False)
 class MarginLosses:
     """ℓ of each row; see above."""
@@ -180,6 +199,19 @@ class MarginLosses:
     def smooth(self) -> bool:
         """Whether no loss has a corner."""
         return bool(((self.bend > 0) | (self.upper == self.lower)).all())
+
+    @property
+    def width(self) -> float:
+        """On the scale of the predictors."""
+        return float(np.abs(self.target).max(initial=0.0)) or 1.0
+
+    @property
+    def most(self) -> Array:
+        """How large |β| can be."""
+        return np.maximum(self.upper, -self.lower)
+
+    #: predictors of a row have no further axis
+    many: ClassVar[tuple[int, ...]] = ()
 
     @property
     def box(self) -> tuple[Any, ...]:

@@ -1,16 +1,43 @@
-"""Classes that a support vector classifier can tell apart, and what each of them costs."""
+"""What a support vector machine is to learn: weights of rows, classes it can tell apart, and what each costs."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
-from mercer._errors import DataError
+from mercer._errors import DataError, NonFiniteError
+from mercer.models._comparisons import count
 
 Array = NDArray[Any]
+
+
+def row_weights(sample_weight: Any, X: Any) -> Array:
+    """One for every row; as in libsvm, those that have none above 0 take no part."""
+    n = count(X)
+    if sample_weight is None:
+        return np.ones(n)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as refusal:
+        raise DataError(f"{refusal}: sample_weight must be numbers, one for each row.") from None
+    if weight.shape != (n,):
+        raise DataError(
+            f"sample_weight and X have incompatible shapes: {weight.shape} vs {np.shape(X)}. Give one weight for "
+            "each row."
+        )
+    if not (finite := np.isfinite(weight)).all():
+        row = int(np.argmin(finite))
+        raise NonFiniteError(f"Input sample_weight contains {weight[row]} in row {row}; give every row a number.")
+    if not (weight > 0).any():
+        raise DataError(
+            "Invalid input - all samples have zero or negative weights. Give a weight above 0 to the rows to learn "
+            "from."
+        )
+    return weight
 
 
 def refuse_one_class(classes: Array) -> None:
@@ -39,6 +66,10 @@ def refuse_lost_classes(classes: Array, codes: Array) -> None:
 
 def prices(class_weight: Any, classes: Array, y: Any) -> Array:
     """The factor of C of each class."""
+    if isinstance(class_weight, dict):
+        for label, price in class_weight.items():
+            if not isinstance(price, Real):
+                raise DataError(f"class_weight of class {label!r} is {price!r}; give a number, 0 or more.")
     weights: Array = compute_class_weight(class_weight, classes=classes, y=y)
     if (bad := ~(weights >= 0)).any():
         raise DataError(

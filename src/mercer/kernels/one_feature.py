@@ -1,0 +1,110 @@
+"""Kernels of one feature: f(x)f(z) (lecture 1, "Generating New Kernels from Old"), and a constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import KernelError, NonFiniteError
+from mercer.kernels._base import Kernel, number
+from mercer.kernels._functions import applied
+from mercer.kernels._views import Memo, Values, Views
+
+if TYPE_CHECKING:
+    from mercer.kernels.explicit import FeatureMap
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class OneDimensional(Kernel):
+    """f(x) f(z) for any f, its one feature.
+
+    f takes one row or a matrix of rows, and gives a number for each.
+
+    Examples
+    --------
+    >>> OneDimensional(np.sum)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[21.]])
+    """
+
+    f: Any
+
+    def __post_init__(self) -> None:
+        if not callable(self.f):
+            raise KernelError(f"OneDimensional takes a function of a row, got {self.f!r}.")
+
+    @property
+    def reason(self) -> str:
+        return "f(x)f(z) is the inner product of one feature"
+
+    def prepared(self, views: Views) -> Values:
+        return Values(self._feature(views))
+
+    def tile(self, left: Values, right: Values, memo: Memo) -> Array:
+        return np.outer(left.values, right.values)
+
+    def diagonal(self, side: Values) -> Array:
+        return np.square(side.values)
+
+    def sensitivity(self, left: Values, right: Values) -> float:
+        return 1.0
+
+    def feature_map(self, columns: Any) -> FeatureMap:
+        from mercer.kernels.explicit import After, Coordinates
+
+        def inner(X: Any) -> Array:
+            return self._feature(Views(X))[:, None]
+
+        return After(Coordinates(1), inner, of_things=not isinstance(columns, Integral))
+
+    def _feature(self, views: Views) -> Array:
+        values = np.asarray(applied(self.f, views.rows, ndim=1), dtype=float)
+        if not np.isfinite(values).all():
+            row = int(np.argmax(~np.isfinite(values)))
+            raise NonFiniteError(f"{self!r} has the feature {values[row]} in row {row}; let f be finite everywhere.")
+        return values
+
+    def __repr__(self) -> str:
+        return f"OneDimensional({getattr(self.f, '__name__', None) or repr(self.f)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Constant(Kernel):
+    """c ≥ 0 for every pair; written `k + c`.
+
+    Examples
+    --------
+    >>> Constant(2)([[0.0]], [[7.0]])
+    array([[2.]])
+    """
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", number(self.value, "the constant", "a kernel"))
+
+    @property
+    def reason(self) -> str:
+        return "a constant of 0 or more is the square of one feature that is the same everywhere"
+
+    def prepared(self, views: Views) -> Values:
+        return Values(np.full(len(views), np.sqrt(self.value)))
+
+    def tile(self, left: Values, right: Values, memo: Memo) -> Array:
+        return np.full((len(left), len(right)), self.value, dtype=left.values.dtype)
+
+    def diagonal(self, side: Values) -> Array:
+        return np.full(len(side), self.value)
+
+    def sensitivity(self, left: Values, right: Values) -> float:
+        return 1.0
+
+    def feature_map(self, columns: Any) -> FeatureMap:
+        from mercer.kernels.explicit import One
+
+        return One(float(np.sqrt(self.value)))
