@@ -25,6 +25,9 @@ def draw(report: Report, folder: Path = HERE) -> None:
         axes.loglog(*zip(*points, strict=True), "o-", label=rival)
     ours = [(rows_of(one), one.seconds) for one in report.outcomes if one.rival == rivals[0]]
     axes.loglog(*zip(*ours, strict=True), "ko-", label="mercer")
+    sizes = [rows for rows, _ in ours]
+    axes.set_xticks(sizes, labels=[f"{rows:,}" for rows in sizes])
+    axes.set_xticks([], minor=True)
     axes.set(xlabel="rows", ylabel="seconds", title=report.workload)
     axes.grid(which="both", alpha=0.3)
     axes.legend()
