@@ -205,11 +205,10 @@ class Products(FeatureMap):
 
 
 @dataclass(frozen=True)
-class Times(FeatureMap):
-    """Features times a number."""
+class _Changed(FeatureMap):
+    """A map that has as many features as the one inside it."""
 
     map: FeatureMap
-    factor: float
 
     @property
     def n_features(self) -> int:
@@ -227,34 +226,28 @@ class Times(FeatureMap):
     def written_out(self) -> int:
         return self.map.written_out
 
+
+@dataclass(frozen=True)
+class Times(_Changed):
+    """Features times a number."""
+
+    factor: float
+
     def write(self, X: Any) -> Any:
         return self.factor * self.map.write(X)
 
 
 @dataclass(frozen=True)
-class After(FeatureMap):
+class After(_Changed):
     """Features of features."""
 
-    map: FeatureMap
     inner: Callable[[Any], Any]
     #: whether the inner one takes texts or graphs
     of_things: bool = False
 
     @property
-    def n_features(self) -> int:
-        return self.map.n_features
-
-    @property
     def numeric(self) -> bool:
         return not self.of_things
-
-    @property
-    def sparse(self) -> bool:
-        return self.map.sparse
-
-    @property
-    def written_out(self) -> int:
-        return self.map.written_out
 
     def write(self, X: Any) -> Any:
         inner = self.inner.write if isinstance(self.inner, FeatureMap) else self.inner
@@ -262,26 +255,8 @@ class After(FeatureMap):
 
 
 @dataclass(frozen=True)
-class Unit(FeatureMap):
+class Unit(_Changed):
     """Features divided by their length; 0 where that is."""
-
-    map: FeatureMap
-
-    @property
-    def n_features(self) -> int:
-        return self.map.n_features
-
-    @property
-    def parts(self) -> tuple[FeatureMap, ...]:
-        return (self.map,)
-
-    @property
-    def sparse(self) -> bool:
-        return self.map.sparse
-
-    @property
-    def written_out(self) -> int:
-        return self.map.written_out
 
     def write(self, X: Any) -> Any:
         features = self.map.write(X)

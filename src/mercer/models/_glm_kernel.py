@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +45,7 @@ OWN = ("dual_coef_", "X_fit_", "kernel_", "_function")
 OTHERS = ("coef_", "coefficient_names_", "_terms", "_w")
 
 
-class KernelForm:
+class KernelForm(ABC):
     """The part of `GLM` that fits functions of a kernel."""
 
     kernel: Any
@@ -59,11 +60,11 @@ class KernelForm:
     _function: KernelFunction
 
     @property
-    def _limits(self) -> Limits:
-        raise NotImplementedError
+    @abstractmethod
+    def _limits(self) -> Limits: ...
 
-    def _kind_of(self, family: Family, link: Link, target: Target) -> Kind:
-        raise NotImplementedError
+    @abstractmethod
+    def _kind_of(self, family: Family, link: Link, target: Target) -> Kind: ...
 
     def _learn_function(
         self, family: Family, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ def _has_classes(model: KernelModel) -> bool:
     raise AttributeError(f"{type(model.model).__name__} has no classes, and so no decision function.")
 
 
-class KernelModel(KernelHolder, BaseEstimator):
+class KernelModel(KernelHolder, BaseEstimator, ABC):
     """f(x) + b = Σ αᵢ k(x, xᵢ) + b, in place of the linear function of a model of features."""
 
     classes_: Array
@@ -43,8 +44,8 @@ class KernelModel(KernelHolder, BaseEstimator):
         self.model = model
         self.kernel = kernel
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        raise NotImplementedError
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self: ...
 
     def _refuse_no_target(self, y: Any) -> None:
         if y is None:
