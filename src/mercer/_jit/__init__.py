@@ -15,9 +15,10 @@ import hashlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
-__all__ = ["jit", "overload"]
+__all__ = ["jit", "overload", "wide_vectors"]
 
 # Sums may be reordered and fused so that they vectorise. The flags that assume NaN and infinity away
 # are never set: missing values are found by the sums they spoil.
@@ -64,6 +65,20 @@ def overload(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Cal
     return remember
 
 
+def wide_vectors() -> None:
+    """Written first in a loop, lets it use the widest vectors of the machine; those it calls have to ask themselves."""
+
+
+def _with_intrinsics(function: Any) -> Any:
+    """The function as numba is to see it: an intrinsic takes effect only where it is called by itself."""
+    if "wide_vectors" not in function.__code__.co_names:
+        return function
+    from mercer._jit import _wide
+
+    names = {**function.__globals__, "wide_vectors": _wide.wide_vectors}
+    return functools.wraps(function)(FunctionType(function.__code__, names, function.__name__))
+
+
 def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     import numba
     from numba.extending import typeof_impl
@@ -73,7 +88,7 @@ def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         typeof_impl.register(Loop)(lambda loop, context: typeof_impl(loop.dispatcher, context))
     while _untold:
         _untold.pop()()
-    dispatcher = numba.njit(nogil=True, **options)(function)
+    dispatcher = numba.njit(nogil=True, **options)(_with_intrinsics(function))
     try:
         dispatcher.enable_caching()
         # Private to numba, hence the test in tests/_jit: the stamp decides whether a cached file is current.
