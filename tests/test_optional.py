@@ -15,6 +15,11 @@ def test_an_absent_package_is_named_with_its_purpose_and_how_to_install_it() -> 
         require("absent.part", purpose="Teleporting")
 
 
+def test_what_belongs_to_an_extra_of_mercer_is_installed_as_such() -> None:
+    with pytest.raises(MissingDependencyError, match=r"pip install 'mercer\[teleport\]'$"):
+        require("absent.part", purpose="Teleporting", extra="teleport")
+
+
 def test_it_can_be_caught_as_an_import_error() -> None:
     with pytest.raises(ImportError):
         require("no_such_package", purpose="Teleporting")

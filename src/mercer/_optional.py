@@ -8,8 +8,8 @@ from types import ModuleType
 from mercer._errors import MissingDependencyError
 
 
-def require(package: str, *, purpose: str) -> ModuleType:
-    """Import `package`, or say what it is needed for and how to install it.
+def require(package: str, *, purpose: str, extra: str | None = None) -> ModuleType:
+    """Import `package`, or say what it is needed for and how to install it: by itself, or as an extra of mercer.
 
     Examples
     --------
@@ -21,7 +21,8 @@ def require(package: str, *, purpose: str) -> ModuleType:
     except ModuleNotFoundError as missing:
         if missing.name != package.split(".")[0]:
             raise
+        wanted = missing.name if extra is None else f"'mercer[{extra}]'"
         raise MissingDependencyError(
-            f"{purpose} needs the package {package!r}, which is not installed: pip install {missing.name}",
+            f"{purpose} needs the package {package!r}, which is not installed: pip install {wanted}",
             name=missing.name,
         ) from None

@@ -3,6 +3,7 @@
 from mercer.families._base import Family, Parameters, Prior, SufficientStatistic
 from mercer.families._levels import CategoricalParameters
 from mercer.families.binomial import Bernoulli, BernoulliParameters, Binomial
+from mercer.families.bins import Width
 from mercer.families.categorical import Categorical
 from mercer.families.collinear import cholesky, collinear_columns, singular_covariance
 from mercer.families.dirichlet import Beta, BetaParameters, Dirichlet, DirichletParameters
@@ -94,6 +95,7 @@ __all__ = [
     "SufficientStatistic",
     "Tweedie",
     "TweedieParameters",
+    "Width",
     "add_alpha",
     "cholesky",
     "collinear_columns",

@@ -9,19 +9,22 @@ import numpy as np
 
 from mercer._errors import EmptyDataError
 from mercer.families._base import Array
+from mercer.families._bin_rules import rule_named
 from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
+from mercer.families.bins import Sample, Width, axis_from
 
 
 @dataclass(frozen=True, repr=False)
 class Histogram(LevelFamily):
     """p(x) = p_j / width_j for x in bin j;  T = indicators of the bins,  η = log p,  A = log Σ e^η,  b = 1/width.
 
-    `bins` is their number, between the least and the greatest value of the first data seen (`with_edges_from`), or
-    the increasing edges themselves. A bin holds its left edge, the last one both. Values beyond the edges count to
+    `bins` is their number, between the least and the greatest value of the first data seen (`with_edges_from`), a rule
+    for it ("auto", "freedman-diaconis", "scott", "sturges", "doane", "stone", "knuth"), a `Width`, or the increasing
+    edges themselves. A bin holds its left edge, the last one both. Values beyond the edges count to
     the outermost bins, with the density these have.
     """
 
-    bins: int | tuple[float, ...] | Array = 10
+    bins: int | str | Width | tuple[float, ...] | Array = 10
 
     name: ClassVar[str] = "histogram"
     statistic: ClassVar[str] = "bins"
@@ -32,6 +35,10 @@ class Histogram(LevelFamily):
             if self.bins < 1:
                 raise ValueError(f"a histogram needs at least one bin; got bins={self.bins}.")
             return
+        if isinstance(self.bins, str):
+            rule_named(self.bins)
+        if isinstance(self.bins, str | Width):
+            return
         edges = np.asarray(self.bins, dtype=float)
         if edges.ndim != 1 or len(edges) < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
             raise ValueError(f"the edges of a histogram must be finite and increase strictly; got {self.bins!r}.")
@@ -39,7 +46,7 @@ class Histogram(LevelFamily):
 
     def __repr__(self) -> str:
         if not self.resolved:
-            return f"Histogram(bins={self.bins})"
+            return f"Histogram(bins={self.bins!r})"
         return f"Histogram(<{self.n_bins} bins from {self.edges[0]:g} to {self.edges[-1]:g}>)"
 
     @property
@@ -55,24 +62,21 @@ class Histogram(LevelFamily):
 
     @property
     def n_bins(self) -> int:
-        return len(self.bins) - 1 if isinstance(self.bins, tuple) else int(self.bins)
+        return int(self.bins) if isinstance(self.bins, int | np.integer) else len(self.edges) - 1
 
     @property
     def widths(self) -> Array:
         return np.diff(self.edges)
 
     def with_edges_from(self, x: Array) -> Histogram:
-        """The same number of bins of equal width from the least to the greatest of the values `x`."""
+        """With bins for the values `x`: so many from the least to the greatest, or what the rule or width makes."""
         if self.resolved:
             return self
-        values = np.asarray(x, dtype=float)
+        values = np.asarray(x)
         values = values[np.isfinite(values)]
         if not values.size:
             raise EmptyDataError("a histogram cannot place its bins without a finite value; give the edges as `bins`.")
-        lowest, highest = float(values.min()), float(values.max())
-        # a constant column gets bins around its value, wide enough to be told apart in floating point
-        margin = 0.0 if highest > lowest else max(0.5, abs(lowest) * 1e-6)
-        return Histogram(np.linspace(lowest - margin, highest + margin, self.n_bins + 1))
+        return Histogram(axis_from(self.bins, Sample(values)).edges)
 
     def bin_codes(self, x: Array) -> Array:
         """The bin of each value; −1 where it is missing."""

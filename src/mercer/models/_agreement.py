@@ -36,8 +36,8 @@ def refuse_labels_of_other_type(labels: Array, known: Array) -> None:
         )
 
 
-def refuse_stranger(mine: Any, other: Any, *, may_grow: bool) -> None:
-    """Merging is for models of the same class, columns and classes (or some of the same, where they `may_grow`)."""
+def refuse_other_columns(mine: Any, other: Any) -> None:
+    """Merging is for models of the same class and columns."""
     if type(other) is not type(mine):
         raise MergeError(
             f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; merge models of one class."
@@ -49,6 +49,11 @@ def refuse_stranger(mine: Any, other: Any, *, may_grow: bool) -> None:
         raise MergeError(
             f"cannot merge models of different columns: they differ in {odd[:5]}; fit both on the same columns."
         )
+
+
+def refuse_stranger(mine: Any, other: Any, *, may_grow: bool) -> None:
+    """Merging is for models of the same class, columns and classes (or some of the same, where they `may_grow`)."""
+    refuse_other_columns(mine, other)
     same = np.isin(other.classes_, mine.classes_)
     if not (same.any() if may_grow else np.array_equal(mine.classes_, other.classes_)):
         raise MergeError(

@@ -11,9 +11,11 @@ from mercer.stats._base import Statistic
 from mercer.stats.bins import BinCounts
 from mercer.stats.by_class import ByClass
 from mercer.stats.fourth import FourthMoments
+from mercer.stats.grid import GridCounts
 from mercer.stats.levels import LevelCounts
 from mercer.stats.moments import ColumnMoments
 from mercer.stats.patterns import PatternMoments
+from mercer.stats.rows import Rows
 from mercer.stats.scatter import ScatterMoments
 from mercer.stats.sums import ColumnSums
 from mercer.stats.values import ValueCounts
@@ -25,8 +27,10 @@ __all__ = [
     "ColumnMoments",
     "ColumnSums",
     "FourthMoments",
+    "GridCounts",
     "LevelCounts",
     "PatternMoments",
+    "Rows",
     "ScatterMoments",
     "Statistic",
     "ValueCounts",
@@ -51,6 +55,8 @@ def statistic_for(family: Any, groups: int, columns: int) -> Statistic:
             return LevelCounts.zero(groups)
         case "values":
             return ValueCounts.zero(groups, columns)
+        case "rows":
+            return Rows.zero(groups, columns)
         case "bins":
             return BinCounts.zero(groups, columns, edges=family.edges)
         case "sums" if family.vector:

@@ -1,0 +1,425 @@
+"""Densities by counting: constant on each bin of an axis, or on each cell of a grid (lecture 4, "Histogram method")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import DataError, EmptyDataError, SupportError, TooManyColumnsError, UnseenRowsError
+from mercer._threads import ordered_map, row_blocks, thread_count
+from mercer.data.source import Source
+from mercer.engines.here import reduce
+from mercer.families.bins import Axis, Sample, axis_from, bins_in_words, bins_per_column
+from mercer.models._agreement import refuse_other_columns
+from mercer.models._base import (
+    Array,
+    Plan,
+    checked,
+    checked_weight,
+    column_names,
+    old_state_on_failure,
+    refuse_infinite,
+)
+from mercer.models._generative import as_generator
+from mercer.report import plots
+from mercer.smoothing.cells import Cells
+from mercer.solvers.certificate import Certificate
+from mercer.stats.grid import GridCounts
+
+#: rows of a block: its columns and their codes stay in the L2 cache
+BLOCK_ROWS = 1 << 16
+
+
+class HistogramDensity(DensityMixin, BaseEstimator):
+    """A density that is constant on each bin of one column, or on each cell of a grid over two or three.
+
+    p(x) = (weight of the rows in the cell of x) / (weight of all rows · volume of the cell), and 0 beyond the edges.
+
+    Parameters
+    ----------
+    bins : str, int, Width, array-like of edges, or one of these per column, default="auto"
+        The name of a rule, how many of equal width, how wide, or the edges. With one column a sequence of numbers are
+        its edges; with more a sequence has one entry for each. The rules are "auto" (the narrower of
+        "freedman-diaconis" and "sturges"), "freedman-diaconis" (or "fd"), "scott", "sturges", "doane", "stone" and
+        "knuth", the most probable number. For one column they are those of `numpy.histogram_bin_edges`; on a grid of d
+        columns the widths of Scott and of Freedman and Diaconis shrink like n^(−1/(2+d)). With weights, n in a rule is
+        (Σw)²/Σw².
+
+    Attributes
+    ----------
+    edges_ : list of ndarray of shape (n_bins + 1,)
+        Of each column.
+    counts_ : ndarray of shape (n_bins of column 0, n_bins of column 1, …)
+        Weight of the rows in each cell.
+    density_ : ndarray of the same shape
+        In each cell.
+    bins_rule_ : tuple of str
+        How the bins of each column were chosen.
+    statistic_ : GridCounts
+        The counts with their axes, which can be merged.
+    certificate_ : Certificate
+        How we know that this is the optimum.
+    plan_ : Plan
+        Which path the fit took.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they had any.
+
+    Notes
+    -----
+    A bin holds its left edge, the last one both, as in NumPy; bins of a given `Width` only the left ones. A column
+    without spread gets bins in an interval around its value (±0.5, or a millionth of it where that is more).
+
+    The bins are chosen by the first batch. Later rows beyond them add bins of the same width, so that nothing is lost
+    (the bin that held its right edge keeps it); where the edges were given, such rows are refused, in the first
+    batch too. Rows of weight zero are no rows.
+
+    Histograms of `Width` bins, and those with equal edges, can be merged; others raise `UnequalEdgesError`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import HistogramDensity
+    >>> X = np.array([[0.0], [0.5], [1.0], [3.5], [4.0]])
+    >>> model = HistogramDensity(bins=2).fit(X)
+    >>> model.density_
+    array([0.3, 0.2])
+    >>> model.log_density([[1.0], [9.0]])
+    array([-1.2039728,       -inf])
+    """
+
+    #: a grid over more columns would be empty nearly everywhere, or have cells that say nothing
+    _most_columns: ClassVar[int] = 3
+
+    statistic_: GridCounts
+    plan_: Plan
+    _cells: Cells
+
+    def __init__(self, bins: Any = "auto") -> None:
+        self.bins = bins
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the bins and count, forgetting what was learnt before.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, of at most three columns.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            X, weight = self._checked_rows(X, sample_weight, reset=True)
+            self._store(self._counted(self._empty_grid(X, weight), X, weight))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Count more rows in the bins of the first call, with bins added where rows lie beyond them.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        if not hasattr(self, "statistic_"):
+            return self.fit(X, y, sample_weight)
+        with old_state_on_failure(self):
+            X, weight = self._checked_rows(X, sample_weight, reset=False)
+            corners = _corners(X, weight)
+            self._refuse_unless_finite(X, corners)
+            self._store(self._counted(self.statistic_.covering(*corners), X, weight))
+        return self
+
+    def merge(self, other: HistogramDensity) -> Self:
+        """Add all that another model has counted.
+
+        Parameters
+        ----------
+        other : HistogramDensity
+            Fitted on the same columns, with the same edges or the same `Width`.
+
+        Returns
+        -------
+        self : object
+            The model itself.
+        """
+        check_is_fitted(self)
+        refuse_other_columns(self, other)
+        with old_state_on_failure(self):
+            self._store(self.statistic_.merge(other.statistic_))
+        return self
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take rows out again: afterwards the counts are those of a model that was never shown them.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows that were learnt before.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights they were learnt with.
+
+        Returns
+        -------
+        self : object
+            The model itself.
+        """
+        check_is_fitted(self)
+        with old_state_on_failure(self):
+            X, weight = self._checked_rows(X, sample_weight, reset=False)
+            self._refuse_unless_finite(X, _corners(X, weight))
+            try:
+                gone = self._counted(self.statistic_.empty(), X, weight)
+            except SupportError as beyond:
+                raise UnseenRowsError(f"{beyond} No such row was ever learnt, and none can be forgotten.") from None
+            left = self.statistic_.subtract(gone)
+            if not left.rows.any():
+                raise EmptyDataError("every row would be forgotten; make a new, unfitted model instead.")
+            self._store(left)
+        return self
+
+    def _checked_rows(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Array, Array | None]:
+        X = checked(self, X, reset=reset, accept_sparse=False)
+        if X.shape[1] > self._most_columns:
+            raise TooManyColumnsError(
+                f"X has {X.shape[1]} columns, but a histogram of more than {self._most_columns} is empty nearly "
+                "everywhere; use KernelDensity, or a HistogramDensity of some of the columns."
+            )
+        return X, checked_weight(sample_weight, X, forgets=True)
+
+    def _empty_grid(self, X: Array, weight: Array | None) -> GridCounts:
+        """The bins for these rows."""
+        asked = bins_per_column(self.bins, X.shape[1])
+        self.bins_rule_ = tuple(map(bins_in_words, asked))
+        samples = [Sample(X[:, j], weight, X.shape[1]) for j in range(X.shape[1])]
+        self._refuse_unless_finite(X, [(sample.lowest, sample.highest) for sample in samples])
+        names = column_names(self)
+        axes = tuple(_axis(*column) for column in zip(names, asked, samples, strict=True))
+        return GridCounts.zero(1, axes)
+
+    def _counted(self, grid: GridCounts, X: Array, weight: Array | None) -> GridCounts:
+        """The grid with these rows in it."""
+        groups = np.zeros(len(X), dtype=np.int8)
+        # the counts of a block should cost less to add up than its rows to count
+        source = Source(X.__getitem__, groups, weight, max(BLOCK_ROWS, 4 * grid.rows.size))
+        self.plan_ = Plan("one pass of counts", str(X.dtype), len(source.blocks()), thread_count())
+        try:
+            return reduce(grid, source)
+        except SupportError as beyond:
+            self._refuse_beyond(grid.axes, X, weight)
+            raise beyond
+
+    def _refuse_beyond(self, axes: Sequence[Axis], X: Array, weight: Array | None) -> None:
+        """Name the first row that has no cell."""
+        held = np.column_stack([axis.holds(X[:, j]) for j, axis in enumerate(axes)])
+        if weight is not None:
+            held |= (weight == 0)[:, None]
+        row, column = (int(place) for place in np.argwhere(~held)[0])
+        edges = axes[column].edges
+        raise SupportError(
+            f"Column {column_names(self)[column]!r} is {X[row, column]:g} in row {row}, beyond its edges, which go "
+            f"from {edges[0]:g} to {edges[-1]:g}; give wider edges as `bins`, or leave such rows out."
+        )
+
+    def _refuse_unless_finite(self, X: Array, extremes: Any) -> None:
+        """Name the first value that is not finite, if the extremes say that there is one."""
+        if not np.isfinite(extremes).all():
+            refuse_infinite(X, column_names(self), estimator=type(self).__name__, missing=False)
+
+    def _store(self, statistic: GridCounts) -> None:
+        self.statistic_ = statistic
+        self._cells = Cells(statistic.axes, statistic.counts[0])
+        self.edges_ = [axis.edges for axis in statistic.axes]
+        self.counts_, self.density_ = self._cells.counts, self._cells.density
+        self.certificate_ = Certificate.closed_form(
+            "shares of the weight are the maximum likelihood estimate of the probabilities of the cells"
+        )
+
+    # Densities.
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            log p(x); −inf beyond the edges and where no row was seen.
+        """
+        X = self._queries(X)
+        self._refuse_unless_finite(X, _corners(X, None))
+        blocks = row_blocks(len(X), BLOCK_ROWS)
+        _ = self._cells.log_densities  # before threads ask for it at the same time
+        return np.concatenate(ordered_map(lambda rows: self._cells.log_density(X[rows]), blocks))
+
+    def log_density(self, X: Any) -> Array:
+        """Log density of each row: another name of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            log p(x).
+        """
+        return self.score_samples(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Log likelihood of all rows together.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        log_likelihood : float
+            Σ log p(x); −inf if a single row is beyond the edges or in an empty cell.
+        """
+        return float(self.score_samples(X).sum())
+
+    def cdf(self, X: Any) -> Array:
+        """P(X₁ ≤ x₁, X₂ ≤ x₂, …) for each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Corners; they may be infinite.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples,)
+            From 0 below all edges to 1 above.
+        """
+        X = self._queries(X)
+        if np.isnan(X).any():
+            self._refuse_unless_finite(X, np.nan)
+        return self._cells.cdf(X)
+
+    def quantile(self, q: Any) -> Array:
+        """The least x with P(X ≤ x) ≥ q, for a density of one column.
+
+        Parameters
+        ----------
+        q : float or array-like
+            Probabilities.
+
+        Returns
+        -------
+        x : ndarray of the shape of q
+            Quantiles.
+        """
+        check_is_fitted(self)
+        if self.n_features_in_ != 1:
+            raise DataError(
+                f"quantiles are of one column, and this model has {self.n_features_in_}; fit a HistogramDensity on one."
+            )
+        probability = np.asarray(q, dtype=float)
+        if not ((probability >= 0) & (probability <= 1)).all():
+            raise DataError(f"a quantile is asked for by a probability between 0 and 1; got {q!r}.")
+        return self._cells.quantile(probability)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw rows from the density.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+            Fixes the draw.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or n_samples < 0:
+            raise DataError(f"n_samples is a number of rows, 0 or more and whole; got {n_samples!r}.")
+        return self._cells.sample(int(n_samples), as_generator(random_state))
+
+    def plot(self, ax: Any = None, *, columns: Sequence[int] | None = None, label: str | None = None) -> Any:
+        """Bars over one column, or shaded cells over two. Needs matplotlib: pip install 'mercer[plot]'.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+        columns : sequence of one or two int, default=None
+            The places of the columns whose density is drawn, whatever the others are; all columns if not given.
+        label : str, default=None
+            What bars are called in a legend.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self)
+        shown, d = tuple(range(self.n_features_in_) if columns is None else columns), self.n_features_in_
+        if not 1 <= len(set(shown)) == len(shown) <= 2 or not set(shown) <= set(range(d)):
+            raise DataError(
+                f"a histogram is drawn over one or two of its {d} columns, e.g. plot(columns=(0, {min(1, d - 1)})); "
+                f"got columns={columns!r}."
+            )
+        cells, names = self._cells.marginal(shown), [column_names(self)[j] for j in shown]
+        edges = [axis.edges for axis in cells.axes]
+        if len(shown) == 1:
+            return plots.histogram_bars(edges[0], cells.density, ax=ax, label=label, name=names[0])
+        return plots.histogram_cells(edges[0], edges[1], cells.density, ax=ax, names=names)
+
+    def _queries(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return np.asarray(checked(self, X, reset=False, accept_sparse=False))
+
+
+def _axis(name: str, bins: Any, sample: Sample) -> Axis:
+    """The bins of a column, or an error with its name."""
+    try:
+        return axis_from(bins, sample)
+    except DataError as refusal:
+        raise type(refusal)(f"Column {name!r}: {refusal}") from None
+
+
+def _corners(X: Array, weight: Array | None) -> tuple[Array, Array]:
+    """The least and the greatest value of each column among rows that weigh something."""
+    if weight is not None and not weight.all():
+        X = X[weight > 0]
+    # column by column: NumPy's reduction of a whole matrix of few columns is ten times slower
+    return np.array([x.min() for x in X.T]), np.array([x.max() for x in X.T])

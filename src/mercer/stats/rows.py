@@ -1,0 +1,127 @@
+"""The rows themselves: what a model keeps that has no smaller summary, such as a sum of kernels around all points."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mercer._errors import UnseenRowsError
+from mercer.stats._base import Array, Statistic, as_block, same_shape
+
+
+class Piece(NamedTuple):
+    """Some rows, the group and the weight of each."""
+
+    points: Array
+    codes: Array
+    weight: Array
+
+
+@dataclass(frozen=True)
+class Rows(Statistic):
+    """Every row of weight above zero, with its group; NaN stays where it is.
+
+    Rows that were added together lie together, so that a merge copies none of them.
+    """
+
+    n_groups: int
+    columns: int
+    pieces: tuple[Piece, ...] = ()
+
+    @classmethod
+    def zero(cls, groups: int, columns: int) -> Self:
+        return cls(groups, columns)
+
+    @property
+    def groups(self) -> int:
+        return self.n_groups
+
+    @property
+    def finite(self) -> bool:
+        return not any(np.isinf(piece.points).any() for piece in self.pieces)
+
+    @property
+    def together(self) -> Piece:
+        """All rows in one piece."""
+        nothing = Piece(np.zeros((0, self.columns)), np.zeros(0, dtype=np.int64), np.zeros(0))
+        return Piece(*map(np.concatenate, zip(nothing, *self.pieces, strict=True)))
+
+    @property
+    def rows(self) -> Array:
+        """How often each column was observed: (groups, columns)."""
+        points, codes, _ = self.together
+        counts = [np.bincount(codes[~np.isnan(column)], minlength=self.groups) for column in points.T]
+        return np.stack(counts, axis=1) if counts else np.zeros((self.groups, 0), dtype=np.int64)
+
+    def by_group(self) -> list[tuple[Array, Array | None]]:
+        """The rows of each group, and their weights; None where all are 1."""
+        points, codes, weight = self.together
+        weights = None if (weight == 1).all() else weight
+        of_group = [codes == g for g in range(self.groups)]
+        return [(points[mask], None if weights is None else weights[mask]) for mask in of_group]
+
+    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
+        points = as_block(x).astype(np.float64)  # a copy: the caller's rows may change
+        codes = np.asarray(groups, dtype=np.int64)
+        weights = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+        return self._with(Piece(points, codes.copy(), weights.copy()), keep=weights != 0)
+
+    def _with(self, piece: Piece, keep: Array) -> Self:
+        kept = piece if keep.all() else Piece(*(part[keep] for part in piece))
+        return replace(self, pieces=(*self.pieces, kept)) if len(kept.codes) else self
+
+    def merge(self, other: Self) -> Self:
+        self._check(other)
+        return replace(self, pieces=(*self.pieces, *other.pieces))
+
+    def subtract(self, other: Self) -> Self:
+        """Rows are found again by their values, group and weight, bit by bit."""
+        self._check(other)
+        if not other.pieces:
+            return self
+        mine, gone = self.together, other.together
+        _, places = np.unique(np.concatenate([_bits(mine), _bits(gone)]), axis=0, return_inverse=True)
+        here, there = np.split(places.ravel(), [len(mine.codes)])
+        left_over = np.bincount(there, minlength=len(places))
+        if (missing := np.flatnonzero(np.bincount(here, minlength=len(places)) < left_over)).size:
+            row = gone.points[int(np.argmax(there == missing[0]))]
+            raise UnseenRowsError(
+                f"the row {np.array2string(row, threshold=6)} was not seen in its class with its weight so many times; "
+                "forget only rows that were passed to fit or partial_fit, with the same sample_weight."
+            )
+        return replace(self, pieces=())._with(mine, keep=_occurrence(here) >= left_over[here])
+
+    def regroup(self, positions: Array, n_groups: int) -> Self:
+        empty = replace(self, n_groups=n_groups, pieces=())
+        for points, codes, weight in self.pieces:
+            moved = np.asarray(positions, dtype=np.int64)[codes]
+            empty = empty._with(Piece(points, moved, weight), keep=moved >= 0)
+        return empty
+
+    def contents(self) -> dict[str, Any]:
+        """Groups, weights and values bit by bit, in an order of their own."""
+        bits = _bits(self.together)
+        return {"groups": self.groups, "columns": self.columns, "bits": bits[np.lexsort(bits.T)]}
+
+    def _check(self, other: Self) -> None:
+        same_shape("rows", (self.groups, self.columns), (other.groups, other.columns))
+
+
+def _bits(rows: Piece) -> Array:
+    """Rows, groups and weights as whole numbers that are equal where they are; one NaN and one zero."""
+    table = np.column_stack([rows.codes, rows.weight, rows.points]) + 0.0
+    table[np.isnan(table)] = np.nan
+    return table.view(np.int64)
+
+
+def _occurrence(values: Array) -> Array:
+    """How often each value has turned up before."""
+    order = np.argsort(values, kind="stable")
+    counts = np.bincount(values)
+    starts = np.fromiter(itertools.accumulate(counts, initial=0), dtype=np.int64)[:-1]
+    result = np.empty(len(values), dtype=np.int64)
+    result[order] = np.arange(len(values)) - starts[values[order]]
+    return result

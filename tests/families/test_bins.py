@@ -1,0 +1,254 @@
+"""Where bins are: NumPy's rules, Knuth's maximum, widths, and axes that grow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import gammaln
+
+from mercer import families as f
+from mercer._errors import BinsError, TooLargeError
+from mercer.families._bin_rules import NUMBERS, WIDTHS, number_of_bins
+from mercer.families.bins import Axis, Sample, Width, axis_from, bins_in_words
+
+RNG = np.random.default_rng(0)
+SAMPLES = {
+    "normal": RNG.normal(size=1000),
+    "skewed": RNG.exponential(size=1500) ** 2,
+    "two bumps": np.concatenate([RNG.normal(-3, 0.3, 400), RNG.normal(2, 1, 700)]),
+    "few": RNG.normal(size=5),
+    "two": np.array([1.0, 4.0]),
+    "tied": RNG.integers(0, 5, 300).astype(float),
+    "whole": RNG.poisson(7.0, 500),
+    "no spread between quartiles": np.append(np.zeros(100), [1.0, 5.0]),
+    "far from 0": 1e8 + RNG.normal(size=400),
+    "large": 1e120 * RNG.normal(size=400),
+    "small": 1e-120 * RNG.normal(size=400),
+}
+NUMPYS = {"auto": "auto", "freedman-diaconis": "fd", "scott": "scott", "sturges": "sturges", "doane": "doane"}
+
+
+@pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
+@pytest.mark.parametrize("rule", NUMPYS)
+def test_rules_are_numpys(rule: str, x: np.ndarray) -> None:
+    np.testing.assert_allclose(axis_from(rule, Sample(x)).edges, np.histogram_bin_edges(x, NUMPYS[rule]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["normal", "two bumps"])
+def test_stones_rule_is_numpys(name: str) -> None:
+    # NumPy goes by way of the width, which sometimes makes one bin more
+    theirs = len(np.histogram_bin_edges(SAMPLES[name], "stone")) - 1
+    assert 0 <= theirs - number_of_bins("stone", Sample(SAMPLES[name])) <= 1
+
+
+def log_posterior(x: np.ndarray, bins: int) -> float:
+    """Knuth (2006), equation 31, with counts by NumPy."""
+    counts, _ = np.histogram(x, bins)
+    return float(
+        len(x) * np.log(bins)
+        + gammaln(bins / 2)
+        - bins * gammaln(0.5)
+        - gammaln(len(x) + bins / 2)
+        + gammaln(counts + 0.5).sum()
+    )
+
+
+@pytest.mark.parametrize("name", ["normal", "skewed", "two bumps", "few", "far from 0", "large", "small"])
+def test_knuths_rule_is_the_maximum_of_his_posterior(name: str) -> None:
+    x = SAMPLES[name]
+    values = [log_posterior(x, bins) for bins in Sample(x).numbers_tried()]
+    assert number_of_bins("knuth", Sample(x)) == 1 + int(np.argmax(values))
+
+
+@given(st.lists(st.floats(-100, 100), min_size=2, max_size=40))
+@settings(max_examples=30, deadline=None)
+def test_knuths_rule_on_anything(values: list[float]) -> None:
+    x = np.array(values)
+    if np.ptp(x) <= 1e-6:
+        return
+    found = number_of_bins("knuth", Sample(x))
+    best = max(log_posterior(x, bins) for bins in Sample(x).numbers_tried())
+    # edges that differ in their last digit may put a tied value into the next bin
+    assert log_posterior(x, found) >= best - 1e-9 or any(
+        np.isclose(np.linspace(x.min(), x.max(), found + 1)[:, None], x, rtol=1e-12, atol=1e-12).sum(axis=0) > 0
+    )
+
+
+@pytest.mark.parametrize("rule", [*WIDTHS, *NUMBERS])
+def test_rules_do_not_depend_on_units_or_on_the_scale_of_weights(rule: str) -> None:
+    x, weight = SAMPLES["two bumps"], RNG.uniform(0.5, 2, 1100)
+    number = number_of_bins(rule, Sample(x, weight))
+    assert number_of_bins(rule, Sample(x * 2.0**500, weight)) == number
+    assert number_of_bins(rule, Sample(x, weight * 2.0**-600)) == number
+
+
+@pytest.mark.parametrize("rule", [*WIDTHS, *NUMBERS])
+def test_equal_weights_are_none_and_rows_without_weight_no_rows(rule: str) -> None:
+    x = SAMPLES["skewed"]
+    number = number_of_bins(rule, Sample(x))
+    assert number_of_bins(rule, Sample(x, np.full(len(x), 3.0))) == number
+    more = np.append(x, [-1e6, 1e6])
+    assert number_of_bins(rule, Sample(more, np.append(np.ones(len(x)), [0.0, 0.0]))) == number
+
+
+def test_kishs_number_of_rows() -> None:
+    assert Sample(np.arange(3.0), np.array([1.0, 1.0, 0.0])).n == 2
+    assert Sample(np.arange(2.0), np.array([3.0, 1.0])).n == pytest.approx(16 / 10)
+
+
+def test_on_a_grid_bins_are_wider() -> None:
+    x = SAMPLES["normal"]
+    scott = 3.4908 * x.std() * len(x) ** (-1 / 3)
+    assert WIDTHS["scott"](Sample(x)) == pytest.approx(scott, rel=1e-4)
+    # Scott (1992): 3.5 σ n^(−1/(2+d))
+    assert WIDTHS["scott"](Sample(x, axes=2)) == pytest.approx(3.5 * x.std() * len(x) ** (-1 / 4), rel=0.01)
+    assert WIDTHS["freedman-diaconis"](Sample(x, axes=3)) == pytest.approx(
+        2 * np.subtract(*np.percentile(x, [75, 25])) * len(x) ** (-1 / 5)
+    )
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        RNG.normal(size=1_000_001),
+        np.sort(RNG.standard_cauchy(1_200_000)),
+        RNG.integers(0, 3, 1_000_000).astype(float),
+        np.append(np.zeros(10**6), np.arange(10**6)),
+        np.where(np.arange(2**20) % 16 == 0, 100.0, RNG.random(2**20)),  # what is looked at says nothing of the rest
+    ],
+    ids=["normal", "sorted", "tied", "half of it tied", "misleading"],
+)
+def test_quartiles_of_many_values_are_numpys(x: np.ndarray) -> None:
+    lower, upper = np.quantile(x, [0.25, 0.75])
+    assert Sample(x).quartile_distance == pytest.approx(upper - lower, rel=1e-14)
+
+
+@pytest.mark.parametrize("value", [0.0, -7.0, 1e9, 1e150, 1e-150])
+@pytest.mark.parametrize("bins", ["auto", "knuth", "scott", 1, 3])
+def test_a_constant_column_has_bins_around_its_value(value: float, bins: str | int) -> None:
+    axis = axis_from(bins, Sample(np.full(4, value)))
+    assert axis.bins == (bins if isinstance(bins, int) else 1)
+    assert axis.edges[0] < value < axis.edges[-1]
+
+
+def test_no_more_bins_than_float64_can_tell_apart() -> None:
+    x = 1e8 + 1e-7 * RNG.normal(size=10**4)
+    axis = axis_from("scott", Sample(x))
+    assert 1 <= axis.bins < 100
+    assert (axis.widths > 0).all()
+    with pytest.raises(BinsError, match="told apart in float64"):
+        axis_from(10**6, Sample(x))
+
+
+def test_bins_of_a_width_have_an_edge_at_the_origin_whatever_the_data() -> None:
+    np.testing.assert_allclose(axis_from(Width(0.5), Sample(np.array([1.2, 2.0]))).edges, [1, 1.5, 2, 2.5])
+    np.testing.assert_allclose(axis_from(Width(2.0, origin=1.0), Sample(np.array([-4.0]))).edges, [-5, -3])
+
+
+def test_a_bin_of_a_width_holds_its_left_edge_only() -> None:
+    axis = axis_from(Width(1.0), Sample(np.array([0.0, 3.0])))
+    assert axis.edges[-1] == 4
+    np.testing.assert_array_equal(axis.codes(np.array([0.0, 0.5, 1.0, 3.0])), [0, 0, 1, 3])
+
+
+AXES = {
+    "even": Axis.even(-1.0, 2.0, 7),
+    "grown": Axis.even(-1.0, 2.0, 7).covering(-9.0, 9.0),
+    "far from 0": Axis.even(1e8, 1e8 + 1e-5, 11),
+    "many": Axis.even(0.0, 1.0, 10**5),
+    "uneven": Axis.given([0.0, 0.1, 5.0, 5.5]),
+    "width": Width(0.1).axis(-3.0, 3.0),
+    "tiny": Axis.even(-1e-150, 1e-150, 9),
+}
+
+
+@pytest.mark.parametrize("axis", AXES.values(), ids=AXES)
+def test_every_value_lies_in_its_bin(axis: Axis) -> None:
+    low, high = axis.edges[0], axis.edges[-1]
+    around = np.concatenate([axis.edges, np.nextafter(axis.edges, high), np.nextafter(axis.edges, low)])
+    x = np.concatenate([around, low + RNG.random(1000) * (high - low)])
+    x = x[axis.holds(x)]
+    codes = axis.codes(x)
+    assert (axis.edges[codes] <= x).all()
+    right = axis.edges[codes + 1]
+    assert ((x < right) | ((x == right) & (x == axis.closed))).all()
+    assert ((x != axis.closed) | (x == right)).all()
+
+
+def test_an_axis_grows_by_whole_bins_and_keeps_values_where_they_were() -> None:
+    axis = Axis.even(0.0, 1.0, 4)
+    grown = axis.covering(-0.3, 1.6)
+    np.testing.assert_allclose(grown.edges, np.arange(-0.5, 1.76, 0.25))
+    assert set(axis.edges) <= set(grown.edges)
+    x = np.array([0.0, 0.2, 0.25, 0.99, 1.0])  # 1.0 was held by the last bin
+    np.testing.assert_array_equal(grown.codes(x), axis.codes(x) + 2)
+    assert grown.covering(0.0, 1.0) is grown
+
+
+def test_growing_does_not_depend_on_the_way() -> None:
+    axis = Axis.even(0.1, 1.2, 7)
+    at_once, by_steps = axis.covering(-5.0, 8.0), axis.covering(-5.0, 0.5).covering(0.0, 2.0).covering(0.0, 8.0)
+    np.testing.assert_array_equal(at_once.edges, by_steps.edges)
+    joined = axis.covering(-5.0, 0.5).joined(axis.covering(0.0, 8.0))
+    assert joined is not None
+    np.testing.assert_array_equal(joined.edges, at_once.edges)
+
+
+def test_an_outlier_that_would_need_millions_of_bins_is_refused() -> None:
+    with pytest.raises(TooLargeError, match=r"1e\+30.*far from all others"):
+        Axis.even(0.0, 1.0, 10).covering(0.0, 1e30)
+    with pytest.raises(TooLargeError):
+        axis_from(10**9, Sample(np.array([0.0, 1.0])))
+    with pytest.raises(BinsError, match="told apart"):
+        Width(1.0).axis(1e20, 1e20)
+
+
+@pytest.mark.parametrize(
+    ("bins", "message"),
+    [
+        ("scot", "Did you mean 'scott'"),
+        (0, "at least one bin"),
+        ([1.0, 0.0], "increase strictly"),
+        ([0.0, np.inf], "finite"),
+        ([[0.0, 1.0]], "increase strictly"),
+        ("", "There are 'auto'"),
+        (["a", "b"], "must be numbers"),
+    ],
+)
+def test_what_are_no_bins(bins: object, message: str) -> None:
+    with pytest.raises(BinsError, match=message):
+        axis_from(bins, Sample(np.arange(5.0)))
+
+
+@pytest.mark.parametrize("width", [0.0, -1.0, np.inf, np.nan])
+def test_widths_are_positive(width: float) -> None:
+    with pytest.raises(BinsError, match="positive"):
+        Width(width)
+
+
+def test_words() -> None:
+    assert [bins_in_words(bins) for bins in ("fd", 3, Width(0.5), [0, 1])] == [
+        "freedman-diaconis",
+        "number given",
+        "width 0.5",
+        "edges given",
+    ]
+
+
+@pytest.mark.parametrize("bins", ["scott", "knuth", Width(0.25)])
+def test_a_histogram_family_takes_rules_and_widths(bins: str | Width) -> None:
+    x = SAMPLES["normal"]
+    family = f.Histogram(bins)
+    assert not family.resolved
+    assert family == f.Histogram(bins)
+    placed = family.with_edges_from(np.append(x, np.nan))
+    np.testing.assert_array_equal(placed.edges, axis_from(bins, Sample(x)).edges)
+    with pytest.raises(ValueError, match="no edges yet"):
+        _ = family.n_bins
+
+
+def test_a_histogram_family_refuses_unknown_rules_at_once() -> None:
+    with pytest.raises(BinsError, match="Did you mean 'sturges'"):
+        f.Histogram("sturgess")

@@ -1,0 +1,168 @@
+"""Pictures say what they were given: asked of the Axes, not of the pixels."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer._errors import MissingDependencyError
+from mercer.report import plots
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+GRID = np.linspace(-3, 3, 61)
+BELL = np.exp(-0.5 * GRID**2) / np.sqrt(2 * np.pi)
+
+PICTURES = {
+    "density": lambda ax: plots.density_curve(GRID, BELL, rug=GRID, ax=ax),
+    "bars": lambda ax: plots.histogram_bars(GRID, BELL[1:], ax=ax),
+    "cells": lambda ax: plots.histogram_cells(GRID, GRID, np.outer(BELL, BELL)[1:, 1:], ax=ax),
+    "bandwidths": lambda ax: plots.bandwidth_curve(np.geomspace(0.1, 5, 20), np.arange(20.0), 0.5, "loss", ax=ax),
+    "contours": lambda ax: plots.density_contours(GRID, GRID, np.outer(BELL, BELL), [0.1, 0.02], ["50%", "90%"], ax=ax),
+    "outliers": lambda ax: plots.outlier_ranking(np.arange(9.0), np.arange(9) < 2, 1.5, ax=ax),
+    "regression": lambda ax: plots.regression_curve(GRID, GRID, GRID - 1, GRID + 1, points=(GRID, GRID), ax=ax),
+}
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
+def test_a_picture_is_drawn_where_it_was_asked_for_and_has_named_axes(draw: Any) -> None:
+    from matplotlib import pyplot
+
+    given = pyplot.figure().add_subplot()
+    assert draw(given) is given
+    assert given.get_xlabel()
+    assert given.get_ylabel()
+    given.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
+def test_without_axes_it_gets_a_figure_of_its_own_and_names_that_are_there_are_kept(draw: Any) -> None:
+    from matplotlib import pyplot
+
+    other = pyplot.figure().add_subplot(xlabel="weight of the dog")
+    assert draw(None) is not other
+    assert draw(other).get_xlabel() == "weight of the dog"
+
+
+@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
+def test_without_matplotlib_a_sentence_says_how_to_install_it(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(sys, "meta_path", [_NoMatplotlib(), *sys.meta_path])
+    with pytest.raises(MissingDependencyError, match=r"pip install 'mercer\[plot\]'"):
+        draw(None)
+
+
+class _NoMatplotlib:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name.split(".")[0] == "matplotlib":
+            raise ModuleNotFoundError(f"No module named {name!r}", name="matplotlib")
+
+
+def test_a_density_stands_on_zero_also_when_a_higher_one_is_drawn_into_the_same_picture() -> None:
+    ax = plots.density_curve(GRID, BELL, label="wide")
+    plots.density_curve(GRID / 3, 3 * BELL, label="narrow", ax=ax)
+    bottom, top = ax.get_ylim()
+    assert bottom == 0
+    assert top > 3 * BELL.max()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["wide", "narrow"]
+    assert ax.lines[0].get_color() != ax.lines[1].get_color()
+
+
+def test_a_curve_alone_needs_no_legend() -> None:
+    assert plots.density_curve(GRID, BELL).get_legend() is None
+
+
+def test_a_rug_has_a_tick_for_each_point_and_stays_drawable_for_a_million() -> None:
+    few = plots.density_curve(GRID, BELL, rug=GRID[:7])
+    many = plots.density_curve(GRID, BELL, rug=np.linspace(-3, 3, 10**6))
+    ticks = [len(ax.collections[-1].get_segments()) for ax in (few, many)]
+    assert ticks == [7, plots.MOST_TICKS]
+
+
+def test_bars_have_the_edges_and_heights_given() -> None:
+    ax = plots.histogram_bars(np.array([0.0, 1.0, 4.0]), np.array([0.4, 0.2]))
+    values, edges, _ = ax.patches[0].get_data()
+    np.testing.assert_array_equal(edges, [0, 1, 4])
+    np.testing.assert_array_equal(values, [0.4, 0.2])
+    assert ax.get_ylim()[0] == 0
+
+
+def test_cells_without_anything_stay_white() -> None:
+    ax = plots.histogram_cells(np.arange(3.0), np.arange(4.0), np.array([[0.0, 1, 2], [3, 0, 4]]))
+    drawn = ax.collections[0].get_array()
+    assert drawn.shape == (3, 2)
+    np.testing.assert_array_equal(drawn.mask, np.array([[0, 1, 2], [3, 0, 4]]).T == 0)
+
+
+def test_the_chosen_bandwidth_is_named_and_infinite_criteria_are_left_out() -> None:
+    ax = plots.bandwidth_curve(np.array([0.1, 1.0, 10.0]), np.array([np.inf, 1.0, 2.0]), 1.25, "loss")
+    assert ax.get_ylabel() == "loss"
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 10])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["chosen: 1.25"]
+
+
+@pytest.mark.parametrize("widths", [np.geomspace(0.31, 0.49, 9), np.geomspace(0.2, 3, 9), np.geomspace(1e-6, 1e5, 9)])
+def test_every_range_of_bandwidths_has_a_few_readable_numbers(widths: np.ndarray) -> None:
+    ax = plots.bandwidth_curve(widths, np.square(widths), None, "loss")
+    ax.figure.canvas.draw()
+    low, high = ax.get_xlim()
+    shown = [text.get_text() for text in ax.get_xticklabels() if low <= text.get_position()[0] <= high]
+    assert 2 <= sum(bool(text) for text in shown) <= 14
+
+
+def test_levels_come_in_any_order_and_keep_their_labels() -> None:
+    ax = plots.density_contours(GRID, GRID, np.outer(BELL, BELL), [0.02, 0.1], ["90%", "50%"], title="mass")
+    legend = ax.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["50%", "90%"]
+    assert legend.get_title().get_text() == "mass"
+
+
+def test_the_highest_level_may_lie_at_the_peak() -> None:
+    plots.density_contours(GRID, GRID, np.outer(BELL, BELL), [0.01, BELL.max() ** 2], ["a", "b"])
+
+
+def test_outliers_are_ranked_named_and_counted_and_minus_infinity_is_on_the_paper() -> None:
+    scores = np.array([0.0, -np.inf, 1.0, -5.0, 2.0])
+    ax = plots.outlier_ranking(scores, scores < -1, threshold=-1.0)
+    assert [note.get_text() for note in ax.texts] == ["row 1 (−∞)", "row 3"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "the others (3)",
+        "outliers (2)",
+        "threshold: -1",
+    ]
+    drawn = np.concatenate([np.asarray(dots.get_offsets()) for dots in ax.collections])
+    assert np.isfinite(drawn).all()
+    assert drawn[drawn[:, 0] == 1, 1] < -5
+
+
+def test_rows_that_are_impossible_are_named_even_where_they_are_not_flagged() -> None:
+    ax = plots.outlier_ranking(np.array([0.0, 1.0, -np.inf]), np.zeros(3, dtype=bool))
+    assert [note.get_text() for note in ax.texts] == ["row 2 (−∞)"]
+
+
+def test_a_million_ranks_stay_drawable_and_keep_the_first_and_the_last() -> None:
+    ax = plots.outlier_ranking(np.arange(1e6), np.arange(10**6) < 3)
+    ranks = np.asarray(ax.collections[0].get_offsets())[:, 0]
+    assert len(ranks) <= plots.MOST_POINTS
+    assert (ranks[0], ranks[-1]) == (4, 10**6)
+    assert len(ax.collections[1].get_offsets()) == 3
+
+
+def test_where_a_regression_has_no_answer_is_a_gap() -> None:
+    mean = np.where(np.abs(GRID) < 1, np.nan, GRID)
+    ax = plots.regression_curve(GRID, mean, None, None, points=np.column_stack([GRID, GRID]))
+    assert np.isnan(ax.lines[0].get_ydata()).sum() == np.isnan(mean).sum()

@@ -1,0 +1,62 @@
+"""A statistic that keeps rows finds each of them again, however often it was shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer._errors import MergeError, UnseenRowsError
+from mercer.families import Gaussian
+from mercer.smoothing import Parzen
+from mercer.stats import Rows, statistic_for
+
+X = np.array([[0.0, 1.0], [2.0, np.nan], [0.0, 1.0], [-0.0, 1.0], [5.0, 5.0]])
+CODES = np.array([0, 1, 0, 1, 0])
+
+
+def test_rows_lie_with_their_groups():
+    (first, _), (second, _), (third, weight) = Rows.zero(3, 2).update(X, CODES).by_group()
+    np.testing.assert_array_equal(first, X[CODES == 0])
+    np.testing.assert_array_equal(second, X[CODES == 1])
+    assert third.shape == (0, 2)
+    assert weight is None  # all rows weigh 1
+
+
+def test_columns_are_counted_where_they_were_observed():
+    np.testing.assert_array_equal(Rows.zero(2, 2).update(X, CODES).rows, [[3, 3], [2, 1]])
+    np.testing.assert_array_equal(Rows.zero(2, 2).rows, np.zeros((2, 2)))
+
+
+def test_of_equal_rows_as_many_go_as_are_named():
+    rows = Rows.zero(2, 2).update(X, CODES)
+    (left, _), _ = rows.remove(X[[2]], CODES[[2]]).by_group()
+    np.testing.assert_array_equal(left, [[0.0, 1.0], [5.0, 5.0]])
+    with pytest.raises(UnseenRowsError, match=r"\[0\. 1\.\] was not seen"):
+        rows.remove(X[[0, 0, 0]], CODES[[0, 0, 0]])
+
+
+def test_rows_are_found_by_group_and_weight_and_zeros_are_alike():
+    rows = Rows.zero(2, 2).update(X, CODES, np.full(5, 0.5))
+    assert len(rows.remove([[0.0, 1.0]], np.array([1]), np.array([0.5])).together.codes) == 4
+    for group, weight in ((1, 1.0), (0, 0.25)):
+        with pytest.raises(UnseenRowsError, match="same sample_weight"):
+            rows.remove([[0.0, 1.0]], np.array([group]), np.array([weight]))
+
+
+def test_what_was_shown_may_change_afterwards():
+    x = X.copy()
+    rows = Rows.zero(2, 2).update(x, CODES)
+    x[:] = 7.0
+    np.testing.assert_array_equal(rows.together.points, X)
+
+
+def test_infinity_is_noticed_and_strangers_are_refused():
+    assert not Rows.zero(1, 1).update([[np.inf]], np.zeros(1, dtype=int)).finite
+    assert Rows.zero(1, 1).update([[np.nan]], np.zeros(1, dtype=int)).finite
+    with pytest.raises(MergeError):
+        Rows.zero(2, 1).merge(Rows.zero(2, 2))
+
+
+def test_it_is_the_statistic_of_windows():
+    assert isinstance(statistic_for(Parzen(), groups=2, columns=3), Rows)
+    assert not isinstance(statistic_for(Gaussian(), groups=2, columns=3), Rows)
