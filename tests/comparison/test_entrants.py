@@ -28,7 +28,7 @@ WITH_GAPS = {
     "LinearDiscriminantAnalysis",
     "GaussianDiscriminant",
 }
-DENSE = WITH_GAPS | COMPLETE
+DENSE = WITH_GAPS | COMPLETE | {"KernelBayes"}
 CATEGORICAL = "GLM(family='categorical', penalty=L2(strength=1.0, mean=0.0))"
 MIXED = {CATEGORICAL, "SVC", LOGISTIC.format(0.5)}
 
@@ -99,6 +99,12 @@ def test_who_stays_out_is_told_why() -> None:
     assert "(needs categories that recur)" in note
 
 
+def test_who_compares_each_row_with_all_others_stays_out_of_many_rows() -> None:
+    assert "KernelBayes" not in entrants_for(Table.of(np.tile(NUMBERS, (300, 1)))).notes[0]
+    (note,) = entrants_for(Table.of(np.tile(NUMBERS, (400, 1)))).notes
+    assert "KernelBayes (needs at most 20,000 rows)" in note
+
+
 def test_gaps_in_a_sparse_matrix_are_not_filled() -> None:
     (note,) = entrants_for(Table.of(sparse.csr_array(with_gaps(NUMBERS)))).notes
     assert "LogisticRegression (needs complete columns)" in note
@@ -107,7 +113,9 @@ def test_gaps_in_a_sparse_matrix_are_not_filled() -> None:
 def test_whose_gaps_were_filled_is_told() -> None:
     filled, _ = entrants_for(Table.of(with_gaps(NUMBERS))).notes
     machines = f"SVC, {LOGISTIC.format(0.33)}"
-    assert filled.endswith(f"for LogisticRegression, LinearThreshold, LinearThreshold(rule='lms'), {machines}.")
+    assert filled.endswith(
+        f"for LogisticRegression, LinearThreshold, LinearThreshold(rule='lms'), KernelBayes, {machines}."
+    )
     (filled,) = entrants_for(Table.of(pd.DataFrame({"colour": ["red", None]}))).notes
     assert filled.endswith(f"for {CATEGORICAL}, SVC, {LOGISTIC.format(1.0)}.")
     assert entrants_for(Table.of(pd.DataFrame({"colour": ["red", "blue"]}))).notes == []

@@ -72,7 +72,8 @@ def _for_matrix(table: Table, task: str, machines: list[KernelMachine]) -> Invit
     of_rows = [
         Candidate(_scaled(model, DENSE in met), COMPLETE, numbers, gaps, most_rows) for model, most_rows in machines
     ]
-    return _invitation([*anything, *of_numbers, *of_rows], met | {COMPLETE} if gaps else met, gaps=gaps)
+    windows = [Candidate(model, DENSE, numbers, gaps, PAIRED_ROWS) for model in _with_windows(task)]
+    return _invitation([*anything, *of_numbers, *windows, *of_rows], met | {COMPLETE} if gaps else met, gaps=gaps)
 
 
 def _invitation(candidates: list[Candidate], met: set[str], *, gaps: bool) -> Invitation:
@@ -93,6 +94,8 @@ def _invitation(candidates: list[Candidate], met: set[str], *, gaps: bool) -> In
 #: what a model may need of the columns to make sense
 ANYTHING, COMPLETE, DENSE = "nothing", "complete columns", "dense columns"
 ZERO_ONE, COUNTS, RECURRING = "columns of 0 and 1", "counts", "categories that recur"
+#: rows up to which those are invited that compare each with all others, column by column
+PAIRED_ROWS = 20_000
 #: a column of more levels than these, and than half of its rows, is text
 MOST_LEVELS = 20
 
@@ -131,6 +134,13 @@ def _for_numbers(task: str, *, centred: bool) -> list[tuple[Any, str]]:
     of_counts = [models.GLM("poisson"), models.GLM("negative_binomial")] if task == "counts" else []
     of_numbers = [models.LinearRegression(), models.Ridge(alpha="loo"), models.LassoCV()]
     return [(model, COMPLETE) for model in (*of_counts, *of_numbers)]
+
+
+def _with_windows(task: str) -> list[Any]:
+    """Models that keep every row, in the units of its class, and compare each new row with all of them."""
+    from mercer import models
+
+    return [models.KernelBayes()] if task == "classification" else []
 
 
 def _scaled(model: Any, centred: bool) -> Any:

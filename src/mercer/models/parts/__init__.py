@@ -7,6 +7,7 @@ from mercer.models.parts.counts import CountsPart
 from mercer.models.parts.gaussian_vector import GaussianVectorPart
 from mercer.models.parts.numbers import NumbersPart
 from mercer.models.parts.vector import VectorPart
+from mercer.models.parts.windows import WindowsPart
 
 __all__ = [
     "CategoryPart",
@@ -17,5 +18,6 @@ __all__ = [
     "Part",
     "Smoothing",
     "VectorPart",
+    "WindowsPart",
     "choose_parts",
 ]

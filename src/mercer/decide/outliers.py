@@ -1,0 +1,371 @@
+"""Outliers: rows of low density, flagged with a bound on how many of the flagged are usual ones."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from math import ceil
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import CalibrationWarning, DataError, NoDensityError
+from mercer.decide.conformal import conformal_p_values, ranks_among_themselves, threshold
+from mercer.decide.false_discovery import benjamini_hochberg
+from mercer.models._base import checked_table, is_sparse, old_state_on_failure
+from mercer.models._generative import as_generator
+from mercer.solvers.certificate import Certificate
+
+Array = NDArray[Any]
+
+
+class Ranking(NamedTuple):
+    """The rows of a fit, the most unusual first: their positions, scores, and p-values among each other."""
+
+    rows: Array
+    scores: Array
+    p_values: Array
+
+
+class Part(NamedTuple):
+    """Some of the rows of a fit: where they were, what they are, and their labels."""
+
+    rows: Array
+    X: Any
+    y: Any
+
+
+class DensityOutliers(OutlierMixin, BaseEstimator):
+    """Outliers as rows of low density, with p-values and a bound on false discoveries instead of a guessed quota.
+
+    A density learns from a part of the rows and scores the others. A new row is as strange as its log density is low
+    among these: its conformal p-value is uniform if it comes from where the rows of the fit came from. `predict` flags
+    by Benjamini and Hochberg's rule, so that *of the rows flagged in a batch* at most the share `fdr` is usual, on
+    average. It judges a batch as a whole: the answer for a row depends on the others asked about with it.
+    `decision_function` judges each row alone, at a rate `fdr` of false alarms among usual rows.
+
+    What is promised is about new rows, and takes the rows of the fit for usual. Outliers among these, where they score
+    low, make the p-values too large, which errs on the safe side.
+
+    Parameters
+    ----------
+    density : estimator with `log_density`, default=None
+        What scores rows: `KernelDensity`, `HistogramDensity`, or a generative classifier such as `NaiveBayes`,
+        `GaussianDiscriminant` or `KernelBayes`, which needs y. `KernelDensity` with a bandwidth that scales with the
+        data, if not given.
+    method : {"split-conformal", "leave-one-out"}, default="split-conformal"
+        Rows to compare with: some that are held out, which is what the bound on false discoveries rests on; or all
+        rows, each scored by the density of the others, which wastes none. Then flags are those of `decision_function`,
+        and nothing is promised about false discoveries.
+    fdr : float, default=0.05
+        The share of usual rows that is allowed among the rows flagged.
+    calibration : float, default=0.5
+        The share of rows held out. To flag k of m new rows takes m/(k · fdr) of them.
+    random_state : int, RandomState or Generator, default=None
+        Which rows are held out.
+
+    Attributes
+    ----------
+    density_ : estimator
+        The fitted density.
+    calibration_scores_ : ndarray
+        Log densities of the rows that others are compared with.
+    offset_ : float
+        `decision_function` is `score_samples` minus this: a row below it has a p-value of at most `fdr`.
+    certificate_ : Certificate
+        How we know that this is the answer.
+    plan_ : Plan
+        Which path the fit of the density took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import DensityOutliers
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> model = DensityOutliers(random_state=0).fit(X)
+    >>> model.predict([[0.0, 0.0], [0.5, -1.0], [5.0, 5.0]])
+    array([ 1,  1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "density": [HasMethods(["fit"]), None],
+        "method": [StrOptions({"split-conformal", "leave-one-out"})],
+        "fdr": [Interval(Real, 0, 1, closed="neither")],
+        "calibration": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        density: Any = None,
+        *,
+        method: str = "split-conformal",
+        fdr: float = 0.05,
+        calibration: float = 0.5,
+        random_state: Any = None,
+    ) -> None:
+        self.density = density
+        self.method = method
+        self.fdr = fdr
+        self.calibration = calibration
+        self.random_state = random_state
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what is usual.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Usual rows, of whatever kind the density takes.
+        y : array-like of shape (n_samples,), default=None
+            Class labels, for a density that is a classifier's.
+
+        Returns
+        -------
+        self : object
+            The fitted detector.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            table, y = checked_table(self, X, y, reset=True)
+            X = _with_rows(X)
+            if table.n_rows < 2:
+                raise DataError("n_samples=1 leaves nothing to compare a row with; give two rows or more.")
+            if self.method == "leave-one-out":
+                self._fit_leaving_one_out(X, y)
+            else:
+                self._fit_split(X, y, table.n_rows)
+            self.offset_ = threshold(self.calibration_scores_, self.fdr)
+            self.certificate_ = Certificate.closed_form("p-values are ranks among scores of usual rows")
+            self.plan_ = replace(self.density_.plan_, path=f"{self.method}; {self.density_.plan_.path}")
+        self._warn_of_few()
+        return self
+
+    def _fit_split(self, X: Any, y: Any, n: int) -> None:
+        order = as_generator(self.random_state).permutation(n)
+        held_out = min(max(1, round(self.calibration * n)), n - 1)
+        self._parts = tuple(_part(np.sort(rows), X, y) for rows in np.split(order, [n - held_out]))
+        learnt, held = self._parts
+        self.density_ = self._fitted(learnt.X, learnt.y)
+        self.calibration_scores_ = _scores(self.density_, held.X)
+
+    def _fit_leaving_one_out(self, X: Any, y: Any) -> None:
+        density = self._unfitted()
+        if not hasattr(density, "leave_one_out_log_density"):
+            raise NoDensityError(
+                f"{type(density).__name__} has no `leave_one_out_log_density`; use KernelDensity(), or "
+                'method="split-conformal", which does with any density.'
+            )
+        self._parts = ()
+        self.density_ = self._fitted(X, y)
+        self.calibration_scores_ = np.asarray(self.density_.leave_one_out_log_density(), dtype=float)
+
+    def _unfitted(self) -> Any:
+        if self.density is None:
+            from mercer.models import KernelDensity
+
+            return KernelDensity(bandwidth="scott-scaled")
+        if not hasattr(self.density, "log_density"):
+            raise NoDensityError(
+                f"{type(self.density).__name__} has no `log_density`, so that it cannot tell a usual row from another; "
+                "use KernelDensity(), HistogramDensity(), or a generative classifier such as NaiveBayes()."
+            )
+        return clone(self.density)
+
+    def _fitted(self, X: Any, y: Any) -> Any:
+        return self._unfitted().fit(X, y)
+
+    def _warn_of_few(self) -> None:
+        n = len(self.calibration_scores_)
+        if 1 / (n + 1) > self.fdr:
+            warnings.warn(
+                f"no row can be flagged: among {n} row(s) to compare with the smallest p-value is {1 / (n + 1):.3g}, "
+                f"which is above fdr={self.fdr:g}. Compare with {ceil(1 / self.fdr) - 1} or more: give more rows, hold "
+                "out a larger share of them (calibration=…), or allow more false discoveries (fdr=…).",
+                CalibrationWarning,
+                stacklevel=3,
+            )
+
+    # Judging new rows.
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Low where a row is unusual.
+        """
+        check_is_fitted(self)
+        return _scores(self.density_, X)
+
+    def p_values(self, X: Any, *, ties: Literal["safe", "random"] = "safe") -> Array:
+        """How unusual every row is: for a usual one, P(p ≤ t) ≤ t.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to judge; not those of the fit.
+        ties : {"safe", "random"}, default="safe"
+            Multiples of 1/(n + 1), which are no smaller than they have to be; or drawn at random between them, so that
+            the p-value of a usual row is exactly uniform.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples,)
+            With the method "leave-one-out" approximate.
+        """
+        if ties not in ("safe", "random"):
+            raise ValueError(f'ties is "safe" or "random"; got {ties!r}.')
+        rng = as_generator(self.random_state) if ties == "random" else None
+        return conformal_p_values(self.score_samples(X), self.calibration_scores_, rng=rng)
+
+    def decision_function(self, X: Any) -> Array:
+        """Log density minus `offset_`: below 0 where a row, judged alone, has a p-value of at most `fdr`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,)
+            Positive for usual rows. About `fdr` of them are negative: `predict` flags fewer in a batch.
+        """
+        return self._decisions(self.score_samples(X))
+
+    def _decisions(self, scores: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            decision = scores - self.offset_
+        return np.where(np.isnan(decision), 0.0, decision)  # −inf, where nothing is too low
+
+    def predict(self, X: Any) -> Array:
+        """−1 for outliers, 1 for usual rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            A batch of new rows. With the method "split-conformal" at most the share `fdr` of those flagged is usual, on
+            average; a row may be flagged in one batch and not in another.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            −1 or 1.
+        """
+        scores = self.score_samples(X)
+        if self.method == "leave-one-out":
+            return _signs(self._decisions(scores) < 0)
+        return _signs(benjamini_hochberg(conformal_p_values(scores, self.calibration_scores_), self.fdr))
+
+    # Judging the rows of the fit.
+
+    def fit_predict(self, X: Any, y: Any = None) -> Array:
+        """Fit, and flag those of the same rows that are among the most unusual share `fdr`.
+
+        Each row is scored by a density that has not seen it. Nothing is promised about false discoveries: rows that are
+        their own standard cannot be found unusual as a whole. Usual rows are flagged at a rate of at most `fdr`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to learn from and to judge.
+        y : array-like of shape (n_samples,), default=None
+            Class labels, for a density that is a classifier's.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            −1 for outliers, 1 for usual rows.
+        """
+        rows, _, p_values = self.fit(X, y).ranking()
+        flagged = np.zeros(len(rows), dtype=bool)
+        flagged[rows[p_values <= self.fdr]] = True
+        return _signs(flagged)
+
+    def ranking(self) -> Ranking:
+        """The rows of the fit, the most unusual first, each scored by a density that has not seen it.
+
+        Returns
+        -------
+        ranking : Ranking
+            `rows` (positions), `scores` and `p_values`: ranks among rows scored alike, for looking at and not for a
+            bound on false discoveries. With the method "split-conformal" the rows held out are scored by `density_`,
+            the others by a density of the rows held out.
+        """
+        check_is_fitted(self)
+        scores, p_values = self._among_themselves()
+        order = np.argsort(scores, kind="stable")
+        return Ranking(order, scores[order], p_values[order])
+
+    def _among_themselves(self) -> tuple[Array, Array]:
+        """Scores and p-values of the rows of the fit, in their order."""
+        if not self._parts:
+            return self.calibration_scores_, ranks_among_themselves(self.calibration_scores_)
+        learnt, held = self._parts
+        of_learnt = _scores(self._fitted(held.X, held.y), learnt.X)
+        scores, p_values = np.empty((2, len(learnt.rows) + len(held.rows)))
+        for rows, values in ((learnt.rows, of_learnt), (held.rows, self.calibration_scores_)):
+            scores[rows], p_values[rows] = values, ranks_among_themselves(values)
+        return scores, p_values
+
+    def plot(self, X: Any = None, *, ax: Any = None) -> Any:
+        """Log densities in ascending order, those flagged marked.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), default=None
+            New rows; those of the fit, if not given.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+            What was drawn on.
+        """
+        from mercer.report.plots import outlier_ranking
+
+        check_is_fitted(self)
+        if X is None:
+            scores, p_values = self._among_themselves()
+            return outlier_ranking(scores, p_values <= self.fdr, ax=ax)
+        return outlier_ranking(self.score_samples(X), self.predict(X) < 0, threshold=self.offset_, ax=ax)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._unfitted()).input_tags
+        return tags
+
+
+def _with_rows(X: Any) -> Any:
+    """X in a form of which rows can be taken; a frame stays one."""
+    if is_sparse(X):
+        return X.tocsr()
+    return X if hasattr(X, "__getitem__") else np.asarray(X)
+
+
+def _part(rows: Array, X: Any, y: Any) -> Part:
+    return Part(rows, _safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows))
+
+
+def _scores(density: Any, X: Any) -> Array:
+    return np.asarray(density.log_density(X), dtype=np.float64)
+
+
+def _signs(flagged: Array) -> Array:
+    return np.where(flagged, -1, 1)
