@@ -30,6 +30,10 @@ WORKLOADS = (
     "svc_scaling",
     "weisfeiler_lehman",
     "kernel_ridge",
+    "kde",
+    "kde_6d",
+    "kde_1d",
+    "nadaraya_watson",
     "scaling",
     "startup",
 )

@@ -9,10 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer import families, kernels, testing
+    from mercer import families, kernels, smoothing, testing
     from mercer._threads import engine
     from mercer.comparison import compare
     from mercer.data import Schema
+    from mercer.decide import DensityOutliers
     from mercer.models import (
         GLM,
         SVC,
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
         GammaRegressor,
         GaussianDiscriminant,
         GaussianNB,
+        HistogramDensity,
+        KernelBayes,
+        KernelDensity,
         KernelRidge,
         Lasso,
         LassoCV,
@@ -33,9 +37,12 @@ if TYPE_CHECKING:
         LinearSVC,
         LinearSVR,
         LinearThreshold,
+        LocalLinear,
         LogisticRegression,
         LogisticRegressionCV,
         MultinomialNB,
+        NadarayaWatson,
+        NadarayaWatsonClassifier,
         NaiveBayes,
         Perceptron,
         PoissonRegressor,
@@ -60,11 +67,15 @@ __all__ = [
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
+    "DensityOutliers",
     "ElasticNet",
     "ElasticNetCV",
     "GammaRegressor",
     "GaussianDiscriminant",
     "GaussianNB",
+    "HistogramDensity",
+    "KernelBayes",
+    "KernelDensity",
     "KernelRidge",
     "Lasso",
     "LassoCV",
@@ -73,9 +84,12 @@ __all__ = [
     "LinearSVC",
     "LinearSVR",
     "LinearThreshold",
+    "LocalLinear",
     "LogisticRegression",
     "LogisticRegressionCV",
     "MultinomialNB",
+    "NadarayaWatson",
+    "NadarayaWatsonClassifier",
     "NaiveBayes",
     "Perceptron",
     "PoissonRegressor",
@@ -93,13 +107,19 @@ __all__ = [
     "kernels",
     "lasso_path",
     "linear_form",
+    "smoothing",
     "summary",
     "testing",
 ]
 
 # Rooms that are public as a whole; every other name above lives in `models` unless it is listed here.
-_ROOMS = frozenset({"families", "kernels", "testing"})
-_ELSEWHERE = {"Schema": "mercer.data", "compare": "mercer.comparison", "engine": "mercer._threads"}
+_ROOMS = frozenset({"families", "kernels", "smoothing", "testing"})
+_ELSEWHERE = {
+    "DensityOutliers": "mercer.decide",
+    "Schema": "mercer.data",
+    "compare": "mercer.comparison",
+    "engine": "mercer._threads",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -61,8 +61,20 @@ class MergeError(DataError):
     """Two models or statistics do not describe the same columns, families or classes."""
 
 
+class UnequalEdgesError(MergeError):
+    """Two histograms have different edges, so that their counts do not add up: the message names the axis."""
+
+
+class BinsError(DataError):
+    """The bins of a histogram are of no known kind, do not increase, or do not fit the columns."""
+
+
 class PriorError(DataError):
     """Class priors do not fit the classes, are negative, or do not sum to one."""
+
+
+class BandwidthError(DataError):
+    """A bandwidth is not positive, does not fit the columns, or cannot be chosen from these points."""
 
 
 class PenaltyError(DataError):
@@ -70,7 +82,15 @@ class PenaltyError(DataError):
 
 
 class NoDensityError(MercerError, TypeError):
-    """A distribution is known by its mean and variance only: its density has no formula."""
+    """There is no density to ask for: a model has none, or a distribution is known by its mean and variance only."""
+
+
+class NoClosedFormError(MercerError, NotImplementedError):
+    """There is no formula for what was asked with this kernel or bandwidth; the message names one that has it."""
+
+
+class OutOfReachError(DataError):
+    """A condition lies where a kernel of compact support leaves no training point any weight."""
 
 
 class FamilyError(MercerError, ValueError):
@@ -179,3 +199,7 @@ class CollinearWarning(MercerWarning):
 
 class IndefiniteKernelWarning(MercerWarning):
     """A kernel is not positive definite on the rows at hand, so that what was found need not be the optimum."""
+
+
+class CalibrationWarning(MercerWarning):
+    """Too few rows to compare others with, so that none can ever be flagged."""

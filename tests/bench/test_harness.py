@@ -11,7 +11,7 @@ from bench import memory
 from bench.__main__ import WORKLOADS
 from bench.harness import Contender, Options, Race, Workload, largest_difference, measure
 
-RIVALS = ("celer", "glum", "grakel", "skglm", "sklearnex")
+RIVALS = ("KDEpy", "celer", "glum", "grakel", "skglm", "sklearnex", "statsmodels")
 
 
 class Numbers(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer import models
+from mercer.smoothing import Parzen
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Case:
     @property
     def model(self) -> str:
         return self.name.split()[0]
+
+    @property
+    def smooths(self) -> bool:
+        """Whether its densities are kernels around rows: learnt again from its own draws they are smoother still."""
+        return "windows" in self.name or self.model == "KernelBayes"
 
     def __str__(self) -> str:
         return self.name
@@ -63,6 +69,10 @@ MAKERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "CategoricalNB": (categories, {}),
     "ComplementNB": (counts, {}),
     "NaiveBayes": (measurements, {}),
+    # rules for bandwidths take a row of weight two for less than two rows
+    "NaiveBayes with windows": (measurements, {"families": Parzen(bandwidth=1.5)}),
+    "KernelBayes": (measurements, {"bandwidth": 2.5}),
+    "KernelBayes of Epanechnikov": (measurements, {"kernel": "epanechnikov", "bandwidth": 60.0}),
     "GaussianDiscriminant": (measurements, {}),
     "GaussianDiscriminant shared full": (measurements, {"covariance": "shared full", "shrinkage": "oas"}),
     "GaussianDiscriminant diagonal": (measurements, {"covariance": "diagonal"}),

@@ -38,7 +38,8 @@ class NaiveBayes(GenerativeClassifier):
         for bools, strings and categories, Multinomial for all columns of a sparse matrix. A dict gives families (or
         their lower-case names) to columns by name or position, or to tuples of them, and leaves the others to their
         types: `{"visits": Poisson(), ("x", "y"): MultivariateGaussian(), "dose": Histogram(bins=20)}`. A number of bins
-        is laid over the first data; models to be merged need the edges. One family, or its name, describes all columns.
+        is laid over the first data; models to be merged need the edges. `mercer.smoothing.Parzen()` lays a kernel
+        around every value. One family, or its name, describes all columns.
         A `Schema` that has seen the whole table tells codes and counts from numbers.
     priors : array-like of shape (n_classes,) or dict from class to probability, default=None
         Class priors; estimated from the data if not given.

@@ -1,4 +1,4 @@
-"""The laws that families, kernels and statistics obey, as checks to run on your own."""
+"""The laws that families, kernels of both kinds and statistics obey, as checks to run on your own."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mercer.testing.families import check_family
     from mercer.testing.kernels import check_kernel
+    from mercer.testing.smoothing import check_smoothing_kernel
     from mercer.testing.statistics import check_statistic
 
-__all__ = ["check_family", "check_kernel", "check_statistic"]
+__all__ = ["check_family", "check_kernel", "check_smoothing_kernel", "check_statistic"]
 
 _HOMES = {
     "check_family": "mercer.testing.families",
     "check_kernel": "mercer.testing.kernels",
+    "check_smoothing_kernel": "mercer.testing.smoothing",
     "check_statistic": "mercer.testing.statistics",
 }
 

@@ -1,0 +1,85 @@
+"""The rows that a kernel density is made of, some of whose values may be missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from mercer._errors import NonFiniteError
+from mercer.models._base import Array, first_where
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows and their weights; None if all are 1."""
+
+    X: Array
+    weight: Array | None
+    is_complete: bool = True
+
+    def joined(self, other: Self) -> Rows:
+        """These rows and then those of `other`."""
+        weight = None
+        if self.weight is not None or other.weight is not None:
+            weight = np.concatenate([self.weights, other.weights])
+        return Rows(np.concatenate([self.X, other.X]), weight, self.is_complete and other.is_complete)
+
+    @property
+    def weights(self) -> Array:
+        return np.ones(len(self.X)) if self.weight is None else self.weight
+
+    @cached_property
+    def observed(self) -> Array:
+        """Where there is a value."""
+        return ~np.isnan(self.X)
+
+    def observing(self, columns: list[int]) -> Array:
+        """Numbers of the rows that have a value in all of these columns."""
+        return np.flatnonzero(self.observed[:, columns].all(axis=1))
+
+    def taken(self, rows: Array, columns: list[int]) -> Rows:
+        return Rows(self.X[rows][:, columns], None if self.weight is None else self.weight[rows])
+
+
+def sums_up(X: Array) -> bool:
+    """Whether the sum of all values is a number, so that each of them is; large ones may have none all the same."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum()))
+
+
+def patterns(X: Array) -> list[tuple[list[int], Array]]:
+    """Which columns have values, and which rows have those and no others."""
+    kinds, which = np.unique(~np.isnan(X), axis=0, return_inverse=True)
+    return [(np.flatnonzero(kind).tolist(), np.flatnonzero(which.ravel() == i)) for i, kind in enumerate(kinds)]
+
+
+def refuse_values(X: Array, names: list[str], *, missing: bool, infinite: bool = False) -> None:
+    """Raise an error that names the first NaN, unless values may be missing, or infinity, unless it has a meaning."""
+    if sums_up(X):
+        return
+    found = first_where(X, lambda values: (np.isnan(values) & (not missing)) | (np.isinf(values) & (not infinite)))
+    if found is None:
+        return
+    row, column, value = found
+    if np.isnan(value):
+        raise NonFiniteError(
+            f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and KernelDensity does "
+            'not accept missing values encoded as NaN; drop such rows, or pass missing="integrate", which integrates '
+            "them out."
+        )
+    raise NonFiniteError(
+        f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
+        f"{row}; replace it by a number."
+    )
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two parameters of an estimator mean the same."""
+    if hasattr(a, "value") and hasattr(b, "value"):  # bandwidths
+        return type(a) is type(b) and a.sensitivity == b.sensitivity and np.array_equal(a.value, b.value)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return bool(a == b)

@@ -1,0 +1,381 @@
+"""Kernel density estimation: Parzen windows with scikit-learn's interface (lecture 4)."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import BandwidthError, DataError, MergeError, NoClosedFormError
+from mercer._jit.parzen import SIZE
+from mercer._threads import thread_count
+from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
+from mercer.models._kernel_density_questions import DensityQuestions
+from mercer.models._kernel_density_rows import Rows, refuse_values, same_value
+from mercer.models._kernel_density_tree import METRICS, TREES, TreeDensity, is_euclidean, tree_for
+from mercer.smoothing import SmoothingKernel, Windows, smoothing_kernel_from
+from mercer.smoothing.bandwidth import Bandwidth
+from mercer.smoothing.bounded import on_support
+from mercer.smoothing.kernels import KERNELS
+from mercer.smoothing.rules import bandwidth_from
+from mercer.smoothing.support import Support, support_from
+from mercer.smoothing.tolerance import has_grid
+from mercer.solvers.certificate import Certificate
+
+
+class KernelDensity(DensityQuestions):
+    """Kernel density estimation; scikit-learn's `KernelDensity` with bandwidths that know the data, bounds and more.
+
+    p(x) is the weighted mean of kernels laid around the rows. Sums are taken in the logarithm: the density of a
+    Gaussian kernel is never −inf, however far from all rows.
+
+    Parameters
+    ----------
+    bandwidth : number, array, Bandwidth, rule or str, default=1.0
+        h, one h per column, the matrix Σ (in squared units: h stands for Σ = h²I), a `mercer.smoothing.Bandwidth`, or a
+        rule to choose one: "isj" (one column), "plugin", "likelihood-cv", "least-squares-cv", "scott-scaled",
+        "silverman-scaled". "scott" and "silverman" are scikit-learn's numbers, which ignore the scale of the data.
+    algorithm : {"auto", "kd_tree", "ball_tree"}, default="auto"
+        Which tree scikit-learn grows for metrics other than the Euclidean.
+    kernel : str or SmoothingKernel, default="gaussian"
+        "gaussian", "uniform" or "tophat", "epanechnikov", "triangular" or "linear", "biweight", "triweight", "cosine",
+        "exponential", or a kernel of `mercer.smoothing`, e.g. in its product form.
+    metric : str, default="euclidean"
+        Distances. Others than the Euclidean are computed by scikit-learn, whose normaliser is right for the Euclidean
+        only.
+    atol : float, default=0
+        Absolute error of a density that is tolerated where that is faster.
+    rtol : float, default=0
+        Relative error that is tolerated.
+    breadth_first : bool, default=True
+        How scikit-learn searches a tree.
+    leaf_size : int, default=40
+        Of a tree.
+    metric_params : dict, default=None
+        Parameters of the metric.
+    support : None, pair, sequence of pairs or dict, default=None
+        Bounds of the columns: (low, high) for all, one such pair or None for each, or pairs by name or number of the
+        column. Bounds may be infinite or None.
+    boundary : {"reflect", "transform"}, default="reflect"
+        What keeps the density within bounds. "reflect" folds space along them, so that what would leak comes back; it
+        sees as many images of a kernel as have 1e-16 of its mass, and the slope is 0 at a bound. "transform" estimates
+        the density of log(x − low), −log(high − x) or log((x − low)/(high − x)); bandwidths are in these units, and
+        the density is 0 at a bound.
+    missing : {"error", "integrate"}, default="error"
+        What NaN means. "integrate" integrates such columns out of a query: its density is that of the columns it has,
+        1 if it has none. A training row takes part in the marginal density of a set of columns if it has a value in all
+        of them, so that complete queries, draws and conditional densities are based on complete rows, as is the choice
+        of a bandwidth. It needs marginals that have a formula: a Gaussian kernel, or a product form with a bandwidth
+        per column.
+
+    Attributes
+    ----------
+    bandwidth_ : float or ndarray
+        The bandwidth used: a number, one per column, or Σ.
+    bandwidth_choice_ : Bandwidth
+        The bandwidth as an object: how it was chosen, by which criterion, and whether it adapts to each point.
+    kernel_ : SmoothingKernel
+        The kernel used.
+    density_ : Density
+        The fitted density as a frozen object of `mercer.smoothing`.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if all are strings.
+    certificate_ : Certificate
+        How we know that this is the estimate.
+    plan_ : Plan
+        How densities are computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDensity
+    >>> X = np.random.default_rng(0).normal(size=(500, 1))
+    >>> model = KernelDensity(bandwidth="silverman-scaled").fit(X)
+    >>> np.exp(model.score_samples([[0.0]])).round(2)  # that of the normal distribution is 0.40
+    array([0.37])
+    >>> model.quantile([0.25, 0.75]).round(1)
+    array([-0.7,  0.7])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), str, "array-like", Bandwidth, HasMethods("choose")],
+        "algorithm": [StrOptions(set(TREES) | {"auto"})],
+        "kernel": [StrOptions(set(KERNELS)), SmoothingKernel],
+        "metric": [StrOptions(METRICS)],
+        "atol": [Interval(Real, 0, None, closed="left")],
+        "rtol": [Interval(Real, 0, None, closed="left")],
+        "breadth_first": ["boolean"],
+        "leaf_size": [Interval(Integral, 1, None, closed="left")],
+        "metric_params": [None, dict],
+        "support": [None, "array-like", dict],
+        "boundary": [StrOptions({"reflect", "transform"})],
+        "missing": [StrOptions({"error", "integrate"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        bandwidth: Any = 1.0,
+        algorithm: str = "auto",
+        kernel: Any = "gaussian",
+        metric: str = "euclidean",
+        atol: float = 0,
+        rtol: float = 0,
+        breadth_first: bool = True,
+        leaf_size: int = 40,
+        metric_params: dict[str, Any] | None = None,
+        support: Any = None,
+        boundary: str = "reflect",
+        missing: str = "error",
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.algorithm = algorithm
+        self.kernel = kernel
+        self.metric = metric
+        self.atol = atol
+        self.rtol = rtol
+        self.breadth_first = breadth_first
+        self.leaf_size = leaf_size
+        self.metric_params = metric_params
+        self.support = support
+        self.boundary = boundary
+        self.missing = missing
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Lay kernels around rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            self._learn(self._checked_rows(X, sample_weight, reset=True))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows; the result is that of one fit on all of them, with a bandwidth chosen anew if it is a rule.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            More rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The model itself.
+        """
+        if not hasattr(self, "density_"):
+            return self.fit(X, y, sample_weight)
+        with old_state_on_failure(self):
+            self._validate_params()
+            self._learn(self._rows.joined(self._checked_rows(X, sample_weight, reset=False)))
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows of another model; the result is that of one fit on the rows of both.
+
+        Parameters
+        ----------
+        other : KernelDensity
+            A fitted model with the same parameters and columns.
+
+        Returns
+        -------
+        self : object
+            The model itself.
+        """
+        check_is_fitted(self)
+        self._refuse_stranger(other)
+        with old_state_on_failure(self):
+            self._learn(self._rows.joined(other._rows))
+        return self
+
+    def _checked_rows(self, X: Any, sample_weight: Any, *, reset: bool) -> Rows:
+        values = checked(self, X, reset=reset, accept_sparse=False, dtype=np.float64, order="C")
+        refuse_values(values, column_names(self), missing=self.missing == "integrate")
+        weight = checked_weight(sample_weight, values)
+        is_complete = self.missing == "error" or not np.isnan(values).any()
+        return Rows(np.require(values, requirements="W"), weight, is_complete)
+
+    def _learn(self, rows: Rows) -> None:
+        self.kernel_ = smoothing_kernel_from(self.kernel)
+        self._rows = rows
+        self._support = self._bounds()
+        tree = tree_for(self.algorithm, self.metric)
+        if is_euclidean(self.metric, self.metric_params):
+            self._lay_windows()
+            path = self._path()
+        else:
+            self._grow(tree)
+            path = f"scikit-learn's {tree.__name__}, metric {self.metric!r}"
+        self.bandwidth_ = self.bandwidth_choice_.value
+        self.certificate_ = Certificate.closed_form("the weighted mean of kernels around the rows")
+        blocks = -(-len(rows.X) // SIZE)
+        self.plan_ = Plan(path, "float64", blocks, thread_count(), exact=not (self.rtol or self.atol))
+
+    def _path(self) -> str:
+        blocks = f"sums of {self.kernel_.name} kernels over blocks of points, without those out of reach"
+        adaptive = self.bandwidth_choice_.sensitivity > 0
+        if not (self.rtol or self.atol) or not has_grid(self.kernel_, self.n_features_in_, adaptive=adaptive):
+            return blocks
+        return f"a Fourier grid whose error is bounded; where it would cost more, or say too little, {blocks}"
+
+    def _bounds(self) -> Support | None:
+        names = column_names(self)
+        support = support_from(self.support, self.n_features_in_, self.boundary, names)
+        if support is not None:
+            support.refuse_outside(self._rows.X, names)
+        return support
+
+    def _lay_windows(self) -> None:
+        everything = list(range(self.n_features_in_))
+        complete = self._rows if self._rows.is_complete else self._seen(everything)
+        if not len(complete.X):
+            raise DataError("every row has a missing value, so that nothing is known of all columns together.")
+        points = self._unbounded(complete.X)
+        names = column_names(self)
+        self.bandwidth_choice_ = bandwidth_from(self.bandwidth, points, complete.weight, self.kernel_, names=names)
+        if self.bandwidth_choice_.sensitivity and not self._rows.is_complete:
+            raise BandwidthError(
+                "widths that adapt to the density at each row need complete rows; drop those with missing values, or "
+                "use a bandwidth without sensitivity."
+            )
+        windows = Windows(self.kernel_, self.bandwidth_choice_, points, complete.weight)
+        self.density_ = on_support(windows, self._support)
+
+    def _unbounded(self, X: Array) -> Array:
+        """Where kernels are laid: transformed, if the support says so."""
+        if self._support is None or self._support.boundary == "reflect":
+            return X
+        return self._support.forward(X)
+
+    def _grow(self, tree: Any) -> None:
+        if self._support is not None or not self._rows.is_complete:
+            raise NoClosedFormError(
+                f"bounded supports and missing values go with the Euclidean metric only, not with {self.metric!r}."
+            )
+        rows = self._rows
+        choice = self.bandwidth_choice_ = bandwidth_from(self.bandwidth, rows.X, rows.weight, self.kernel_)
+        params = {"metric": self.metric, "leaf_size": self.leaf_size, **(self.metric_params or {})}
+        grown = tree(rows.X, sample_weight=rows.weight, **params)
+        self.density_ = TreeDensity(grown, self.kernel_, choice, rows, self.breadth_first)
+
+    def _refuse_stranger(self, other: Any) -> None:
+        if type(other) is not type(self):
+            raise MergeError(f"a {type(self).__name__} merges with another one, not with {type(other).__name__}.")
+        check_is_fitted(other)
+        mine, theirs = self.get_params(), other.get_params()
+        for name in mine:
+            if not same_value(mine[name], theirs[name]):
+                raise MergeError(f"the models differ in {name}: {mine[name]!r} and {theirs[name]!r}; fit both alike.")
+        if column_names(self) != column_names(other):
+            raise MergeError(
+                f"the models have other columns: {', '.join(column_names(self))} and {', '.join(column_names(other))}."
+            )
+
+    # Densities.
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            log p(x); −inf beyond the support and where a kernel of compact support does not reach.
+        """
+        check_is_fitted(self)
+        rows = self._checked_queries(X)
+        return self._over_patterns(rows, lambda density, part: density.log_density(part, **self._tolerances), 0.0)
+
+    def log_density(self, X: Any) -> Array:
+        """Log density of each row: another name of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            log p(x).
+        """
+        return self.score_samples(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Log likelihood of all rows together.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to score.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        log_likelihood : float
+            Σ log p(x).
+        """
+        return float(np.sum(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw rows from the density, whatever its kernel.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+            Fixes the draw; Gaussian and tophat kernels give scikit-learn's numbers.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or n_samples < 0:
+            raise DataError(f"n_samples is a number of rows, 0 or more and whole; got {n_samples!r}.")
+        generator = isinstance(random_state, np.random.Generator)
+        return np.asarray(
+            self.density_.sample(n_samples, random_state if generator else check_random_state(random_state))
+        )
+
+    @property
+    def _tolerances(self) -> dict[str, float]:
+        return {"rtol": float(self.rtol), "atol": float(self.atol)}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "integrate"
+        return tags

@@ -1,0 +1,52 @@
+"""What a rule is: something that chooses a bandwidth from points."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from mercer.smoothing.bandwidth import Bandwidth
+from mercer.smoothing.kernels import Gaussian, SmoothingKernel
+
+Array = NDArray[Any]
+#: one number for all axes, a number for each, or a matrix that turns with the data
+Shape = Literal["one", "axes", "matrix"]
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """Chooses a bandwidth from points: the data times c give the bandwidth times c."""
+
+    @abstractmethod
+    def choose(
+        self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
+    ) -> Bandwidth:
+        """The bandwidth for these points.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The points.
+        weight : array of shape (n,) or None
+            Of each point.
+        kernel : SmoothingKernel
+            What is to be laid around them.
+        names : sequence of str, default=None
+            What the columns are called in messages.
+
+        Returns
+        -------
+        Bandwidth
+            With the method and, where one was optimised, the criterion.
+        """
+
+
+def canonical(kernel: SmoothingKernel, columns: int) -> float:
+    """How many times as wide as a Gaussian's the bandwidth of a kernel has to be to smooth as much."""
+    if isinstance(kernel, Gaussian):
+        return 1.0
+    return kernel.canonical(columns) / Gaussian().canonical(columns)

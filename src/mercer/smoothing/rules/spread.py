@@ -1,0 +1,141 @@
+"""How far points are spread: weighted deviations, quartiles and covariance, and what to say when there is no spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import BandwidthError, NonFiniteError
+
+Array = NDArray[Any]
+#: quartiles of a Gaussian are so many standard deviations apart
+IQR_OF_GAUSSIAN = 1.349
+
+
+class Spread:
+    """Spread of weighted points, column by column and jointly.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The points; those of weight 0 are left out.
+    weight : array of shape (n,), default=None
+        Of each; 1 if not given.
+    names : sequence of str, default=None
+        What the columns are called in messages.
+    """
+
+    def __init__(self, X: Array, weight: Array | None = None, names: Sequence[str] | None = None) -> None:
+        X = np.asarray(X, dtype=float)
+        if weight is not None:
+            counted = np.asarray(weight) > 0
+            X, weight = X[counted], np.asarray(weight, dtype=float)[counted]
+            weight = weight / weight.sum()
+        self.X, self.share, self.names = X, weight, names
+        self._refuse_no_numbers()
+        self._refuse_no_spread()
+
+    @property
+    def columns(self) -> int:
+        return int(self.X.shape[1])
+
+    @cached_property
+    def count(self) -> float:
+        """Number of points, or (Σw)²/Σw² where they are weighted (as in SciPy)."""
+        return float(len(self.X) if self.share is None else 1 / np.square(self.share).sum())
+
+    @cached_property
+    def deviations(self) -> Array:
+        """Standard deviation of each column, Σw(x − x̄)²/(1 − Σw²) with weights that sum to one (n − 1 if equal)."""
+        Z = self.centred / self._units
+        squares = np.einsum("ij,ij->j", Z, Z / len(Z) if self.share is None else Z * self.share[:, None])
+        return np.asarray(np.sqrt(squares * self._unbiased) * self._units)
+
+    @cached_property
+    def robust(self) -> Array:
+        """min(standard deviation, interquartile range/1.349) of each column; the first where the second is 0."""
+        quartiles = np.stack([self._quantiles(column) for column in self.X.T])
+        range_ = (quartiles[:, 1] - quartiles[:, 0]) / IQR_OF_GAUSSIAN
+        return np.where(range_ > 0, np.minimum(range_, self.deviations), self.deviations)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Like `deviations`, between all columns."""
+        self._refuse_too_few()
+        unit = self._units
+        Z = self.centred / unit
+        correlated = Z.T @ (Z / len(Z) if self.share is None else Z * self.share[:, None]) * self._unbiased
+        self._refuse_collinear(correlated)
+        return np.asarray(correlated * np.outer(unit, unit))
+
+    def name(self, column: int) -> str:
+        return f"column {column}" if self.names is None else f"column {self.names[column]!r}"
+
+    @property
+    def _unbiased(self) -> float:
+        return 1 / (1 - 1 / self.count)
+
+    @cached_property
+    def centred(self) -> Array:
+        """The points around their mean, which keeps the digits of columns far from 0."""
+        rough = self.X - self.X[0]
+        return np.asarray(rough - np.average(rough, axis=0, weights=self.share))
+
+    @cached_property
+    def _units(self) -> Array:
+        """Largest distance from the mean, so that squares neither overflow nor vanish."""
+        return np.asarray(np.maximum(self.centred.max(axis=0), -self.centred.min(axis=0)))
+
+    def _quantiles(self, column: Array) -> Array:
+        """Quartiles, between the middles of the weights: for equal weights NumPy's."""
+        if self.share is None:
+            return np.asarray(np.percentile(column, [25, 75]))
+        order = np.argsort(column)
+        share = self.share[order]
+        middle = np.cumsum(share) - share / 2
+        where = (middle - middle[0]) / (middle[-1] - middle[0])
+        return np.interp([0.25, 0.75], where, column[order])
+
+    def _refuse_no_numbers(self) -> None:
+        if np.isfinite(self.X).all():
+            return
+        row, column = np.argwhere(~np.isfinite(self.X))[0]
+        raise NonFiniteError(
+            f"{self.name(int(column))} has {self.X[row, column]} among the points that a bandwidth is chosen from. "
+            "Leave such rows out."
+        )
+
+    def _refuse_no_spread(self) -> None:
+        if len(self.X) < 2:
+            raise BandwidthError(
+                f"a bandwidth cannot be chosen from {len(self.X)} point(s) of positive weight: there is no spread to "
+                "go by. Give more points, or the bandwidth as a number."
+            )
+        constant = np.flatnonzero((self.X[0] == self.X).all(axis=0))
+        if constant.size:
+            raise BandwidthError(
+                f"{self.name(int(constant[0]))} is constant, so that its bandwidth would be 0. Leave it out, or give "
+                "the bandwidth as a number or one per column."
+            )
+
+    def _refuse_too_few(self) -> None:
+        if len(self.X) <= self.columns:
+            raise BandwidthError(
+                f"{len(self.X)} points in {self.columns} dimensions lie in a plane, so that a full bandwidth matrix "
+                'would be singular. Use one bandwidth per column (shape="axes"), or more points.'
+            )
+
+    def _refuse_collinear(self, inner: Array) -> None:
+        size = np.sqrt(np.diag(inner))
+        values, vectors = np.linalg.eigh(inner / np.outer(size, size))
+        if values[0] > self.columns * np.finfo(float).eps * 10:
+            return
+        culprit = self.name(int(np.argmax(np.abs(vectors[:, 0]))))
+        raise BandwidthError(
+            f"{culprit} is a linear combination of other columns, so that a full bandwidth matrix would be singular. "
+            'Leave it out, or use one bandwidth per column (shape="axes").'
+        )

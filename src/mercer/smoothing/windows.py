@@ -1,0 +1,348 @@
+"""Parzen windows: the density that is the mean of kernels laid around points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainc, gammainccinv
+
+from mercer._errors import NoClosedFormError, OutOfReachError
+from mercer.smoothing.bandwidth import Bandwidth
+from mercer.smoothing.boxes import box_probability
+from mercer.smoothing.density import Density, Rng
+from mercer.smoothing.kernels import Gaussian, SmoothingKernel, Uniform
+from mercer.smoothing.normal_cells import NormalCells
+from mercer.smoothing.slices import Slice, slice_at
+from mercer.smoothing.sums import KernelSums
+from mercer.smoothing.tolerance import Sources, Tolerance, has_grid
+
+Array = NDArray[Any]
+#: a Gaussian has less than 1e-17 of its mass beyond so many standard deviations
+GAUSSIAN_SPAN = 9.0
+#: points whose kernels' ends are looked at one by one
+MOST_ENDS = 4096
+#: rows that decide where the origin is put
+SOME_ROWS = 1001
+
+
+class Windows(Density):
+    """p(x) = Σ_j w_j |L|⁻¹ λ_j⁻ᵈ K(L⁻¹(x − x_j)/λ_j) / Σ_j w_j (lecture 4, "Parzen Window").
+
+    Parameters
+    ----------
+    kernel : SmoothingKernel
+        K.
+    bandwidth : Bandwidth
+        L, and how much wider the kernels of lonely points are.
+    points : array of shape (n, d)
+        Where the kernels are.
+    weight : array of shape (n,), default=None
+        Of each; 1 if not given.
+    factors : array of shape (n,), default=None
+        λ, how much wider the kernel of each point is; Abramson's if not given and the bandwidth is sensitive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> windows = Windows(Gaussian(), Bandwidth(1.0), np.array([[0.0], [2.0]]))
+    >>> windows.density(np.array([[1.0]])).round(4)  # φ(1)
+    array([0.242])
+    """
+
+    def __init__(
+        self,
+        kernel: SmoothingKernel,
+        bandwidth: Bandwidth,
+        points: Array,
+        weight: Array | None = None,
+        factors: Array | None = None,
+    ) -> None:
+        self.kernel, self.bandwidth, self.points = kernel, bandwidth, points
+        self._weight, self._given_factors = weight, factors
+
+    @property
+    def weight(self) -> Array | None:
+        return self._weight
+
+    @property
+    def columns(self) -> int:
+        return int(self.points.shape[1])
+
+    @property
+    def centres(self) -> Array:
+        return self.points
+
+    @cached_property
+    def total(self) -> float:
+        """Weight of all points."""
+        return float(len(self.points) if self._weight is None else self._weight.sum())
+
+    @cached_property
+    def share(self) -> Array | None:
+        """Weights as multiples of the largest, so that products with them neither overflow nor vanish."""
+        return None if self._weight is None else self._weight / self._weight.max()
+
+    @cached_property
+    def origin(self) -> Array:
+        """A place amid the points: what is far from zero keeps its digits when it is measured from there."""
+        return np.median(self.points[:: 1 + len(self.points) // SOME_ROWS], axis=0)
+
+    @cached_property
+    def sums(self) -> KernelSums:
+        return KernelSums(self.kernel, self._whitened(self.points), self.share, self.factors)
+
+    @cached_property
+    def ordered(self) -> tuple[Array, Array, Array]:
+        """Of a single column the points in ascending order, the shares before each (and of all), and their shares."""
+        order = np.argsort(self.points[:, 0])
+        share = np.ones(len(order)) if self.share is None else self.share[order]
+        return self.points[order, 0], np.append(0.0, np.cumsum(share)), share
+
+    @cached_property
+    def normal_cells(self) -> NormalCells:
+        """The points of a single column, ready for the distribution function of Gaussians."""
+        points, _, share = self.ordered
+        return NormalCells(points, share, float(self.scales[0]))
+
+    # Values.
+
+    def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
+        """log p(x) for every row."""
+        sums = self.sums.log_sums(self._whitened(X), tolerance=self._tolerance(rtol, atol))
+        logs = self._log_scale + sums - np.log(self.shares)
+        # what is too far away even for a logarithm is as unlikely as a number can say
+        return np.asarray(np.maximum(logs, -np.finfo(float).max) if np.isinf(self.kernel.reach) else logs)
+
+    def density_within(self, X: Array, atol: float) -> Array:
+        """p(x) for every row to within `atol`, also where it is smaller than that."""
+        if not has_grid(self.kernel, self.columns, adaptive=self.factors is not None):
+            return self.density(X)
+        sources, queries = self._in_axes(X)
+        sums, known = sources.sums(queries, self._tolerance(0.0, atol), small=True)
+        values = np.exp(self._log_scale) * sums / self.shares
+        if not known.all():
+            values[~known] = self.density(X[~known])
+        return np.asarray(values)
+
+    def _tolerance(self, rtol: float, atol: float) -> Tolerance:
+        return Tolerance(rtol, atol * float(np.exp(-self._log_scale)))
+
+    def _in_axes(self, X: Array) -> tuple[Sources, Array]:
+        """Points and rows in coordinates whose bandwidths are those of the axes: their own where they can be."""
+        if self.bandwidth.root.ndim == 2:
+            return self.sums.sources, self._whitened(X)
+        return Sources(self.points, self.share, np.array(self.scales), self._corners), np.require(
+            X, requirements=["C", "W"]
+        )
+
+    def log_density_left_out(self, moved: Array | None = None, *, rtol: float = 0.0) -> Array:
+        """log p(x_i) of every point under the windows of all others (with the factors that it had a part in).
+
+        `moved` are other places to ask at, one for each point, which still does not count itself. Where there are no
+        others, the density is 0.
+        """
+        at = self.sums.points if moved is None else self._whitened(moved)
+        sums = self.sums.log_sums(at, leave_out=True, tolerance=self._tolerance(rtol, 0.0))
+        return np.where(self._others > 0, self._log_scale + sums - np.log(np.maximum(self._others, 1e-300)), -np.inf)
+
+    def probability(self, low: Array, high: Array) -> Array:
+        return box_probability(self, low, high)
+
+    def mean(self) -> Array:
+        """E[x]: kernels are symmetric, so that it is the mean of the points."""
+        return self.origin + np.average(self.points - self.origin, axis=0, weights=self.share)
+
+    # Draws.
+
+    def sample(self, n: int, rng: Rng) -> Array:
+        rows = self._drawn_rows(n, rng)
+        steps = self._steps(n, rng)
+        if self.factors is not None:
+            steps = steps * self.factors[rows, None]
+        return self.points[rows] + self.bandwidth.coloured(steps)
+
+    def _steps(self, n: int, rng: Rng) -> Array:
+        """Draws from the kernel; from a ball by scikit-learn's way, so that its numbers are the same."""
+        if not isinstance(self.kernel, Uniform) or self.kernel.form == "product":
+            return self.kernel.sample(n, self.columns, rng)
+        steps, d = rng.normal(size=(n, self.columns)), self.columns
+        squares = np.square(steps).sum(axis=1)
+        # a normal's squared length, made uniform by its own distribution, is the volume within
+        return np.asarray(steps * (gammainc(d / 2, squares / 2) ** (1 / d) / np.sqrt(squares))[:, None])
+
+    def _drawn_rows(self, n: int, rng: Rng) -> Array:
+        """Points drawn by their weights, from the same uniform numbers as in scikit-learn."""
+        u = rng.uniform(0, 1, size=n)
+        if self.share is None:
+            return np.asarray(u * len(self.points), dtype=np.int64)
+        up_to = np.cumsum(self.share)
+        last = np.flatnonzero(self.share)[-1]
+        return np.asarray(np.minimum(np.searchsorted(up_to, u * up_to[-1]), last))
+
+    # Fewer columns.
+
+    def marginal(self, keep: Sequence[int]) -> Windows:
+        keep = list(keep)
+        if keep == list(range(self.columns)):
+            return self
+        self._refuse_no_marginal("a marginal density")
+        return Windows(self.kernel, narrowed(self.bandwidth, keep), self.points[:, keep], self._weight, self.factors)
+
+    def conditional(self, given: Mapping[int, float]) -> Windows:
+        """p(y|x): windows around the y_j, weighted by how near the x_j are (lecture 4, nonparametric regression)."""
+        return self.from_slices([self.sliced(given)], given)
+
+    def sliced(self, given: Mapping[int, float]) -> Slice:
+        """Every kernel cut where columns have these values."""
+        self._refuse_no_marginal("a conditional density")
+        return slice_at(self, given)
+
+    def from_slices(self, slices: list[Slice], given: Mapping[int, float]) -> Windows:
+        """The density that is proportional to the sum of these."""
+        log_weight = np.concatenate([s.log_weight for s in slices])
+        if not np.isfinite(top := log_weight.max()):
+            raise OutOfReachError(
+                f"no training point is within reach of the condition {dict(given)}, so that the density there is 0/0; "
+                "widen the bandwidth, or use the Gaussian kernel, which reaches everywhere."
+            )
+        weight = np.exp(log_weight - top)
+        held = np.flatnonzero(weight)
+        points = np.concatenate([s.points for s in slices])
+        factors = None if self.factors is None else np.tile(self.factors, len(slices))[held]
+        return Windows(self.kernel, slices[0].bandwidth, points[held], weight[held], factors)
+
+    def _refuse_no_marginal(self, what: str) -> None:
+        if not self.is_separable and not isinstance(self.kernel, Gaussian):
+            raise NoClosedFormError(
+                f"{what} has no formula for the {self.kernel.name} kernel in its {self.kernel.form} form with "
+                f"{'a bandwidth matrix' if self.bandwidth.root.ndim == 2 else 'one bandwidth for all directions'}; use "
+                f'the Gaussian kernel, or {type(self.kernel).__name__}(form="product") with a bandwidth per column.'
+            )
+
+    @property
+    def is_separable(self) -> bool:
+        """Whether every kernel is a product over the columns."""
+        return self.columns == 1 or (self.kernel.has_marginals and is_diagonal(self.bandwidth))
+
+    # Where it lies.
+
+    @property
+    def scales(self) -> Array:
+        """Bandwidth along each axis, √Σ_aa."""
+        L = self.bandwidth.root
+        return np.sqrt(np.square(L).sum(axis=1)) if L.ndim == 2 else np.broadcast_to(L, self.columns)
+
+    @property
+    def span(self) -> float:
+        """Beyond so many bandwidths a kernel has less than 1e-16 of its mass along an axis."""
+        if np.isfinite(self.kernel.reach):
+            return self.kernel.reach
+        d = self.columns if self.kernel.form == "radial" else 1
+        return GAUSSIAN_SPAN if isinstance(self.kernel, Gaussian) else float(gammainccinv(d, 1e-17))
+
+    @property
+    def widest(self) -> float:
+        """The largest factor by which a kernel is wider."""
+        return 1.0 if self.factors is None else float(self.factors.max())
+
+    def extent(self, reach: float) -> tuple[Array, Array]:
+        margin = min(reach, self.span) * self.widest * self.scales
+        low, high = self._corners
+        return low - margin, high + margin
+
+    def ends(self) -> tuple[Array, Array]:
+        if np.isfinite(self.kernel.reach):
+            return self.extent(np.inf)
+        return np.full(self.columns, -np.inf), np.full(self.columns, np.inf)
+
+    def probes(self) -> Array:
+        """Fine steps around every point; of many points that nearly coincide, around one.
+
+        Where kernels end, the density bends or jumps: of some thousands of points all these places count, too.
+        """
+        h = float(self.scales[0]) * (np.ones(len(self.points)) if self.factors is None else self.factors)
+        rows, _ = thinned(self.points[:, 0], h.min() / 4)
+        steps = np.concatenate([np.linspace(0, min(4.0, self.span), 17), np.geomspace(1, max(self.span, 4.0), 8)])
+        steps = np.append(steps[steps <= self.span], self.span * (1 + 1e-9))
+        around = self.points[rows] + h[rows, None] * np.concatenate([-steps, steps])
+        _, places = thinned(around.ravel(), h.min() / 8)
+        places = np.concatenate([places, around[0], around[-1]])
+        if np.isfinite(self.kernel.reach) and len(self.points) <= MOST_ENDS:
+            ends = np.unique(np.concatenate([self.points[:, 0] - h, self.points[:, 0] + h]))
+            places = np.concatenate([places, (ends[1:] + ends[:-1]) / 2])
+        return np.unique(places)
+
+    # Inner parts.
+
+    @cached_property
+    def _corners(self) -> tuple[Array, Array]:
+        """Of the box around all points."""
+        return self.points.min(axis=0), self.points.max(axis=0)
+
+    def _whitened(self, X: Array) -> Array:
+        return self.bandwidth.whiten(X - self.origin)
+
+    @cached_property
+    def shares(self) -> float:
+        """The sum of them."""
+        return float(len(self.points) if self.share is None else self.share.sum())
+
+    @cached_property
+    def _others(self) -> Array:
+        """Shares of all points but one, by sums from both ends: no difference loses its digits."""
+        if self.share is None:
+            return np.full(len(self.points), len(self.points) - 1.0)
+        before = np.concatenate([[0.0], np.cumsum(self.share)[:-1]])
+        after = np.concatenate([np.cumsum(self.share[::-1])[-2::-1], [0.0]])
+        return np.asarray(before + after)
+
+    @property
+    def _log_scale(self) -> float:
+        """log of 1/(c |L|)."""
+        return -self.kernel.log_constant(self.columns) - self.bandwidth.log_volume(self.columns)
+
+    @cached_property
+    def factors(self) -> Array | None:
+        """Abramson's λ_j = (p̂(x_j)/g)^(−α), g the geometric mean of p̂ over the points; None if all are 1."""
+        if self._given_factors is not None or self.bandwidth.sensitivity == 0:
+            return self._given_factors
+        pilot = KernelSums(self.kernel, self._whitened(self.points), self.share)
+        logs = pilot.log_sums(pilot.points)
+        logs = np.where(np.isfinite(logs), logs, 0.0)  # of points without weight that nothing reaches
+        centred = logs - np.average(logs, weights=self.share)
+        return np.where(self._has_weight, np.exp(-self.bandwidth.sensitivity * centred), 1.0)
+
+    @property
+    def _has_weight(self) -> Array:
+        return np.ones(len(self.points), dtype=bool) if self.share is None else self.share > 0
+
+
+def is_diagonal(bandwidth: Bandwidth) -> bool:
+    """Whether it has no direction but those of the axes."""
+    value = np.asarray(bandwidth.value)
+    return value.ndim < 2 or bool((value == np.diag(np.diag(value))).all())
+
+
+def narrowed(bandwidth: Bandwidth, keep: list[int]) -> Bandwidth:
+    """The bandwidth of some of the columns."""
+    value = np.asarray(bandwidth.value)
+    if value.ndim == 0:
+        return bandwidth
+    return replace(bandwidth, value=value[keep] if value.ndim == 1 else value[np.ix_(keep, keep)], criterion=None)
+
+
+def thinned(x: Array, step: float, most: int = 4096) -> tuple[Array, Array]:
+    """Rows and values of one x in every cell of width `step`, ascending; cells are wider where these are too many."""
+    order = np.argsort(x, kind="stable")
+    step = max(step, float(x[order[-1]] - x[order[0]]) / 1e15)
+    while True:
+        cells = np.floor((x[order] - x[order[0]]) / step)
+        first = np.append(True, np.diff(cells) > 0)
+        if first.sum() <= most:
+            return order[first], x[order[first]]
+        step *= 2

@@ -1,0 +1,452 @@
+"""KernelDensity: scikit-learn's numbers, those of SciPy and statsmodels, and what none of them has."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn import neighbors
+from sklearn.base import clone
+from sklearn.utils._param_validation import InvalidParameterError
+from statsmodels.nonparametric.kernel_density import KDEMultivariate
+
+from mercer import KernelDensity
+from mercer._errors import (
+    BandwidthError,
+    ColumnMismatchError,
+    DataError,
+    KernelError,
+    MergeError,
+    NoClosedFormError,
+    NonFiniteError,
+    SupportError,
+)
+from mercer.smoothing import Adaptive, Bandwidth, Epanechnikov, Gaussian, smoothing_kernel_from
+
+Array = np.ndarray
+THEIRS = ["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"]
+OURS = [*THEIRS, "uniform", "triangular", "biweight", "triweight"]
+
+
+def rows(n: int = 40, d: int = 2, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+# scikit-learn's numbers.
+
+
+@pytest.mark.parametrize("kernel", THEIRS)
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("bandwidth", [0.7, "scott", "silverman"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_log_densities_are_those_of_scikit_learn(kernel: str, d: int, bandwidth: Any, weighted: bool) -> None:
+    X, Q = rows(d=d), rows(20, d, seed=1)
+    weight = np.random.default_rng(2).uniform(size=len(X)) if weighted else None
+    ours = KernelDensity(kernel=kernel, bandwidth=bandwidth).fit(X, sample_weight=weight)
+    theirs = neighbors.KernelDensity(kernel=kernel, bandwidth=bandwidth).fit(X, sample_weight=weight)
+    # with an even number of columns theirs lacks a term of the normaliser: it divides by 2π · 2/π in two
+    wrong = np.log(2 / np.pi / (2 / np.pi - 4 / np.pi**2)) if kernel == "cosine" and d == 2 else 0.0
+    np.testing.assert_allclose(ours.score_samples(Q), theirs.score_samples(Q) + wrong, rtol=1e-10, atol=1e-10)
+    assert ours.bandwidth_ == pytest.approx(theirs.bandwidth_, rel=1e-14)
+    assert isinstance(ours.bandwidth_, float)
+    assert ours.score(X) == pytest.approx(theirs.score(X) + wrong * len(X), rel=1e-10)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "tophat"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_draws_are_those_of_scikit_learn(kernel: str, weighted: bool) -> None:
+    X, weight = rows(), np.arange(40.0) if weighted else None
+    ours = KernelDensity(kernel=kernel, bandwidth=0.3).fit(X, sample_weight=weight)
+    theirs = neighbors.KernelDensity(kernel=kernel, bandwidth=0.3).fit(X, sample_weight=weight)
+    np.testing.assert_allclose(ours.sample(30, random_state=7), theirs.sample(30, random_state=7), rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "haversine", "canberra"])
+def test_other_metrics_are_left_to_scikit_learn(metric: str) -> None:
+    X, Q = rows(), rows(9, seed=1)
+    ours, theirs = (
+        module(metric=metric, kernel="linear", bandwidth=2.0).fit(X)
+        for module in (KernelDensity, neighbors.KernelDensity)
+    )
+    np.testing.assert_array_equal(ours.score_samples(Q), theirs.score_samples(Q))
+    assert metric in ours.plan_.path
+    with pytest.raises(NoClosedFormError, match="Euclidean"):
+        ours.quantile(0.5)
+    with pytest.raises(NotImplementedError):
+        ours.sample()
+    with pytest.raises(NoClosedFormError, match="Euclidean"):
+        ours.set_params(support=(-9, 9)).fit(X)
+
+
+def test_what_other_metrics_do_not_take() -> None:
+    with pytest.raises(KernelError, match="triweight"):
+        KernelDensity(metric="manhattan", kernel="triweight").fit(rows())
+    with pytest.raises(BandwidthError, match="one bandwidth"):
+        KernelDensity(metric="manhattan", bandwidth=[0.1, 0.2]).fit(rows())
+
+
+def test_minkowski_is_euclidean_unless_p_says_otherwise() -> None:
+    X = rows()
+    euclidean = KernelDensity().fit(X).score_samples(X)
+    np.testing.assert_array_equal(KernelDensity(metric="minkowski").fit(X).score_samples(X), euclidean)
+    theirs = neighbors.KernelDensity(metric="minkowski", metric_params={"p": 1}).fit(X).score_samples(X)
+    ours = KernelDensity(metric="minkowski", metric_params={"p": 1}).fit(X).score_samples(X)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+# SciPy's and statsmodels' numbers.
+
+
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_densities_are_those_of_scipy(d: int, weighted: bool) -> None:
+    X, Q, weight = rows(d=d), rows(20, d, seed=1), np.arange(1.0, 41.0) if weighted else None
+    kde = stats.gaussian_kde(X.T, weights=weight)
+    model = KernelDensity(bandwidth=kde.covariance).fit(X, sample_weight=weight)
+    np.testing.assert_allclose(np.exp(model.score_samples(Q)), kde(Q.T), rtol=1e-10)
+
+
+def test_densities_are_those_of_statsmodels() -> None:
+    X, Q = rows(), rows(20, seed=1)
+    kde = KDEMultivariate(X, "cc", bw=[0.4, 0.8])
+    model = KernelDensity(bandwidth=[0.4, 0.8]).fit(X)
+    np.testing.assert_allclose(np.exp(model.score_samples(Q)), kde.pdf(Q), rtol=1e-10)
+    np.testing.assert_allclose(model.cdf(Q), kde.cdf(Q), rtol=1e-10)
+
+
+# Bandwidths.
+
+
+@pytest.mark.parametrize(
+    "bandwidth",
+    [0.5, [0.5, 0.7], [[0.5, 0.1], [0.1, 0.7]], Bandwidth(0.5, sensitivity=0.5), "scott-scaled", "silverman-scaled"],
+)
+def test_every_form_of_a_bandwidth(bandwidth: Any) -> None:
+    model = KernelDensity(bandwidth=bandwidth).fit(rows())
+    assert np.isfinite(model.score_samples(rows(seed=1))).all()
+    assert model.sample(3, random_state=0).shape == (3, 2)
+    assert model.bandwidth_choice_.value is model.bandwidth_
+    again = KernelDensity(bandwidth=model.bandwidth_choice_).fit(rows())
+    np.testing.assert_array_equal(again.score_samples(rows()), model.score_samples(rows()))
+
+
+@pytest.mark.parametrize("rule", ["isj", "plugin", "likelihood-cv", "least-squares-cv", Adaptive()], ids=str)
+def test_rules_by_name_or_as_objects(rule: Any) -> None:
+    model = KernelDensity(bandwidth=rule).fit(rows(150, 1))
+    assert 0.1 < model.bandwidth_ < 0.9
+    assert clone(model).fit(rows(150, 1)).bandwidth_ == model.bandwidth_
+    if rule != "isj":
+        assert np.isfinite(KernelDensity(bandwidth=rule).fit(rows()).score_samples(rows())).all()
+
+
+@given(st.floats(-8, 8), st.sampled_from(["scott-scaled", "silverman-scaled"]))
+@settings(max_examples=20, deadline=None)
+def test_data_times_c_have_a_density_over_c(exponent: float, rule: str) -> None:
+    X, c = rows(), 10**exponent
+    once, scaled = KernelDensity(bandwidth=rule).fit(X), KernelDensity(bandwidth=rule).fit(c * X)
+    np.testing.assert_allclose(scaled.bandwidth_, c * once.bandwidth_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.score_samples(c * X) + 2 * np.log(c), once.score_samples(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("bandwidth", [0, -1.0, np.nan])
+def test_no_width_is_scikit_learns_error(bandwidth: float) -> None:
+    with pytest.raises(InvalidParameterError):
+        KernelDensity(bandwidth=bandwidth).fit(rows())
+
+
+@pytest.mark.parametrize("bandwidth", [[1.0, 0.0], [1.0], [[1.0, 2.0], [2.0, 1.0]], "scot"])
+def test_other_bandwidths_that_are_none(bandwidth: Any) -> None:
+    with pytest.raises(BandwidthError):
+        KernelDensity(bandwidth=bandwidth).fit(rows())
+
+
+def test_a_constant_column_and_a_single_point_have_a_density_only_with_a_number() -> None:
+    frame = pd.DataFrame({"height": [1.0, 2.0, 3.0], "unit": [5.0, 5.0, 5.0]})
+    with pytest.raises(BandwidthError, match="'unit' is constant"):
+        KernelDensity(bandwidth="scott-scaled").fit(frame)
+    assert np.isfinite(KernelDensity().fit(frame).score_samples(frame)).all()
+    with pytest.raises(BandwidthError, match="1 point"):
+        KernelDensity(bandwidth="scott-scaled").fit([[1.0]])
+    assert KernelDensity().fit([[1.0]]).score_samples([[1.0]]) == pytest.approx(-0.5 * np.log(2 * np.pi))
+
+
+def test_many_more_columns_than_rows() -> None:
+    X = rows(5, 300)
+    assert np.isfinite(KernelDensity().fit(X).score_samples(X)).all()
+    theirs = neighbors.KernelDensity().fit(X).score_samples(X)
+    np.testing.assert_allclose(KernelDensity().fit(X).score_samples(X), theirs, rtol=1e-10)
+
+
+# Input.
+
+
+@pytest.mark.parametrize("kernel", [*OURS, Epanechnikov("product")], ids=str)
+def test_every_kernel_by_name_or_as_an_object(kernel: Any) -> None:
+    model = KernelDensity(kernel=kernel, bandwidth=1.5).fit(rows())
+    drawn = model.sample(200, random_state=1)
+    assert np.isfinite(model.score_samples(drawn)).all()
+    assert model.kernel_ == smoothing_kernel_from(kernel)
+
+
+def test_input_of_any_kind_gives_the_same() -> None:
+    X = rows().astype(np.float32)
+    expected = KernelDensity().fit(X.astype(float)).score_samples(X.astype(float))
+    frozen = np.asfortranarray(X)
+    frozen.flags.writeable = False
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    for same in (X, frozen, frame, pl.from_pandas(frame), np.repeat(X, 2, axis=0)[::2]):
+        np.testing.assert_allclose(KernelDensity().fit(same).score_samples(same), expected, rtol=1e-12)
+    assert KernelDensity().fit(frame).feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_the_model_does_not_follow_changes_of_x() -> None:
+    X = rows()
+    model = KernelDensity().fit(X)
+    before = model.score_samples(rows())
+    X[:] = 0
+    np.testing.assert_array_equal(model.score_samples(rows()), before)
+
+
+def test_nan_and_infinity_are_named() -> None:
+    frame = pd.DataFrame(rows(), columns=["a", "b"])
+    model = KernelDensity().fit(frame)
+    before = model.score_samples(frame)
+    for bad, message in (
+        (np.nan, r"^Input X contains NaN\..*'b'.*row 3.*integrate"),
+        (np.inf, r"^Input X contains infinity.*'b' is inf in row 3"),
+    ):
+        frame.iloc[3, 1] = bad
+        with pytest.raises(NonFiniteError, match=message):
+            model.score_samples(frame)
+        with pytest.raises(NonFiniteError, match=message):
+            model.fit(frame)
+    np.testing.assert_array_equal(model.score_samples(pd.DataFrame(rows(), columns=["a", "b"])), before)
+
+
+@pytest.mark.parametrize("weight", [-np.ones(40), np.zeros(40), np.ones((40, 2)), np.ones(3)])
+def test_weights_that_are_none(weight: Array) -> None:
+    with pytest.raises(ValueError):
+        KernelDensity().fit(rows(), sample_weight=weight)
+    with pytest.raises(ValueError):
+        neighbors.KernelDensity().fit(rows(), sample_weight=weight)
+
+
+def test_rows_without_weight_do_not_count() -> None:
+    X, weight = rows(), np.r_[np.zeros(10), np.full(30, 1e-150)]
+    for kernel in OURS:
+        found = KernelDensity(kernel=kernel).fit(X, sample_weight=weight).score_samples(X)
+        expected = KernelDensity(kernel=kernel).fit(X[10:]).score_samples(X)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_it_is_never_minus_infinity_for_a_gaussian() -> None:
+    model = KernelDensity(bandwidth=1e-3).fit(rows())
+    assert np.isfinite(model.score_samples([[1e3, 0], [1e8, 1e8], [-1e140, 0]])).all()
+    assert KernelDensity(kernel="epanechnikov").fit(rows()).score_samples([[1e3, 0]]) == -np.inf
+
+
+def test_an_offset_of_1e8_keeps_eight_digits() -> None:
+    X = rows().round(3)
+    near, far = KernelDensity(bandwidth=0.01).fit(X), KernelDensity(bandwidth=0.01).fit(X + 1e8)
+    np.testing.assert_allclose(far.score_samples(X + 1e8), near.score_samples(X), rtol=1e-4)
+
+
+# More rows.
+
+
+@pytest.mark.parametrize("bandwidth", [0.5, "scott-scaled", Bandwidth(0.4, sensitivity=0.5)], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_merging_and_learning_piece_by_piece_equal_one_fit(bandwidth: Any, weighted: bool) -> None:
+    X, weight = rows(), np.arange(1.0, 41.0) if weighted else np.ones(40)
+    asked = {"bandwidth": bandwidth, "kernel": "biweight"}
+    first, second = slice(0, 15), slice(15, 40)
+    whole = KernelDensity(**asked).fit(X, sample_weight=weight).score_samples(X)
+    merged = KernelDensity(**asked).fit(X[first], sample_weight=weight[first])
+    merged.merge(KernelDensity(**asked).fit(X[second], sample_weight=weight[second]))
+    pieces = KernelDensity(**asked).partial_fit(X[first], sample_weight=weight[first])
+    pieces.partial_fit(X[second], sample_weight=weight[second])
+    np.testing.assert_allclose(merged.score_samples(X), whole, rtol=1e-12)
+    np.testing.assert_allclose(pieces.score_samples(X), whole, rtol=1e-12)
+
+
+def test_pieces_with_and_without_weights() -> None:
+    X = rows()
+    whole = KernelDensity().fit(X, sample_weight=np.r_[np.ones(20), np.full(20, 2.0)])
+    pieces = KernelDensity().fit(X[:20]).partial_fit(X[20:], sample_weight=np.full(20, 2.0))
+    np.testing.assert_allclose(pieces.score_samples(X), whole.score_samples(X), rtol=1e-12)
+
+
+def test_only_likes_merge() -> None:
+    model = KernelDensity().fit(rows())
+    for other, message in (
+        (KernelDensity(bandwidth=2.0).fit(rows()), "bandwidth: 1.0 and 2.0"),
+        (KernelDensity(bandwidth=[1.0, 1.0]).fit(rows()), "bandwidth"),
+        (KernelDensity(kernel="cosine").fit(rows()), "kernel"),
+        (KernelDensity().fit(rows(d=3)), "columns"),
+        (neighbors.KernelDensity().fit(rows()), "another one"),
+    ):
+        with pytest.raises(MergeError, match=message):
+            model.merge(other)
+    assert len(model.density_.centres) == 40
+
+
+# Bounds.
+
+
+@pytest.mark.parametrize("boundary", ["reflect", "transform"])
+def test_bounds(boundary: str) -> None:
+    frame = pd.DataFrame(
+        {"share": np.random.default_rng(0).beta(1, 3, 60), "age": np.random.default_rng(1).gamma(2, size=60)}
+    )
+    model = KernelDensity(bandwidth=0.3, support={"share": (0, 1), "age": (0, None)}, boundary=boundary).fit(frame)
+    drawn = model.sample(300, random_state=0)
+    assert np.isfinite(model.score_samples(pd.DataFrame(drawn, columns=["share", "age"]))).all()
+    outside = pd.DataFrame({"share": [1.1, 0.5], "age": [1.0, -0.1]})
+    assert model.score_samples(outside).tolist() == [-np.inf, -np.inf]
+    frame.loc[4, "age"] = -2.0
+    with pytest.raises(SupportError, match=r"'age' is -2 in row 4"):
+        clone(model).fit(frame)
+
+
+def test_a_bandwidth_is_chosen_where_kernels_are_laid() -> None:
+    X = np.random.default_rng(0).lognormal(sigma=2, size=(200, 1))
+    bounded = KernelDensity(bandwidth="scott-scaled", support=(0, None), boundary="transform").fit(X)
+    assert bounded.bandwidth_ == KernelDensity(bandwidth="scott-scaled").fit(np.log(X)).bandwidth_
+
+
+def test_bounds_that_are_none() -> None:
+    with pytest.raises(SupportError):
+        KernelDensity(support=(1, 0)).fit(rows())
+    with pytest.raises(InvalidParameterError):
+        KernelDensity(boundary="wrap").fit(rows())
+
+
+# Missing values.
+
+
+@pytest.mark.parametrize("bandwidth", [0.6, [0.4, 0.8, 0.5], np.eye(3) * 0.3 + 0.1], ids=["number", "axes", "matrix"])
+def test_a_missing_value_of_a_query_is_integrated_out(bandwidth: Any) -> None:
+    X = rows(d=3)
+    model = KernelDensity(bandwidth=bandwidth, missing="integrate").fit(X)
+    Q = np.array([[0.1, np.nan, 0.3], [np.nan, np.nan, np.nan], [0.1, 0.2, 0.3], [np.nan, 0.5, np.nan]])
+    found = model.score_samples(Q)
+    y, step = np.linspace(-12, 12, 4001, retstep=True)
+    line = np.column_stack([np.full_like(y, 0.1), y, np.full_like(y, 0.3)])
+    assert np.exp(found[0]) == pytest.approx(np.exp(model.score_samples(line)).sum() * step, rel=1e-8)
+    assert found[1] == 0
+    h = np.sqrt(0.4) if np.ndim(bandwidth) == 2 else np.broadcast_to(bandwidth, 3)[1]
+    assert found[3] == pytest.approx(KernelDensity(bandwidth=float(h)).fit(X[:, [1]]).score_samples([[0.5]])[0])
+
+
+def test_a_training_row_informs_the_marginals_that_it_observes() -> None:
+    X = rows(d=2)
+    X[:10, 1] = np.nan
+    X[10:15, 0] = np.nan
+    model = KernelDensity(bandwidth=[0.5, 0.7], missing="integrate").fit(X)
+    Q = np.array([[0.2, 0.4], [0.2, np.nan], [np.nan, 0.4]])
+    expected = [
+        KernelDensity(bandwidth=[0.5, 0.7]).fit(X[15:]).score_samples(Q[:1])[0],
+        KernelDensity(bandwidth=0.5).fit(X[~np.isnan(X[:, 0])][:, :1]).score_samples([[0.2]])[0],
+        KernelDensity(bandwidth=0.7).fit(X[10:, 1:]).score_samples([[0.4]])[0],
+    ]
+    np.testing.assert_allclose(model.score_samples(Q), expected, rtol=1e-12)
+    left_out = model.leave_one_out_log_density()
+    others = np.delete(np.flatnonzero(~np.isnan(X[:, 0])), 0)
+    assert left_out[0] == pytest.approx(KernelDensity(bandwidth=0.5).fit(X[others][:, :1]).score_samples(X[:1, :1])[0])
+    assert model.cdf(Q)[1] == pytest.approx(model.cdf([[0.2, np.nan]])[0])
+
+
+def test_what_cannot_be_integrated_out() -> None:
+    X = rows()
+    model = KernelDensity(kernel="epanechnikov", missing="integrate").fit(X)
+    with pytest.raises(NoClosedFormError, match="product"):
+        model.score_samples([[np.nan, 0.0]])
+    X[0, 0] = np.nan
+    with pytest.raises(BandwidthError, match="complete rows"):
+        KernelDensity(bandwidth=Bandwidth(1.0, sensitivity=0.5), missing="integrate").fit(X)
+    with pytest.raises(DataError, match="every row"):
+        KernelDensity(missing="integrate").fit([[np.nan, 1.0], [1.0, np.nan]])
+
+
+# Questions.
+
+
+def test_conditions_by_name_or_number() -> None:
+    frame = pd.DataFrame(rows(d=3), columns=["a", "b", "c"])
+    model = KernelDensity(bandwidth=[0.5, 0.6, 0.7]).fit(frame)
+    by_name, by_number = model.conditional({"b": 0.3}), model.conditional({1: 0.3})
+    assert by_name.columns == 2
+    np.testing.assert_array_equal(by_name.log_density(rows()), by_number.log_density(rows()))
+    assert by_name.sample(4, np.random.default_rng(0)).shape == (4, 2)
+    for given_, error in (
+        ({"z": 0.0}, ColumnMismatchError),
+        ({7: 0.0}, ColumnMismatchError),
+        ({}, DataError),
+        ({"a": np.nan}, DataError),
+    ):
+        with pytest.raises(error):
+            model.conditional(given_)
+
+
+def test_quantiles_regions_and_grids() -> None:
+    X = rows(200, 1)
+    model = KernelDensity(bandwidth="silverman-scaled").fit(X)
+    q = np.array([0.05, 0.5, 0.95])
+    np.testing.assert_allclose(model.cdf(model.quantile(q)[:, None]), q, rtol=1e-10)
+    assert model.cdf([[-np.inf], [np.inf]]).tolist() == [0, 1]
+    region = model.highest_density_region(0.9)
+    assert region.contains(X).mean() == pytest.approx(0.9, abs=0.05)
+    grid, density = model.on_grid(64)
+    np.testing.assert_allclose(np.log(density), model.score_samples(grid[:, None]), rtol=1e-9)
+    np.testing.assert_allclose(
+        model.leave_one_out_log_density()[3],
+        KernelDensity(bandwidth=model.bandwidth_).fit(np.delete(X, 3, axis=0)).score_samples(X[[3]])[0],
+        rtol=1e-10,
+    )
+
+
+def test_draws() -> None:
+    model = KernelDensity(kernel="cosine").fit(rows())
+    assert model.sample(0).shape == (0, 2)
+    same = [model.sample(5, random_state=np.random.default_rng(3)) for _ in range(2)]
+    np.testing.assert_array_equal(*same)
+    with pytest.raises(DataError, match="n_samples"):
+        model.sample(1.5)
+
+
+def test_a_plot_of_one_or_two_columns() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    assert KernelDensity().fit(rows(d=1)).plot().lines
+    axes = KernelDensity().fit(pd.DataFrame(rows(), columns=["a", "b"])).plot()
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("a", "b")
+    with pytest.raises(DataError, match="one or two"):
+        KernelDensity().fit(rows(d=3)).plot()
+
+
+# Conventions.
+
+
+def test_copies_and_parameters() -> None:
+    model = KernelDensity(kernel=Gaussian(), bandwidth=Bandwidth(0.5), support=(-9, 9)).fit(rows())
+    kept = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(kept.score_samples(rows()), model.score_samples(rows()))
+    assert clone(model).get_params()["support"] == (-9, 9)
+    assert model.certificate_.holds
+    assert "gaussian" in str(model.plan_)
+
+
+def test_a_failed_fit_leaves_the_old_model() -> None:
+    model = KernelDensity(bandwidth="scott-scaled").fit(rows())
+    before = model.score_samples(rows())
+    with pytest.raises(BandwidthError):
+        model.fit(np.ones((4, 3)))
+    with pytest.raises(BandwidthError):
+        model.set_params(bandwidth=[1.0]).partial_fit(rows())
+    np.testing.assert_array_equal(model.score_samples(rows()), before)

@@ -1,0 +1,144 @@
+"""Densities on bounded supports: they integrate to one within the bounds, and vanish beyond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from mercer._errors import NoClosedFormError, SupportError
+from mercer.smoothing import Bandwidth, Gaussian, SmoothingKernel, Windows, smoothing_kernel_from
+from mercer.smoothing.bounded import Reflected, on_support
+from mercer.smoothing.density import Density
+from mercer.smoothing.support import support_from
+
+Array = np.ndarray
+INF = np.inf
+NAMES = ["uniform", "gaussian", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "exponential"]
+KERNELS = [smoothing_kernel_from(name) for name in NAMES]
+SUPPORTS = [(0.0, INF), (-INF, 1.0), (0.0, 1.0)]
+
+
+def bounded(
+    kernel: SmoothingKernel, bandwidth: Bandwidth, X: Array, bounds: Any, boundary: str, weight: Array | None = None
+) -> Density:
+    support = support_from(bounds, X.shape[1], boundary, list("abc")[: X.shape[1]])
+    assert support is not None
+    points = support.forward(X) if boundary == "transform" else X
+    return on_support(Windows(kernel, bandwidth, points, weight), support)
+
+
+def shares(n: int = 10, d: int = 1) -> Array:
+    return np.random.default_rng(0).beta(1, 2, size=(n, d))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("bounds", SUPPORTS)
+@pytest.mark.parametrize("boundary", ["reflect", "transform"])
+@pytest.mark.parametrize("sensitivity", [0.0, 0.5])
+def test_they_integrate_to_one(kernel: SmoothingKernel, bounds: Any, boundary: str, sensitivity: float) -> None:
+    density = bounded(kernel, Bandwidth(0.3, sensitivity=sensitivity), shares(), bounds, boundary)
+    # equal steps of the logit or logarithm are fine where the density is steep
+    (low,), (high,) = density.extent(INF)
+    edges = np.linspace(low, high, 8001)
+    if boundary == "transform":
+        assert not isinstance(density, Windows | Reflected)
+        ends = density.windows.extent(INF)
+        edges = density.support.backward(np.linspace(ends[0][0], ends[1][0], 8001)[:, None])[:, 0]
+    middle = (edges[1:] + edges[:-1]) / 2
+    total = density.density(middle[:, None]) @ np.diff(edges)
+    assert total == pytest.approx(1, abs=2e-3 if kernel.name in ("uniform", "exponential") else 1e-4)
+    np.testing.assert_array_equal(density.log_density(np.array([[-50.0 if bounds[0] == 0 else 50.0]])), -INF)
+
+
+@pytest.mark.parametrize("boundary", ["reflect", "transform"])
+@pytest.mark.parametrize("width", [0.2, np.array([0.2, 0.4]), np.array([[0.09, 0.03], [0.03, 0.04]])])
+def test_they_integrate_to_one_in_the_plane(boundary: str, width: Any) -> None:
+    density = bounded(Gaussian(), Bandwidth(width), 0.2 + 0.6 * shares(8, 2), (0, 1), boundary)
+    x, w = np.polynomial.legendre.leggauss(80)
+    x, w = (x + 1) / 2, w / 2
+    mesh = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    assert density.density(mesh) @ np.outer(w, w).ravel() == pytest.approx(1, abs=1e-5)
+
+
+def test_they_integrate_to_one_in_space() -> None:
+    kernel, bounds = smoothing_kernel_from("biweight"), [(0, 1), (0, None), None]
+    density = bounded(kernel, Bandwidth(0.5), shares(4, 3), bounds, "reflect")
+    low, high = density.extent(INF)
+    n = 40
+    axes = [a + (b - a) * (np.arange(n) + 0.5) / n for a, b in zip(low, high, strict=True)]
+    mesh = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    assert density.density(mesh).sum() * np.prod((high - low) / n) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("bounds", SUPPORTS)
+@pytest.mark.parametrize("boundary", ["reflect", "transform"])
+def test_draws_and_quantiles(kernel: SmoothingKernel, bounds: Any, boundary: str) -> None:
+    density = bounded(kernel, Bandwidth(0.4), shares(), bounds, boundary)
+    drawn = density.sample(1500, np.random.default_rng(1))
+    assert (drawn >= bounds[0]).all()
+    assert (drawn <= bounds[1]).all()
+    assert stats.kstest(drawn[:, 0], lambda x: density.cdf(x[:, None])).pvalue > 1e-3
+    q = np.array([1e-6, 0.1, 0.5, 0.99])
+    np.testing.assert_allclose(density.cdf(density.quantile(q)[:, None]), q, rtol=1e-9)
+
+
+@pytest.mark.parametrize("boundary", ["reflect", "transform"])
+def test_the_cdf_is_the_integral(boundary: str) -> None:
+    density = bounded(Gaussian(), Bandwidth(0.5), shares(), (0, 1), boundary)
+    for x in (0.05, 0.4, 0.93):
+        area = integrate.quad(lambda t: float(density.density(np.array([[t]]))[0]), 0, x, epsabs=1e-10, limit=200)[0]
+        assert density.cdf(np.array([[x]]))[0] == pytest.approx(area, abs=1e-8)
+    assert density.cdf(np.array([[1.0], [2.0], [-1.0]])).tolist() == pytest.approx([1, 1, 0], abs=1e-14)
+    assert density.quantile([0, 1]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("boundary", ["reflect", "transform"])
+@pytest.mark.parametrize("width", [np.array([0.2, 0.4]), np.array([[0.09, 0.03], [0.03, 0.04]])])
+def test_a_conditional_is_the_joint_over_the_marginal(boundary: str, width: Any) -> None:
+    density = bounded(Gaussian(), Bandwidth(width), shares(8, 2), (0, 1), boundary, np.arange(1.0, 9.0))
+    Q = np.column_stack([np.full(4, 0.1), np.linspace(0.02, 0.9, 4)])
+    ratio = density.density(Q) / density.marginal([0]).density(Q[:, :1])
+    np.testing.assert_allclose(density.conditional({0: 0.1}).density(Q[:, 1:]), ratio, rtol=1e-9)
+    with pytest.raises(SupportError, match="outside"):
+        density.conditional({0: 1.5})
+    with pytest.raises(NoClosedFormError, match="mean"):
+        density.mean()
+
+
+@pytest.mark.parametrize("bounds", SUPPORTS)
+@pytest.mark.parametrize("boundary", ["reflect", "transform"])
+@pytest.mark.parametrize("kernel", [Gaussian(), smoothing_kernel_from("triweight")], ids=repr)
+def test_leaving_out_is_what_the_others_say(bounds: Any, boundary: str, kernel: SmoothingKernel) -> None:
+    """Also of their images: a point does not count its own mirror image."""
+    X, weight = shares(), np.arange(1.0, 11.0)
+    left_out = bounded(kernel, Bandwidth(0.3), X, bounds, boundary, weight).log_density_left_out()
+    for i in range(len(X)):
+        rest = np.delete(np.arange(len(X)), i)
+        others = bounded(kernel, Bandwidth(0.3), X[rest], bounds, boundary, weight[rest])
+        assert left_out[i] == pytest.approx(others.log_density(X[[i]])[0], rel=1e-10)
+
+
+def test_a_reflected_density_is_flat_at_the_bound_and_does_not_leak() -> None:
+    """Half of the mass of a kernel at the bound would leak."""
+    X = np.random.default_rng(0).exponential(size=(2000, 1))
+    at_zero = bounded(Gaussian(), Bandwidth(0.1), X, (0, None), "reflect").density(np.array([[0.0], [1e-6]]))
+    assert at_zero[0] == pytest.approx(1, abs=0.15)
+    assert at_zero[1] == pytest.approx(at_zero[0], rel=1e-9)
+    assert Windows(Gaussian(), Bandwidth(0.1), X).density(np.array([[0.0]]))[0] == pytest.approx(0.5, abs=0.1)
+
+
+def test_wide_kernels_between_two_bounds_are_flat() -> None:
+    density = bounded(Gaussian(), Bandwidth(20.0), shares(), (0, 1), "reflect")
+    np.testing.assert_allclose(density.density(np.linspace(0, 1, 5)[:, None]), 1, rtol=1e-12)
+
+
+def test_normal_kernels_of_logarithms_are_log_normal() -> None:
+    density = bounded(Gaussian(), Bandwidth(0.7), np.array([[2.0]]), (0, None), "transform")
+    x = np.array([0.1, 1.0, 5.0])
+    expected = stats.lognorm(s=0.7, scale=2.0)
+    np.testing.assert_allclose(density.density(x[:, None]), expected.pdf(x), rtol=1e-12)
+    np.testing.assert_allclose(density.quantile([0.2, 0.7]), expected.ppf([0.2, 0.7]), rtol=1e-12)

@@ -1,0 +1,159 @@
+"""Densities that may be a little off are off by no more: close by, in the tails, and far away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mercer import KernelDensity
+from mercer.smoothing import Bandwidth, Windows, smoothing_kernel_from
+from mercer.smoothing.density import GRID_ERROR
+from mercer.smoothing.tolerance import MARGIN, has_grid, sums_within
+
+Array = np.ndarray
+GAUSSIAN = smoothing_kernel_from("gaussian")
+SIGMA = np.array([[0.5, 0.2], [0.2, 0.3]])
+#: columns and bandwidths
+BANDWIDTHS: dict[str, tuple[int, Any]] = {
+    "line": (1, 0.3),
+    "plane": (2, 0.4),
+    "axes": (2, np.array([0.3, 0.7])),
+    "matrix": (2, SIGMA),
+    "space": (3, 0.8),
+}
+TOLERANCES = [(1e-2, 0.0), (1e-5, 0.0), (0.0, 1e-3), (1e-3, 1e-6)]
+every_bandwidth = pytest.mark.parametrize(("d", "bandwidth"), BANDWIDTHS.values(), ids=BANDWIDTHS)
+
+
+def points(n: int, d: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def queries(m: int, d: int) -> Array:
+    """Close by, in the tails, at the ends of the grid, and far away."""
+    direction = np.ones(d) / np.sqrt(d)
+    far = np.array([4.0, 5.0, 6.0, 7.0, 8.0, 12.0, 20.0, 1e3, 1e8, -1e8, -9.0])[:, None] * direction
+    return np.concatenate([points(m, d, 1), far])
+
+
+def weights(n: int) -> Array:
+    return np.maximum(np.random.default_rng(2).uniform(-0.2, 1.0, n), 0.0)
+
+
+def windows_of(n: int, d: int, bandwidth: Any, weighted: bool = False) -> Windows:
+    return Windows(GAUSSIAN, Bandwidth(bandwidth), points(n, d), weights(n) if weighted else None)
+
+
+@every_bandwidth
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("rtol", "share"), TOLERANCES)
+def test_sums_that_are_known_are_within_tolerance(
+    d: int, bandwidth: Any, weighted: bool, rtol: float, share: float
+) -> None:
+    windows, Q = windows_of(8000, d, bandwidth, weighted), queries(4000, d)
+    exact = np.exp(windows.sums.log_sums(windows._whitened(Q)))
+    for small in (False, True):
+        sums, known = sums_within(windows, Q, rtol=rtol, share=share, small=small)
+        allowed = rtol * exact + share * windows.shares
+        assert (np.abs(sums - exact) <= allowed * (1 + 1e-9))[known].all()
+        assert not known[-4:-1].any(), "beyond the grid nothing is known"
+        assert (sums[known] > 0).all() or small
+    if d < 3:
+        assert known.mean() > 0.5, "a grid is cheaper here, and most sums are not small"
+
+
+def test_small_sums_are_known_if_nobody_takes_their_logarithm() -> None:
+    windows, Q = windows_of(8000, 1, 0.3), np.linspace(-5.5, 5.5, 4000)[:, None]
+    logs, values = (sums_within(windows, Q, rtol=0.0, share=1e-4, small=small)[1] for small in (False, True))
+    assert values.all()
+    assert not logs.all()
+    assert (values >= logs).all()
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        Windows(smoothing_kernel_from("epanechnikov"), Bandwidth(0.5), points(3000, 1)),
+        Windows(GAUSSIAN, Bandwidth(0.5, sensitivity=0.5), points(3000, 1)),
+        Windows(GAUSSIAN, Bandwidth(0.5), points(3000, 4)),
+    ],
+    ids=["another kernel", "adaptive", "four columns"],
+)
+def test_without_a_grid_nothing_is_known_and_densities_are_exact(windows: Windows) -> None:
+    Q = points(50, windows.columns, 1)
+    assert not has_grid(windows)
+    assert not sums_within(windows, Q, rtol=0.1, share=0.1, small=True)[1].any()
+    np.testing.assert_array_equal(windows.log_density(Q, rtol=0.1), windows.log_density(Q))
+
+
+def test_few_pairs_are_compared_without_a_grid() -> None:
+    windows = windows_of(20, 1, 0.3)
+    assert not sums_within(windows, points(3, 1, 1), rtol=0.1, share=0.1, small=True)[1].any()
+
+
+def test_queries_far_away_do_not_make_the_grid_larger() -> None:
+    windows, Q = windows_of(8000, 1, 0.3), points(4000, 1, 1)
+    far = np.concatenate([Q, [[1e12], [-1e12], [windows.points.max() + (MARGIN + 0.1) * 0.3]]])
+    alone, known = (sums_within(windows, X, rtol=1e-3, share=0.0, small=False) for X in (Q, far))
+    np.testing.assert_array_equal(known[1], [*alone[1], False, False, False])
+    assert alone[1].mean() > 0.9
+
+
+@every_bandwidth
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("rtol", "atol"), TOLERANCES)
+def test_densities_of_the_model_are_within_tolerance(
+    d: int, bandwidth: Any, weighted: bool, rtol: float, atol: float
+) -> None:
+    X, Q = points(6000, d), queries(3000, d)
+    weight = weights(6000) if weighted else None
+    logs, exact = (
+        KernelDensity(bandwidth=bandwidth, **given).fit(X, sample_weight=weight).score_samples(Q)
+        for given in ({"rtol": rtol, "atol": atol}, {})
+    )
+    assert np.isfinite(logs).all(), "far away, too"
+    assert (np.abs(np.exp(logs) - np.exp(exact)) <= rtol * np.exp(exact) * (1 + 1e-9) + atol + 1e-300).all()
+    if atol == 0:
+        np.testing.assert_allclose(logs, exact, rtol=1e-12, atol=2 * rtol)
+    if d == 1:
+        assert (logs != exact).any(), "some were read from a grid"
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    h=st.sampled_from([1e-3, 0.05, 1.0, 30.0]),
+    rtol=st.sampled_from([0.1, 1e-3, 1e-7, 1e-10]),
+    shift=st.sampled_from([0.0, 1e6]),
+    heavy=st.booleans(),
+    seed=st.integers(0, 1 << 16),
+)
+def test_any_width_scale_and_tail(h: float, rtol: float, shift: float, heavy: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_t(2, (3000, 1)) if heavy else rng.normal(size=(3000, 1))) + shift
+    windows, Q = Windows(GAUSSIAN, Bandwidth(h), X), np.concatenate([X[:1000] + h, rng.uniform(-9, 9, (500, 1)) + shift])
+    logs, exact = windows.log_density(Q, rtol=rtol), windows.log_density(Q)
+    # numbers of 10⁶ have 10 digits after the point: so much of the distances is lost whichever way
+    np.testing.assert_allclose(logs, exact, rtol=1e-9, atol=2 * rtol + (1e-6 if shift else 1e-11))
+
+
+@every_bandwidth
+@pytest.mark.parametrize("atol", [1e-2, 1e-5, 1e-9])
+def test_density_within(d: int, bandwidth: Any, atol: float) -> None:
+    windows, Q = windows_of(6000, d, bandwidth, weighted=True), queries(3000, d)
+    values = windows.density_within(Q, atol)
+    assert (values >= 0).all()
+    assert np.abs(values - windows.density(Q)).max() <= atol
+
+
+@every_bandwidth
+def test_on_a_grid_the_error_is_what_the_documentation_says(d: int, bandwidth: Any) -> None:
+    windows = windows_of(3000, d, bandwidth)
+    axes, values = windows.on_grid({1: 1000, 2: 60, 3: 15}[d])
+    axes = (axes,) if d == 1 else axes
+    mesh = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    even = 1 / np.prod([np.ptp(axis) for axis in axes])
+    assert np.abs(values.ravel() - windows.density(mesh)).max() <= GRID_ERROR * even
