@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mercer._jit
-from mercer._jit import jit
+from mercer._jit import jit, wide_vectors
 from mercer.stats import ColumnMoments, ColumnSums, ScatterMoments, ValueCounts, VectorSums
 
 HELPER = """
@@ -37,6 +37,15 @@ from mercer._jit.caller import caller
 value = caller(1.0)
 stats = getattr(caller.dispatcher, "stats", None)
 print(json.dumps([value, sum(stats.cache_hits.values()) if stats else 0]))
+"""
+
+WIDE = """
+from mercer._jit import jit, wide_vectors
+
+@jit
+def caller(x):
+    wide_vectors()
+    return 20 * x
 """
 
 
@@ -153,3 +162,41 @@ def test_sums_keep_nan_and_infinity() -> None:
 
     assert np.isnan(total(np.array([1.0, np.nan] * 50)))
     assert np.isinf(total(np.array([1.0] * 99 + [np.inf])))
+
+
+def dot(x: np.ndarray, y: np.ndarray) -> float:
+    wide_vectors()
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
+
+
+def test_wide_vectors_do_nothing_where_nothing_is_compiled() -> None:
+    x = np.arange(40.0)
+    loop = jit(dot)
+    assert loop.plain(x, x) == loop(x, x) == x @ x
+    script = "from tests._jit.test_jit import dot, jit, np; print(jit(dot)(np.arange(4.0), np.ones(4)))"
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root), str(root / "src"), *sys.path])
+    assert run(script, NUMBA_DISABLE_JIT="1", PYTHONPATH=path).strip() == "6.0"
+
+
+def test_wide_vectors_are_as_wide_as_the_machine_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    from llvmlite import binding
+    from numba.core.caching import CacheImpl
+
+    if not binding.get_host_cpu_features().get("avx512f", False):
+        pytest.skip("this machine has no vectors of 512 bits")
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [])  # code from the cache cannot be looked at
+    loop, x = jit(dot), np.arange(40.0)
+    assert loop(x, x) == x @ x
+    assert any("zmm" in code for code in loop.dispatcher.inspect_asm().values())
+
+
+def test_loops_with_wide_vectors_are_cached(package: Path) -> None:
+    shutil.copy(Path(mercer._jit.__file__).parent / "_wide.py", package / "mercer" / "_jit" / "_wide.py")
+    (package / "mercer" / "_jit" / "caller.py").write_text(WIDE)
+    environment = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(package / "cache")}
+    assert json.loads(run(RUN, **environment)) == [20.0, 0]
+    assert json.loads(run(RUN, **environment)) == [20.0, 1]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mercer import KernelDensity
 from mercer.smoothing import Bandwidth, Windows, smoothing_kernel_from
 from mercer.smoothing.density import GRID_ERROR
-from mercer.smoothing.tolerance import MARGIN, has_grid, sums_within
+from mercer.smoothing.tolerance import MARGIN, Sources, Tolerance, has_grid
 
 Array = np.ndarray
 GAUSSIAN = smoothing_kernel_from("gaussian")
@@ -48,6 +48,11 @@ def windows_of(n: int, d: int, bandwidth: Any, weighted: bool = False) -> Window
     return Windows(GAUSSIAN, Bandwidth(bandwidth), points(n, d), weights(n) if weighted else None)
 
 
+def line(n: int, h: float = 1.0) -> Sources:
+    X = points(n, 1)
+    return Sources(X, None, np.full(1, h), (X.min(axis=0), X.max(axis=0)))
+
+
 @every_bandwidth
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("rtol", "share"), TOLERANCES)
@@ -56,8 +61,9 @@ def test_sums_that_are_known_are_within_tolerance(
 ) -> None:
     windows, Q = windows_of(8000, d, bandwidth, weighted), queries(4000, d)
     exact = np.exp(windows.sums.log_sums(windows._whitened(Q)))
+    sources, asked = windows._in_axes(Q)
     for small in (False, True):
-        sums, known = sums_within(windows, Q, rtol=rtol, share=share, small=small)
+        sums, known = sources.sums(asked, Tolerance(rtol, share), small=small)
         allowed = rtol * exact + share * windows.shares
         assert (np.abs(sums - exact) <= allowed * (1 + 1e-9))[known].all()
         assert not known[-4:-1].any(), "beyond the grid nothing is known"
@@ -66,9 +72,30 @@ def test_sums_that_are_known_are_within_tolerance(
         assert known.mean() > 0.5, "a grid is cheaper here, and most sums are not small"
 
 
+@every_bandwidth
+@pytest.mark.parametrize("rtol", [1e-2, 1e-6])
+@pytest.mark.parametrize("moved", [False, True])
+def test_without_the_point_itself(d: int, bandwidth: Any, rtol: float, moved: bool) -> None:
+    windows = windows_of(4000, d, bandwidth, weighted=True)
+    at = windows.points + 0.1 if moved else None
+    logs, exact = (windows.log_density_left_out(at, rtol=allowed) for allowed in (rtol, 0.0))
+    np.testing.assert_allclose(logs, exact, rtol=0, atol=1.01 * rtol)
+    if d == 1:
+        assert (logs != exact).mean() > 0.5, "most were read from a grid"
+
+
+def test_a_lonely_point_that_is_left_out_is_not_read_from_a_grid() -> None:
+    """Of its own kernel nothing but the error would be left."""
+    X = np.append(np.random.default_rng(0).normal(size=5000), 9.0)[:, None]
+    windows = Windows(GAUSSIAN, Bandwidth(0.3), X)
+    logs, exact = (windows.log_density_left_out(rtol=rtol) for rtol in (1e-3, 0.0))
+    assert exact[-1] < -100
+    np.testing.assert_allclose(logs, exact, rtol=1e-12, atol=1.01e-3)
+
+
 def test_small_sums_are_known_if_nobody_takes_their_logarithm() -> None:
-    windows, Q = windows_of(8000, 1, 0.3), np.linspace(-5.5, 5.5, 4000)[:, None]
-    logs, values = (sums_within(windows, Q, rtol=0.0, share=1e-4, small=small)[1] for small in (False, True))
+    sources, Q = line(8000, 0.3), np.linspace(-5.5, 5.5, 4000)[:, None]
+    logs, values = (sources.sums(Q, Tolerance(0.0, 1e-4), small=small)[1] for small in (False, True))
     assert values.all()
     assert not logs.all()
     assert (values >= logs).all()
@@ -83,24 +110,41 @@ def test_small_sums_are_known_if_nobody_takes_their_logarithm() -> None:
     ],
     ids=["another kernel", "adaptive", "four columns"],
 )
-def test_without_a_grid_nothing_is_known_and_densities_are_exact(windows: Windows) -> None:
+def test_without_a_grid_densities_are_exact(windows: Windows) -> None:
     Q = points(50, windows.columns, 1)
-    assert not has_grid(windows)
-    assert not sums_within(windows, Q, rtol=0.1, share=0.1, small=True)[1].any()
+    assert not has_grid(windows.kernel, windows.columns, adaptive=windows.factors is not None)
     np.testing.assert_array_equal(windows.log_density(Q, rtol=0.1), windows.log_density(Q))
+    np.testing.assert_array_equal(windows.density_within(Q, 0.1), windows.density(Q))
 
 
 def test_few_pairs_are_compared_without_a_grid() -> None:
-    windows = windows_of(20, 1, 0.3)
-    assert not sums_within(windows, points(3, 1, 1), rtol=0.1, share=0.1, small=True)[1].any()
+    assert not line(20).sums(points(3, 1, 1), Tolerance(0.1, 0.1), small=True)[1].any()
 
 
 def test_queries_far_away_do_not_make_the_grid_larger() -> None:
-    windows, Q = windows_of(8000, 1, 0.3), points(4000, 1, 1)
-    far = np.concatenate([Q, [[1e12], [-1e12], [windows.points.max() + (MARGIN + 0.1) * 0.3]]])
-    alone, known = (sums_within(windows, X, rtol=1e-3, share=0.0, small=False) for X in (Q, far))
-    np.testing.assert_array_equal(known[1], [*alone[1], False, False, False])
-    assert alone[1].mean() > 0.9
+    sources, Q = line(8000, 0.3), points(4000, 1, 1)
+    end = sources.points.max() + MARGIN * 0.3
+    far = np.concatenate([Q, [[1e12], [-1e12], [end + 0.01]]])
+    (alone, known), (_, known_of_all) = (sources.sums(X, Tolerance(1e-3)) for X in (Q, far))
+    np.testing.assert_array_equal(known_of_all, [*known, False, False, False])
+    assert known.mean() > 0.9
+    assert (alone[known] > 0).all()
+
+
+@pytest.mark.parametrize("m", [0, 1])
+def test_nobody_asks_or_only_from_far_away(m: int) -> None:
+    sums, known = line(100).sums(np.full((m, 1), 1e9), Tolerance(0.1))
+    assert sums.shape == known.shape == (m,)
+    assert not known.any()
+
+
+def test_tolerances() -> None:
+    """Relative ones of the least that the sum can be."""
+    assert Tolerance().is_none
+    assert not Tolerance(1e-3).is_none
+    assert not Tolerance(share=1e-3).is_none
+    allowed = Tolerance(0.1, 0.01).allows(0.2, np.array([0.0, 1.1, 1.3]), 10.0)
+    np.testing.assert_array_equal(allowed, [False, False, True])
 
 
 @every_bandwidth

@@ -18,7 +18,7 @@ from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.smoothing.kernels import Gaussian, SmoothingKernel
 from mercer.smoothing.rules.products import mean_product
 from mercer.smoothing.rules.reference import Silverman
-from mercer.smoothing.rules.rule import Rule, Shape
+from mercer.smoothing.rules.rule import Shape, ShapedRule
 from mercer.smoothing.rules.search import (
     ENOUGH,
     GRID,
@@ -43,7 +43,7 @@ STEP = 1e-3
 
 
 @dataclass(frozen=True)
-class CrossValidation(Rule):
+class CrossValidation(ShapedRule):
     """Some criterion is least over all multiples of Silverman's bandwidth, and then over all widths of axes.
 
     Each value of the criterion costs a kernel sum of all points with all points; there are about 20 of them, and for
@@ -56,8 +56,6 @@ class CrossValidation(Rule):
     shape : {"axes", "one", "matrix"}, default="axes"
         One width for each axis; one for all; or a multiple of the covariance matrix.
     """
-
-    shape: Shape = "axes"
 
     method: ClassVar[str]
     criterion: ClassVar[str]
@@ -158,10 +156,11 @@ class CrossValidation(Rule):
 
     def _told(self, curve: Curve, reference: Bandwidth, best: float, unit: Array) -> Criterion:
         log_unit = float(np.log(unit).sum())
-        values, best = self._in_units(curve.values, log_unit), self._in_units(best, log_unit)
-        if np.ndim(reference.value) == 0:
-            return Criterion(self.criterion, curve.widths * reference.value * unit[0], values, best=best)
-        return Criterion(self.criterion, curve.widths, values, unit=f"times {reference.method}", best=best)
+        values, best = self._in_units(curve.values, log_unit), float(self._in_units(best, log_unit))
+        alone = np.ndim(reference.value) == 0
+        widths = curve.widths * reference.value * unit[0] if alone else curve.widths
+        told = "bandwidth" if alone else f"times {reference.method}"
+        return Criterion(self.criterion, widths, values, told, float(widths[curve.best]), best)
 
     def _refuse_ties(self, spread: Spread, kernel: SmoothingKernel) -> None:
         _, group, counts = np.unique(spread.X, axis=0, return_inverse=True, return_counts=True)
@@ -257,7 +256,9 @@ class LeastSquaresCV(CrossValidation):
         return bool(both < 2 * top * (share * (tied - share) / (1 - share)).sum())
 
     def _in_units(self, values: Any, log_unit: float) -> Any:
-        return values * np.exp(-log_unit)
+        # of data of extreme scales a density to some power may be too large for float64
+        with np.errstate(over="ignore"):
+            return values * np.exp(-log_unit)
 
     def _order(self, value: float) -> float:
         return abs(value) or 1.0

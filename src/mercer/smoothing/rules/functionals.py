@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dctn
-from scipy.special import eval_genlaguerre
+from scipy.special import genlaguerre
 
 Array = NDArray[Any]
 #: values of a block
@@ -87,18 +87,21 @@ class Pairs:
         self.norms = np.square(points).sum(axis=1)
 
     def __call__(self, order: int, width: float) -> float:
+        """Δʳφ(u) = (−2)ʳ r! L_r(½‖u‖²) φ(u) with Laguerre's polynomials of index ½d − 1."""
+        columns = self.points.shape[1]
+        polynomial = genlaguerre(order, columns / 2 - 1).coef
         rows = max(1, BLOCK // len(self.points))
-        blocks = range(0, len(self.points), rows)
-        scale = -self.points.shape[1] * (log(width) + 0.5 * log(2 * pi))
-        total = sum(self._block(slice(start, start + rows), order, width) for start in blocks)
-        return float((-2 / width**2) ** order * factorial(order) * np.exp(scale) * total)
+        total = sum(self._block(start, start + rows, polynomial, width) for start in range(0, len(self.points), rows))
+        scale = np.exp(-columns * (log(width) + 0.5 * log(2 * pi)))
+        return float((-2 / width**2) ** order * factorial(order) * scale * total)
 
-    def _block(self, rows: slice, order: int, width: float) -> float:
-        """Of Δʳφ(u) = (−2)ʳ r! L_r(½‖u‖²) φ(u) with Laguerre's polynomials of index ½d − 1."""
-        half = self.points[rows] @ self.points.T
-        half = np.maximum((0.5 * self.norms[rows, None] + 0.5 * self.norms - half) / width**2, 0)
-        values = eval_genlaguerre(order, self.points.shape[1] / 2 - 1, half) * np.exp(-half)
-        return float(self.share[rows] @ values @ self.share)
+    def _block(self, start: int, stop: int, polynomial: Array, width: float) -> float:
+        """Rows with themselves and with all after them, which count for both."""
+        half = self.points[start:stop] @ self.points[start:].T
+        half = np.maximum((0.5 * self.norms[start:stop, None] + 0.5 * self.norms[start:] - half) / width**2, 0)
+        sums = self.share[start:stop] @ (np.polyval(polynomial, half) * np.exp(-half))
+        size = stop - start
+        return float(sums[:size] @ self.share[start:stop] + 2 * (sums[size:] @ self.share[stop:]))
 
 
 def linearly_binned(points: Array, low: Array, step: float, cells: int, share: Array | None = None) -> Array:

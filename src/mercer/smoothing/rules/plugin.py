@@ -14,7 +14,7 @@ from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.functionals import Cosines, Functional, Pairs
 from mercer.smoothing.rules.reference import shaped
-from mercer.smoothing.rules.rule import Rule, Shape, canonical
+from mercer.smoothing.rules.rule import ShapedRule, canonical
 from mercer.smoothing.rules.spread import Spread
 
 Array = NDArray[Any]
@@ -23,7 +23,7 @@ FEW_POINTS = 2000
 
 
 @dataclass(frozen=True)
-class PlugIn(Rule):
+class PlugIn(ShapedRule):
     """The two-stage direct plug-in rule (Sheather & Jones 1991; Wand & Jones 1995, sections 3.6.1 and 4.7).
 
     The data are divided by their spread, and one width h is chosen for what is left: the one of least asymptotic error,
@@ -43,8 +43,6 @@ class PlugIn(Rule):
     >>> print(PlugIn().choose(X, None, Gaussian()))
     h = 0.306, by plugin
     """
-
-    shape: Shape = "axes"
 
     def choose(
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None

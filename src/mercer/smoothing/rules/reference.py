@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
-from mercer.smoothing.rules.rule import Rule, Shape, canonical
+from mercer.smoothing.rules.rule import Rule, Shape, ShapedRule, canonical
 from mercer.smoothing.rules.spread import Spread
 
 Array = NDArray[Any]
@@ -48,7 +48,7 @@ class UnscaledSilverman(Rule):
 
 
 @dataclass(frozen=True)
-class Scott(Rule):
+class Scott(ShapedRule):
     """n^(−1/(d+4)) standard deviations (Scott 1992); with shape="matrix" SciPy's `gaussian_kde(…, "scott")`.
 
     Examples
@@ -60,8 +60,6 @@ class Scott(Rule):
     h = 0.3212, by scott-scaled
     """
 
-    shape: Shape = "axes"
-
     def choose(
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
     ) -> Bandwidth:
@@ -71,7 +69,7 @@ class Scott(Rule):
 
 
 @dataclass(frozen=True)
-class Silverman(Rule):
+class Silverman(ShapedRule):
     """Silverman's rule of thumb (1986), which is not misled by long tails.
 
     In one dimension 0.9 A n^(−1/5) with A = min(standard deviation, interquartile range/1.349), as in statsmodels and
@@ -86,8 +84,6 @@ class Silverman(Rule):
     >>> print(Silverman().choose(X, None, Gaussian()))
     h = 0.2789, by silverman-scaled
     """
-
-    shape: Shape = "axes"
 
     def choose(
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None

@@ -9,12 +9,15 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from mercer._errors import BandwidthError
+from mercer._suggest import did_you_mean, quoted
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import Gaussian, SmoothingKernel
 
 Array = NDArray[Any]
 #: one number for all axes, a number for each, or a matrix that turns with the data
 Shape = Literal["one", "axes", "matrix"]
+SHAPES = ("one", "axes", "matrix")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,25 @@ class Rule(ABC):
         Bandwidth
             With the method and, where one was optimised, the criterion.
         """
+
+
+@dataclass(frozen=True)
+class ShapedRule(Rule):
+    """A rule that is told which form of bandwidth to choose.
+
+    Parameters
+    ----------
+    shape : {"axes", "one", "matrix"}, default="axes"
+        A width for each axis, one for all of them, or a multiple of the covariance matrix.
+    """
+
+    shape: Shape = "axes"
+
+    def __post_init__(self) -> None:
+        if self.shape not in SHAPES:
+            raise BandwidthError(
+                f"a bandwidth has no shape {quoted(self.shape)}. {did_you_mean(str(self.shape), SHAPES)}"
+            )
 
 
 def canonical(kernel: SmoothingKernel, columns: int) -> float:
