@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,7 +40,7 @@ def test_on_a_line_parts_do_not_overlap(n: int, size: int, values: int) -> None:
     X = np.random.default_rng(n).integers(0, values, (n, 1)).astype(float)
     ordered = X[halve(X, size), 0]
     parts = [ordered[start : start + size] for start in range(0, n, size)]
-    for one, two in zip(parts, parts[1:], strict=False):
+    for one, two in pairwise(parts):
         assert one.max() <= two.min()
 
 

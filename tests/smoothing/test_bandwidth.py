@@ -125,7 +125,7 @@ def test_it_prints_what_a_person_asks() -> None:
         "h = 1, by likelihood-cv, loss 1.25, wider where points are sparse (sensitivity 0.5)"
     )
     assert str(Bandwidth(np.arange(1, 30.0))).endswith("12, …), given")
-    assert str(Bandwidth(np.eye(2))).startswith("Σ = [[1., 0.],")
+    assert str(Bandwidth(np.diag([1e-9, 2.0]))) == "Σ = [[1e-09, 0],\n     [0, 2]], given"
 
 
 def test_the_curve_knows_its_least_and_is_a_table() -> None:

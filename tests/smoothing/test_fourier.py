@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -58,9 +60,7 @@ def test_the_error_is_at_most_what_the_plan_says(
     rng, error = np.random.default_rng(seed), max(ERRORS[order], 1e-6 if d == 3 else 0.0)
     chosen, widths = forced(order, np.full(d, span), error), rng.uniform(0.1, 10.0, d)
     shift, low = rng.choice([0.0, 0.5, rng.uniform()], d), rng.normal(size=d) * 10
-    X, Q = (
-        low + widths * arranged(one, n, span, chosen.spacing, shift, rng) for one, n in ((how, 40), ("normal", 25))
-    )
+    X, Q = (low + widths * arranged(one, n, span, chosen.spacing, shift, rng) for one, n in ((how, 40), ("normal", 25)))
     Q = np.concatenate([Q, X[:10], low[None], (low + widths * span)[None]])
     weight = rng.uniform(0, 2, 40) if weighted else None
     found = FourierSums(chosen, X, weight, widths, low)(Q)
@@ -86,7 +86,7 @@ def test_the_bound_is_not_far_from_the_error(order: int) -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_finer_grid_has_a_smaller_error(order: int) -> None:
     errors = [axis_error(order, spacing) for spacing in SPACINGS.tolist()]  # ever finer
-    assert all(later < earlier or later < 1e-15 for earlier, later in zip(errors, errors[1:], strict=False))
+    assert all(later < earlier or later < 1e-15 for earlier, later in pairwise(errors))
     assert errors[-1] < 1e-6
 
 

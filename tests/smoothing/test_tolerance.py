@@ -178,7 +178,10 @@ def test_densities_of_the_model_are_within_tolerance(
 def test_any_width_scale_and_tail(h: float, rtol: float, shift: float, heavy: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = (rng.standard_t(2, (3000, 1)) if heavy else rng.normal(size=(3000, 1))) + shift
-    windows, Q = Windows(GAUSSIAN, Bandwidth(h), X), np.concatenate([X[:1000] + h, rng.uniform(-9, 9, (500, 1)) + shift])
+    windows, Q = (
+        Windows(GAUSSIAN, Bandwidth(h), X),
+        np.concatenate([X[:1000] + h, rng.uniform(-9, 9, (500, 1)) + shift]),
+    )
     logs, exact = windows.log_density(Q, rtol=rtol), windows.log_density(Q)
     # numbers of 10⁶ have 10 digits after the point: so much of the distances is lost whichever way
     np.testing.assert_allclose(logs, exact, rtol=1e-9, atol=2 * rtol + (1e-6 if shift else 1e-11))

@@ -194,7 +194,9 @@ class Bandwidth:
 def _written(value: Array) -> str:
     """The numbers to four digits, of large ones the first."""
     if value.ndim == 2:
-        rows = np.array2string(value, precision=4, threshold=36, separator=", ").replace("\n", "\n    ")
+        rows = np.array2string(
+            value, formatter={"float_kind": "{:.4g}".format}, threshold=36, separator=", ", prefix="Σ = "
+        )
         return f"Σ = {rows}"
     if value.ndim == 0:
         return f"h = {float(value):.4g}"

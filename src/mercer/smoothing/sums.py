@@ -70,12 +70,12 @@ class KernelSums:
         With `leave_out` the queries are the points in their order, and none counts itself.
         """
         if tolerance.is_none or not has_grid(self.kernel, self.points.shape[1], adaptive=self.factors is not None):
-            return self._log_sums(queries, leave_out)
+            return self._log_sums(queries, leave_out, tolerance)
         own = self._own(queries) if leave_out else 0.0
         sums, known = self.sources.sums(queries, tolerance, own=own)
         logs = np.log(np.where(known, sums, 1.0))
         if not known.all():
-            logs[~known] = self._log_sums(queries, leave_out, np.flatnonzero(~known))
+            logs[~known] = self._log_sums(queries, leave_out, tolerance, np.flatnonzero(~known))
         return np.asarray(logs)
 
     @cached_property
@@ -89,8 +89,10 @@ class KernelSums:
         own = np.exp(-np.square(queries - self.points).sum(axis=1) / 2)
         return own if self.weight is None else np.asarray(own * self.weight)
 
-    def _log_sums(self, queries: Array, leave_out: bool, some: Array | None = None) -> Array:
-        sums, lifts = self._sums(queries, self._masses, leave_out, some=some)
+    def _log_sums(self, queries: Array, leave_out: bool, tolerance: Tolerance, some: Array | None = None) -> Array:
+        # half of what may be off is left out
+        slack = ROUNDING if tolerance.relative == 0 else min(ROUNDING, 1 - np.log2(tolerance.relative))
+        sums, lifts = self._sums(queries, self._masses, leave_out, some=some, slack=slack)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(sums[:, 0]) - np.log(2) * lifts + self._ordered.log_heaviest)
 
@@ -138,13 +140,14 @@ class KernelSums:
         loop: Any = add_sums,
         numbers: int | None = None,
         some: Array | None = None,
+        slack: float = ROUNDING,
     ) -> tuple[Array, Array]:
         """2^lift Σ_j k_j(x) side_j, and the lifts, of all queries or some; the first side are the masses."""
         asked = np.arange(len(queries)) if some is None else some
         queries = queries[asked]
         ordered, order = self._ordered, in_blocks(queries, GROUP)
         own = ordered.places(asked[order] if leave_out else None)
-        task = Task(ordered, sides, queries[order], own, loop, numbers or sides.shape[1])
+        task = Task(ordered, sides, queries[order], own, loop, numbers or sides.shape[1], slack)
         sums, lifts = np.empty((len(queries), task.numbers)), np.empty(len(queries))
         sums[order], lifts[order] = task.done()
         return sums, lifts
@@ -229,6 +232,8 @@ class Task(NamedTuple):
     #: what takes the sums of some queries, and how many for each
     loop: Any
     numbers: int
+    #: −log₂ of the share of a sum that may be left out
+    slack: float
 
     def done(self) -> tuple[Array, Array]:
         """Sums and lifts of all queries."""
@@ -256,7 +261,7 @@ class Task(NamedTuple):
     def _add(self, lifts: Array, sums: Array) -> None:
         (profile, distance, shape), blocks = self.points[:2]
         chosen = np.empty(len(blocks.points), dtype=np.intp)
-        count = near_blocks(shape, blocks.boxes, self.queries, ROUNDING, lifts, chosen)
+        count = near_blocks(shape, blocks.boxes, self.queries, self.slack, lifts, chosen)
         near = chosen[:count]
         self.loop(
             profile, distance, blocks.points, blocks.spread, self.sides, near, self.queries, self.own, lifts, sums

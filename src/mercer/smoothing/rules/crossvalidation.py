@@ -171,8 +171,7 @@ class CrossValidation(ShapedRule):
         if self._falls_forever(share, tied, kernel, spread.columns):
             raise BandwidthError(
                 f"{int(counts[counts > 1].sum())} of {len(spread.X)} points are repeated, so that {self.method} would "
-                "choose a bandwidth of 0. Give each distinct point once, with how often it occurs as its weight; or "
-                'use "silverman-scaled".'
+                'choose a bandwidth of 0. Use "silverman-scaled", or give the bandwidth as numbers.'
             )
 
 
