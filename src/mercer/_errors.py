@@ -202,4 +202,4 @@ class IndefiniteKernelWarning(MercerWarning):
 
 
 class CalibrationWarning(MercerWarning):
-    """Too few rows to compare others with, so that none can ever be flagged."""
+    """Too little to compare rows with, so that none is flagged, however strange: the message says how much it takes."""

@@ -10,7 +10,7 @@ from scipy import stats
 
 from mercer._errors import DataError, NonFiniteError
 from mercer.decide import conformal_p_values
-from mercer.decide.conformal import ranks_among_themselves, threshold
+from mercer.decide.conformal import least_p_value, ranks_among_themselves, threshold
 
 SCORES = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=30)
 
@@ -51,6 +51,14 @@ def test_the_threshold_is_where_p_values_pass_the_level(calibration, level):
     at = threshold(np.array(calibration), level)
     scores = np.array([*calibration, -9.0, 9.0, -np.inf])
     np.testing.assert_array_equal(scores < at, conformal_p_values(scores, calibration) <= level)
+
+
+@given(calibration=SCORES, zeros=st.integers(0, 3))
+def test_no_score_has_a_smaller_p_value_than_the_least(calibration, zeros):
+    known = np.array([*calibration, *[-np.inf] * zeros])
+    least = least_p_value(known)
+    assert least == (1 + zeros) / (len(known) + 1)
+    assert (conformal_p_values([*known, -99.0], known) >= least).all()
 
 
 @given(scores=SCORES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from mercer import (
     HistogramDensity,
     KernelBayes,
     KernelDensity,
+    LinearDiscriminantAnalysis,
     MultinomialNB,
     NaiveBayes,
 )
-from mercer._errors import CalibrationWarning, DataError, NoDensityError, NonFiniteError
+from mercer._errors import BandwidthError, CalibrationWarning, DataError, NoDensityError, NonFiniteError
 from mercer.decide import benjamini_hochberg, conformal_p_values
 from mercer.smoothing import Parzen
 
@@ -55,6 +57,22 @@ def test_p_values_of_usual_rows_are_uniform():
     assert stats.kstest(p, "uniform").pvalue > 0.05
 
 
+@pytest.mark.parametrize("density", [KernelDensity(bandwidth=0.7), HistogramDensity(bins=4)], ids=["few ties", "many"])
+def test_p_values_of_usual_rows_are_uniform_where_scores_are_equal(density):
+    """Whole numbers, of which many have the same density."""
+    p, safe = [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        model = DensityOutliers(density, fdr=0.5, random_state=rng).fit(rng.poisson(4.0, (40, 1)))
+        new = rng.poisson(4.0, (1, 1))
+        p.append(model.p_values(new, ties="random")[0])
+        safe.append(model.p_values(new)[0])
+    assert stats.kstest(p, "uniform").pvalue > 0.05
+    assert stats.kstest(safe, "uniform").pvalue < 0.05  # too large, as they have to be
+    for t in (0.1, 0.3, 0.5):
+        assert np.mean(np.array(safe) <= t) <= t + 2 * np.sqrt(t * (1 - t) / 150)
+
+
 def test_false_discoveries_are_bounded_and_outliers_found():
     shares, found = [], []
     for seed in range(40):
@@ -68,6 +86,7 @@ def test_false_discoveries_are_bounded_and_outliers_found():
     assert np.mean(found) > 0.9
 
 
+@pytest.mark.filterwarnings("ignore::mercer._errors.CalibrationWarning")
 def test_among_usual_rows_most_batches_are_left_alone():
     """Where no row is strange every discovery is false, and there is one in at most the share `fdr` of batches."""
     rng = np.random.default_rng(1)
@@ -78,6 +97,7 @@ def test_among_usual_rows_most_batches_are_left_alone():
     assert np.mean(alarms) <= 0.1 + 2 * np.sqrt(0.1 * 0.9 / 120)
 
 
+@pytest.mark.filterwarnings("ignore::mercer._errors.CalibrationWarning")
 def test_outliers_among_the_rows_of_the_fit_err_on_the_safe_side():
     rng = np.random.default_rng(2)
     new = rng.normal(size=(200, 2))
@@ -158,12 +178,14 @@ STRANGE = pd.DataFrame({"a": [9.0], "b": [-9.0], "c": ["u"]})
         (KernelDensity(bandwidth="silverman-scaled", kernel="epanechnikov"), ["a", "b"], None),
         (HistogramDensity(), ["a"], None),
         (GaussianDiscriminant(), ["a", "b"], LABELS),
+        (LinearDiscriminantAnalysis(), ["a", "b"], LABELS),
         (KernelBayes(), ["a", "b"], LABELS),
         (NaiveBayes(), ["a", "b", "c"], LABELS),
         (NaiveBayes({"a": Parzen()}), ["a", "b", "c"], np.zeros(300)),
     ],
     ids=lambda value: type(value).__name__,
 )
+@pytest.mark.filterwarnings("ignore::mercer._errors.CalibrationWarning")
 def test_every_density_of_mercer_becomes_a_detector(density, columns, labels):
     model = DensityOutliers(density, random_state=0).fit(FRAME[columns], labels)
     assert model.predict(STRANGE[columns]) == [-1]
@@ -190,8 +212,31 @@ def test_containers_do_not_matter():
     assert roc_auc_score(np.arange(101) < 100, model.score_samples(sparse.vstack([counts, counts[:1] * 9]))) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("density", "labels"),
+    [
+        (NaiveBayes(), LABELS),
+        (GaussianDiscriminant(), LABELS),
+        (KernelDensity(bandwidth="scott-scaled", missing="integrate"), None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_gaps_are_left_to_the_density(density, labels):
+    """Rows with gaps are ranked by what is known of them."""
+    gaps = FRAME[["a", "b"]].mask(RNG.random((300, 2)) < 0.2)
+    gaps.iloc[0] = [0.0, np.nan]
+    model = DensityOutliers(density, random_state=0).fit(gaps, labels)
+    new = pd.DataFrame({"a": [np.nan, 9.0, 0.0], "b": [0.0, np.nan, np.nan]})
+    np.testing.assert_array_equal(model.predict(new), [1, -1, 1])
+    assert len(model.ranking().rows) == 300
+    with pytest.raises(NonFiniteError, match="NaN"):
+        DensityOutliers(KernelDensity(bandwidth="scott-scaled"), random_state=0).fit(gaps)
+
+
 def test_where_a_density_is_zero_rows_are_still_ranked():
-    model = DensityOutliers(KernelDensity(kernel="tophat", bandwidth=0.2), random_state=0).fit(USUAL)
+    density = KernelDensity(kernel="tophat", bandwidth=0.2)
+    with pytest.warns(CalibrationWarning, match=r"density is 0 at \d+ of these rows.* use a smoother one"):
+        model = DensityOutliers(density, random_state=0).fit(USUAL)
     assert np.isinf(model.calibration_scores_).any()
     assert np.isfinite(model.p_values([[50.0, 50.0]])).all()
     assert not np.isnan(model.decision_function([[50.0, 50.0], [0.0, 0.0]])).any()
@@ -218,13 +263,32 @@ def test_too_few_rows_to_flag_any_are_told_with_the_number_needed():
     DensityOutliers(random_state=0).fit(USUAL[:38])  # 19 rows held out are enough
 
 
+def test_a_batch_too_large_to_flag_any_is_told_with_the_number_needed():
+    """3 of 200 at a level of 0.05 take p-values of 0.00075, and so 1,333 rows to compare with."""
+    model = DensityOutliers(random_state=0).fit(USUAL)
+    new = np.concatenate([USUAL[np.argsort(model.score_samples(USUAL))[-197:]], [[9.0, 9.0], [8.0, -8.0], [-9.0, 9.0]]])
+    with pytest.warns(
+        CalibrationWarning, match=r"3 of 200 scored as low as 150 rows.*0\.00662.*0\.00075\. Compare with 1,333 or more"
+    ):
+        assert (model.predict(new) == 1).all()
+    enough = DensityOutliers(calibration=1333 / 1400, random_state=0).fit(np.resize(USUAL, (1400, 2)))
+    assert len(enough.calibration_scores_) == 1333
+    np.testing.assert_array_equal(np.flatnonzero(enough.predict(new) < 0), [197, 198, 199])
+    model.predict(new[:3])  # usual rows, and no word
+
+
 def test_bad_input_is_named():
     with pytest.raises(DataError, match="n_samples=1"):
         DensityOutliers().fit(USUAL[:1])
     with pytest.raises(NonFiniteError, match="NaN"):
         DensityOutliers().fit(np.where(np.arange(300)[:, None] == 5, np.nan, USUAL))
-    with pytest.raises(DataError, match="requires y"):
+    with pytest.raises(DataError, match=r"requires y\. Pass the class of every row.* zeros"):
         DensityOutliers(NaiveBayes()).fit(USUAL)
+    for row in (5, 6, 7, 8):  # whichever part it is in
+        with pytest.raises(NonFiniteError, match=f"'x0' is inf in row {row}"):
+            DensityOutliers(random_state=0).fit(np.where(np.arange(300)[:, None] == row, np.inf, USUAL))
+    with pytest.raises(BandwidthError, match=r"1 point.*1 of the 300 rows; calibration=0\.999 holds out the others"):
+        DensityOutliers(calibration=0.999).fit(USUAL)
     with pytest.raises(DataError, match="inconsistent numbers"):
         DensityOutliers(NaiveBayes()).fit(USUAL, LABELS[:7])
     for wrong in ({"fdr": 0.0}, {"fdr": 1.0}, {"calibration": 1.0}, {"method": "jackknife"}):
@@ -247,11 +311,19 @@ def test_a_failed_fit_leaves_the_old_model():
     np.testing.assert_array_equal(model.p_values(USUAL), before)
 
 
-def test_the_ranking_is_drawn():
+@pytest.mark.parametrize("method", ["split-conformal", "leave-one-out"])
+@pytest.mark.parametrize("strange", [0, 1, 12])
+def test_what_is_drawn_below_the_line_is_what_predict_flags(method, strange):
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    model = DensityOutliers(random_state=0).fit(USUAL)
-    for X in (None, np.concatenate([USUAL[:20], [[9.0, -9.0]]])):
-        assert model.plot(X).has_data()
+    model = DensityOutliers(method=method, random_state=0).fit(USUAL)
+    new = np.concatenate([USUAL[:20] * 2, RNG.uniform(6, 9, (strange, 2))])
+    ax = model.plot(new)
+    lines = [each.get_ydata()[0] for each in ax.lines if each.get_linestyle() == "--"]
+    line = lines[0] if lines else -np.inf
+    with warnings.catch_warnings(action="ignore", category=CalibrationWarning):
+        np.testing.assert_array_equal(model.score_samples(new) < line, model.predict(new) < 0)
+    assert ax.get_ylabel() == "log density"
+    assert model.plot().get_ylabel() == "log density"
     pyplot.close("all")
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from mercer import HistogramDensity, engine
 from mercer._errors import (
     BinsError,
+    ColumnTypeError,
     DataError,
     EmptyDataError,
     MergeError,
@@ -164,9 +165,13 @@ def test_a_row_of_weight_two_is_two_rows_and_one_of_weight_zero_none(X: np.ndarr
 def test_different_edges_cannot_be_merged(X: np.ndarray) -> None:
     model = HistogramDensity([3, 4]).fit(X[:, :2])
     before = model.counts_.copy()
-    with pytest.raises(UnequalEdgesError, match=r"axis 1.*same edges as `bins`, or the same Width"):
+    with pytest.raises(UnequalEdgesError, match=r"column 'x1'.*same edges as `bins`, or the same Width"):
         model.merge(HistogramDensity([3, 5]).fit(X[:, :2]))
     np.testing.assert_array_equal(model.counts_, before)
+    frames = (pd.DataFrame(rows, columns=["age", "bmi"]) for rows in (X[:, :2], X[:, :2] * 2))
+    one, other = (HistogramDensity().fit(frame) for frame in frames)
+    with pytest.raises(UnequalEdgesError, match="differ on column 'age'"):
+        one.merge(other)
     with pytest.raises(MergeError, match="different columns"):
         model.merge(HistogramDensity(3).fit(X))
     with pytest.raises(MergeError, match="merge models of one class"):
@@ -293,6 +298,17 @@ def test_values_that_are_not_finite_are_named(X: np.ndarray, value: float, metho
 def test_a_gap_in_a_corner_is_named(X: np.ndarray) -> None:
     with pytest.raises(NonFiniteError, match="NaN"):
         HistogramDensity(4).fit(X).cdf([[np.nan, 0, 0]])
+    with pytest.raises(NonFiniteError, match=r"NaN.*'x2'.*row 1"):  # infinite corners are none
+        HistogramDensity(4).fit(X).cdf([[np.inf, 0, -np.inf], [np.inf, 0, np.nan]])
+
+
+def test_dates_are_no_numbers(X: np.ndarray) -> None:
+    dates = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9)})
+    with pytest.raises(ColumnTypeError, match=r"'day' has the type datetime64.*days since"):
+        HistogramDensity().fit(dates)
+    model = HistogramDensity().fit(pd.DataFrame({"day": np.arange(9.0)}))
+    with pytest.raises(ColumnTypeError, match="'day'"):
+        model.score_samples(dates)
 
 
 def test_more_than_three_columns() -> None:
@@ -330,6 +346,8 @@ def test_a_far_row_does_not_fill_the_memory() -> None:
         ([0.0, 1.0], 2, "per column"),
         ([1.0, 0.0], 1, "increase"),
         (None, 1, "no rule"),
+        (True, 1, "no rule"),
+        ({"x0": 3, "x1": 4}, 2, r"is a mapping.*e\.g\. \[3, 4\]"),
     ],
 )
 def test_bins_that_are_none(bins: Any, columns: int, message: str) -> None:
@@ -361,6 +379,8 @@ def test_questions_without_an_answer(X: np.ndarray) -> None:
         model.quantile(0.5)
     with pytest.raises(DataError, match="between 0 and 1"):
         HistogramDensity().fit(X[:, :1]).quantile([0.5, 1.5])
+    with pytest.raises(DataError, match="got 'median'"):
+        HistogramDensity().fit(X[:, :1]).quantile("median")
     with pytest.raises(DataError, match="n_samples"):
         model.sample(-1)
     with pytest.raises(NotFittedError):
@@ -382,11 +402,15 @@ def test_pictures(X: np.ndarray) -> None:
     from matplotlib import pyplot
 
     model = HistogramDensity(6).fit(pd.DataFrame(X, columns=["a", "b", "c"]))
-    with pytest.raises(DataError, match=r"plot\(columns=\(0, 1\)\)"):
+    with pytest.raises(DataError, match=r"plot\(columns=\['a', 'b'\]\)"):
         model.plot()
+    for unknown in (["d"], [3], [0, 0], [-1], []):
+        with pytest.raises(DataError, match="one or two of its 3 columns"):
+            model.plot(columns=unknown)
     assert model.plot(columns=[2]).get_xlabel() == "c"
-    ax = model.plot(columns=[2, 0])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("c", "a")
+    for columns in ([2, 0], ["c", "a"], ["c", 0]):
+        ax = model.plot(columns=columns)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("c", "a")
     one = HistogramDensity(6).fit(X[:, :1])
     values, edges, _ = one.plot().patches[0].get_data()
     np.testing.assert_array_equal(values, one.density_)

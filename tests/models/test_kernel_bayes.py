@@ -193,3 +193,45 @@ def test_a_failed_fit_leaves_the_old_model():
     with pytest.raises(BandwidthError):
         model.fit(np.ones((6, 2)), Y[:6])
     np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("bandwidth", ["scott-scaled", "likelihood-cv"])
+def test_a_rule_chooses_again_when_rows_come_and_go(bandwidth):
+    """In pieces, merged, and with rows forgotten: as if all had come at once; labels are strings, rows have weights."""
+    labels, weight = np.array(["blob", "ring"])[Y], np.random.default_rng(5).uniform(0.5, 2, len(Y))
+    first, last = slice(0, 70), slice(70, None)
+
+    def fitted(rows: slice, model: KernelBayes | None = None) -> KernelBayes:
+        model = KernelBayes(bandwidth=bandwidth) if model is None else model
+        return model.partial_fit(X[rows], labels[rows], sample_weight=weight[rows])
+
+    whole, half = fitted(slice(None)), fitted(first)
+    np.testing.assert_allclose(fitted(last, fitted(first)).predict_proba(X), whole.predict_proba(X), rtol=1e-6)
+    np.testing.assert_allclose(fitted(first).merge(fitted(last)).predict_proba(X), whole.predict_proba(X), rtol=1e-6)
+    left = whole.forget(X[last], labels[last], sample_weight=weight[last])
+    np.testing.assert_allclose(left.predict_proba(X), half.predict_proba(X), rtol=1e-6)
+    np.testing.assert_allclose(left.class_count_, half.class_count_)
+
+
+def test_a_class_of_one_row_borrows_a_bandwidth():
+    rows, labels = np.concatenate([X, [[9.0, 9.0]]]), np.append(Y, 2)
+    for bandwidth in ("scott-scaled", "plugin", "likelihood-cv"):
+        model = KernelBayes(bandwidth=bandwidth).fit(rows, labels)
+        np.testing.assert_array_equal(model.predict([[9.0, 8.5], [0.0, 0.0]]), [2, 0])
+
+
+def test_a_class_that_is_constant_in_one_column_takes_the_common_bandwidth():
+    flat = np.where((Y == 1)[:, None] & [False, True], 3.0, X)
+    model = KernelBayes().fit(flat, Y)
+    shared = KernelBayes(shared_bandwidth=True).fit(flat, Y)
+    np.testing.assert_array_equal(model.bandwidths_[1].value, shared.bandwidths_[1].value)
+    assert not np.array_equal(model.bandwidths_[0].value, shared.bandwidths_[0].value)
+    assert np.isfinite(model.predict_joint_log_proba(flat)).all()
+
+
+@pytest.mark.parametrize("change", [np.float32, np.asfortranarray, pd.DataFrame, lambda X: X[::-1][::-1]])
+def test_the_layout_of_rows_does_not_matter(change):
+    rows = X.astype(np.float32).astype(float)
+    rows.flags.writeable = False
+    expected = KernelBayes().fit(rows, Y).predict_proba(rows)
+    np.testing.assert_allclose(KernelBayes().fit(change(rows), Y).predict_proba(change(rows)), expected, rtol=1e-6)

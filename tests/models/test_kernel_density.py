@@ -28,7 +28,7 @@ from mercer._errors import (
     NonFiniteError,
     SupportError,
 )
-from mercer.smoothing import Adaptive, Bandwidth, Epanechnikov, Gaussian, smoothing_kernel_from
+from mercer.smoothing import Adaptive, Bandwidth, Epanechnikov, Exponential, Gaussian, smoothing_kernel_from
 
 Array = np.ndarray
 THEIRS = ["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"]
@@ -246,9 +246,15 @@ def test_rows_without_weight_do_not_count() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
-def test_it_is_never_minus_infinity_for_a_gaussian() -> None:
-    model = KernelDensity(bandwidth=1e-3).fit(rows())
-    assert np.isfinite(model.score_samples([[1e3, 0], [1e8, 1e8], [-1e140, 0]])).all()
+@pytest.mark.parametrize("kernel", [*map(smoothing_kernel_from, ("gaussian", "exponential")), Exponential("product")])
+def test_it_is_never_minus_infinity_for_endless_kernels(kernel: Any) -> None:
+    model = KernelDensity(bandwidth=1e-3, kernel=kernel).fit(rows())
+    far = model.score_samples([[1e3, 0], [1e8, 1e8], [-1e140, 0], [1e300, -1e300], [-1.7e308, 1.7e308]])
+    assert np.isfinite(far).all()
+    assert (np.diff(far) <= 0).all()
+
+
+def test_it_is_minus_infinity_beyond_a_compact_kernel() -> None:
     assert KernelDensity(kernel="epanechnikov").fit(rows()).score_samples([[1e3, 0]]) == -np.inf
 
 
@@ -297,6 +303,32 @@ def test_only_likes_merge() -> None:
     assert len(model.density_.centres) == 40
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"support": [np.array([-9, 9]), None]},
+        {"support": {"x0": (-9, 9)}},
+        {"bandwidth": np.eye(2)},
+        {"bandwidth": Bandwidth([1.0, 2.0])},
+        {"kernel": Epanechnikov("product")},
+        {"metric": "minkowski", "metric_params": {"p": 2}},
+    ],
+    ids=str,
+)
+def test_likes_with_any_parameters_merge(asked: dict[str, Any]) -> None:
+    model = KernelDensity(**asked).fit(rows()).merge(KernelDensity(**asked).fit(rows(seed=1)))
+    assert len(model.density_.centres) == 80
+
+
+def test_more_rows_have_the_same_columns() -> None:
+    frame = pd.DataFrame(rows(), columns=["a", "b"])
+    model = KernelDensity().fit(frame)
+    for other in (frame.rename(columns={"b": "c"}), frame[["b", "a"]], frame[["a"]]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.partial_fit(other)
+    assert len(model.partial_fit(frame).density_.centres) == 80
+
+
 # Bounds.
 
 
@@ -313,6 +345,15 @@ def test_bounds(boundary: str) -> None:
     frame.loc[4, "age"] = -2.0
     with pytest.raises(SupportError, match=r"'age' is -2 in row 4"):
         clone(model).fit(frame)
+
+
+@pytest.mark.parametrize(("boundary", "outside"), [("reflect", -0.1), ("transform", 0.0)])
+def test_a_condition_outside_of_the_bounds_names_its_column(boundary: str, outside: float) -> None:
+    frame = pd.DataFrame(np.abs(rows()), columns=["age", "income"])
+    model = KernelDensity(support={"income": (0, None)}, boundary=boundary).fit(frame)
+    with pytest.raises(SupportError, match="'income' was given as"):
+        model.conditional({"income": outside})
+    assert model.conditional({"income": 0.5}).mean().shape == (1,)
 
 
 def test_a_bandwidth_is_chosen_where_kernels_are_laid() -> None:
@@ -373,6 +414,10 @@ def test_what_cannot_be_integrated_out() -> None:
         KernelDensity(bandwidth=Bandwidth(1.0, sensitivity=0.5), missing="integrate").fit(X)
     with pytest.raises(DataError, match="every row"):
         KernelDensity(missing="integrate").fit([[np.nan, 1.0], [1.0, np.nan]])
+    weight = np.ones(40)
+    X[1:30, 1], weight[30:] = np.nan, 0.0
+    with pytest.raises(DataError, match="weighs anything"):
+        KernelDensity(missing="integrate").fit(X, sample_weight=weight)
 
 
 # Questions.
@@ -390,6 +435,9 @@ def test_conditions_by_name_or_number() -> None:
         ({7: 0.0}, ColumnMismatchError),
         ({}, DataError),
         ({"a": np.nan}, DataError),
+        ({"a": "high"}, DataError),
+        ({True: 0.0}, ColumnMismatchError),
+        ([("a", 0.0)], DataError),
     ):
         with pytest.raises(error):
             model.conditional(given_)
@@ -410,6 +458,12 @@ def test_quantiles_regions_and_grids() -> None:
         KernelDensity(bandwidth=model.bandwidth_).fit(np.delete(X, 3, axis=0)).score_samples(X[[3]])[0],
         rtol=1e-10,
     )
+
+
+@pytest.mark.parametrize("n_points", [0, 1, -2, 2.5, [3, 4, 5], "many"])
+def test_grids_that_are_none(n_points: Any) -> None:
+    with pytest.raises(DataError, match="n_points"):
+        KernelDensity().fit(rows()).on_grid(n_points)
 
 
 def test_draws() -> None:
@@ -440,6 +494,38 @@ def test_copies_and_parameters() -> None:
     assert clone(model).get_params()["support"] == (-9, 9)
     assert model.certificate_.holds
     assert "gaussian" in str(model.plan_)
+
+
+def test_what_was_asked_is_not_part_of_a_copy() -> None:
+    model = KernelDensity(bandwidth=Bandwidth(0.5, sensitivity=0.5)).fit(rows(500, 1))
+    before = len(pickle.dumps(model))
+    expected = model.score_samples(rows(5, 1)), model.quantile(0.3)
+    assert len(pickle.dumps(model)) < before + 5000
+    kept = pickle.loads(pickle.dumps(model))
+    assert (kept.score_samples(rows(5, 1)) == expected[0]).all()
+    assert kept.quantile(0.3) == expected[1]
+
+
+def test_the_plan_says_whether_densities_may_be_off() -> None:
+    X = np.abs(rows(d=1))
+    assert KernelDensity().fit(X).plan_.exact
+    assert not KernelDensity(rtol=1e-3).fit(X).plan_.exact
+    assert "Fourier" in KernelDensity(atol=1e-3).fit(X).plan_.path
+    for exact in (
+        KernelDensity(rtol=1e-3, kernel="cosine"),
+        KernelDensity(rtol=1e-3, bandwidth=Bandwidth(0.5, sensitivity=0.5)),
+        KernelDensity(atol=1e-3, support=(-1, None), boundary="transform"),
+    ):
+        assert exact.fit(X).plan_.exact
+        assert "Fourier" not in exact.plan_.path
+
+
+@pytest.mark.parametrize("asked", [{"rtol": 1e9}, {"atol": 1e300}, {"rtol": 1e-4}, {"atol": 1e-4}])
+def test_tolerances_of_any_size(asked: dict[str, float]) -> None:
+    X = rows(3000, 1)
+    exact = np.exp(KernelDensity(bandwidth=0.2).fit(X).score_samples(X[:500]))
+    found = np.exp(KernelDensity(bandwidth=0.2, **asked).fit(X).score_samples(X[:500]))
+    assert (np.abs(found - exact) <= asked.get("rtol", 0) * exact + asked.get("atol", 0)).all()
 
 
 def test_a_failed_fit_leaves_the_old_model() -> None:

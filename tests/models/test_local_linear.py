@@ -85,6 +85,8 @@ def test_a_constant_column_has_no_slope() -> None:
 def test_moments_of_many_columns_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(0).normal(size=(30, 20))
     fitted = LocalLinear(bandwidth=3.0).fit(X, X[:, 0])
+    monkeypatch.setattr("mercer.smoothing.local_lines.MOMENTS", 400)
+    assert_allclose(fitted.predict(X), X[:, 0], atol=1e-8)  # row by row
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10_000)
     with pytest.raises(TooLargeError, match="NadarayaWatson"):
         _ = fitted.leave_one_out_predictions_
@@ -94,5 +96,5 @@ def test_blocks_of_queries_make_no_difference(monkeypatch: pytest.MonkeyPatch) -
     X = np.random.default_rng(0).normal(size=(30, 3))
     fitted = LocalLinear(bandwidth=1.0).fit(X, X[:, 0] ** 2)
     expected = fitted.predict(X)
-    monkeypatch.setattr("mercer.smoothing.regression.MOMENTS", 70)
+    monkeypatch.setattr("mercer.smoothing.local_lines.MOMENTS", 70)
     assert_allclose(fitted.predict(X), expected, rtol=1e-13)

@@ -19,13 +19,16 @@ from mercer._errors import (
     BandwidthError,
     ColumnTypeError,
     DataError,
+    FitInterrupted,
     InferenceError,
     KernelError,
     NonFiniteError,
     TooLargeError,
 )
+from mercer.models import _smoother
 from mercer.smoothing import Bandwidth, regression_search
 from mercer.smoothing.kernels import KERNELS, Epanechnikov
+from mercer.smoothing.regression import left_out_error
 
 Array = np.ndarray
 BOTH = [NadarayaWatson, LocalLinear]
@@ -286,9 +289,11 @@ def test_a_level_is_a_probability(level: Any) -> None:
 def test_a_curve_is_drawn_for_one_column() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     X, y = draw(d=1)
-    ax = NadarayaWatson(bandwidth=0.5).fit(pd.DataFrame({"age": X[:, 0]}), y).plot()
-    assert ax.get_xlabel() == "age"
-    pyplot.close(ax.figure)
+    people = pd.DataFrame({"age": X[:, 0]})
+    for target, name in ((y, "y"), (pd.Series(y, name="income"), "income"), (pl.DataFrame({"pay": y}), "pay")):
+        ax = NadarayaWatson(bandwidth=0.5).fit(people, target).plot()
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", name)
+        pyplot.close(ax.figure)
     X, y = draw(d=2)
     with pytest.raises(DataError, match="one column"):
         NadarayaWatson(bandwidth=0.5).fit(X, y).plot()
@@ -362,6 +367,31 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     with pytest.raises(NonFiniteError):
         fitted.fit(np.full((3, 1), np.nan), [1, 2, 3])
     assert_array_equal(fitted.predict(X), before)
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_an_interrupted_fit_keeps_the_best_widths(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = draw()
+    errors: list[float] = []
+
+    def until_tired(*given: Any) -> float:
+        if len(errors) == 10:
+            raise KeyboardInterrupt
+        errors.append(left_out_error(*given))
+        return errors[-1]
+
+    monkeypatch.setattr(_smoother, "left_out_error", until_tired)
+    stopped = model()
+    with pytest.raises(FitInterrupted, match="best widths") as interruption:
+        stopped.fit(X, y)
+    assert not stopped.certificate_.holds
+    assert interruption.value.solution.value is stopped.bandwidth_choice_
+    assert stopped.bandwidth_choice_.error == min(errors)
+    fixed = model(bandwidth=stopped.bandwidth_).fit(X, y)
+    assert_array_equal(stopped.predict(X), fixed.predict(X))
+    with pytest.raises(KeyboardInterrupt):  # before there is anything to keep: the old model stays
+        fixed.set_params(bandwidth="leave-one-out").fit(X[:20], y[:20])
+    assert_array_equal(stopped.predict(X), fixed.predict(X))
 
 
 def with_hole(X: Array, value: float) -> Array:

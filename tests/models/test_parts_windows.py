@@ -11,7 +11,14 @@ from scipy import stats
 from sklearn.base import clone
 
 from mercer import NaiveBayes, linear_form
-from mercer._errors import BandwidthError, ColumnTypeError, MergeError, NoLinearFormError, NonFiniteError
+from mercer._errors import (
+    BandwidthError,
+    ColumnTypeError,
+    FamilyError,
+    MergeError,
+    NoLinearFormError,
+    NonFiniteError,
+)
 from mercer.families import Gaussian
 from mercer.models.parts import WindowsPart
 from mercer.smoothing import Parzen
@@ -27,6 +34,7 @@ def two_humps(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 X, Y = two_humps()
+RNG = np.random.default_rng(7)
 
 
 def test_the_joint_is_the_product_of_windows_and_other_families():
@@ -145,6 +153,21 @@ def test_far_away_and_out_of_reach():
 def test_there_is_no_linear_form():
     with pytest.raises(NoLinearFormError, match=r"'x'.*sum of kernels"):
         linear_form(NaiveBayes({"x": Parzen()}).fit(X, Y))
+
+
+def test_a_class_of_one_row_borrows_a_bandwidth():
+    frame = pd.DataFrame({"x": [*RNG.normal(size=40), 8.0]})
+    for bandwidth in ("isj", "silverman-scaled", "likelihood-cv"):
+        model = NaiveBayes({"x": Parzen(bandwidth=bandwidth)}).fit(frame, [*["many"] * 40, "one"])
+        table = model.tables()["x"]
+        assert table["one"]["windows"] == 1
+        assert table["one"]["bandwidth"] > 0
+        np.testing.assert_array_equal(model.predict(pd.DataFrame({"x": [7.9, 0.1]})), ["one", "many"])
+
+
+def test_a_name_nobody_has_is_refused_with_all_that_there_are():
+    with pytest.raises(FamilyError, match=r"no family is called 'parzan'.*'gaussian'.*There is 'parzen', too"):
+        NaiveBayes("parzan").fit(X, Y)
 
 
 def test_bad_columns_are_named():

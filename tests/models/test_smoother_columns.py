@@ -142,6 +142,17 @@ def test_slopes_are_those_of_numbers() -> None:
     assert_allclose(fitted.predict(X), y, atol=1e-9)
 
 
+@pytest.mark.parametrize("model", [NadarayaWatson, LocalLinear])
+def test_a_level_of_rows_of_weight_zero_was_never_there(model: Any) -> None:
+    X, y = frame(pd.DataFrame)
+    kept = X["colour"] != "green"
+    weighted = model(bandwidth=0.5, categorical="auto", mismatch=0.2).fit(X, y, kept.astype(float))
+    without = model(bandwidth=0.5, categorical="auto", mismatch=0.2).fit(X[kept], y[kept])
+    assert_allclose(weighted.predict(X), without.predict(X), rtol=1e-12)
+    assert_allclose(weighted.leave_one_out_predictions_[kept], without.leave_one_out_predictions_, rtol=1e-9)
+    assert_allclose(weighted.leave_one_out_predictions_[~kept], without.predict(X[~kept]), rtol=1e-12)
+
+
 @pytest.mark.parametrize("way", ["nearest", "mean"])
 def test_out_of_reach_those_that_agree_in_most_categories_are_nearest(way: str) -> None:
     X = pd.DataFrame({"x": [0.0, 1.0, 9.0, 10.0], "colour": ["red", "blue", "red", "blue"]})
@@ -179,7 +190,7 @@ def test_statsmodels_says_the_same() -> None:
 
 def test_the_error_is_no_greater_than_that_of_statsmodels() -> None:
     kernel_regression = pytest.importorskip("statsmodels.nonparametric.kernel_regression")
-    x, colour, _, y = draw(30)
+    x, colour, _, y = draw(20)
     X = np.column_stack([x, [COLOURS.tolist().index(c) for c in colour]])
     theirs = kernel_regression.KernelReg(y, X, "cu", reg_type="lc", bw="cv_ls")
     bounded = np.clip(

@@ -135,6 +135,14 @@ def test_the_highest_level_may_lie_at_the_peak() -> None:
     plots.density_contours(GRID, GRID, np.outer(BELL, BELL), [0.01, BELL.max() ** 2], ["a", "b"])
 
 
+def test_regions_with_the_same_boundary_are_drawn_once_and_keep_their_labels() -> None:
+    """A density of a uniform kernel has few heights."""
+    density = np.where(np.add.outer(GRID**2, GRID**2) < 4, 0.1, 0.0)
+    ax = plots.density_contours(GRID, GRID, density, [0.1, 0.1, 0.05], ["50%", "80%", "95%"])
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == {"50%", "80%", "95%"}
+    assert [len(drawn.levels) for drawn in ax.collections] == [3, 2]
+
+
 def test_outliers_are_ranked_named_and_counted_and_minus_infinity_is_on_the_paper() -> None:
     scores = np.array([0.0, -np.inf, 1.0, -5.0, 2.0])
     ax = plots.outlier_ranking(scores, scores < -1, threshold=-1.0)
@@ -154,6 +162,39 @@ def test_rows_that_are_impossible_are_named_even_where_they_are_not_flagged() ->
     assert [note.get_text() for note in ax.texts] == ["row 2 (−∞)"]
 
 
+def shares_of_the_height(ax: Any, scores: list[float]) -> np.ndarray:
+    """Where scores are on the paper, from 0 at the bottom to 1 at the top."""
+    places = ax.transData.transform([[1.0, score] for score in scores])
+    return ax.transAxes.inverted().transform(places)[:, 1]
+
+
+def test_a_far_outlier_leaves_room_for_the_others() -> None:
+    usual = np.linspace(-705.0, -700.0, 1000)
+    ax = plots.outlier_ranking(np.append(usual, -1e5), np.arange(1001) == 1000, threshold=-704.0)
+    far, lowest, middle, top = shares_of_the_height(ax, [-1e5, -705.0, -702.5, -700.0])
+    assert 0 < far < lowest < middle < top < 1
+    assert top - lowest > 0.05
+    assert middle - lowest > 0.02
+    ticks = ax.get_yticks()
+    low, high = ax.get_ylim()
+    assert len(np.unique(ticks)) == len(ticks)
+    assert ((low <= ticks) & (ticks <= high)).sum() >= 4
+
+
+def test_scores_that_are_close_together_are_drawn_to_scale() -> None:
+    ax = plots.outlier_ranking(np.linspace(-9, -2, 50), np.arange(50) < 2)
+    low, middle, high = shares_of_the_height(ax, [-9.0, -5.5, -2.0])
+    assert middle - low == pytest.approx(high - middle)
+    assert low > 0.1  # there is room for names
+
+
+@pytest.mark.parametrize("scores", [[], [3.0], [2.0, 2.0, 2.0], [-np.inf] * 4, [-np.inf, np.inf, 0.0]], ids=str)
+def test_scores_without_differences_or_without_numbers_can_be_drawn(scores: list[float]) -> None:
+    ax = plots.outlier_ranking(np.array(scores), np.isneginf(scores))
+    ax.figure.canvas.draw()
+    assert sum(len(dots.get_offsets()) for dots in ax.collections) == len(scores)
+
+
 def test_a_million_ranks_stay_drawable_and_keep_the_first_and_the_last() -> None:
     ax = plots.outlier_ranking(np.arange(1e6), np.arange(10**6) < 3)
     ranks = np.asarray(ax.collections[0].get_offsets())[:, 0]
@@ -166,3 +207,17 @@ def test_where_a_regression_has_no_answer_is_a_gap() -> None:
     mean = np.where(np.abs(GRID) < 1, np.nan, GRID)
     ax = plots.regression_curve(GRID, mean, None, None, points=np.column_stack([GRID, GRID]))
     assert np.isnan(ax.lines[0].get_ydata()).sum() == np.isnan(mean).sum()
+
+
+def test_a_band_is_seen_as_a_whole_unless_it_would_hide_all_else() -> None:
+    points = np.column_stack([GRID, np.sin(GRID)])
+    for width, seen in ((0.5, 1.4), (1000.0, 2.0)):
+        ax = plots.regression_curve(GRID, np.sin(GRID), np.sin(GRID) - width, np.sin(GRID) + width, points=points)
+        ax.figure.canvas.draw()
+        low, high = ax.get_ylim()
+        assert seen < high < 1.2 * seen + 0.5
+        assert seen < -low < 1.2 * seen + 0.5
+    flat = plots.regression_curve(GRID, GRID * 0, GRID * 0 - 7, GRID * 0 + 7)
+    assert flat.get_ylim()[1] > 7
+    gaps = np.full(len(GRID), np.nan)
+    assert np.isfinite(plots.regression_curve(GRID, np.sin(GRID), gaps, gaps).get_ylim()).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,7 +63,9 @@ def test_twice_as_wide_halves_the_distances(value: object) -> None:
         ([[1.0, 0.5], [0.2, 1.0]], r"not symmetric: entries \(0, 1\) and \(1, 0\) are 0.5 and 0.2"),
         ([[1.0, 2.0], [2.0, 1.0]], "not positive definite: its least eigenvalue is -1"),
         ("wide", "no bandwidth"),
-        (None, "bandwidth"),
+        ("0.5", "'0.5' is no bandwidth"),
+        (None, "None is no bandwidth"),
+        (True, "True is no bandwidth"),
         ([[1.0], [1.0, 2.0]], "no bandwidth"),
     ],
 )
@@ -71,8 +74,8 @@ def test_what_is_no_width_is_refused_by_name(value: object, said: str) -> None:
         Bandwidth(value)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("sensitivity", [-0.1, 1.5, np.nan])
-def test_sensitivity_lies_between_0_and_1(sensitivity: float) -> None:
+@pytest.mark.parametrize("sensitivity", [-0.1, 1.5, np.nan, "much", None])
+def test_sensitivity_lies_between_0_and_1(sensitivity: Any) -> None:
     with pytest.raises(BandwidthError, match="from 0 to 1"):
         Bandwidth(1.0, sensitivity=sensitivity)
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from mercer._jit.parzen import SIZE
+from mercer.smoothing import Exponential, Gaussian, SmoothingKernel
 from mercer.smoothing._blocks import AWAY, Blocks, in_blocks, padded
+from mercer.smoothing.sums import KernelSums
 
 Array = np.ndarray
 SIZES = [1, 2, SIZE - 1, SIZE, SIZE + 1, 5 * SIZE + 7]
@@ -58,6 +60,15 @@ def test_blocks_know_their_points(n: int, spread: bool) -> None:
     assert (blocks.points[-1][:, n - starts[-1] :] == AWAY).all()
 
 
-def test_what_fills_up_has_a_finite_distance_from_all() -> None:
-    """An infinite one times a weight of 0 would be NaN."""
-    assert np.isfinite(100 * (AWAY + 1e150) ** 2)
+@pytest.mark.parametrize("kernel", [Gaussian(), Exponential(), Exponential("product")], ids=repr)
+def test_what_fills_up_is_never_the_nearest(kernel: SmoothingKernel) -> None:
+    """A query on the way to it is as far from all points as one on the other side, and means are of points."""
+    sums = KernelSums(kernel, np.array([[0.0, 0.0], [1.0, 1.0]]))
+    for away in (1e100, 6e152, 1e153):
+        there, opposite = sums.log_sums(np.array([[away, away], [-away, -away]]))
+        assert there == pytest.approx(opposite, rel=1e-12)
+        assert np.isfinite(there)
+        assert sums.means(np.full((1, 2), away), np.array([[3.0], [3.0]])) == pytest.approx(3.0)
+    S, T, _ = sums.local_moments(np.full((1, 2), 0.5), np.ones((2, 1)))
+    assert np.isfinite(S).all()
+    assert np.isfinite(T).all()

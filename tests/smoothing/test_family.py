@@ -36,6 +36,28 @@ def test_the_rule_is_asked_class_by_class_and_column_by_column():
             np.testing.assert_allclose(bandwidth[c, j], expected)
 
 
+@pytest.mark.parametrize("shape", ["one", "axes", "matrix"])
+def test_bandwidths_are_told_in_the_units_of_the_column(shape):
+    """That of a rule for a matrix, too, which holds squares."""
+    bandwidth = Parzen(bandwidth=Scott(shape=shape)).fit(STATISTIC).bandwidth
+    np.testing.assert_allclose(bandwidth, Parzen(bandwidth="scott-scaled").fit(STATISTIC).bandwidth)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (5, 1, 1), (5, 2, 2), (1, 2), (3, 5, 1, 2)])
+def test_values_of_any_shape_meet_the_windows_of_their_place(shape):
+    family = Parzen(bandwidth=0.4)
+    parameters = family.fit(STATISTIC)
+    x = RNG.normal(size=shape)
+    x.flat[0] = np.nan
+    values = np.broadcast_to(x, np.broadcast_shapes(shape, (2, 2)))
+    log_p = family.log_density(x, parameters)
+    assert log_p.shape == values.shape
+    for place in np.ndindex(values.shape):
+        windows, value = parameters.windows[place[-2:]], values[place]
+        expected = 0.0 if np.isnan(value) else windows.log_density(np.array([[value]]))[0]
+        assert log_p[place] == pytest.approx(expected, rel=1e-12)
+
+
 def test_what_is_missing_is_left_out_and_integrated_out():
     gaps = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
     family = Parzen(bandwidth=0.3)

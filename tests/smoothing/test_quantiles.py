@@ -56,5 +56,7 @@ def test_offsets_and_weights() -> None:
 def test_what_is_no_probability_and_what_has_no_quantiles() -> None:
     with pytest.raises(DataError, match=r"from 0 to 1; got 1\.5"):
         Windows(Gaussian(), Bandwidth(0.5), np.zeros((1, 1))).quantile([0.1, 1.5])
+    with pytest.raises(DataError, match="got 'median'"):
+        Windows(Gaussian(), Bandwidth(0.5), np.zeros((1, 1))).quantile("median")
     with pytest.raises(NoClosedFormError, match="one column"):
         Windows(Gaussian(), Bandwidth(0.5), np.zeros((1, 2))).quantile(0.5)

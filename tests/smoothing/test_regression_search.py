@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer._errors import BandwidthError
+from mercer._errors import BandwidthError, FitInterrupted
 from mercer.smoothing import regression_search
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import smoothing_kernel_from
+from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.mixed import Rows
-from mercer.smoothing.regression import LocalFit, LocalLines, LocalMeans, left_out_error
+from mercer.smoothing.regression import LocalFit, LocalMeans, left_out_error
 from mercer.smoothing.regression_search import WidthChoice, WidthSearch
 
 Array = np.ndarray
@@ -33,7 +34,7 @@ def search(
         return kind(K, bandwidth, rows.take(index), Y[index], weight[index], mismatch=mismatch, levels=levels)
 
     def loss(fit: LocalFit, index: Array) -> float:
-        return left_out_error(fit, Y[index], np.ones(1), "nearest")
+        return left_out_error(fit, np.ones(1), "nearest", index)
 
     def error(bandwidth: object, mismatch: object = None) -> float:
         given = None if mismatch is None else np.asarray(mismatch)
@@ -91,6 +92,62 @@ def test_many_rows_are_searched_in_part(monkeypatch: pytest.MonkeyPatch) -> None
     assert (whole.searched_rows, part.searched_rows) == (400, 200)
     assert_allclose(part.error, error(part.bandwidth.value))  # of all rows
     assert part.error < 1.1 * whole.error
+
+
+def test_of_very_many_rows_some_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, Y = draw(n=400)
+    monkeypatch.setattr(regression_search, "SEARCHED", 100)
+    whole, _ = search(X, Y)
+    monkeypatch.setattr(regression_search, "PAIRS", 400 * 300)
+    part, error = search(X, Y)
+    assert (whole.left_out_rows, part.left_out_rows, part.searched_rows) == (400, 300, 100)
+    assert error(part.bandwidth.value) < 1.05 * error(whole.bandwidth.value)
+
+
+@pytest.mark.parametrize("tries", [1, 20, 75, 10_000])
+def test_an_interrupted_search_gives_the_best_so_far(tries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among all rows, or, of many, some."""
+    X, Y = draw(n=400, d=1)
+    monkeypatch.setattr(regression_search, "SEARCHED", 200)
+    asked: list[tuple[int, float]] = []
+    error_of = left_out_error
+
+    def counted(fit: LocalFit, *given: object) -> float:
+        if len(asked) == tries:
+            raise KeyboardInterrupt
+        asked.append((fit.count, error_of(fit, *given)))
+        return asked[-1][1]
+
+    monkeypatch.setitem(globals(), "left_out_error", counted)
+    if tries == 10_000:
+        assert search(X, Y)[0].evaluations == len(asked) < 100
+        return
+    with pytest.raises(FitInterrupted, match="stopped") as stop:
+        search(X, Y)
+    choice, (last, _) = stop.value.solution, asked[-1]
+    assert last == (200 if tries < 75 else 400)
+    assert (choice.evaluations, choice.left_out_rows) == (tries, 400)
+    assert choice.error == min(error for rows, error in asked if rows == last)
+    assert 0 < choice.bandwidth.value < 10
+
+
+def test_a_search_interrupted_before_the_first_error_has_nothing_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: object) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(globals(), "left_out_error", interrupted)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        search(*draw())
+    assert not isinstance(stop.value, FitInterrupted)
+
+
+def test_a_choice_prints_and_draws_its_error() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    choice, _ = search(*draw(d=1))
+    assert "leave-one-out squared error" in str(choice)
+    ax = choice.plot()
+    assert ax.get_ylabel() == "leave-one-out squared error"
+    pyplot.close(ax.figure)
 
 
 def test_the_widest_of_equals_is_taken() -> None:

@@ -111,10 +111,20 @@ def test_brute_force(kernel: SmoothingKernel, d: int) -> None:
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_blocks_out_of_reach_are_not_missed(kernel: SmoothingKernel, adaptive: bool) -> None:
     """Points in many blocks, most of which are left out for most queries."""
-    X, Q = some(3001, 2, wide=25.0), some(201, 2, 1, wide=25.0)
-    sums = KernelSums(kernel, X, uneven(3001), factors_of(3001) if adaptive else None)
+    X, Q = some(1601, 2, wide=20.0), some(131, 2, 1, wide=20.0)
+    sums = KernelSums(kernel, X, uneven(1601), factors_of(1601) if adaptive else None)
     agree(sums, Q)
     agree(sums, np.concatenate([X[:1], Q[:6]]))
+
+
+@every_endless
+@pytest.mark.parametrize("bits", [24, 32, 35])
+def test_a_block_that_adds_more_than_rounding_counts(kernel: SmoothingKernel, bits: int) -> None:
+    """All points of each block are at one place, so that it is known exactly how little the others add."""
+    away = bits * np.log(2) if kernel.name == "exponential" else np.sqrt(2 * bits * np.log(2))
+    X = np.repeat([0.0, away, 1e4], 256)[:, None]
+    found = np.exp(KernelSums(kernel, X).log_sums(np.zeros((64, 1))))
+    np.testing.assert_allclose(found / 256 - 1, 2.0**-bits, rtol=0, atol=3e-13)
 
 
 @every_endless

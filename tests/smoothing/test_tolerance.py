@@ -131,6 +131,16 @@ def test_queries_far_away_do_not_make_the_grid_larger() -> None:
     assert (alone[known] > 0).all()
 
 
+@pytest.mark.parametrize("span", [1e4, 1e5, 1e6, 1e7])
+def test_a_long_grid_is_not_used_where_rounding_moves_places_on_it(span: float) -> None:
+    places = np.repeat(np.random.default_rng(2).uniform(0, span, size=(100, 1)), 60, axis=0)
+    windows = Windows(GAUSSIAN, Bandwidth(1.0), places)
+    asked = places + 1.2
+    for rtol in (1e-10, 1e-6):
+        off = np.expm1(windows.log_density(asked, rtol=rtol) - windows.log_density(asked))
+        assert np.abs(off).max() <= rtol
+
+
 @pytest.mark.parametrize("m", [0, 1])
 def test_nobody_asks_or_only_from_far_away(m: int) -> None:
     sums, known = line(100).sums(np.full((m, 1), 1e9), Tolerance(0.1))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mercer._errors import NoClosedFormError, OutOfReachError
-from mercer.smoothing import Bandwidth, Gaussian, SmoothingKernel, Windows, smoothing_kernel_from
+from mercer.smoothing import Bandwidth, Gaussian, SmoothingKernel, Windows, boxes, smoothing_kernel_from
 
 Array = np.ndarray
 NAMES = ["uniform", "gaussian", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "exponential"]
@@ -229,3 +229,17 @@ def test_points_without_weight_do_not_change_adaptive_widths() -> None:
         bandwidth = Bandwidth(0.3, sensitivity=0.5)
         with_them = Windows(kernel, bandwidth, X, weight).log_density(X)
         np.testing.assert_allclose(with_them, Windows(kernel, bandwidth, X[3:]).log_density(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("many", [10, 10_000])
+def test_a_curve_is_the_density_on_the_line(
+    kernel: SmoothingKernel, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In places far apart as well, and by cells of points; only a region may take what is tiny for nothing."""
+    monkeypatch.setattr(boxes, "MANY", many)
+    X = np.concatenate([points(20, 1), points(20, 1, seed=1) + 1e3])
+    windows = Windows(kernel, Bandwidth(0.5), X, np.arange(40.0))
+    x = np.concatenate([np.linspace(997, 1003, 30), np.linspace(-3, 3, 30), [500.0]])
+    found = np.exp(windows.log_curve(x))
+    np.testing.assert_allclose(found, windows.density(x[:, None]), rtol=1e-11, atol=1e-14 if found.all() else 3e-12)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mercer._errors import MergeError, UnseenRowsError
 from mercer.families import Gaussian
@@ -33,6 +35,17 @@ def test_of_equal_rows_as_many_go_as_are_named():
     np.testing.assert_array_equal(left, [[0.0, 1.0], [5.0, 5.0]])
     with pytest.raises(UnseenRowsError, match=r"\[0\. 1\.\] was not seen"):
         rows.remove(X[[0, 0, 0]], CODES[[0, 0, 0]])
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 15), share=st.floats(0, 1))
+def test_what_is_left_is_what_was_not_named(seed, n, share):
+    """Of few different values, so that many rows are equal in some columns, or in all."""
+    rng = np.random.default_rng(seed)
+    x, codes = rng.choice([0.0, 1.0, np.nan], (n, 2)), rng.integers(2, size=n)
+    weight, gone = rng.choice([0.5, 1.0], n), rng.random(n) < share
+    left = Rows.zero(2, 2).update(x, codes, weight).remove(x[gone], codes[gone], weight[gone])
+    expected = Rows.zero(2, 2).update(x[~gone], codes[~gone], weight[~gone])
+    np.testing.assert_array_equal(left.contents()["bits"], expected.contents()["bits"])
 
 
 def test_rows_are_found_by_group_and_weight_and_zeros_are_alike():

@@ -46,6 +46,11 @@ def conformal_p_values(scores: Any, calibration: Any, *, rng: np.random.Generato
     return np.asarray((below + rng.random(asked.shape) * (1 + upto - below)) / (len(known) + 1))
 
 
+def least_p_value(calibration: Array) -> float:
+    """That of the strangest row there can be, whose score is −inf."""
+    return float(conformal_p_values([-np.inf], calibration)[0])
+
+
 def threshold(calibration: Array, level: float) -> float:
     """The score from which on a row has a conformal p-value above `level`; −inf where every row has."""
     ranks = np.arange(1, len(calibration) + 1) / (len(calibration) + 1)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from math import ceil
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, OutlierMixin, clone
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._errors import CalibrationWarning, DataError, NoDensityError
+from mercer._errors import DataError, NoDensityError
+from mercer.decide._density import fitted, log_densities, unfitted
+from mercer.decide._power import warn_of_idle_batch, warn_of_idle_fit
+from mercer.decide._split import Part, split
 from mercer.decide.conformal import conformal_p_values, ranks_among_themselves, threshold
 from mercer.decide.false_discovery import benjamini_hochberg
-from mercer.models._base import checked_table, is_sparse, old_state_on_failure
+from mercer.models._base import checked_table, old_state_on_failure
 from mercer.models._generative import as_generator
 from mercer.solvers.certificate import Certificate
 
@@ -31,14 +32,6 @@ class Ranking(NamedTuple):
     rows: Array
     scores: Array
     p_values: Array
-
-
-class Part(NamedTuple):
-    """Some of the rows of a fit: where they were, what they are, and their labels."""
-
-    rows: Array
-    X: Any
-    y: Any
 
 
 class DensityOutliers(OutlierMixin, BaseEstimator):
@@ -136,7 +129,6 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         with old_state_on_failure(self):
             self._validate_params()
             table, y = checked_table(self, X, y, reset=True)
-            X = _with_rows(X)
             if table.n_rows < 2:
                 raise DataError("n_samples=1 leaves nothing to compare a row with; give two rows or more.")
             if self.method == "leave-one-out":
@@ -146,53 +138,33 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
             self.offset_ = threshold(self.calibration_scores_, self.fdr)
             self.certificate_ = Certificate.closed_form("p-values are ranks among scores of usual rows")
             self.plan_ = replace(self.density_.plan_, path=f"{self.method}; {self.density_.plan_.path}")
-        self._warn_of_few()
+        warn_of_idle_fit(self.calibration_scores_, self.fdr)
         return self
 
     def _fit_split(self, X: Any, y: Any, n: int) -> None:
-        order = as_generator(self.random_state).permutation(n)
-        held_out = min(max(1, round(self.calibration * n)), n - 1)
-        self._parts = tuple(_part(np.sort(rows), X, y) for rows in np.split(order, [n - held_out]))
-        learnt, held = self._parts
-        self.density_ = self._fitted(learnt.X, learnt.y)
-        self.calibration_scores_ = _scores(self.density_, held.X)
+        rng = as_generator(self.random_state)
+        learnt, held = split(X, y, n, held_out=self.calibration, rng=rng)
+        try:
+            self.density_ = fitted(self.density, learnt.X, learnt.y)
+            self.calibration_scores_ = log_densities(self.density_, held.X)
+        except DataError as refusal:
+            fitted(self.density, X, y)  # tells what is wrong by its place among all rows
+            raise type(refusal)(
+                f"{refusal} So it is with {len(learnt.rows)} of the {n} rows; calibration={self.calibration:g} holds "
+                "out the others."
+            ) from None
+        self._parts: tuple[Part, ...] = (learnt, held)
 
     def _fit_leaving_one_out(self, X: Any, y: Any) -> None:
-        density = self._unfitted()
+        density = unfitted(self.density)
         if not hasattr(density, "leave_one_out_log_density"):
             raise NoDensityError(
                 f"{type(density).__name__} has no `leave_one_out_log_density`; use KernelDensity(), or "
                 'method="split-conformal", which does with any density.'
             )
         self._parts = ()
-        self.density_ = self._fitted(X, y)
+        self.density_ = fitted(self.density, X, y)
         self.calibration_scores_ = np.asarray(self.density_.leave_one_out_log_density(), dtype=float)
-
-    def _unfitted(self) -> Any:
-        if self.density is None:
-            from mercer.models import KernelDensity
-
-            return KernelDensity(bandwidth="scott-scaled")
-        if not hasattr(self.density, "log_density"):
-            raise NoDensityError(
-                f"{type(self.density).__name__} has no `log_density`, so that it cannot tell a usual row from another; "
-                "use KernelDensity(), HistogramDensity(), or a generative classifier such as NaiveBayes()."
-            )
-        return clone(self.density)
-
-    def _fitted(self, X: Any, y: Any) -> Any:
-        return self._unfitted().fit(X, y)
-
-    def _warn_of_few(self) -> None:
-        n = len(self.calibration_scores_)
-        if 1 / (n + 1) > self.fdr:
-            warnings.warn(
-                f"no row can be flagged: among {n} row(s) to compare with the smallest p-value is {1 / (n + 1):.3g}, "
-                f"which is above fdr={self.fdr:g}. Compare with {ceil(1 / self.fdr) - 1} or more: give more rows, hold "
-                "out a larger share of them (calibration=…), or allow more false discoveries (fdr=…).",
-                CalibrationWarning,
-                stacklevel=3,
-            )
 
     # Judging new rows.
 
@@ -210,7 +182,7 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
             Low where a row is unusual.
         """
         check_is_fitted(self)
-        return _scores(self.density_, X)
+        return log_densities(self.density_, X)
 
     def p_values(self, X: Any, *, ties: Literal["safe", "random"] = "safe") -> Array:
         """How unusual every row is: for a usual one, P(p ≤ t) ≤ t.
@@ -256,6 +228,9 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """−1 for outliers, 1 for usual rows.
 
+        A `CalibrationWarning` says how many rows to compare with would be needed where too few are the reason that
+        nothing is flagged.
+
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
@@ -267,10 +242,24 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             −1 or 1.
         """
-        scores = self.score_samples(X)
+        p_values = self.p_values(X)
+        flagged = self._flagged(p_values)
+        if not flagged.any():
+            warn_of_idle_batch(p_values, self.calibration_scores_, self.fdr)
+        return _signs(flagged)
+
+    def _flagged(self, p_values: Array) -> Array:
+        """Which rows of a batch are outliers."""
         if self.method == "leave-one-out":
-            return _signs(self._decisions(scores) < 0)
-        return _signs(benjamini_hochberg(conformal_p_values(scores, self.calibration_scores_), self.fdr))
+            return np.asarray(p_values <= self.fdr)
+        return benjamini_hochberg(p_values, self.fdr)
+
+    def _score_flagged_below(self, p_values: Array) -> float:
+        """The score below which rows of a batch are flagged; where none is, below which one would be."""
+        if self.method == "leave-one-out":
+            return float(self.offset_)
+        flagged = p_values[self._flagged(p_values)]
+        return threshold(self.calibration_scores_, flagged.max() if flagged.size else self.fdr / len(p_values))
 
     # Judging the rows of the fit.
 
@@ -317,7 +306,7 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         if not self._parts:
             return self.calibration_scores_, ranks_among_themselves(self.calibration_scores_)
         learnt, held = self._parts
-        of_learnt = _scores(self._fitted(held.X, held.y), learnt.X)
+        of_learnt = log_densities(fitted(self.density, held.X, held.y), learnt.X)
         scores, p_values = np.empty((2, len(learnt.rows) + len(held.rows)))
         for rows, values in ((learnt.rows, of_learnt), (held.rows, self.calibration_scores_)):
             scores[rows], p_values[rows] = values, ranks_among_themselves(values)
@@ -329,7 +318,8 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features), default=None
-            New rows; those of the fit, if not given.
+            New rows, judged as one batch, with the score below which they are flagged; those of the fit, which
+            `fit_predict` judges in two parts, if not given.
         ax : matplotlib.axes.Axes, default=None
             Where to draw.
 
@@ -343,28 +333,16 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         if X is None:
             scores, p_values = self._among_themselves()
-            return outlier_ranking(scores, p_values <= self.fdr, ax=ax)
-        return outlier_ranking(self.score_samples(X), self.predict(X) < 0, threshold=self.offset_, ax=ax)
+            return outlier_ranking(scores, p_values <= self.fdr, ax=ax, name="log density")
+        scores = self.score_samples(X)
+        p_values = conformal_p_values(scores, self.calibration_scores_)
+        below = self._score_flagged_below(p_values)
+        return outlier_ranking(scores, self._flagged(p_values), threshold=below, ax=ax, name="log density")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self._unfitted()).input_tags
+        tags.input_tags = get_tags(unfitted(self.density)).input_tags
         return tags
-
-
-def _with_rows(X: Any) -> Any:
-    """X in a form of which rows can be taken; a frame stays one."""
-    if is_sparse(X):
-        return X.tocsr()
-    return X if hasattr(X, "__getitem__") else np.asarray(X)
-
-
-def _part(rows: Array, X: Any, y: Any) -> Part:
-    return Part(rows, _safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows))
-
-
-def _scores(density: Any, X: Any) -> Array:
-    return np.asarray(density.log_density(X), dtype=np.float64)
 
 
 def _signs(flagged: Array) -> Array:

@@ -97,12 +97,8 @@ class Sample:
         """Between the quartiles: NumPy's, and with weights those of the line through the middles of the steps."""
         if self.weight is None:
             return _quantile(self.x, 0.75) - _quantile(self.x, 0.25)
-        order = np.argsort(self.x, kind="stable")
-        weight = self.weight[order] / self.weight.max()
-        middles = np.cumsum(weight) - weight / 2
-        at = middles[0] + np.array([0.25, 0.75]) * (middles[-1] - middles[0])
-        lower, upper = np.interp(at, middles, self.x[order])
-        return float(upper - lower)
+        weight = self.weight / self.weight.max()
+        return _weighted_quantile(self.x, weight, 0.75) - _weighted_quantile(self.x, weight, 0.25)
 
     def counts_by_number(self) -> Callable[[int], Array]:
         """From a number of bins to what each of them holds; in all n."""
@@ -163,6 +159,37 @@ def _quantile(x: Array, q: float) -> float:
             left, right = np.partition(close, (here, here + 1))[here : here + 2]
             return float(left + (right - left) * (place - rank))
     return float(np.quantile(x, q))
+
+
+def _weighted_quantile(x: Array, weight: Array, q: float) -> float:
+    """On the line through the middles of the steps of the distribution function; of many values found as above."""
+    ends = weight[np.argmin(x)] / 2, weight[len(x) - 1 - np.argmax(x[::-1])] / 2
+    at = float(ends[0] + q * (weight.sum() - ends[0] - ends[1]))
+    if len(x) >= MANY:
+        step = len(x) // LOOKED_AT
+        low, high = _around(x[::step], weight[::step], q)
+        close = np.flatnonzero((x >= low) & (x <= high))
+        values, middles = _middles_of_steps(x[close], weight[close], float(weight[x < low].sum()))
+        if len(middles) and middles[0] <= at <= middles[-1]:
+            return float(np.interp(at, middles, values))
+    values, middles = _middles_of_steps(x, weight, 0.0)
+    return float(np.interp(at, middles, values))
+
+
+def _around(x: Array, weight: Array, q: float) -> tuple[float, float]:
+    """Values between which the quantile of all lies, as far as these few can tell."""
+    order = np.argsort(x)
+    shares = np.cumsum(weight[order]) / weight.sum()
+    error = 8 * np.sqrt(q * (1 - q) * np.square(weight).sum()) / weight.sum()
+    low, high = np.searchsorted(shares, [q - error, q + error])
+    return float(x[order[low]]), float(x[order[min(high, len(x) - 1)]])
+
+
+def _middles_of_steps(x: Array, weight: Array, below: float) -> tuple[Array, Array]:
+    """Values in their order, and the weight up to the middle of each."""
+    order = np.argsort(x, kind="stable")
+    weight = weight[order]
+    return x[order], below + np.cumsum(weight) - weight / 2
 
 
 def _scott(sample: Sample) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -81,8 +82,12 @@ def bins_in_words(bins: Any) -> str:
 
 def bins_per_column(bins: Any, columns: int) -> list[Any]:
     """What was asked for on each axis."""
-    if isinstance(bins, str | Integral | Width):
+    if isinstance(bins, str | Integral | Width) and not isinstance(bins, bool):
         return [bins] * columns
+    if isinstance(bins, Mapping):
+        raise BinsError(
+            f"bins={bins!r} is a mapping; give a sequence in the order of the columns, e.g. {list(bins.values())!r}."
+        )
     try:
         entries = list(bins)
     except TypeError:

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer._errors import EmptyDataError
+from mercer._errors import BinsError, EmptyDataError
 from mercer.families._base import Array
 from mercer.families._bin_rules import rule_named
 from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
-from mercer.families.bins import Sample, Width, axis_from
+from mercer.families.bins import Axis, Sample, Width, axis_from
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,18 +31,13 @@ class Histogram(LevelFamily):
     support: ClassVar[str] = "finite numbers"
 
     def __post_init__(self) -> None:
-        if isinstance(self.bins, int | np.integer):
-            if self.bins < 1:
-                raise ValueError(f"a histogram needs at least one bin; got bins={self.bins}.")
-            return
         if isinstance(self.bins, str):
             rule_named(self.bins)
-        if isinstance(self.bins, str | Width):
-            return
-        edges = np.asarray(self.bins, dtype=float)
-        if edges.ndim != 1 or len(edges) < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
-            raise ValueError(f"the edges of a histogram must be finite and increase strictly; got {self.bins!r}.")
-        object.__setattr__(self, "bins", tuple(edges.tolist()))
+        elif isinstance(self.bins, int | np.integer):
+            if self.bins < 1:
+                raise BinsError(f"a histogram needs at least one bin; got bins={self.bins}.")
+        elif not isinstance(self.bins, Width):
+            object.__setattr__(self, "bins", tuple(Axis.given(self.bins).edges.tolist()))
 
     def __repr__(self) -> str:
         if not self.resolved:

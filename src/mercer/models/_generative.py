@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 
-from mercer._errors import DataError, PriorError
+from mercer._errors import PriorError
 from mercer.models._base import Array
 from mercer.models._classifier import StatisticClassifier
+from mercer.models._density import checked_count
 from mercer.models._posterior import log_evidence
 
 
@@ -70,10 +70,8 @@ class GenerativeClassifier(StatisticClassifier):
 
     def _sample_codes(self, n_samples: int, rng: np.random.Generator) -> Array:
         """Classes drawn from the prior."""
-        if not isinstance(n_samples, Integral) or n_samples < 0:
-            raise DataError(f"n_samples is a number of rows, 0 or more and whole; got {n_samples!r}.")
         prior = np.exp(self._log_prior())
-        return rng.choice(len(prior), size=n_samples, p=prior / prior.sum())
+        return rng.choice(len(prior), size=checked_count(n_samples), p=prior / prior.sum())
 
     def with_priors(self, priors: Any) -> Self:
         """The same model under other class priors, without refitting.

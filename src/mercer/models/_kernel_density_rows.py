@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -40,6 +40,11 @@ class Rows:
         """Numbers of the rows that have a value in all of these columns."""
         return np.flatnonzero(self.observed[:, columns].all(axis=1))
 
+    @property
+    def weighs_nothing(self) -> bool:
+        """Whether there are no rows, or none of any weight."""
+        return not len(self.X) or (self.weight is not None and not self.weight.any())
+
     def taken(self, rows: Array, columns: list[int]) -> Rows:
         return Rows(self.X[rows][:, columns], None if self.weight is None else self.weight[rows])
 
@@ -74,12 +79,3 @@ def refuse_values(X: Array, names: list[str], *, missing: bool, infinite: bool =
         f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
         f"{row}; replace it by a number."
     )
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Whether two parameters of an estimator mean the same."""
-    if hasattr(a, "value") and hasattr(b, "value"):  # bandwidths
-        return type(a) is type(b) and a.sensitivity == b.sensitivity and np.array_equal(a.value, b.value)
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
-    return bool(a == b)

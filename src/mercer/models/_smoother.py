@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._errors import BandwidthError, ColumnTypeError, DataError
+from mercer._errors import BandwidthError, ColumnTypeError, DataError, FitInterrupted
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked, checked_table, checked_weight, column_names
@@ -21,7 +21,7 @@ from mercer.smoothing.mixed import Rows, most_mismatch
 from mercer.smoothing.regression import LocalFit, LocalMeans, answers, answers_left_out, left_out_error
 from mercer.smoothing.regression_search import WidthChoice, WidthSearch
 from mercer.smoothing.rules import bandwidth_from
-from mercer.solvers.certificate import Certificate
+from mercer.solvers.certificate import Certificate, Solution
 
 LEAVE_ONE_OUT = "leave-one-out"
 
@@ -103,6 +103,8 @@ class KernelSmoother(BaseEstimator):
         """Choose what is to be chosen, and keep the rows; values of shape (n, outputs) are compared in these units."""
         self._seen = weight > 0
         whole = bool(self._seen.all())
+        if self._columns.categories and not whole:
+            self._columns, rows = self._columns.seen(rows, self._seen)
         kept = rows if whole else rows.take(self._seen)
         values, weight = (values, weight) if whole else (values[self._seen], weight[self._seen])
         kernel, levels = smoothing_kernel_from(self.kernel), self._columns.level_counts
@@ -112,16 +114,20 @@ class KernelSmoother(BaseEstimator):
             return self._local(kernel, bandwidth, some, values[index], weight[index], mismatch=mismatch, levels=levels)
 
         def loss(fit: LocalFit, index: Array) -> float:
-            return left_out_error(fit, values[index], units, self.out_of_reach)
+            return left_out_error(fit, units, self.out_of_reach, index)
 
         bandwidth, mismatch = self._given_bandwidth(kept, weight, kernel), self._given_mismatch(levels)
         numbers_open = bandwidth is None and bool(self._columns.numbers)
         choice: WidthChoice | None = None
+        stop: FitInterrupted | None = None
         if numbers_open or (levels is not None and mismatch is None):
             search = WidthSearch(
                 make, loss, kernel, kept, weight, levels, bandwidth, mismatch, self._columns.number_names
             )
-            choice = search.choose()
+            try:
+                choice = search.choose()
+            except FitInterrupted as stopped:
+                choice, stop = stopped.solution, stopped
             bandwidth, mismatch = choice.bandwidth, choice.mismatch
         self.bandwidth_choice_, self.bandwidth_, self.mismatch_ = choice, bandwidth, mismatch
         self._fit = make(np.arange(kept.count), bandwidth, mismatch)
@@ -130,6 +136,9 @@ class KernelSmoother(BaseEstimator):
         self._noise: Array | None = None
         self.certificate_ = Certificate.closed_form(self._sentence())
         self.plan_ = Plan(self._path(), "float64", 1, thread_count())
+        if stop is not None:
+            self.certificate_ = Certificate("search of widths", np.inf, 0.0, f"{self._sentence()}, when it was stopped")
+            raise FitInterrupted(str(stop), Solution(choice, self.certificate_, ())) from None
 
     def _given_bandwidth(self, rows: Rows, weight: Array, kernel: SmoothingKernel) -> Bandwidth | None:
         """None if it is to be chosen by leaving rows out, or if there are no numbers."""
@@ -170,9 +179,11 @@ class KernelSmoother(BaseEstimator):
     def _path(self) -> str:
         if self.bandwidth_choice_ is None:
             return "sums of kernels, at a given bandwidth"
-        searched, rows = self.bandwidth_choice_.searched_rows, self._fit.count
+        searched, left_out = self.bandwidth_choice_.searched_rows, self.bandwidth_choice_.left_out_rows
+        rows = self._fit.count
+        each = f"each of {rows} rows" if left_out == rows else f"{left_out} of {rows} rows"
         part = "" if searched == rows else f" (their proportions by {searched} of them)"
-        return f"sums of kernels, widths by leaving out each of {rows} rows{part}"
+        return f"sums of kernels, widths by leaving out {each}{part}"
 
     # Answering.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -55,6 +55,18 @@ class Columns:
     def level_counts(self) -> Array | None:
         """How many levels each category has; None without categories."""
         return np.array([len(known) for known in self.levels]) if self.categories else None
+
+    def seen(self, rows: Rows, where: Array) -> tuple[Self, Rows]:
+        """With the levels of these rows only, and rows that know no others."""
+        assert rows.codes is not None
+        codes, levels = np.empty_like(rows.codes), []
+        for place, known in enumerate(self.levels):
+            new = np.full(len(known), -1)
+            occurring = np.unique(rows.codes[where, place])
+            new[occurring] = np.arange(len(occurring))
+            codes[:, place] = new[rows.codes[:, place]]
+            levels.append({label: int(new[code]) for label, code in known.items() if new[code] >= 0})
+        return replace(self, levels=tuple(levels)), Rows(rows.numbers, codes)
 
     def read(self, table: Table, estimator: str) -> Rows:
         """Rows as numbers and codes, −1 for a level that was not there in the fit."""

@@ -48,6 +48,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
             self._validate_params()
             self._refuse_no_target(y)
             rows = self._read(X, reset=True)
+            self._y_name = _name(y)
             y = _targets(y)
             self._refuse_lengths(rows, y)
             self._y_shape = y.shape[1:]
@@ -127,7 +128,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
             band.upper.ravel(),
             points=np.column_stack([x, y]),
             ax=ax,
-            names=(self._columns.names[0], "y"),
+            names=(self._columns.names[0], self._y_name),
         )
 
     @property
@@ -138,12 +139,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
     def _interval(self, rows: Rows, level: float) -> PredictionInterval:
         from mercer.models.inference.prediction import PredictionInterval
 
-        mean, half = self._shaped(self._answers_to(rows)), np.empty((rows.count, self._fit.outputs))
+        mean = self._shaped(self._answers_to(rows))
         if self._noise is None:
             self._noise = np.square(self._fit.values - answers_left_out(self._fit, "nearest"))
-        for block, weights, shares in self._fit.weight_blocks(rows):
-            half[block] = np.sqrt(np.square(weights).sum(axis=1)[:, None] * (shares @ self._noise))
-        half = self._shaped(float(ndtri((1 + level) / 2)) * half)
+        half = self._shaped(float(ndtri((1 + level) / 2)) * np.sqrt(self._fit.variances(rows, self._noise)))
         return PredictionInterval(mean, mean - half, mean + half, level, "mean")
 
     def _shaped(self, found: Array) -> Array:
@@ -158,6 +157,13 @@ def _targets(y: Any) -> Array:
             "each output."
         )
     return values
+
+
+def _name(y: Any) -> str:
+    """Of a series, or of the one column of a frame, if it has one."""
+    columns = getattr(y, "columns", None)
+    name = columns[0] if columns is not None and len(columns) else getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "y"
 
 
 def _units(values: Array, weight: Array) -> Array:

@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._errors import DataError, EmptyDataError, SupportError, TooManyColumnsError, UnseenRowsError
-from mercer._threads import ordered_map, row_blocks, thread_count
+from mercer._errors import (
+    DataError,
+    EmptyDataError,
+    SupportError,
+    TooManyColumnsError,
+    UnseenRowsError,
+)
+from mercer._threads import thread_count
 from mercer.data.source import Source
 from mercer.engines.here import reduce
 from mercer.families.bins import Axis, Sample, axis_from, bins_in_words, bins_per_column
 from mercer.models._agreement import refuse_other_columns
-from mercer.models._base import (
-    Array,
-    Plan,
-    checked,
-    checked_weight,
-    column_names,
-    old_state_on_failure,
-    refuse_infinite,
-)
-from mercer.models._generative import as_generator
-from mercer.report import plots
+from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
+from mercer.models._histogram_density_questions import BLOCK_ROWS, HistogramQuestions, corners
 from mercer.smoothing.cells import Cells
 from mercer.solvers.certificate import Certificate
-from mercer.stats.grid import GridCounts
-
-#: rows of a block: its columns and their codes stay in the L2 cache
-BLOCK_ROWS = 1 << 16
+from mercer.stats.grid import GridCounts, joined_axes
 
 
-class HistogramDensity(DensityMixin, BaseEstimator):
+class HistogramDensity(HistogramQuestions):
     """A density that is constant on each bin of one column, or on each cell of a grid over two or three.
 
     p(x) = (weight of the rows in the cell of x) / (weight of all rows · volume of the cell), and 0 beyond the edges.
@@ -75,6 +67,7 @@ class HistogramDensity(DensityMixin, BaseEstimator):
     -----
     A bin holds its left edge, the last one both, as in NumPy; bins of a given `Width` only the left ones. A column
     without spread gets bins in an interval around its value (±0.5, or a millionth of it where that is more).
+    "knuth" and "stone" find the steps of numbers that were rounded; use another rule where these are of no interest.
 
     The bins are chosen by the first batch. Later rows beyond them add bins of the same width, so that nothing is lost
     (the bin that held its right edge keeps it); where the edges were given, such rows are refused, in the first
@@ -99,12 +92,9 @@ class HistogramDensity(DensityMixin, BaseEstimator):
 
     statistic_: GridCounts
     plan_: Plan
-    _cells: Cells
 
     def __init__(self, bins: Any = "auto") -> None:
         self.bins = bins
-
-    # Learning.
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the bins and count, forgetting what was learnt before.
@@ -149,9 +139,9 @@ class HistogramDensity(DensityMixin, BaseEstimator):
             return self.fit(X, y, sample_weight)
         with old_state_on_failure(self):
             X, weight = self._checked_rows(X, sample_weight, reset=False)
-            corners = _corners(X, weight)
-            self._refuse_unless_finite(X, corners)
-            self._store(self._counted(self.statistic_.covering(*corners), X, weight))
+            ends = corners(X, weight)
+            self._refuse_unless_finite(X, ends)
+            self._store(self._counted(self.statistic_.covering(*ends), X, weight))
         return self
 
     def merge(self, other: HistogramDensity) -> Self:
@@ -169,6 +159,8 @@ class HistogramDensity(DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_other_columns(self, other)
+        # before the counts are: whose edges differ is a column here, not the number of an axis
+        joined_axes(self.statistic_.axes, other.statistic_.axes, [f"column {name!r}" for name in column_names(self)])
         with old_state_on_failure(self):
             self._store(self.statistic_.merge(other.statistic_))
         return self
@@ -193,7 +185,7 @@ class HistogramDensity(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         with old_state_on_failure(self):
             X, weight = self._checked_rows(X, sample_weight, reset=False)
-            self._refuse_unless_finite(X, _corners(X, weight))
+            self._refuse_unless_finite(X, corners(X, weight))
             try:
                 gone = self._counted(self.statistic_.empty(), X, weight)
             except SupportError as beyond:
@@ -205,7 +197,7 @@ class HistogramDensity(DensityMixin, BaseEstimator):
         return self
 
     def _checked_rows(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Array, Array | None]:
-        X = checked(self, X, reset=reset, accept_sparse=False)
+        X = self._numbers(X, reset=reset)
         if X.shape[1] > self._most_columns:
             raise TooManyColumnsError(
                 f"X has {X.shape[1]} columns, but a histogram of more than {self._most_columns} is empty nearly "
@@ -247,11 +239,6 @@ class HistogramDensity(DensityMixin, BaseEstimator):
             f"from {edges[0]:g} to {edges[-1]:g}; give wider edges as `bins`, or leave such rows out."
         )
 
-    def _refuse_unless_finite(self, X: Array, extremes: Any) -> None:
-        """Name the first value that is not finite, if the extremes say that there is one."""
-        if not np.isfinite(extremes).all():
-            refuse_infinite(X, column_names(self), estimator=type(self).__name__, missing=False)
-
     def _store(self, statistic: GridCounts) -> None:
         self.statistic_ = statistic
         self._cells = Cells(statistic.axes, statistic.counts[0])
@@ -261,153 +248,6 @@ class HistogramDensity(DensityMixin, BaseEstimator):
             "shares of the weight are the maximum likelihood estimate of the probabilities of the cells"
         )
 
-    # Densities.
-
-    def score_samples(self, X: Any) -> Array:
-        """Log density of each row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            log p(x); −inf beyond the edges and where no row was seen.
-        """
-        X = self._queries(X)
-        self._refuse_unless_finite(X, _corners(X, None))
-        blocks = row_blocks(len(X), BLOCK_ROWS)
-        _ = self._cells.log_densities  # before threads ask for it at the same time
-        return np.concatenate(ordered_map(lambda rows: self._cells.log_density(X[rows]), blocks))
-
-    def log_density(self, X: Any) -> Array:
-        """Log density of each row: another name of `score_samples`.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            log p(x).
-        """
-        return self.score_samples(X)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Log likelihood of all rows together.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        log_likelihood : float
-            Σ log p(x); −inf if a single row is beyond the edges or in an empty cell.
-        """
-        return float(self.score_samples(X).sum())
-
-    def cdf(self, X: Any) -> Array:
-        """P(X₁ ≤ x₁, X₂ ≤ x₂, …) for each row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Corners; they may be infinite.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples,)
-            From 0 below all edges to 1 above.
-        """
-        X = self._queries(X)
-        if np.isnan(X).any():
-            self._refuse_unless_finite(X, np.nan)
-        return self._cells.cdf(X)
-
-    def quantile(self, q: Any) -> Array:
-        """The least x with P(X ≤ x) ≥ q, for a density of one column.
-
-        Parameters
-        ----------
-        q : float or array-like
-            Probabilities.
-
-        Returns
-        -------
-        x : ndarray of the shape of q
-            Quantiles.
-        """
-        check_is_fitted(self)
-        if self.n_features_in_ != 1:
-            raise DataError(
-                f"quantiles are of one column, and this model has {self.n_features_in_}; fit a HistogramDensity on one."
-            )
-        probability = np.asarray(q, dtype=float)
-        if not ((probability >= 0) & (probability <= 1)).all():
-            raise DataError(f"a quantile is asked for by a probability between 0 and 1; got {q!r}.")
-        return self._cells.quantile(probability)
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw rows from the density.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows.
-        random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-            Fixes the draw.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            The rows.
-        """
-        check_is_fitted(self)
-        if not isinstance(n_samples, Integral) or n_samples < 0:
-            raise DataError(f"n_samples is a number of rows, 0 or more and whole; got {n_samples!r}.")
-        return self._cells.sample(int(n_samples), as_generator(random_state))
-
-    def plot(self, ax: Any = None, *, columns: Sequence[int] | None = None, label: str | None = None) -> Any:
-        """Bars over one column, or shaded cells over two. Needs matplotlib: pip install 'mercer[plot]'.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
-        columns : sequence of one or two int, default=None
-            The places of the columns whose density is drawn, whatever the others are; all columns if not given.
-        label : str, default=None
-            What bars are called in a legend.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        check_is_fitted(self)
-        shown, d = tuple(range(self.n_features_in_) if columns is None else columns), self.n_features_in_
-        if not 1 <= len(set(shown)) == len(shown) <= 2 or not set(shown) <= set(range(d)):
-            raise DataError(
-                f"a histogram is drawn over one or two of its {d} columns, e.g. plot(columns=(0, {min(1, d - 1)})); "
-                f"got columns={columns!r}."
-            )
-        cells, names = self._cells.marginal(shown), [column_names(self)[j] for j in shown]
-        edges = [axis.edges for axis in cells.axes]
-        if len(shown) == 1:
-            return plots.histogram_bars(edges[0], cells.density, ax=ax, label=label, name=names[0])
-        return plots.histogram_cells(edges[0], edges[1], cells.density, ax=ax, names=names)
-
-    def _queries(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return np.asarray(checked(self, X, reset=False, accept_sparse=False))
-
 
 def _axis(name: str, bins: Any, sample: Sample) -> Axis:
     """The bins of a column, or an error with its name."""
@@ -415,11 +255,3 @@ def _axis(name: str, bins: Any, sample: Sample) -> Axis:
         return axis_from(bins, sample)
     except DataError as refusal:
         raise type(refusal)(f"Column {name!r}: {refusal}") from None
-
-
-def _corners(X: Array, weight: Array | None) -> tuple[Array, Array]:
-    """The least and the greatest value of each column among rows that weigh something."""
-    if weight is not None and not weight.all():
-        X = X[weight > 0]
-    # column by column: NumPy's reduction of a whole matrix of few columns is ten times slower
-    return np.array([x.min() for x in X.T]), np.array([x.max() for x in X.T])

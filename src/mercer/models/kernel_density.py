@@ -10,19 +10,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._errors import BandwidthError, DataError, MergeError, NoClosedFormError
+from mercer._errors import BandwidthError, DataError, NoClosedFormError
 from mercer._jit.parzen import SIZE
 from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
+from mercer.models._density import checked_count
+from mercer.models._kernel_density_merge import refuse_stranger
 from mercer.models._kernel_density_questions import DensityQuestions
-from mercer.models._kernel_density_rows import Rows, refuse_values, same_value
+from mercer.models._kernel_density_rows import Rows, refuse_values
 from mercer.models._kernel_density_tree import METRICS, TREES, TreeDensity, is_euclidean, tree_for
 from mercer.smoothing import SmoothingKernel, Windows, smoothing_kernel_from
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.bounded import on_support
 from mercer.smoothing.kernels import KERNELS
 from mercer.smoothing.rules import bandwidth_from
-from mercer.smoothing.support import Support, support_from
+from mercer.smoothing.support import Support, support_from, unbounded
 from mercer.smoothing.tolerance import has_grid
 from mercer.solvers.certificate import Certificate
 
@@ -209,7 +211,7 @@ class KernelDensity(DensityQuestions):
             The model itself.
         """
         check_is_fitted(self)
-        self._refuse_stranger(other)
+        refuse_stranger(self, other)
         with old_state_on_failure(self):
             self._learn(self._rows.joined(other._rows))
         return self
@@ -228,21 +230,28 @@ class KernelDensity(DensityQuestions):
         tree = tree_for(self.algorithm, self.metric)
         if is_euclidean(self.metric, self.metric_params):
             self._lay_windows()
-            path = self._path()
+            path, exact = self._path(), not self._tolerates
         else:
             self._grow(tree)
-            path = f"scikit-learn's {tree.__name__}, metric {self.metric!r}"
+            path, exact = f"scikit-learn's {tree.__name__}, metric {self.metric!r}", not (self.rtol or self.atol)
         self.bandwidth_ = self.bandwidth_choice_.value
         self.certificate_ = Certificate.closed_form("the weighted mean of kernels around the rows")
         blocks = -(-len(rows.X) // SIZE)
-        self.plan_ = Plan(path, "float64", blocks, thread_count(), exact=not (self.rtol or self.atol))
+        self.plan_ = Plan(path, "float64", blocks, thread_count(), exact=exact)
 
     def _path(self) -> str:
         blocks = f"sums of {self.kernel_.name} kernels over blocks of points, without those out of reach"
-        adaptive = self.bandwidth_choice_.sensitivity > 0
-        if not (self.rtol or self.atol) or not has_grid(self.kernel_, self.n_features_in_, adaptive=adaptive):
+        if not self._tolerates:
             return blocks
         return f"a Fourier grid whose error is bounded; where it would cost more, or say too little, {blocks}"
+
+    @property
+    def _tolerates(self) -> bool:
+        """Whether densities may be off: of other kernels they are exact, whatever is tolerated."""
+        transformed = self._support is not None and self._support.boundary == "transform"
+        adaptive = self.bandwidth_choice_.sensitivity > 0
+        asked = self.rtol > 0 or (self.atol > 0 and not transformed)
+        return asked and has_grid(self.kernel_, self.n_features_in_, adaptive=adaptive)
 
     def _bounds(self) -> Support | None:
         names = column_names(self)
@@ -254,9 +263,12 @@ class KernelDensity(DensityQuestions):
     def _lay_windows(self) -> None:
         everything = list(range(self.n_features_in_))
         complete = self._rows if self._rows.is_complete else self._seen(everything)
-        if not len(complete.X):
-            raise DataError("every row has a missing value, so that nothing is known of all columns together.")
-        points = self._unbounded(complete.X)
+        if complete.weighs_nothing:
+            raise DataError(
+                "every row that weighs anything has a missing value, so that nothing is known of all columns together; "
+                "fit fewer columns at a time, or drop those that are mostly missing."
+            )
+        points = unbounded(complete.X, self._support)
         names = column_names(self)
         self.bandwidth_choice_ = bandwidth_from(self.bandwidth, points, complete.weight, self.kernel_, names=names)
         if self.bandwidth_choice_.sensitivity and not self._rows.is_complete:
@@ -266,12 +278,6 @@ class KernelDensity(DensityQuestions):
             )
         windows = Windows(self.kernel_, self.bandwidth_choice_, points, complete.weight)
         self.density_ = on_support(windows, self._support)
-
-    def _unbounded(self, X: Array) -> Array:
-        """Where kernels are laid: transformed, if the support says so."""
-        if self._support is None or self._support.boundary == "reflect":
-            return X
-        return self._support.forward(X)
 
     def _grow(self, tree: Any) -> None:
         if self._support is not None or not self._rows.is_complete:
@@ -283,19 +289,6 @@ class KernelDensity(DensityQuestions):
         params = {"metric": self.metric, "leaf_size": self.leaf_size, **(self.metric_params or {})}
         grown = tree(rows.X, sample_weight=rows.weight, **params)
         self.density_ = TreeDensity(grown, self.kernel_, choice, rows, self.breadth_first)
-
-    def _refuse_stranger(self, other: Any) -> None:
-        if type(other) is not type(self):
-            raise MergeError(f"a {type(self).__name__} merges with another one, not with {type(other).__name__}.")
-        check_is_fitted(other)
-        mine, theirs = self.get_params(), other.get_params()
-        for name in mine:
-            if not same_value(mine[name], theirs[name]):
-                raise MergeError(f"the models differ in {name}: {mine[name]!r} and {theirs[name]!r}; fit both alike.")
-        if column_names(self) != column_names(other):
-            raise MergeError(
-                f"the models have other columns: {', '.join(column_names(self))} and {', '.join(column_names(other))}."
-            )
 
     # Densities.
 
@@ -314,39 +307,8 @@ class KernelDensity(DensityQuestions):
         """
         check_is_fitted(self)
         rows = self._checked_queries(X)
-        return self._over_patterns(rows, lambda density, part: density.log_density(part, **self._tolerances), 0.0)
-
-    def log_density(self, X: Any) -> Array:
-        """Log density of each row: another name of `score_samples`.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            log p(x).
-        """
-        return self.score_samples(X)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Log likelihood of all rows together.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows to score.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        log_likelihood : float
-            Σ log p(x).
-        """
-        return float(np.sum(self.score_samples(X)))
+        rtol, atol = float(self.rtol), float(self.atol)
+        return self._over_patterns(rows, lambda density, part: density.log_density(part, rtol=rtol, atol=atol), 0.0)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw rows from the density, whatever its kernel.
@@ -364,16 +326,9 @@ class KernelDensity(DensityQuestions):
             The rows.
         """
         check_is_fitted(self)
-        if not isinstance(n_samples, Integral) or n_samples < 0:
-            raise DataError(f"n_samples is a number of rows, 0 or more and whole; got {n_samples!r}.")
         generator = isinstance(random_state, np.random.Generator)
-        return np.asarray(
-            self.density_.sample(n_samples, random_state if generator else check_random_state(random_state))
-        )
-
-    @property
-    def _tolerances(self) -> dict[str, float]:
-        return {"rtol": float(self.rtol), "atol": float(self.atol)}
+        rng = random_state if generator else check_random_state(random_state)
+        return np.asarray(self.density_.sample(checked_count(n_samples), rng))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

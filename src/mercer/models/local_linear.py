@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.models._base import Array
 from mercer.models._smoother_regressor import KernelRegressor
-from mercer.smoothing.regression import LocalFit, LocalLines
+from mercer.smoothing.local_lines import LocalLines
+from mercer.smoothing.regression import LocalFit
 
 
 class LocalLinear(KernelRegressor):
@@ -16,7 +17,9 @@ class LocalLinear(KernelRegressor):
 
     It reproduces linear functions exactly, whatever the bandwidth, and has none of the bias of a local mean at the ends
     of the data. Where the points in reach do not determine a slope (there are too few, or they lie in a plane), it is 0
-    in the directions in which they do not differ: a single point in reach is the answer, as in `NadarayaWatson`.
+    in the directions in which they do not differ: a single point in reach is the answer, as in `NadarayaWatson`. A line
+    through few points that are close together is prolonged as far as it is asked for, and may lead far away from all
+    values where a kernel that ends reaches next to nobody; the Gaussian kernel, or a wider one, does not.
 
     Parameters
     ----------

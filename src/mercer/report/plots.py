@@ -12,15 +12,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._optional import require
+from mercer.report._axes import (
+    MOST_POINTS,
+    MOST_TICKS,
+    QUIET,
+    close_to_the_minimum,
+    cloud,
+    heights_of_ranks,
+    legend,
+    logarithmic,
+    matplotlib,
+    named_axes,
+    on_paper,
+    reaching,
+    spread,
+    thinned,
+)
 
 Array = NDArray[Any]
 
-#: what stands out (an outlier, a choice), what stands back (points, rugs), and the shades of a density in the plane;
-#: all of them can be told apart by eyes of every kind, and in print
-STRIKING, QUIET, SHADES, OUTLINE = "#c8401e", "#5f6b76", "Blues", "#0b3a66"
-#: ticks of a rug, and points of a cloud, beyond which a picture becomes slow to draw and no clearer
-MOST_TICKS, MOST_POINTS = 4000, 20_000
+#: what stands out (an outlier, a choice), and the shades of a density in the plane with its outline; all of them, and
+#: the quiet colour of points, can be told apart by eyes of every kind, and in print
+STRIKING, SHADES, OUTLINE = "#c8401e", "Blues", "#0b3a66"
 #: outliers that are named, bins that have an outline each
 MOST_NAMED, MOST_OUTLINED = 5, 80
 
@@ -47,19 +60,19 @@ def density_curve(
     -------
     matplotlib Axes
     """
-    ax = _axes(ax, name, "density")
+    ax = named_axes(ax, name, "density")
     (line,) = ax.plot(x, density, label=label, linewidth=1.8, zorder=3)
     ax.fill_between(x, density, color=line.get_color(), alpha=0.18, linewidth=0)
     if rug is not None:
         # in shares of the height, so that the ticks stay what they are when another curve is drawn above them
-        ticks = _thinned(np.sort(np.ravel(rug)), MOST_TICKS)
+        ticks = thinned(np.sort(np.ravel(rug)), MOST_TICKS)
         faint = max(0.12, min(0.7, 60 / max(len(ticks), 1)))
         ax.vlines(
             ticks, 0, 0.035, transform=ax.get_xaxis_transform(), color=line.get_color(), alpha=faint, linewidth=0.9,
             zorder=2,
         )  # fmt: skip
     line.sticky_edges.y.append(0.0)  # a density stands on 0; a limit would stop the axes from growing with other curves
-    _legend(ax, label)
+    legend(ax, label)
     return ax
 
 
@@ -79,7 +92,7 @@ def histogram_bars(edges: Array, density: Array, ax: Any = None, label: str | No
     -------
     matplotlib Axes
     """
-    ax = _axes(ax, name, "density")
+    ax = named_axes(ax, name, "density")
     outline = ax.stairs(density, edges, linewidth=1.4, label=label, zorder=3)
     colour = outline.get_edgecolor()
     ax.stairs(density, edges, fill=True, color=colour, alpha=0.3, linewidth=0)
@@ -87,7 +100,7 @@ def histogram_bars(edges: Array, density: Array, ax: Any = None, label: str | No
         lower_neighbour = np.minimum(density[:-1], density[1:])
         ax.vlines(edges[1:-1], 0, lower_neighbour, color=colour, alpha=0.45, linewidth=0.7)
     outline.sticky_edges.y.append(0.0)
-    _legend(ax, label)
+    legend(ax, label)
     return ax
 
 
@@ -111,7 +124,7 @@ def histogram_cells(
     -------
     matplotlib Axes
     """
-    ax = _axes(ax, *names)
+    ax = named_axes(ax, *names)
     filled = np.ma.masked_where(density.T <= 0, density.T)
     cells = ax.pcolormesh(x_edges, y_edges, filled, cmap=SHADES, vmin=0, rasterized=filled.size > MOST_POINTS)
     bar = ax.figure.colorbar(cells, ax=ax, label="density")
@@ -139,12 +152,12 @@ def bandwidth_curve(widths: Array, values: Array, chosen: float | None, name: st
     -------
     matplotlib Axes
     """
-    ax = _axes(ax, "bandwidth", name)
+    ax = named_axes(ax, "bandwidth", name)
     widths, values = np.asarray(widths, dtype=float), np.asarray(values, dtype=float)
     kept = np.isfinite(values)
     ax.plot(widths[kept], values[kept], linewidth=1.8, marker="o", markersize=2.5)
-    _logarithmic(ax, widths)
-    _close_to_the_minimum(ax, values[kept])
+    logarithmic(ax, widths)
+    close_to_the_minimum(ax, values[kept])
     if chosen is not None:
         ax.axvline(chosen, color=STRIKING, linewidth=1.2, linestyle="--", label=f"chosen: {chosen:.3g}")
         ax.legend(frameon=False)
@@ -188,16 +201,18 @@ def density_contours(
     -------
     matplotlib Axes
     """
-    ax = _axes(ax, *names)
-    order = np.argsort(levels)
+    ax = named_axes(ax, *names)
+    order = np.argsort(levels, kind="stable")
     heights, written = np.asarray(levels, dtype=float)[order], [labels[place] for place in order]
     if points is not None:
-        _cloud(ax, points)
-    shades = _matplotlib("pyplot").get_cmap(SHADES)(np.linspace(0.2, 0.75, len(heights)))
+        cloud(ax, points)
+    shades = matplotlib("pyplot").get_cmap(SHADES)(np.linspace(0.2, 0.75, len(heights)))
+    # a density of few heights, that of a uniform kernel say, has regions with the same boundary: the smallest is seen
+    seen = np.append(np.diff(heights) > 0, True)
     highest = np.nextafter(max(float(np.nanmax(density)), heights[-1]), np.inf)
-    ax.contourf(x, y, density, levels=[*heights, highest], colors=shades, alpha=0.7, zorder=2)
-    ax.contour(x, y, density, levels=heights, colors=[OUTLINE], linewidths=0.8, zorder=3)
-    patch = _matplotlib("patches").Patch
+    ax.contourf(x, y, density, levels=[*heights[seen], highest], colors=shades[seen], alpha=0.7, zorder=2)
+    ax.contour(x, y, density, levels=heights[seen], colors=[OUTLINE], linewidths=0.8, zorder=3)
+    patch = matplotlib("patches").Patch
     # a legend, because labels on the lines run into each other where lines are short
     handles = [patch(facecolor=shade, edgecolor=OUTLINE, alpha=0.7) for shade in shades]
     ax.legend(handles[::-1], written[::-1], title=title, frameon=False)
@@ -226,23 +241,28 @@ def outlier_ranking(
     -------
     matplotlib Axes
     """
-    ax = _axes(ax, "rank (1 is the most unusual)", name)
+    ax = named_axes(ax, "rank (1 is the most unusual)", name)
     order = np.argsort(scores, kind="stable")
     flagged, ranks = np.asarray(flagged, dtype=bool)[order], np.arange(1, len(order) + 1)
     ranked = np.asarray(scores, dtype=float)[order]
-    heights = _on_paper(ranked)
+    heights = on_paper(ranked)
     for chosen, colour, label, size in (
         (~flagged, QUIET, f"the others ({int((~flagged).sum())})", 9.0),
         (flagged, STRIKING, f"outliers ({int(flagged.sum())})", 22.0),
     ):
-        places = _spread(np.flatnonzero(chosen))
+        places = spread(np.flatnonzero(chosen))
         ax.scatter(ranks[places], heights[places], s=size, color=colour, label=label, linewidths=0, zorder=3)
     if threshold is not None and np.isfinite(threshold):
         ax.axhline(threshold, color=STRIKING, linewidth=1.0, linestyle="--", label=f"threshold: {threshold:.3g}")
     for place in np.flatnonzero(flagged | (ranked == -np.inf))[:MOST_NAMED]:
         text = f"row {order[place]}" + (" (−∞)" if ranked[place] == -np.inf else "")
-        ax.annotate(text, (ranks[place], heights[place]), textcoords="offset points", xytext=(6, -3), fontsize=8)
-    _logarithmic(ax, ranks)  # room for the few that matter
+        # away from the points to come, which lie higher and close to each other
+        ax.annotate(
+            text, (ranks[place], heights[place]), textcoords="offset points", xytext=(1, -5), fontsize=8, rotation=-65,
+            rotation_mode="anchor", va="top",
+        )  # fmt: skip
+    logarithmic(ax, ranks)  # room for the few that matter
+    heights_of_ranks(ax, heights if threshold is None else np.append(heights, threshold))
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return ax
 
@@ -277,85 +297,14 @@ def regression_curve(
     -------
     matplotlib Axes
     """
-    ax = _axes(ax, *names)
+    ax = named_axes(ax, *names)
     if points is not None:
-        _cloud(ax, points)
+        cloud(ax, points)
     (line,) = ax.plot(x, mean, linewidth=2.0, label=label, zorder=4)
     if lower is not None and upper is not None:
+        shown = ax.dataLim.frozen()
         ax.fill_between(x, lower, upper, color=line.get_color(), alpha=0.25, linewidth=0, zorder=2)
-    _legend(ax, label)
+        # where there are hardly any points a band can be so wide that nothing else would be seen
+        ax.dataLim.set(reaching(shown, lower, upper))
+    legend(ax, label)
     return ax
-
-
-def _matplotlib(part: str) -> Any:
-    """A module of matplotlib, or a sentence that says how to install it."""
-    return require(f"matplotlib.{part}", purpose="A plot", extra="plot")
-
-
-def _axes(ax: Any, horizontal: str, vertical: str) -> Any:
-    """`ax`, or that of a new figure, with names for those of its axes that have none."""
-    if ax is None:
-        ax = _matplotlib("pyplot").figure(layout="constrained").add_subplot()
-    ax.spines[["top", "right"]].set_visible(False)
-    if not ax.get_xlabel():
-        ax.set_xlabel(horizontal)
-    if not ax.get_ylabel():
-        ax.set_ylabel(vertical)
-    return ax
-
-
-def _cloud(ax: Any, points: Any) -> None:
-    """Points, the fainter the more there are of them."""
-    x, y = points if isinstance(points, tuple) else np.asarray(points).T
-    x, y = _thinned(np.ravel(x), MOST_POINTS), _thinned(np.ravel(y), MOST_POINTS)
-    faint = max(0.1, min(0.6, 300 / max(len(x), 1)))
-    ax.scatter(x, y, s=10, color=QUIET, alpha=faint, linewidths=0, zorder=1, rasterized=len(x) > MOST_TICKS)
-
-
-def _thinned(values: Array, most: int) -> Array:
-    """At most so many of the values, evenly spaced in their order, the first and the last among them."""
-    if len(values) <= most:
-        return values
-    return np.asarray(values[np.linspace(0, len(values) - 1, most).round().astype(int)])
-
-
-def _spread(places: Array) -> Array:
-    """At most so many places as can be told apart on a logarithmic axis."""
-    if len(places) <= MOST_POINTS:
-        return places
-    return np.asarray(places[np.unique(np.geomspace(1, len(places), MOST_POINTS).round().astype(int)) - 1])
-
-
-def _legend(ax: Any, label: str | None) -> None:
-    if label is not None:
-        ax.legend(frameon=False)
-
-
-def _on_paper(heights: Array) -> Array:
-    """Heights with −inf put a little below, and +inf above, all that are finite."""
-    finite = heights[np.isfinite(heights)]
-    if not finite.size or finite.size == heights.size:
-        return heights
-    margin = 0.06 * (finite.max() - finite.min() or 1.0)
-    return np.clip(heights, finite.min() - margin, finite.max() + margin)
-
-
-def _close_to_the_minimum(ax: Any, values: Array) -> None:
-    """Criteria rise steeply for narrow kernels: what lies far above everything of interest is cut off."""
-    if values.size < 3:
-        return
-    least, middle = float(values.min()), float(np.quantile(values, 0.8))
-    if middle > least and values.max() - least > 4 * (middle - least):
-        ax.set_ylim(least - 0.1 * (middle - least), middle + 1.5 * (middle - least))
-
-
-def _logarithmic(ax: Any, values: Array) -> None:
-    """A logarithmic horizontal axis with plain numbers on it; a range too short to have any stays linear."""
-    if values.max() < 4 * values.min():
-        return
-    ticker = _matplotlib("ticker")
-    between = (1.0, 2.0, 5.0) if values.max() < 1000 * values.min() else (1.0,)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(ticker.LogLocator(subs=between))
-    ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda number, _: f"{number:g}"))
-    ax.xaxis.set_minor_formatter(ticker.NullFormatter())

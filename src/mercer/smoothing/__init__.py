@@ -1,7 +1,7 @@
 """Smoothing: kernels laid around points, how wide they are, and the densities that come of it."""
 
 from mercer.smoothing.autocorrelation import Autocorrelation
-from mercer.smoothing.bandwidth import Bandwidth
+from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.smoothing.density import Density
 from mercer.smoothing.family import Parzen, ParzenParameters
 from mercer.smoothing.kernels import (
@@ -36,6 +36,7 @@ __all__ = [
     "Bandwidth",
     "Biweight",
     "Cosine",
+    "Criterion",
     "Density",
     "Epanechnikov",
     "Exponential",

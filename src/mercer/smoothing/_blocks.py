@@ -13,8 +13,8 @@ from mercer._jit.parzen import SIZE
 
 Array = NDArray[Any]
 
-#: where the points are that fill up the last block: their squared distance from anything is still a number
-AWAY = 1e153
+#: where the points are that fill up the last block: nothing is nearer to them than to others, and 0 times it is 0
+AWAY = 1e300
 
 
 def in_blocks(points: Array, size: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class Bandwidth:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _checked(self.value))
-        if not 0 <= self.sensitivity <= 1:
+        if not isinstance(self.sensitivity, Real) or not 0 <= self.sensitivity <= 1:
             raise BandwidthError(f"sensitivity is {self.sensitivity!r}; give a number from 0 to 1, 0.5 say.")
 
     @cached_property
@@ -206,6 +207,8 @@ def _written(value: Array) -> str:
 
 def _checked(value: Any) -> float | Array:
     try:
+        if value is None or isinstance(value, str | bool):
+            raise TypeError
         given = np.array(value, dtype=float)
     except (TypeError, ValueError):
         raise BandwidthError(f"{value!r} is no bandwidth; give a number, one per column, or a matrix.") from None

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import SupportError
-from mercer.smoothing.density import Density, Rng
+from mercer.smoothing.density import GRID_ERROR, Density, Rng
 from mercer.smoothing.support import Support
 from mercer.smoothing.windows import Windows
 
 Array = NDArray[Any]
+#: log of how many times less an image adds than rounding takes away
+NEGLIGIBLE = 40.0
 
 
 def on_support(windows: Windows, support: Support | None) -> Density:
@@ -55,17 +57,35 @@ class Reflected(Density):
 
     def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
         inside = self.support.contains(X)
-        logs = np.full(len(X), -np.inf)
-        logs[inside] = _log_sum(
-            self.windows.log_density(image, rtol=rtol, atol=atol / len(self._images)) for image in self._of(X[inside])
-        )
+        logs, atol = np.full(len(X), -np.inf), atol / len(self._images)
+        held = X[inside]
+        found = self.windows.log_density(held, rtol=rtol, atol=atol)
+        for image in self._of(held, itself=False):
+            some = np.flatnonzero(self.windows.log_density_at_most(image) > found - NEGLIGIBLE)
+            found[some] = np.logaddexp(found[some], self.windows.log_density(image[some], rtol=rtol, atol=atol))
+        logs[inside] = found
         return logs
+
+    def log_curve(self, x: Array) -> Array:
+        logs = _log_sum(self.windows.log_curve(sign[0] * x + shift[0]) for sign, shift in self._images)
+        return np.where(self.support.contains(x[:, None]), logs, -np.inf)
+
+    def density_within(self, X: Array, atol: float) -> Array:
+        inside, found = np.flatnonzero(self.support.contains(X)), np.zeros(len(X))
+        atol /= len(self._images)
+        for image in self._of(X[inside]):
+            some = self.windows.log_density_at_most(image) > np.log(atol)
+            found[inside[some]] += self.windows.density_within(image[some], atol)
+        return found
 
     def log_density_left_out(self) -> Array:
         return _log_sum(self.windows.log_density_left_out(image) for image in self._of(self.windows.points))
 
-    def _of(self, X: Array) -> Any:
-        return (sign * X + shift for sign, shift in self._images)
+    def _of(self, X: Array, *, itself: bool = True) -> Any:
+        """Images of the rows, one after the other; the rows `itself` are one of them."""
+        for sign, shift in self._images:
+            if itself or (sign < 0).any() or shift.any():
+                yield sign * X + shift
 
     def sample(self, n: int, rng: Rng) -> Array:
         return self.support.fold(self.windows.sample(n, rng))
@@ -133,10 +153,20 @@ class Transformed(Density):
 
     def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
         # an absolute tolerance would have to know the slope, and a relative one does as well
+        return self._with_slope(X, lambda Y: self.windows.log_density(Y, rtol=rtol))
+
+    def log_curve(self, x: Array) -> Array:
+        return self._with_slope(x[:, None], lambda Y: self.windows.log_curve(Y[:, 0]))
+
+    def density_within(self, X: Array, atol: float) -> Array:
+        # without a bound of the slope, errors are kept small as multiples of the density
+        return np.exp(self.log_density(X, rtol=GRID_ERROR))
+
+    def _with_slope(self, X: Array, log_density: Callable[[Array], Array]) -> Array:
+        """log q(y(x)) ∏ dy/dx inside of the bounds, and −inf on them and beyond."""
         inside = ((self.support.low < X) & (self.support.high > X)).all(axis=1)
-        logs = np.full(len(X), -np.inf)
-        held = X[inside]
-        logs[inside] = self.windows.log_density(self.support.forward(held), rtol=rtol) + self.support.log_slope(held)
+        logs, held = np.full(len(X), -np.inf), X[inside]
+        logs[inside] = log_density(self.support.forward(held)) + self.support.log_slope(held)
         return logs
 
     def log_density_left_out(self) -> Array:
@@ -180,14 +210,15 @@ class Transformed(Density):
         return np.unique(self.support.backward(self.windows.probes()[:, None])[:, 0])
 
 
-def refuse_given(support: Support, given: Mapping[int, float]) -> None:
-    """A condition outside of the support has probability 0."""
+def refuse_given(support: Support, given: Mapping[int, float], names: Sequence[str] | None = None) -> None:
+    """A condition outside of the support has probability 0: raise an error that names the column, or its number."""
     for column, value in given.items():
         low, high = support.low[column], support.high[column]
         inside = low <= value <= high if support.boundary == "reflect" else low < value < high
         if not inside:
             raise SupportError(
-                f"column {column} was given as {value:g}, which lies outside of its support [{low:g}, {high:g}]."
+                f"column {column if names is None else repr(names[column])} was given as {value:g}, which lies outside "
+                f"of its support [{low:g}, {high:g}]; give a value inside, where the density is not 0."
             )
 
 

@@ -32,14 +32,21 @@ def box_probability(windows: Windows, low: Array, high: Array) -> Array:
             f"kernel in its {windows.kernel.form} form and this bandwidth; use a single column, "
             f'{type(windows.kernel).__name__}(form="product") with a bandwidth per column, or count draws of `sample`.'
         )
-    if windows.columns == 1 and windows.factors is None and len(windows.points) > MANY:
-        return np.asarray(np.maximum(_of_one_column(windows, high[:, 0]) - _of_one_column(windows, low[:, 0]), 0))
+    if in_order(windows):
+        bounds, which = np.unique(np.concatenate([low[:, 0], high[:, 0]]), return_inverse=True)
+        below, upto = np.split(_of_one_column(windows, bounds)[which], 2)
+        return np.asarray(np.maximum(upto - below, 0))
     of_windows = _by_columns if windows.is_separable else _of_two_columns
     found = np.empty(len(low))
     for rows in _blocks(len(low), len(windows.points)):
         masses = np.clip(of_windows(windows, low[rows], high[rows]), 0, 1)
         found[rows] = np.average(masses, axis=1, weights=windows.share)
     return found
+
+
+def in_order(windows: Windows) -> bool:
+    """Whether there are so many points, of one column, that putting them in order is worth it."""
+    return windows.columns == 1 and windows.factors is None and len(windows.points) > MANY
 
 
 def _blocks(boxes: int, points: int) -> Iterator[slice]:

@@ -76,12 +76,7 @@ class Cells:
 
     def cdf(self, X: Array) -> Array:
         """P(X₁ ≤ x₁, X₂ ≤ x₂, …) for every row: linear between the corners of a cell along each axis."""
-        starts, shares = [], []
-        for j, axis in enumerate(self.axes):
-            place = np.interp(X[:, j], axis.edges, np.arange(axis.bins + 1.0))
-            start = np.minimum(place.astype(np.intp), axis.bins - 1)
-            starts.append(start)
-            shares.append(place - start)
+        starts, shares = zip(*(_place(axis, X[:, j]) for j, axis in enumerate(self.axes)), strict=True)
         result = np.zeros(len(X))
         for corner in itertools.product((0, 1), repeat=len(self.axes)):
             weight = np.prod([s if upper else 1 - s for s, upper in zip(shares, corner, strict=True)], axis=0)
@@ -115,3 +110,10 @@ class Cells:
         kept = [j for j in range(len(self.axes)) if j in columns]
         counts = self.counts.sum(axis=others).transpose([kept.index(j) for j in columns])
         return Cells([self.axes[j] for j in columns], counts)
+
+
+def _place(axis: Axis, x: Array) -> tuple[Array, Array]:
+    """The bin of each value, and the share of it that lies below; values beyond the edges are taken to these."""
+    inside = np.clip(np.asarray(x, dtype=float), axis.edges[0], axis.edges[-1])
+    bins = np.minimum(axis.codes(inside), axis.bins - 1)
+    return bins, (inside - axis.edges[bins]) / axis.widths[bins]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import NoClosedFormError
+from mercer._errors import DataError, NoClosedFormError
 
 if TYPE_CHECKING:
     from mercer.smoothing.regions import HighestDensityRegion
@@ -20,6 +20,8 @@ Rng = np.random.Generator | np.random.RandomState
 GRID = {1: 1024, 2: 128, 3: 32}
 #: error of a density on a grid, as a share of the density if it were the same everywhere on it
 GRID_ERROR = 1e-4
+#: of a logarithm that a number has
+LARGEST = 690.0
 
 
 class Density(ABC):
@@ -80,12 +82,17 @@ class Density(ABC):
         """p(x) for every row."""
         return np.exp(self.log_density(X))
 
+    def log_curve(self, x: Array) -> Array:
+        """In one dimension: log p(x), which may be −inf where p is too small to matter for a region."""
+        return self.log_density(x[:, None])
+
     def density_within(self, X: Array, atol: float) -> Array:
         """p(x) for every row, of which errors up to `atol` do no harm."""
         return self.density(X)
 
     def cdf(self, X: Array) -> Array:
         """P(x' ≤ x in every column) for every row."""
+        X = np.asarray(X, dtype=float)
         return self.probability(np.full(X.shape, -np.inf), X)
 
     def mean(self) -> Array:
@@ -126,7 +133,8 @@ class Density(ABC):
         """
         axes = self.grid_axes(n_points, extent)
         mesh = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
-        even = 1 / np.prod([max(np.ptp(axis), np.finfo(float).tiny) for axis in axes])
+        log_volume = sum(np.log(max(np.ptp(axis), np.finfo(float).tiny)) for axis in axes)
+        even = float(np.exp(np.clip(-log_volume, -LARGEST, LARGEST)))
         values = self.density_within(mesh, GRID_ERROR * even).reshape([len(axis) for axis in axes])
         return (axes[0] if self.columns == 1 else axes), values
 
@@ -137,6 +145,9 @@ class Density(ABC):
                 f"a grid of {self.columns} dimensions has too many points; look at the density of two or three columns "
                 "at a time, with `marginal` or `conditional`."
             )
-        counts = np.broadcast_to(GRID[self.columns] if n_points is None else n_points, self.columns)
+        counts = np.atleast_1d(GRID[self.columns] if n_points is None else n_points)
+        if counts.shape not in ((1,), (self.columns,)) or counts.dtype.kind not in "iu" or (counts < 2).any():
+            raise DataError(f"n_points is a whole number from 2 on, or one for each column; got {n_points!r}.")
         low, high = self.extent(extent)
-        return tuple(np.linspace(a, b, int(n)) for a, b, n in zip(low, high, counts, strict=True))
+        pairs = zip(low, high, np.broadcast_to(counts, self.columns), strict=True)
+        return tuple(np.linspace(a, b, int(n)) for a, b, n in pairs)

@@ -130,17 +130,17 @@ class Parzen(Family):
         chosen = ClassBandwidths(self.bandwidth, kernel, classes, names=names)
         for c, (points, width) in enumerate(zip(classes, chosen.own(), strict=True)):
             windows[c] = Windows(kernel, width, *_distinct(points if len(points[0]) else every))
-            bandwidth[c] = np.ravel(width.value)[0]
+            bandwidth[c] = _as_number(width)
         return ParzenParameters(bandwidth, windows)
 
     def log_density_inside(self, x: Array, parameters: ParzenParameters) -> Array:
         windows = np.asarray(parameters.windows, dtype=object)
-        x, places = np.broadcast_arrays(x, np.arange(windows.size).reshape(windows.shape))
+        x = np.broadcast_to(x, np.broadcast_shapes(np.shape(x), windows.shape))
         result = np.zeros(x.shape)
-        for place, each in enumerate(windows.flat):
-            asked = (places == place) & np.isfinite(x)
-            if each is not None and asked.any():
-                result[asked] = each.log_density(x[asked][:, None])
+        for place, each in np.ndenumerate(windows):
+            if each is not None:
+                here = _broadcast(place, windows.shape)
+                result[here] = _log_density(each, x[here])
         return result
 
     def sample(self, parameters: ParzenParameters, n: int, rng: np.random.Generator) -> Array:
@@ -153,6 +153,19 @@ def _observed(rows: Points, column: int) -> Points:
     points, weight = rows
     seen = ~np.isnan(points[:, column])
     return points[seen][:, [column]], None if weight is None else weight[seen]
+
+
+def _broadcast(place: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """What a place in an array of this shape is in one that it is broadcast to."""
+    return (..., *(slice(None) if size == 1 else index for index, size in zip(place, shape, strict=True)))
+
+
+def _log_density(windows: Windows, x: Array) -> Array:
+    """Of values of any shape; 0 for those that are no numbers, which nobody asks for."""
+    result, asked = np.zeros(x.shape), np.isfinite(x)
+    if asked.any():
+        result[asked] = windows.log_density(x[asked][:, None])
+    return result
 
 
 def _distinct(points: Points) -> Points:
@@ -171,6 +184,12 @@ def _for_one_column(bandwidth: Any) -> Any:
     given = bandwidth if isinstance(bandwidth, Bandwidth) else Bandwidth(bandwidth)
     if np.size(given.value) != 1:
         raise BandwidthError(f"a Parzen family describes one column, whose bandwidth is one number; got {bandwidth!r}.")
-    if np.ndim(given.value) == 2:  # a matrix Σ holds squares
-        given = Bandwidth(float(np.sqrt(np.ravel(given.value)[0])), given.method, given.sensitivity)
-    return given if given.sensitivity else float(np.ravel(given.value)[0])
+    if given.sensitivity == 0:
+        return _as_number(given)
+    return Bandwidth(_as_number(given), given.method, given.sensitivity)
+
+
+def _as_number(bandwidth: Bandwidth) -> float:
+    """That of one column."""
+    value = float(np.ravel(bandwidth.value)[0])
+    return float(np.sqrt(value)) if np.ndim(bandwidth.value) == 2 else value  # a matrix Σ holds squares

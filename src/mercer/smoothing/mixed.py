@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._threads import row_blocks
-from mercer.smoothing.kernels import SmoothingKernel
+from mercer.smoothing.kernels import Biweight, Exponential, Gaussian, SmoothingKernel, Uniform
 from mercer.smoothing.sums import KernelSums
 
 Array = NDArray[Any]
@@ -25,6 +25,13 @@ Array = NDArray[Any]
 FEW = 50_000
 #: pairs that are looked at together
 PAIRS = 1 << 20
+#: kernels whose square is the profile of a kernel, and so many times as narrow
+SQUARES: dict[str, tuple[type[SmoothingKernel], float]] = {
+    "gaussian": (Gaussian, np.sqrt(2.0)),
+    "exponential": (Exponential, 2.0),
+    "uniform": (Uniform, 1.0),
+    "epanechnikov": (Biweight, 1.0),
+}
 
 
 def most_mismatch(levels: Array) -> Array:
@@ -42,6 +49,9 @@ class Rows:
     def take(self, index: Any) -> Rows:
         return Rows(self.numbers[index], None if self.codes is None else self.codes[index])
 
+    def times(self, factor: float) -> Rows:
+        return Rows(self.numbers * factor, self.codes)
+
     @property
     def count(self) -> int:
         return len(self.numbers)
@@ -50,11 +60,31 @@ class Rows:
 class _Share(NamedTuple):
     """What one cell adds to the sums of some queries."""
 
-    queries: Array
+    #: numbers of the queries
+    at: Array
     points: KernelSums
-    log_factor: Array
-    leave_out: bool
     members: Array
+    log_factor: Array
+    #: where the queries are; if they are members of the cell, where all members are
+    queries: Array
+    #: which members they are, none of which counts itself; None if they are none
+    itself: Array | None
+
+    def log_sums(self) -> Array:
+        return np.asarray(self.points.log_sums(self.queries) + self.log_factor)
+
+    def means(self, values: Array) -> tuple[Array, Array]:
+        """And the logarithms of their weights."""
+        means, logs = self.points.means_and_log_sums(
+            self.queries, values[self.members], leave_out=self.itself is not None, some=self.itself
+        )
+        return means, logs + self.log_factor
+
+    def local_moments(self, values: Array) -> tuple[Array, Array, Array]:
+        S, T, scale = self.points.local_moments(
+            self.queries, values[self.members], leave_out=self.itself is not None, some=self.itself
+        )
+        return S, T, scale + self.log_factor
 
 
 class MixedSums:
@@ -87,6 +117,8 @@ class MixedSums:
         levels: Array | None = None,
     ) -> None:
         self.kernel, self.points, self.weight, self.factors = kernel, points, weight, factors
+        #: what numbers of queries are multiplied by, for sums of squares
+        self.narrower = 1.0
         if points.codes is None:
             self._cells, self._members = np.empty((1, 0)), [np.arange(points.count)]
         else:
@@ -97,59 +129,70 @@ class MixedSums:
             with np.errstate(divide="ignore"):
                 self._log_same, self._log_other = np.log(1 - mismatch), np.log(mismatch / np.maximum(levels - 1, 1))
 
-    def log_sums(self, queries: Rows, *, leave_out: bool = False) -> Array:
+    def log_sums(self, queries: Rows) -> Array:
         """Log of the sum for every query; −inf where no point is in reach. See `KernelSums.log_sums`."""
         if self.points.codes is None:
-            return self._sums[0].log_sums(queries.numbers, leave_out=leave_out)
+            return self._sums[0].log_sums(queries.numbers)
         if self._are_few(queries):
-            return np.concatenate([np.logaddexp.reduce(terms, axis=1) for _, terms in self._pairs(queries, leave_out)])
+            return np.concatenate([np.logaddexp.reduce(terms, axis=1) for _, terms in self._pairs(queries, None)])
         total = np.full(queries.count, -np.inf)
-        for part in self._parts(queries, leave_out):
-            at = part.queries
-            logs = part.points.log_sums(queries.numbers[at], leave_out=part.leave_out)
-            total[at] = np.logaddexp(total[at], logs + part.log_factor)
+        for part in self._parts(queries, None):
+            total[part.at] = np.logaddexp(total[part.at], part.log_sums())
         return total
 
-    def means(self, queries: Rows, values: Array, *, leave_out: bool = False) -> Array:
-        """Mean of the values under these weights; NaN where no point is in reach. See `KernelSums.means`."""
+    def means(self, queries: Rows, values: Array, *, itself: Array | None = None) -> Array:
+        """Mean of the values under these weights; NaN where no point is in reach. See `KernelSums.means`.
+
+        `itself` are the numbers of the points that the queries are, if they are points: none counts itself.
+        """
         if self.points.codes is None:
-            return self._sums[0].means(queries.numbers, values, leave_out=leave_out)
+            return self._sums[0].means(self._asked(queries, itself), values, leave_out=itself is not None, some=itself)
         if self._are_few(queries):
-            return np.concatenate([shares(terms) @ values for _, terms in self._pairs(queries, leave_out)])
+            return np.concatenate([shares(terms) @ values for _, terms in self._pairs(queries, itself)])
         total, means = np.full(queries.count, -np.inf), np.full((queries.count, values.shape[1]), np.nan)
-        for part in self._parts(queries, leave_out):
-            at = part.queries
-            numbers = queries.numbers[at]
-            logs = part.points.log_sums(numbers, leave_out=part.leave_out) + part.log_factor
-            here = part.points.means(numbers, values[part.members], leave_out=part.leave_out)
+        for part in self._parts(queries, itself):
+            at = part.at
+            here, logs = part.means(values)
             new = np.logaddexp(total[at], logs)
             means[at] = _scaled(means[at], total[at], new) + _scaled(here, logs, new)
             total[at] = new
         means[np.isneginf(total)] = np.nan
         return means
 
-    def local_moments(self, queries: Rows, values: Array, *, leave_out: bool = False) -> tuple[Array, Array, Array]:
-        """S, T and their log scale. See `KernelSums.local_moments`."""
+    def local_moments(self, queries: Rows, values: Array, *, itself: Array | None = None) -> tuple[Array, Array, Array]:
+        """S, T and their log scale. See `KernelSums.local_moments`, and `means` for `itself`."""
         if self.points.codes is None:
-            return self._sums[0].local_moments(queries.numbers, values, leave_out=leave_out)
+            asked = self._asked(queries, itself)
+            return self._sums[0].local_moments(asked, values, leave_out=itself is not None, some=itself)
         if self._are_few(queries):
-            parts = [self._moments(some, terms, values) for some, terms in self._pairs(queries, leave_out)]
+            parts = [self._moments(some, terms, values) for some, terms in self._pairs(queries, itself)]
             S, T, scale = (np.concatenate(part) for part in zip(*parts, strict=True))
             return S, T, scale
         size = self.points.numbers.shape[1] + 1
         S, T = np.zeros((queries.count, size, size)), np.zeros((queries.count, size, values.shape[1]))
         scale = np.full(queries.count, -np.inf)
-        for part in self._parts(queries, leave_out):
-            at = part.queries
-            S_here, T_here, here = part.points.local_moments(
-                queries.numbers[at], values[part.members], leave_out=part.leave_out
-            )
-            here = here + part.log_factor
+        for part in self._parts(queries, itself):
+            at = part.at
+            S_here, T_here, here = part.local_moments(values)
             new = np.maximum(scale[at], here)
             S[at] = _scaled(S[at], scale[at], new) + _scaled(S_here, here, new)
             T[at] = _scaled(T[at], scale[at], new) + _scaled(T_here, here, new)
             scale[at] = new
         return S, T, scale
+
+    def squared(self) -> MixedSums | None:
+        """Sums of the squares of all terms, for queries times `narrower`; None if the square of k is no kernel here."""
+        if self.kernel.name not in SQUARES:
+            return None
+        kernel, narrower = SQUARES[self.kernel.name]
+        weight = np.square(self.weight)
+        if self.factors is not None:
+            weight = weight * self.factors ** -float(self.points.numbers.shape[1])
+        squares = MixedSums(kernel(self.kernel.form), self.points.times(narrower), weight, self.factors)
+        squares.narrower = narrower
+        if self.points.codes is not None:
+            squares._log_same, squares._log_other = 2 * self._log_same, 2 * self._log_other
+        return squares
 
     def log_terms(self, queries: Rows) -> Array:
         """Log of every term, of shape (queries, points): for few queries at a time."""
@@ -165,13 +208,17 @@ class MixedSums:
     def _are_few(self, queries: Rows) -> bool:
         return queries.count * self.points.count < FEW * len(self._cells)
 
-    def _pairs(self, queries: Rows, leave_out: bool) -> Iterator[tuple[Rows, Array]]:
+    def _asked(self, queries: Rows, itself: Array | None) -> Array:
+        """What `KernelSums` is asked about: all points, of which only some are of interest, if queries are points."""
+        return queries.numbers if itself is None else self.points.numbers
+
+    def _pairs(self, queries: Rows, itself: Array | None) -> Iterator[tuple[Rows, Array]]:
         """Some queries after the other, and the log of every term."""
         for block in row_blocks(queries.count, max(1, PAIRS // self.points.count)):
             some = queries.take(block)
             terms = self.log_terms(some)
-            if leave_out:
-                terms[np.arange(some.count), np.arange(block.start, block.stop)] = -np.inf
+            if itself is not None:
+                terms[np.arange(some.count), itself[block]] = -np.inf
             yield some, terms
 
     def _moments(self, queries: Rows, terms: Array, values: Array) -> tuple[Array, Array, Array]:
@@ -188,23 +235,27 @@ class MixedSums:
         product = self.kernel.form == "product"
         for query, point in zip(numbers.T, self.points.numbers.T, strict=True):
             away = (query[:, None] - point) / lengths
-            total += self.kernel.log_profile(np.abs(away)) if product else np.square(away)
+            with np.errstate(over="ignore"):  # further away than there are numbers is out of reach
+                total += self.kernel.log_profile(np.abs(away)) if product else np.square(away)
         return total if product else self.kernel.log_profile(np.sqrt(total))
 
     def _of(self, members: Array) -> KernelSums:
         factors = None if self.factors is None else self.factors[members]
         return KernelSums(self.kernel, self.points.numbers[members], self.weight[members], factors)
 
-    def _parts(self, queries: Rows, leave_out: bool) -> Iterator[_Share]:
-        """What each cell adds; with `leave_out` the cell of a query leaves it out, others have nothing to leave out."""
+    def _parts(self, queries: Rows, itself: Array | None) -> Iterator[_Share]:
+        """What each cell adds: to queries that are its members, all but themselves."""
         for cell, members, points in zip(self._cells, self._members, self._sums, strict=True):
             log_factor = self._log_factor(queries.codes, cell)
             others = np.isfinite(log_factor)
-            if leave_out:
-                yield _Share(members, points, log_factor[members], True, members)
-                others[members] = False
-            if (rows := np.flatnonzero(others)).size:
-                yield _Share(rows, points, log_factor[rows], False, members)
+            if itself is not None:
+                own = np.isin(itself, members)
+                others &= ~own
+                if (at := np.flatnonzero(own)).size:
+                    place = np.searchsorted(members, itself[at])
+                    yield _Share(at, points, members, log_factor[at], points.points, place)
+            if (at := np.flatnonzero(others)).size:
+                yield _Share(at, points, members, log_factor[at], queries.numbers[at], None)
 
     def _log_factor(self, codes: Array | None, cell: Array) -> Array:
         """log Π l of queries and a cell. A level never seen differs from all points alike, so that it says nothing."""

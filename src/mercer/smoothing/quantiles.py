@@ -35,15 +35,24 @@ def quantiles(density: Density, q: Any) -> Array:
             f"quantiles are those of one column, and the density has {density.columns}; ask its `marginal` or "
             "`conditional` density of one."
         )
-    asked = np.asarray(q, dtype=float)
-    if not ((asked >= 0) & (asked <= 1)).all():
-        raise DataError(f"q holds probabilities, from 0 to 1; got {asked[~((asked >= 0) & (asked <= 1))].ravel()[0]}.")
+    asked = _probabilities(q)
     found = np.empty(asked.size)
     inner = (asked.ravel() > 0) & (asked.ravel() < 1)
     found[inner] = _between(density, asked.ravel()[inner])
     low, high = density.ends()
     found[~inner] = np.where(asked.ravel()[~inner] == 0, low[0], high[0])
     return found.reshape(asked.shape)
+
+
+def _probabilities(q: Any) -> Array:
+    try:
+        asked = np.asarray(q, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError(f"q holds probabilities, from 0 to 1; got {q!r}.") from None
+    wrong = asked[~((asked >= 0) & (asked <= 1))]
+    if wrong.size:
+        raise DataError(f"q holds probabilities, from 0 to 1; got {wrong[0]}.")
+    return asked
 
 
 def _between(density: Density, q: Array) -> Array:
@@ -75,6 +84,6 @@ def _start(density: Density, q: Array) -> Array:
 def _newton(density: Density, excess: Array, x: Array, lower: Array, upper: Array) -> Array:
     """x − (F − q)/f, or the middle of the bounds where that leaves them."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        following = x - excess / density.density(x[:, None])
+        following = x - excess / np.exp(density.log_curve(x))
     inside = (following >= lower) & (following <= upper)
     return np.where(inside, following, 0.5 * (lower + upper))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,16 @@ from mercer._errors import DataError
 from mercer.smoothing.density import Density
 
 Array = NDArray[Any]
-#: points at which the density is looked at to find the level in several dimensions
-SOME_POINTS = 10_000
-#: parts of an interval in which the density crosses the level, of which one goes on
-PARTS = 5
+#: draws at which the density is looked at to find the level in several dimensions, and the error of it there
+DRAWS, DRAWN_ERROR = 10_000, 1e-3
+#: where an interval is looked at in which the density crosses the level
+PARTS = np.array([0.2, 0.4, 0.6, 0.8])
+#: how near, in lengths of the interval, the crossing is to where a line would cross: at first
+NEAR = 0.1
+#: of the logarithm of a level, where the coverage jumps and cannot be met
+LEVEL_ERROR = 1e-11
+#: a coverage that is off by less is met
+MET = 1e-12
 #: how short it has to be, relatively, while the level is sought, and when it is found
 FINE, FINEST = 1e-11, 0.0
 #: densities may differ by so much, relatively, and count as equal: they are sums in another order
@@ -43,50 +50,60 @@ class HighestDensityRegion:
 
     def contains(self, X: Any) -> Array:
         """Whether each row lies in the region."""
-        rows = np.asarray(X, dtype=float).reshape(-1, self.density.columns)
+        rows, columns = np.asarray(X, dtype=float), self.density.columns
+        if rows.ndim == 1 and columns == 1:
+            rows = rows[:, None]
+        if rows.ndim != 2 or rows.shape[1] != columns:
+            raise DataError(f"the region is one of {columns} column(s), and X has the shape {rows.shape}.")
         return np.asarray(self.density.log_density(rows) >= self.log_level - ROUNDING)
 
 
 def highest_density_region(density: Density, coverage: float) -> HighestDensityRegion:
-    """The region of this coverage: solved for on the curve in one dimension, estimated at the points in more."""
-    if not 0 < coverage < 1:
-        raise DataError(f"coverage is a share of the probability, above 0 and below 1; got {coverage!r}.")
+    """The region of this coverage: solved for on the curve in one dimension, estimated from draws in more."""
+    return highest_density_regions(density, (coverage,))[0]
+
+
+def highest_density_regions(density: Density, coverages: Sequence[float]) -> list[HighestDensityRegion]:
+    """Regions of several coverages, which share their draws."""
+    for coverage in coverages:
+        if not (isinstance(coverage, Real) and 0 < coverage < 1):
+            raise DataError(f"coverage is a share of the probability, above 0 and below 1; got {coverage!r}.")
     if density.columns == 1:
-        return _of_curve(density, coverage)
-    return HighestDensityRegion(coverage, _level_at_points(density, coverage), None, density)
+        return [_of_curve(density, coverage) for coverage in coverages]
+    levels = _levels_of_draws(density, coverages)
+    return [HighestDensityRegion(c, level, None, density) for c, level in zip(coverages, levels, strict=True)]
 
 
-def _level_at_points(density: Density, coverage: float) -> float:
-    """The weighted 1 − coverage quantile of log p(x_j), at so many points that a hundredth of the coverage is seen."""
-    some = slice(None, None, 1 + len(density.centres) // SOME_POINTS)
-    logs = density.log_density(density.centres[some])
-    weight = np.ones(len(logs)) if density.weight is None else density.weight[some] / density.weight.max()
-    order = np.argsort(logs)
-    up_to = np.cumsum(weight[order])
-    return float(logs[order[np.searchsorted(up_to, (1 - coverage) * up_to[-1])]])
+def _levels_of_draws(density: Density, coverages: Sequence[float]) -> list[float]:
+    """Quantiles of log p(x) for draws x from p, always the same: a coverage is off by less than a hundredth.
+
+    Hyndman takes the points the density was made of, if there is nothing else; p is higher there than at its draws.
+    """
+    drawn = density.sample(DRAWS, np.random.default_rng(0))
+    logs = density.log_density(drawn, rtol=DRAWN_ERROR)
+    return [float(np.quantile(logs, 1 - coverage, method="inverted_cdf")) for coverage in coverages]
 
 
 def _of_curve(density: Density, coverage: float) -> HighestDensityRegion:
     """Solve P(p(x) ≥ level) = coverage; where a level is a plateau the region is the first that holds enough."""
     places = density.probes()
-    logs = density.log_density(places[:, None])
+    logs = density.log_curve(places)
 
     def excess(log_level: float) -> float:
-        return float(_mass(density, _pieces(density, places, logs, log_level, FINE))) - coverage
+        off = float(_mass(density, _pieces(density, places, logs, log_level, FINE))) - coverage
+        return off if abs(off) > MET else 0.0
 
-    low, high = _bracket(density, places, logs, coverage, excess)
-    log_level = low if high <= low else float(brentq(excess, low, high, xtol=1e-13))
+    low, high = _bracket(places, logs, coverage, excess)
+    log_level = low if high <= low else float(brentq(excess, low, high, xtol=LEVEL_ERROR))
     if excess(log_level) < -1e-9:  # on the empty side of a jump
-        log_level -= ROUNDING
+        log_level -= 2 * LEVEL_ERROR
     return HighestDensityRegion(coverage, log_level, _pieces(density, places, logs, log_level, FINEST), density)
 
 
-def _bracket(
-    density: Density, places: Array, logs: Array, coverage: float, excess: Callable[[float], float]
-) -> tuple[float, float]:
+def _bracket(places: Array, logs: Array, coverage: float, excess: Callable[[float], float]) -> tuple[float, float]:
     """Levels that hold enough and too little, near a guess; both the lowest if not even that one holds enough."""
     lowest, highest = float(logs[np.isfinite(logs)].min()), float(logs.max())
-    low = high = min(max(_guess(density, places, logs, coverage), lowest), highest)
+    low = high = min(max(_guess(places, logs, coverage), lowest), highest)
     step = 0.02
     while low > lowest and excess(low) < 0:
         low, high, step = max(low - step, lowest), low, 4 * step
@@ -97,14 +114,12 @@ def _bracket(
     return low, high
 
 
-def _guess(density: Density, places: Array, logs: Array, coverage: float) -> float:
-    """The level if pieces between two places were in the region as a whole, or not at all."""
-    masses = density.probability(places[:-1, None], places[1:, None])
-    with np.errstate(invalid="ignore"):
-        heights = 0.5 * (logs[1:] + logs[:-1])
-    order = np.argsort(-heights)
-    place = int(np.searchsorted(np.cumsum(masses[order]), coverage))
-    return float(heights[order[min(place, len(order) - 1)]])
+def _guess(places: Array, logs: Array, coverage: float) -> float:
+    """The level if the density were a step around every place, and a step were in the region or not."""
+    up_to = np.concatenate([places[:1], 0.5 * places[1:] + 0.5 * places[:-1], places[-1:]])
+    order = np.argsort(-logs)
+    masses = np.cumsum((np.exp(logs - logs.max()) * np.diff(up_to / (places[-1] - places[0])))[order])
+    return float(logs[order[np.searchsorted(masses, coverage * masses[-1])]])
 
 
 def _mass(density: Density, pieces: Array) -> Array:
@@ -123,21 +138,36 @@ def _pieces(density: Density, places: Array, logs: Array, log_level: float, fine
 
 
 def _crossings(density: Density, outside: Array, inside: Array, log_level: float, fine: float) -> Array:
-    """Where the density passes the level between places outside and inside of the region, by ever finer grids.
+    """Where the density passes the level between places outside and inside of the region.
 
-    Asking for some values at once costs little more than for one, and jumps do no harm. An end that lies on the bounds
-    of the support stays where it is.
+    Intervals are looked at in some places at once, which costs little more than one: around where a line through their
+    ends would cross, ever nearer to it while that comes true, and in even steps, so that jumps do no harm. A region
+    ends at an outer place that belongs to it, as those on the bounds of a support may.
     """
-    at_bound = density.log_density(outside[:, None]) >= log_level
-    outside, inside = np.where(at_bound, inside, outside), np.where(at_bound, outside, inside)
-    each, enough = np.arange(len(inside)), 2 * np.spacing(np.abs(inside)) + fine * np.abs(outside - inside)
-    while (np.abs(outside - inside) > enough).any():
-        grid = np.linspace(outside, inside, PARTS + 1, axis=1)
-        grid[:, -1] = inside
-        within = density.log_density(grid[:, 1:-1].reshape(-1, 1)).reshape(len(grid), -1) >= log_level
-        first = np.argmax(np.column_stack([within, np.ones(len(grid), dtype=bool)]), axis=1) + 1
-        following = grid[each, first - 1], grid[each, first]
-        if (following[0] == outside).all() and (following[1] == inside).all():
-            break
-        outside, inside = following
+    below, above = (density.log_curve(places) - log_level for places in (outside, inside))
+    inside = np.where(below >= 0, outside, inside)
+    enough, near = 2 * np.spacing(np.abs(inside)) + fine * np.abs(outside - inside), np.full(len(inside), NEAR)
+    going = np.flatnonzero(np.abs(outside - inside) > enough)
+    while going.size:
+        ends = outside[going], inside[going], below[going], above[going]
+        outside[going], inside[going], below[going], above[going] = _narrowed(density, *ends, near[going], log_level)
+        length, before = np.abs(outside - inside)[going], np.abs(ends[0] - ends[1])
+        near[going] = np.where(length <= 2.5 * near[going] * before, near[going] ** 1.5, NEAR)
+        going = going[(length > enough[going]) & (length < before)]
     return inside
+
+
+def _narrowed(
+    density: Density, outside: Array, inside: Array, below: Array, above: Array, near: Array, log_level: float
+) -> tuple[Array, Array, Array, Array]:
+    """The part of every interval in which the density passes the level first, and what log p − log level is at ends."""
+    straight = np.where(np.isfinite(below), below / np.where(np.isfinite(below), below - above, -1.0), 0.5)
+    around = np.stack([straight - near, straight + near], axis=1)
+    parts = np.sort(np.column_stack([np.tile(PARTS, (len(near), 1)), np.clip(around, 0, 1)]), axis=1)
+    inner = outside[:, None] + parts * (inside - outside)[:, None]
+    grid = np.column_stack([outside, inner, inside])
+    found = density.log_curve(inner.ravel()).reshape(inner.shape) - log_level
+    found = np.column_stack([below, found, above])
+    first = 1 + np.argmax(np.column_stack([found[:, 1:-1] >= 0, np.ones(len(near), dtype=bool)]), axis=1)
+    each = np.arange(len(near))
+    return grid[each, first - 1], grid[each, first], found[each, first - 1], found[each, first]

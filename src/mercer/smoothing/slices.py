@@ -37,7 +37,7 @@ def slice_at(windows: Windows, given: Mapping[int, float]) -> Slice:
     B = [column for column in range(windows.columns) if column not in given]
     away = np.array([given[column] for column in A], dtype=float) - windows.points[:, A]
     if windows.is_separable or np.ndim(windows.bandwidth.value) < 2:
-        return Slice(_log_weight(windows, A, away), windows.points[:, B], _part(windows.bandwidth, B))
+        return Slice(_log_weight(windows, A, away), windows.points[:, B], narrowed(windows.bandwidth, B))
     Sigma = np.asarray(windows.bandwidth.value)
     pull = cho_solve(cho_factor(Sigma[np.ix_(A, A)], lower=True), Sigma[np.ix_(A, B)])
     left = Sigma[np.ix_(B, B)] - Sigma[np.ix_(B, A)] @ pull
@@ -47,7 +47,7 @@ def slice_at(windows: Windows, given: Mapping[int, float]) -> Slice:
 
 def _log_weight(windows: Windows, A: list[int], away: Array) -> Array:
     """log w_j λ_j⁻ᵃ k((x − x_j)/λ_j), less what is the same for all points."""
-    narrow = _part(windows.bandwidth, A)
+    narrow = narrowed(windows.bandwidth, A)
     U, logs = narrow.whiten(away), np.zeros(len(away))
     if windows.factors is not None:
         U, logs = U / windows.factors[:, None], -len(A) * np.log(windows.factors)
@@ -57,7 +57,9 @@ def _log_weight(windows: Windows, A: list[int], away: Array) -> Array:
     return logs + windows.kernel.log_density(U)
 
 
-def _part(bandwidth: Bandwidth, columns: list[int]) -> Bandwidth:
-    from mercer.smoothing.windows import narrowed
-
-    return narrowed(bandwidth, columns)
+def narrowed(bandwidth: Bandwidth, keep: list[int]) -> Bandwidth:
+    """The bandwidth of some of the columns."""
+    value = np.asarray(bandwidth.value)
+    if value.ndim == 0:
+        return bandwidth
+    return replace(bandwidth, value=value[keep] if value.ndim == 1 else value[np.ix_(keep, keep)], criterion=None)

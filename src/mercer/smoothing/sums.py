@@ -93,24 +93,39 @@ class KernelSums:
         # half of what may be off is left out
         slack = ROUNDING if tolerance.relative == 0 else min(ROUNDING, 1 - np.log2(tolerance.relative))
         sums, lifts = self._sums(queries, self._masses, leave_out, some=some, slack=slack)
+        return self._logs(sums, lifts)
+
+    def _logs(self, sums: Array, lifts: Array) -> Array:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(sums[:, 0]) - np.log(2) * lifts + self._ordered.log_heaviest)
 
-    def means(self, queries: Array, values: Array, *, leave_out: bool = False) -> Array:
-        """Σ_j w_j k_j(x) y_j / Σ_j w_j k_j(x), of shape (queries, outputs); NaN where no point is in reach."""
-        sums, _ = self._sums(queries, self._sides(values), leave_out)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(sums[:, 1:] / sums[:, :1])
+    def means(self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None) -> Array:
+        """Σ_j w_j k_j(x) y_j / Σ_j w_j k_j(x), of shape (queries, outputs); NaN where no point is in reach.
 
-    def local_moments(self, queries: Array, values: Array, *, leave_out: bool = False) -> tuple[Array, Array, Array]:
+        If `some` are given, only of the queries of these numbers.
+        """
+        return self.means_and_log_sums(queries, values, leave_out=leave_out, some=some)[0]
+
+    def means_and_log_sums(
+        self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None
+    ) -> tuple[Array, Array]:
+        """`means`, and the logarithms of what they are divided by."""
+        sums, lifts = self._sums(queries, self._sides(values), leave_out, some=some)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sums[:, 1:] / sums[:, :1]), self._logs(sums, lifts)
+
+    def local_moments(
+        self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None
+    ) -> tuple[Array, Array, Array]:
         """S = Σ_j w_j k_j z̃z̃ᵀ and T = Σ_j w_j k_j z̃y_jᵀ with z̃ = (1, x_j − x), both times e^(−scale), and the scale.
 
         Of shapes (queries, d + 1, d + 1) and (queries, d + 1, outputs): what a local line needs. Where no point is in
-        reach the scale is −inf, and S and T are 0.
+        reach the scale is −inf, and S and T are 0. If `some` are given, only of the queries of these numbers.
         """
-        (m, d), k = queries.shape, values.shape[1]
+        d, k = queries.shape[1], values.shape[1]
         numbers = (k + 1) * (d + 1) + d * (d + 1) // 2
-        sums, lifts = self._sums(queries, self._sides(values), leave_out, loop=add_moments, numbers=numbers)
+        sums, lifts = self._sums(queries, self._sides(values), leave_out, loop=add_moments, numbers=numbers, some=some)
+        m = len(sums)
         first = sums[:, : (k + 1) * (d + 1)].reshape(m, k + 1, d + 1)
         S = np.empty((m, d + 1, d + 1))
         S[:, 0] = S[:, :, 0] = first[:, 0]

@@ -111,6 +111,11 @@ class Support:
         return logs
 
 
+def unbounded(X: Array, support: Support | None) -> Array:
+    """Where kernels are laid for rows X: transformed, if the support says so."""
+    return X if support is None or support.boundary == "reflect" else support.forward(X)
+
+
 def support_from(given: Any, columns: int, boundary: str, names: Sequence[str]) -> Support | None:
     """The support that is meant, None if there are no bounds.
 

@@ -20,6 +20,8 @@ COMMON = 1e-5
 MARGIN = 8.0
 #: pairs that blocks out of reach spare, of all
 SPARED = 0.5
+#: relative error of a sum by places on a grid that rounding has moved, for every bandwidth that the grid is long
+ROUNDING = 4 * float(np.finfo(float).eps)
 
 
 def has_grid(kernel: SmoothingKernel, columns: int, *, adaptive: bool) -> bool:
@@ -70,7 +72,10 @@ class Sources(NamedTuple):
             return sums, known
         low, high = np.minimum(low, near.min(axis=0)), np.maximum(high, near.max(axis=0))
         error = max(tolerance.relative * COMMON, tolerance.share)
-        grid = plan(len(self.points), len(near), (high - low) / self.widths, error)
+        spans = (high - low) / self.widths
+        if ROUNDING * spans.max() > max(tolerance.relative, tolerance.share):
+            return sums, known
+        grid = plan(len(self.points), len(near), spans, error)
         if grid is None or grid.nanoseconds > SPARED * PAIR * len(self.points) * len(near):
             return sums, known
         found = FourierSums(grid, self.points, self.weight, self.widths, low)(near)

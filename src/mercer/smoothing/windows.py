@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,19 +12,24 @@ from scipy.special import gammainc, gammainccinv
 
 from mercer._errors import NoClosedFormError, OutOfReachError
 from mercer.smoothing.bandwidth import Bandwidth
-from mercer.smoothing.boxes import box_probability
+from mercer.smoothing.boxes import box_probability, in_order
 from mercer.smoothing.density import Density, Rng
 from mercer.smoothing.kernels import Gaussian, SmoothingKernel, Uniform
 from mercer.smoothing.normal_cells import NormalCells
-from mercer.smoothing.slices import Slice, slice_at
+from mercer.smoothing.probes import probes_of
+from mercer.smoothing.slices import Slice, narrowed, slice_at
 from mercer.smoothing.sums import KernelSums
 from mercer.smoothing.tolerance import Sources, Tolerance, has_grid
 
 Array = NDArray[Any]
 #: a Gaussian has less than 1e-17 of its mass beyond so many standard deviations
 GAUSSIAN_SPAN = 9.0
-#: points whose kernels' ends are looked at one by one
-MOST_ENDS = 4096
+#: bandwidths from the origin, so that differences are still numbers
+FARTHEST = 1e300
+#: a density of less, in units of 1/h, is nothing to a region
+LEAST_HEIGHT = 1e-12
+#: clusters of places that are worth asking apart
+MOST_CLUSTERS = 64
 #: rows that decide where the origin is put
 SOME_ROWS = 1001
 
@@ -64,6 +68,11 @@ class Windows(Density):
     ) -> None:
         self.kernel, self.bandwidth, self.points = kernel, bandwidth, points
         self._weight, self._given_factors = weight, factors
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made of, and widths that took their time: all else is soon found again."""
+        kept = ("kernel", "bandwidth", "points", "_weight", "_given_factors", "factors")
+        return {name: value for name, value in self.__dict__.items() if name in kept}
 
     @property
     def weight(self) -> Array | None:
@@ -129,8 +138,34 @@ class Windows(Density):
             values[~known] = self.density(X[~known])
         return np.asarray(values)
 
+    def log_density_at_most(self, X: Array) -> Array:
+        """A bound of log p(x), from how far each row is from the box around all points."""
+        low, high = self._corners
+        away = (np.maximum(np.maximum(low - X, X - high), 0) / self.scales).max(axis=1) / self.widest
+        if self.kernel.form == "product" and self.bandwidth.root.ndim == 2:
+            away /= np.sqrt(self.columns)  # the longest of as many whitened coordinates
+        steepest = 0.0 if self.factors is None else -self.columns * np.log(self.factors.min())
+        return self._log_scale + steepest + self.kernel.log_profile(away)
+
+    def log_curve(self, x: Array) -> Array:
+        if not (isinstance(self.kernel, Gaussian) and in_order(self)):
+            return self._log_density_by_clusters(x)
+        heights = self.normal_cells.density(x)
+        seen = heights * self.scales[0] > LEAST_HEIGHT
+        return np.where(seen, np.log(np.where(seen, heights, 1.0)), -np.inf)
+
+    def _log_density_by_clusters(self, x: Array) -> Array:
+        """log p(x) on the line; places that see no point in common are asked apart, or each would pay for all."""
+        order, logs = np.argsort(x), np.empty(len(x))
+        cuts = np.flatnonzero(np.diff(x[order]) > 2 * self.span * self.widest * self.scales[0]) + 1
+        for rows in np.split(order, cuts if len(cuts) <= MOST_CLUSTERS else []):
+            logs[rows] = self.log_density(x[rows, None])
+        return logs
+
     def _tolerance(self, rtol: float, atol: float) -> Tolerance:
-        return Tolerance(rtol, atol * float(np.exp(-self._log_scale)))
+        with np.errstate(over="ignore"):
+            share = atol * float(np.exp(-self._log_scale))
+        return Tolerance(min(rtol, 1.0), min(share, 1.0))
 
     def _in_axes(self, X: Array) -> tuple[Sources, Array]:
         """Points and rows in coordinates whose bandwidths are those of the axes: their own where they can be."""
@@ -261,21 +296,7 @@ class Windows(Density):
         return np.full(self.columns, -np.inf), np.full(self.columns, np.inf)
 
     def probes(self) -> Array:
-        """Fine steps around every point; of many points that nearly coincide, around one.
-
-        Where kernels end, the density bends or jumps: of some thousands of points all these places count, too.
-        """
-        h = float(self.scales[0]) * (np.ones(len(self.points)) if self.factors is None else self.factors)
-        rows, _ = thinned(self.points[:, 0], h.min() / 4)
-        steps = np.concatenate([np.linspace(0, min(4.0, self.span), 17), np.geomspace(1, max(self.span, 4.0), 8)])
-        steps = np.append(steps[steps <= self.span], self.span * (1 + 1e-9))
-        around = self.points[rows] + h[rows, None] * np.concatenate([-steps, steps])
-        _, places = thinned(around.ravel(), h.min() / 8)
-        places = np.concatenate([places, around[0], around[-1]])
-        if np.isfinite(self.kernel.reach) and len(self.points) <= MOST_ENDS:
-            ends = np.unique(np.concatenate([self.points[:, 0] - h, self.points[:, 0] + h]))
-            places = np.concatenate([places, (ends[1:] + ends[:-1]) / 2])
-        return np.unique(places)
+        return probes_of(self)
 
     # Inner parts.
 
@@ -285,7 +306,9 @@ class Windows(Density):
         return self.points.min(axis=0), self.points.max(axis=0)
 
     def _whitened(self, X: Array) -> Array:
-        return self.bandwidth.whiten(X - self.origin)
+        # what is too far away to be told is as far as it can be
+        with np.errstate(over="ignore"):
+            return np.clip(self.bandwidth.whiten(X - self.origin), -FARTHEST, FARTHEST)
 
     @cached_property
     def shares(self) -> float:
@@ -326,23 +349,3 @@ def is_diagonal(bandwidth: Bandwidth) -> bool:
     """Whether it has no direction but those of the axes."""
     value = np.asarray(bandwidth.value)
     return value.ndim < 2 or bool((value == np.diag(np.diag(value))).all())
-
-
-def narrowed(bandwidth: Bandwidth, keep: list[int]) -> Bandwidth:
-    """The bandwidth of some of the columns."""
-    value = np.asarray(bandwidth.value)
-    if value.ndim == 0:
-        return bandwidth
-    return replace(bandwidth, value=value[keep] if value.ndim == 1 else value[np.ix_(keep, keep)], criterion=None)
-
-
-def thinned(x: Array, step: float, most: int = 4096) -> tuple[Array, Array]:
-    """Rows and values of one x in every cell of width `step`, ascending; cells are wider where these are too many."""
-    order = np.argsort(x, kind="stable")
-    step = max(step, float(x[order[-1]] - x[order[0]]) / 1e15)
-    while True:
-        cells = np.floor((x[order] - x[order[0]]) / step)
-        first = np.append(True, np.diff(cells) > 0)
-        if first.sum() <= most:
-            return order[first], x[order[first]]
-        step *= 2

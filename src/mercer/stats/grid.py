@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -98,16 +99,22 @@ class GridCounts(Statistic):
         """Both on the axes that have the bins of both."""
         mine, theirs = (len(grid.axes) for grid in (self, other))
         same_shape("grids", (self.groups, mine), (other.groups, theirs))
-        axes = []
-        for j, (one, another) in enumerate(zip(self.axes, other.axes, strict=True)):
-            if (both := one.joined(another)) is None:
-                raise UnequalEdgesError(
-                    f"cannot merge histograms whose edges differ on axis {j}: {one.bins} bins from {one.edges[0]:g} to "
-                    f"{one.edges[-1]:g} and {another.bins} from {another.edges[0]:g} to {another.edges[-1]:g}. Give "
-                    "both the same edges as `bins`, or the same Width(…), whose edges do not depend on the data."
-                )
-            axes.append(both)
-        return self.among(tuple(axes)), other.among(tuple(axes))
+        axes = joined_axes(self.axes, other.axes, [f"axis {j}" for j in range(mine)])
+        return self.among(axes), other.among(axes)
+
+
+def joined_axes(mine: Sequence[Axis], theirs: Sequence[Axis], names: Sequence[str]) -> tuple[Axis, ...]:
+    """The axes that have the bins of both, or an error with the name of the one whose edges differ."""
+    axes = []
+    for name, one, another in zip(names, mine, theirs, strict=True):
+        if (both := one.joined(another)) is None:
+            raise UnequalEdgesError(
+                f"cannot merge histograms whose edges differ on {name}: {one.bins} bins from {one.edges[0]:g} to "
+                f"{one.edges[-1]:g} and {another.bins} from {another.edges[0]:g} to {another.edges[-1]:g}. Give both "
+                "the same edges as `bins`, or the same Width(…), whose edges do not depend on the data."
+            )
+        axes.append(both)
+    return tuple(axes)
 
 
 def _shape(groups: int, axes: tuple[Axis, ...]) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -45,7 +44,9 @@ class Rows(Statistic):
 
     @property
     def together(self) -> Piece:
-        """All rows in one piece."""
+        """All rows in one piece, not to be written to."""
+        if len(self.pieces) == 1:
+            return self.pieces[0]
         nothing = Piece(np.zeros((0, self.columns)), np.zeros(0, dtype=np.int64), np.zeros(0))
         return Piece(*map(np.concatenate, zip(nothing, *self.pieces, strict=True)))
 
@@ -83,8 +84,10 @@ class Rows(Statistic):
         if not other.pieces:
             return self
         mine, gone = self.together, other.together
-        _, places = np.unique(np.concatenate([_bits(mine), _bits(gone)]), axis=0, return_inverse=True)
-        here, there = np.split(places.ravel(), [len(mine.codes)])
+        bits, asked = _bits(mine), _bits(gone)
+        alike = _alike(bits, asked)
+        _, places = np.unique(np.concatenate([bits[alike], asked]), axis=0, return_inverse=True)
+        here, there = np.split(places.ravel(), [len(alike)])
         left_over = np.bincount(there, minlength=len(places))
         if (missing := np.flatnonzero(np.bincount(here, minlength=len(places)) < left_over)).size:
             row = gone.points[int(np.argmax(there == missing[0]))]
@@ -92,7 +95,9 @@ class Rows(Statistic):
                 f"the row {np.array2string(row, threshold=6)} was not seen in its class with its weight so many times; "
                 "forget only rows that were passed to fit or partial_fit, with the same sample_weight."
             )
-        return replace(self, pieces=())._with(mine, keep=_occurrence(here) >= left_over[here])
+        keep = np.ones(len(mine.codes), dtype=bool)
+        keep[alike] = _occurrence(here) >= left_over[here]
+        return replace(self, pieces=())._with(mine, keep=keep)
 
     def regroup(self, positions: Array, n_groups: int) -> Self:
         empty = replace(self, n_groups=n_groups, pieces=())
@@ -117,11 +122,19 @@ def _bits(rows: Piece) -> Array:
     return table.view(np.int64)
 
 
+def _alike(bits: Array, asked: Array) -> Array:
+    """Numbers of the rows whose every value is one of those asked for in its column: few, and all that can be meant."""
+    numbers = np.arange(len(bits))
+    for column in reversed(range(bits.shape[1])):  # values first, which tell more rows apart than groups and weights
+        numbers = numbers[np.isin(bits[numbers, column], asked[:, column])]
+    return numbers
+
+
 def _occurrence(values: Array) -> Array:
     """How often each value has turned up before."""
     order = np.argsort(values, kind="stable")
     counts = np.bincount(values)
-    starts = np.fromiter(itertools.accumulate(counts, initial=0), dtype=np.int64)[:-1]
+    starts = np.cumsum(counts) - counts
     result = np.empty(len(values), dtype=np.int64)
     result[order] = np.arange(len(values)) - starts[values[order]]
     return result

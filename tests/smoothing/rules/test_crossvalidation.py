@@ -22,7 +22,7 @@ from mercer.smoothing import (
     Uniform,
     Windows,
 )
-from mercer.smoothing.rules import LeastSquaresCV, LikelihoodCV, Silverman, crossvalidation, products
+from mercer.smoothing.rules import LeastSquaresCV, LikelihoodCV, Silverman, crossvalidation
 from mercer.smoothing.rules.products import mean_product
 
 RNG = np.random.default_rng(6)
@@ -68,15 +68,6 @@ def test_the_integral_of_the_square_is_that(kernel: SmoothingKernel) -> None:
 
     parts = [quad(square, *pair)[0] for pair in pairwise(ends)]
     assert mean_product(windows) == pytest.approx(sum(parts), rel=1e-7)
-
-
-@pytest.mark.parametrize("form", ["radial", "product"])
-def test_blocks_that_skip_what_is_out_of_reach_skip_nothing_else(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    windows = Windows(Epanechnikov(form), Bandwidth([0.3, 1.0]), PLANE)
-    u = windows.sums.points
-    whole = windows.kernel.autocorrelation(2)(u[:, None, :] - u).mean() / 0.3
-    monkeypatch.setattr(products, "BLOCK", 70)
-    assert mean_product(windows) == pytest.approx(whole, rel=1e-12)
 
 
 @pytest.mark.parametrize(("rule", "theirs"), [(LikelihoodCV(), "cv_ml"), (LeastSquaresCV(), "cv_ls")])
@@ -204,6 +195,28 @@ def test_many_points_are_asked_less_often_with_one_result(
     assert quick.criterion.best == pytest.approx(thorough.criterion.best, rel=1e-5)
     assert len(quick.criterion.widths) < len(thorough.criterion.widths)
     assert next(iter(quick.table())) == "times the choice of 300 points, narrowed"
+
+
+@pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=repr)
+def test_of_kernels_without_slopes_many_points_choose_a_multiple(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = RNG.normal(size=(300, 2)) * [1.0, 30.0]
+    thorough = rule.choose(X, None, Epanechnikov())
+    monkeypatch.setattr(crossvalidation, "MANY", 150)
+    monkeypatch.setattr(crossvalidation, "refine_by_simplex", counted := Counted(crossvalidation.refine_by_simplex))
+    quick = rule.choose(X, None, Epanechnikov())
+    assert counted.calls == 1
+    assert quick.criterion.best == pytest.approx(thorough.criterion.best, rel=0.02)
+
+
+class Counted:
+    """A function that knows how often it was called."""
+
+    def __init__(self, function: Any) -> None:
+        self.function, self.calls = function, 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.calls += 1
+        return self.function(*arguments)
 
 
 def test_where_some_points_say_nothing_all_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,20 @@ def test_two_modes_far_apart_are_told_apart_where_silverman_blurs_them() -> None
     assert Silverman().choose(MIXTURE[:, None], None, Gaussian()).value > 5 * h  # type: ignore[operator]
 
 
+FAR_APART = {
+    "two groups": np.concatenate([RNG.normal(size=80), 1e6 + RNG.normal(size=80)]),
+    "three, unequal": np.concatenate([RNG.normal(size=80), RNG.normal(-1e4, 0.5, size=30), [1e8]]),
+    "two scales": np.concatenate([RNG.normal(size=80), RNG.normal(5, 1e-4, size=80)]),
+    "no moments": RNG.standard_cauchy(size=150),
+}
+
+
+@pytest.mark.parametrize("x", FAR_APART.values(), ids=FAR_APART)
+def test_what_is_far_apart_is_binned_as_well(x: np.ndarray) -> None:
+    h = isj(x)
+    assert h == pytest.approx(h * exact(x / h), rel=1e-3)
+
+
 def test_much_data_of_a_gaussian_gets_what_is_best_for_a_gaussian() -> None:
     x = RNG.normal(size=300_000)
     assert isj(x) == pytest.approx((4 / (3 * len(x))) ** 0.2, rel=0.03)

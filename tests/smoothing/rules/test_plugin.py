@@ -54,6 +54,13 @@ def test_many_points_are_binned_and_few_are_paired_with_one_result(
     np.testing.assert_allclose(PlugIn("matrix").choose(X, None, Gaussian()).value, pairs, rtol=1e-3)
 
 
+def test_more_points_than_a_grid_has_cells_for_get_what_is_best_all_the_same() -> None:
+    """Of 200,000 points in space the finest cells would cover the middle alone."""
+    X = np.random.default_rng(5).normal(size=(200_000, 3))
+    widths = PlugIn().choose(X, None, Gaussian()).value
+    np.testing.assert_allclose(widths, silverman_factor(200_000, 3), rtol=0.02)
+
+
 def test_two_modes_get_a_better_density_than_by_silverman() -> None:
     x = np.concatenate([RNG.normal(-3, 0.5, 400), RNG.normal(3, 0.5, 400)])[:, None]
     grid = np.linspace(-6, 6, 400)[:, None]

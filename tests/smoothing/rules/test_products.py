@@ -37,6 +37,6 @@ def test_blocks_that_skip_what_is_out_of_reach_skip_nothing_else(
     windows = Windows(kernel, Bandwidth([0.3, 1.0]), PLANE, weight)
     u, share = windows.sums.points, weight / weight.sum()
     whole = share @ kernel.autocorrelation(2)(u[:, None, :] - u) @ share / 0.3
-    monkeypatch.setattr(products, "BLOCK", 70)
+    monkeypatch.setattr(products, "SIDE", 7)
     monkeypatch.setattr(products, "MANY", many)
     assert mean_product(windows) == pytest.approx(whole, rel=1e-12 if many else 1e-6)

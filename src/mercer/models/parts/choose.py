@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError
+from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError, FamilyError
 from mercer.data.kinds import Kind
 from mercer.data.schema import Schema
 from mercer.data.table import Table
@@ -71,7 +71,12 @@ def _choices(table: Table, families: Any) -> list[Choice]:
 
 def _family(asked: Any) -> Family:
     """`family_from`, which lives below the room of Parzen windows and cannot know them by their name."""
-    return Parzen() if isinstance(asked, str) and asked == Parzen.name else family_from(asked)
+    if isinstance(asked, str) and asked == Parzen.name:
+        return Parzen()
+    try:
+        return family_from(asked)
+    except FamilyError as refusal:
+        raise FamilyError(f"{refusal} There is {Parzen.name!r}, too.") from None
 
 
 def _by_type(table: Table, *, except_for: set[int]) -> list[Choice]:

@@ -22,8 +22,10 @@ BLOCK = 1 << 18
 FEWEST_CELLS, MOST_CELLS = {1: 1 << 14, 2: 1 << 8, 3: 1 << 6}, {1: 1 << 20, 2: 1 << 10, 3: 192}
 #: cells are at most so wide, in units of the least width that matters
 COARSEST = 0.25
-#: e to minus this is 0
-NOTHING = 745.0
+#: the share of points that may be left out for finer cells
+FEW = 0.02
+#: e to minus this is nothing beside the rest of a sum
+NOTHING = 200.0
 
 
 class Functional(Protocol):
@@ -61,13 +63,16 @@ class Cosines:
         power = np.square(dctn(binned, type=1) / 2**self.columns)
         self._power = (power * _outer(np.multiply, [undo] * self.columns)).ravel()
         self._square = _outer(np.add, [np.square(frequency)] * self.columns).ravel()
+        with np.errstate(divide="ignore"):
+            self._log_square = np.log(self._square)
 
     def __call__(self, order: int, width: float) -> float:
-        square, power = self._square, self._power
+        kept = len(self._square)
         if self.columns == 1:
-            kept = np.searchsorted(square, 2 * NOTHING / width**2)
-            square, power = square[:kept], power[:kept]
-        return float((-1) ** order * (square**order * np.exp(-0.5 * width**2 * square) * power).sum())
+            kept = int(np.searchsorted(self._square, 2 * NOTHING / width**2))
+        logs = order * self._log_square[:kept]
+        logs -= 0.5 * width**2 * self._square[:kept]
+        return float((-1) ** order * (np.exp(logs, out=logs) @ self._power[:kept]))
 
 
 class Pairs:
@@ -126,7 +131,9 @@ def _in_the_middle(points: Array, share: Array | None, length: float) -> tuple[A
     """The points of a cube around the medians: the few beyond it would make all cells too wide for the others."""
     if (np.ptp(points, axis=0) <= length).all():
         return points, share
-    kept = (np.abs(points - np.median(points, axis=0)) <= length / 2).all(axis=1)
+    away = np.abs(points - np.quantile(points, 0.5, axis=0, method="inverted_cdf")).max(axis=1)
+    # where they are not few, it is wide cells that do less harm
+    kept = away <= max(length / 2, np.quantile(away, 1 - FEW))
     return points[kept], None if share is None else share[kept] / share[kept].sum()
 
 

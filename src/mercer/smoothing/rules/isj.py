@@ -27,6 +27,8 @@ CELLS = 8
 FINER = tuple(2.0**-power for power in range(8, 60, 4))
 #: and the greatest that they have room for
 WIDE = 32
+#: gaps between points that are as good as any longer one, in units of that
+GAP = 12
 #: log of the ratio of neighbouring variances among which the first root is looked for
 RATIO = 0.7
 
@@ -61,23 +63,41 @@ class ImprovedSheatherJones(Rule):
 
 
 def _first_fixed_point(spread: Spread) -> float:
-    low, high = float(spread.X.min()), float(spread.X.max())
-    points = spread.X - low
-    points /= high - low
-    if spread.share is None:
-        points.sort(axis=0)  # in place, and binned the faster
-    finest = 0.5 * _usual_gap(points[:, 0] if spread.share is None else np.sort(points[:, 0]))
+    points, share = _in_order(spread)
+    low, length = points[0], points[-1] - points[0]
+    points -= low
+    points /= length
+    finest = 0.5 * _usual_gap(points)
     for fine in FINER:
-        cosines = Cosines(points, spread.share, fine, WIDE * fine)
+        cosines = Cosines(_closer(points, GAP * WIDE * fine)[:, None], share, fine, WIDE * fine)
         found = _first_root(cosines, spread.count, finest)
         if found >= CELLS * cosines.step:
-            return found * (high - low)
+            return float(found * length)
         if isnan(found):
             break
     raise BandwidthError(
         f'"isj" finds no bandwidth for {spread.name(0)}: its different values are too few, or too far apart. Use '
         '"silverman-scaled", or give a number.'
     )
+
+
+def _in_order(spread: Spread) -> tuple[Array, Array | None]:
+    """A copy of the points in ascending order, which are binned the faster, and their weights."""
+    if spread.share is None:
+        return np.sort(spread.X[:, 0]), None
+    order = np.argsort(spread.X[:, 0])
+    return spread.X[order, 0], spread.share[order]
+
+
+def _closer(points: Array, longest: float) -> Array:
+    """The points, groups of them moved together until no gap is longer: kernels do not reach across one of this."""
+    gaps = np.diff(points)
+    far = np.flatnonzero(gaps > longest)
+    if not far.size:
+        return points
+    moved = np.zeros(len(points))
+    moved[far + 1] = gaps[far] - longest
+    return np.asarray(points - np.cumsum(moved))
 
 
 def _first_root(cosines: Cosines, count: float, finest: float) -> float:

@@ -46,14 +46,8 @@ def bandwidth_from(
     ----------
     bandwidth : number, array, Bandwidth, Rule or str
         h, one h per column, the matrix Σ, an object, or the name of a rule.
-    X : array of shape (n, d)
-        The points.
-    weight : array of shape (n,) or None
-        Of each point.
-    kernel : SmoothingKernel
-        What is to be laid around them.
-    names : sequence of str, default=None
-        What the columns are called in messages.
+    X, weight, kernel, names
+        What a rule chooses by: see `Rule.choose`.
 
     Returns
     -------

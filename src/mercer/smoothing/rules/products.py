@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 from scipy.spatial.distance import cdist
 
+from mercer._threads import ordered_map, row_blocks
+from mercer.smoothing._blocks import in_blocks
 from mercer.smoothing.autocorrelation import Autocorrelation
 from mercer.smoothing.windows import Windows
 
 Array = NDArray[Any]
 Profile = Callable[[Array], Array]
-#: pairs of a block
-BLOCK = 1 << 15
+#: points of a block, which is compared with others within reach
+SIDE = 256
 #: of more points a table of K∗K is made, which is faster than its formula and good to 1e-8 of its height
 MANY = 1000
 #: pieces of the table; kinks at half the reach, which triangles have, are between two of them
-PIECES = 1 << 12
+PIECES = 1 << 16
 #: beyond this K∗K of kernels without an end adds less than rounding
 FARTHEST = 48.0
 
@@ -39,33 +40,47 @@ def mean_product(windows: Windows, *, rtol: float = 0.0) -> float:
 
 
 def _over_pairs(both: Autocorrelation, points: Array, weight: Array | None) -> float:
-    """Σᵢⱼ w_i w_j (K∗K)(u_i − u_j): blocks of points in the order of their first axis skip what is out of reach."""
-    order = np.argsort(points[:, 0])
+    """Σᵢⱼ w_i w_j (K∗K)(u_i − u_j): blocks of points that are close together skip those out of reach."""
+    order = in_blocks(points, SIDE)
     points = points[order]
     share = np.full(len(points), 1 / len(points)) if weight is None else weight[order] / weight.sum()
     reach = min(both.reach, FARTHEST)
     profile = both.profile if len(points) <= MANY else tabulated(both.profile, reach)
-    ends = np.searchsorted(points[:, 0], points[:, 0] + reach, side="right")
-    rows = max(1, BLOCK // int((ends - np.arange(len(ends))).max()))
-    total = 0.0
-    for start in range(0, len(points), rows):
-        block, ahead = slice(start, start + rows), slice(start + rows, ends[min(start + rows, len(ends)) - 1])
-        values = share[block] @ _values(both, profile, points[block], points[start : max(ahead.start, ahead.stop)])
-        # those ahead are met once, and count for both
-        total += values[:rows] @ share[block] + 2 * (values[rows:] @ share[ahead])
-    return float(total)
+    blocks = row_blocks(len(points), SIDE)
+    boxes = np.array([[points[block].min(axis=0), points[block].max(axis=0)] for block in blocks])
+
+    def with_later(first: int) -> float:
+        """A block with itself and with all after it, which are met once and count for both."""
+        block = blocks[first]
+        total = 0.0
+        for other in first + np.flatnonzero(_gaps(both, boxes[first], boxes[first:]) <= reach):
+            values = _values(both, profile, points[block], points[blocks[other]])
+            total += (1 if other == first else 2) * float(share[block] @ values @ share[blocks[other]])
+        return total
+
+    return float(sum(ordered_map(with_later, range(len(blocks)))))
+
+
+def _gaps(both: Autocorrelation, box: Array, boxes: Array) -> Array:
+    """Least distances between a box and others, along the axis where it is greatest for products."""
+    along = np.maximum(np.maximum(boxes[:, 0] - box[1], box[0] - boxes[:, 1]), 0)
+    return np.asarray(along.max(axis=1) if both.kernel.form == "product" else np.sqrt(np.square(along).sum(axis=1)))
 
 
 def tabulated(profile: Profile, reach: float) -> Profile:
-    """A function of r ≥ 0 that is 0 beyond its reach, by cubic pieces of equal length."""
-    pieces = CubicSpline(np.linspace(0, reach, PIECES + 1), profile(np.linspace(0, reach, PIECES + 1))).c
-    cubic, square, slope, height = (np.append(row, 0.0) for row in pieces)
+    """A function of r ≥ 0 that is 0 beyond its reach, by lines between many of its values."""
+    heights = profile(np.linspace(0, reach, PIECES + 1))
+    slopes = np.append(np.diff(heights), 0.0)
+    heights[-1] = 0.0
     scale = PIECES / reach
 
     def values(r: Array) -> Array:
-        piece = np.minimum(r * scale, PIECES).astype(np.intp)
-        beyond = r - piece / scale
-        return np.asarray(((cubic[piece] * beyond + square[piece]) * beyond + slope[piece]) * beyond + height[piece])
+        place = np.minimum(r * scale, PIECES)
+        piece = place.astype(np.intp)
+        place -= piece
+        place *= slopes[piece]
+        place += heights[piece]
+        return place
 
     return values
 

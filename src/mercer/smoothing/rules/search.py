@@ -23,8 +23,8 @@ LEAST, MOST = 1e-4, 1e6
 PRECISION, ENOUGH = 1e-5, 5e-4
 #: of a criterion of order 1 from one step to the next
 LEAST_GAIN = 1e-11
-#: steps of the simplex in logarithms of widths, and where it stops
-FIRST_STEP, SIMPLEX_PRECISION = 0.2, 1e-5
+#: first steps of a simplex in logarithms of widths
+FIRST_STEP = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,5 +95,5 @@ def refine_by_slope(slope: Callable[[Array], tuple[float, Array]], axes: int, ga
 def refine_by_simplex(value: Callable[[Array], float], axes: int) -> Array:
     """Like `refine_by_slope`, for criteria that jump or have no derivatives."""
     simplex = np.vstack([np.zeros(axes), FIRST_STEP * np.eye(axes)])
-    options: Any = {"initial_simplex": simplex, "xatol": SIMPLEX_PRECISION, "fatol": np.inf, "maxfev": 200 * axes}
+    options: Any = {"initial_simplex": simplex, "xatol": PRECISION, "fatol": np.inf, "maxfev": 200 * axes}
     return np.asarray(minimize(value, np.zeros(axes), method="Nelder-Mead", options=options).x)

@@ -1,0 +1,40 @@
+"""Rows of a fit in two parts: some to learn from, and some that others are compared with."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from mercer.models._base import is_sparse
+
+Array = NDArray[Any]
+
+
+class Part(NamedTuple):
+    """Some of the rows of a fit: where they were, what they are, and their labels."""
+
+    rows: Array
+    X: Any
+    y: Any
+
+
+def split(X: Any, y: Any, n: int, *, held_out: float, rng: np.random.Generator) -> tuple[Part, Part]:
+    """Rows to learn from and the share `held_out` of all, at least one of each."""
+    X, order = _with_rows(X), rng.permutation(n)
+    held = min(max(1, round(held_out * n)), n - 1)
+    learnt, compared = (_part(np.sort(rows), X, y) for rows in np.split(order, [n - held]))
+    return learnt, compared
+
+
+def _with_rows(X: Any) -> Any:
+    """X in a form of which rows can be taken; a frame stays one."""
+    if is_sparse(X):
+        return X.tocsr()
+    return X if hasattr(X, "__getitem__") else np.asarray(X)
+
+
+def _part(rows: Array, X: Any, y: Any) -> Part:
+    return Part(rows, _safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows))

@@ -1,0 +1,48 @@
+"""Where to look at a density on the line so that no hill of it is missed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mercer.smoothing.windows import Windows
+
+Array = NDArray[Any]
+#: points whose kernels' ends are looked at one by one
+MOST_ENDS = 4096
+#: places that are left where very many are close together
+MOST_PLACES = 4096
+
+
+def probes_of(windows: Windows) -> Array:
+    """Fine steps around every point; of many points that nearly coincide, around one.
+
+    Where kernels end, the density bends or jumps: of some thousands of points all these places count, too.
+    """
+    points, span = windows.points[:, 0], windows.span
+    h = float(windows.scales[0]) * (np.ones(len(points)) if windows.factors is None else windows.factors)
+    rows, _ = thinned(points, h.min() / 4)
+    steps = np.concatenate([np.linspace(0, min(4.0, span), 17), np.geomspace(1, max(span, 4.0), 8)])
+    steps = np.append(steps[steps <= span], span * (1 + 1e-9))
+    around = points[rows, None] + h[rows, None] * np.concatenate([-steps, steps])
+    _, places = thinned(around.ravel(), h.min() / 8)
+    places = np.concatenate([places, around[0], around[-1]])
+    if np.isfinite(windows.kernel.reach) and len(points) <= MOST_ENDS:
+        ends = np.unique(np.concatenate([points - h, points + h]))
+        places = np.concatenate([places, (ends[1:] + ends[:-1]) / 2])
+    return np.unique(places)
+
+
+def thinned(x: Array, step: float, most: int = MOST_PLACES) -> tuple[Array, Array]:
+    """Rows and values of one x in every cell of width `step`, ascending; cells are wider where these are too many."""
+    order = np.argsort(x, kind="stable")
+    step = max(step, float(x[order[-1]] - x[order[0]]) / 1e15)
+    while True:
+        cells = np.floor((x[order] - x[order[0]]) / step)
+        first = np.append(True, np.diff(cells) > 0)
+        if first.sum() <= most:
+            return order[first], x[order[first]]
+        step *= 2
