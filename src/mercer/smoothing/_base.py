@@ -71,10 +71,6 @@ class SmoothingKernel(ABC):
     def radial_autocorrelation(self, columns: int) -> Callable[[Array], Array]:
         """K∗K of the radial form as a function of ‖u‖."""
 
-    def radial_moment(self, power: float) -> float:
-        """∫₀^∞ r^power k(r) dr."""
-        return float(np.exp(self.log_moment(power)))
-
     def log_constant(self, columns: int) -> float:
         """Log c in so many dimensions: what ∫K = 1 divides the profile by."""
         return self._log_integral(columns, 1)
