@@ -177,9 +177,6 @@ def test_wide_vectors_do_nothing_in_python() -> None:
     assert loop.plain(x, x) == loop(x, x) == x @ x
 
 
-@pytest.mark.xfail(
-    strict=False, reason="with NUMBA_DISABLE_JIT numba's intrinsic is called in place of Python's function"
-)
 def test_wide_vectors_do_nothing_where_nothing_is_compiled() -> None:
     root = Path(__file__).parents[2]
     path = os.pathsep.join([str(root), str(root / "src"), *sys.path])

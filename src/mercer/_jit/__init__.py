@@ -71,7 +71,10 @@ def wide_vectors() -> None:
 
 def _with_intrinsics(function: Any) -> Any:
     """The function as numba is to see it: an intrinsic takes effect only where it is called by itself."""
-    if "wide_vectors" not in function.__code__.co_names:
+    from numba import config
+
+    # set by numba from the environment
+    if config.DISABLE_JIT or "wide_vectors" not in function.__code__.co_names:  # type: ignore[attr-defined]
         return function
     from mercer._jit import _wide
 

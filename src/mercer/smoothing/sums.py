@@ -34,8 +34,10 @@ from mercer.smoothing.tolerance import Sources, Tolerance, has_grid
 Array = NDArray[Any]
 
 EXACT = Tolerance()
-#: queries that are compared with the same blocks, and how many of such groups a thread takes at a time
-GROUP, TURN = 64, 8
+#: queries that are compared with the same blocks, if there are many or few of them, and from when on they are many
+MANY_TOGETHER, FEW_TOGETHER, MANY = 64, 8, 1024
+#: groups of them that a thread takes at a time
+TURN = 8
 #: log₂ of the share of a sum that may be left out: rounding loses as much
 ROUNDING = 60.0
 #: sums below this have lost digits, or are 0: they are taken again, as multiples of what is nearest
@@ -70,12 +72,12 @@ class KernelSums:
         With `leave_out` the queries are the points in their order, and none counts itself.
         """
         if tolerance.is_none or not has_grid(self.kernel, self.points.shape[1], adaptive=self.factors is not None):
-            return self._log_sums(queries, leave_out, tolerance)
+            return self._log_sums(queries, leave_out)
         own = self._own(queries) if leave_out else 0.0
         sums, known = self.sources.sums(queries, tolerance, own=own)
         logs = np.log(np.where(known, sums, 1.0))
         if not known.all():
-            logs[~known] = self._log_sums(queries, leave_out, tolerance, np.flatnonzero(~known))
+            logs[~known] = self._log_sums(queries, leave_out, np.flatnonzero(~known))
         return np.asarray(logs)
 
     @cached_property
@@ -89,11 +91,8 @@ class KernelSums:
         own = np.exp(-np.square(queries - self.points).sum(axis=1) / 2)
         return own if self.weight is None else np.asarray(own * self.weight)
 
-    def _log_sums(self, queries: Array, leave_out: bool, tolerance: Tolerance, some: Array | None = None) -> Array:
-        # half of what may be off is left out
-        slack = ROUNDING if tolerance.relative == 0 else min(ROUNDING, 1 - np.log2(tolerance.relative))
-        sums, lifts = self._sums(queries, self._masses, leave_out, some=some, slack=slack)
-        return self._logs(sums, lifts)
+    def _log_sums(self, queries: Array, leave_out: bool, some: Array | None = None) -> Array:
+        return self._logs(*self._sums(queries, self._masses, leave_out, some=some))
 
     def _logs(self, sums: Array, lifts: Array) -> Array:
         with np.errstate(divide="ignore"):
@@ -155,14 +154,13 @@ class KernelSums:
         loop: Any = add_sums,
         numbers: int | None = None,
         some: Array | None = None,
-        slack: float = ROUNDING,
     ) -> tuple[Array, Array]:
         """2^lift Σ_j k_j(x) side_j, and the lifts, of all queries or some; the first side are the masses."""
         asked = np.arange(len(queries)) if some is None else some
         queries = queries[asked]
-        ordered, order = self._ordered, in_blocks(queries, GROUP)
+        ordered, order = self._ordered, in_blocks(queries, _group(queries))
         own = ordered.places(asked[order] if leave_out else None)
-        task = Task(ordered, sides, queries[order], own, loop, numbers or sides.shape[1], slack)
+        task = Task(ordered, sides, queries[order], own, loop, numbers or sides.shape[1])
         sums, lifts = np.empty((len(queries), task.numbers)), np.empty(len(queries))
         sums[order], lifts[order] = task.done()
         return sums, lifts
@@ -247,8 +245,6 @@ class Task(NamedTuple):
     #: what takes the sums of some queries, and how many for each
     loop: Any
     numbers: int
-    #: −log₂ of the share of a sum that may be left out
-    slack: float
 
     def done(self) -> tuple[Array, Array]:
         """Sums and lifts of all queries."""
@@ -276,7 +272,7 @@ class Task(NamedTuple):
     def _add(self, lifts: Array, sums: Array) -> None:
         (profile, distance, shape), blocks = self.points[:2]
         chosen = np.empty(len(blocks.points), dtype=np.intp)
-        count = near_blocks(shape, blocks.boxes, self.queries, self.slack, lifts, chosen)
+        count = near_blocks(shape, blocks.boxes, self.queries, ROUNDING, lifts, chosen)
         near = chosen[:count]
         self.loop(
             profile, distance, blocks.points, blocks.spread, self.sides, near, self.queries, self.own, lifts, sums
@@ -291,10 +287,15 @@ class Task(NamedTuple):
 
     def _each(self, work: Callable[[Task, slice], None]) -> None:
         """Work on groups of queries, each with its part of the task."""
-        groups = row_blocks(len(self.queries), GROUP)
+        groups = row_blocks(len(self.queries), _group(self.queries))
 
         def take_turn(turn: slice) -> None:
             for some in groups[turn]:
                 work(self._among(some), some)
 
         ordered_map(take_turn, row_blocks(len(groups), TURN))
+
+
+def _group(queries: Array) -> int:
+    """How many queries are taken together: few of them are far apart, so that all blocks would matter to many."""
+    return MANY_TOGETHER if len(queries) >= MANY else FEW_TOGETHER

@@ -74,6 +74,9 @@ class Windows(Density):
         kept = ("kernel", "bandwidth", "points", "_weight", "_given_factors", "factors")
         return {name: value for name, value in self.__dict__.items() if name in kept}
 
+    def __repr__(self) -> str:
+        return f"<windows around {len(self.points):,} points, {self.kernel.name} kernels, {self.bandwidth}>"
+
     @property
     def weight(self) -> Array | None:
         return self._weight

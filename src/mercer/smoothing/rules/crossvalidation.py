@@ -36,6 +36,8 @@ from mercer.smoothing.windows import Windows
 Array = NDArray[Any]
 #: of more points some are asked first, so that all need not be asked about widths far from the best
 MANY = 2500
+#: pairs of points that are compared for each of many values
+MOST_PAIRS = 4e8
 #: relative error of a density in the sum over many points, where that makes it much faster
 ROUNDING = 1e-10
 #: of logarithms of widths, for differences of such criteria
@@ -123,8 +125,8 @@ class CrossValidation(ShapedRule):
         precision = PRECISION if grid is GRID else ENOUGH
         curve = search_line(lambda width: self._value(at(reference.scaled(width))), grid, precision)
         chosen, best = reference.scaled(curve.widths[curve.best]), float(curve.values[curve.best])
-        # without slopes that takes many values; some points have already told the axes apart
-        if np.ndim(chosen.value) == 1 and (grid is GRID or isinstance(kernel, Gaussian)):
+        # that takes many values; some points have already told the axes apart
+        if np.ndim(chosen.value) == 1 and (grid is GRID or _is_cheap(points, kernel)):
             refined = self._refined(at, chosen, best)
             lower = self._value(at(refined))
             chosen, best = (refined, lower) if lower < best else (chosen, best)
@@ -275,6 +277,11 @@ def _rounding(windows: Windows) -> float:
     """The relative error that densities may have; a grid of many points has more than 0, but no digits that matter."""
     many = len(windows.points) > MANY and has_grid(windows.kernel, windows.columns, adaptive=False)
     return ROUNDING if many else 0.0
+
+
+def _is_cheap(points: Array, kernel: SmoothingKernel) -> bool:
+    """Whether a criterion of all points has slopes, and these or a grid of little error take no more than seconds."""
+    return isinstance(kernel, Gaussian) and (points.shape[1] <= 2 or len(points) ** 2 <= MOST_PAIRS)
 
 
 def _units(deviations: Array, shape: Shape) -> Array:
