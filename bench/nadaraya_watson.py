@@ -1,4 +1,4 @@
-"""Nadaraya–Watson regression: the mean of what is near, at as many places as there are rows, and at a few."""
+"""Nadaraya–Watson regression: the mean of what is near, at as many places as there are rows, and at a tenth of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer import NadarayaWatson
 
 Array = NDArray[Any]
 
-COLUMNS, BANDWIDTH, FEW = 2, 0.15, 500
+COLUMNS, BANDWIDTH, FEW = 2, 0.15, 5_000
 #: rows of a tile of NumPy's, which holds a number for each of the points
 TILE = 500
 
@@ -69,7 +69,7 @@ WORKLOAD = Workload(
     races=(
         Race("fit + predict", Contender("mercer", with_mercer(None)), (Contender("NumPy tiles", with_numpy),), results),
         Race(
-            f"fit + predict {FEW}",
+            f"fit + predict {FEW:,}",
             Contender("mercer", with_mercer(FEW)),
             (Contender("statsmodels", with_statsmodels, reach=50),),
             results,
