@@ -9,11 +9,11 @@ the L1 cache at 76 GFLOP/s per core (BLAS: 21 at this width); filling the tiles 
 that is about 0.045 s. Runs took 0.048 to 0.072 s here and those of scikit-learn-intelex 0.087 to 0.116 s, as the speed
 of the machine went up and down. The ratio was 1.4 to 1.7 in three runs, and 6.0 to 8.4 to scikit-learn.""",
     "kde_6d": """\
-250 million pairs of six differences and one exponential each are 36 vector instructions for eight of them, about 0.2 s on
-this machine; nothing is out of reach of a kernel this wide. Runs took 0.24 to 0.26 s and those of scikit-learn 11.9 to
-14.6 s: the ratio was 46, 55 and 56 in three runs. Where the answers differ, mercer is right: at the twenty queries where
-they differ most its log densities are within 2e-14 of sums taken directly, in NumPy, and scikit-learn's, which was asked
-for no tolerance, within 3e-4.""",
+250 million pairs of six differences and one exponential each are 36 vector instructions for eight of them, about 0.2 s
+on this machine; nothing is out of reach of a kernel this wide. Runs took 0.24 to 0.26 s and those of scikit-learn 11.9
+to 14.6 s: the ratio was 46, 55 and 56 in three runs. Where the answers differ, mercer is right: at the twenty queries
+where they differ most its log densities are within 2e-14 of sums taken directly, in NumPy, and scikit-learn's, which
+was asked for no tolerance, within 3e-4.""",
     "kernel_ridge": """\
 Preconditioned conjugate gradients take 44 steps here, and each reads half of the matrix in float32, 200 MB, in 16 to 20
 ms: memory gives 10 to 13 GB/s. Two products in float64, which the certificate of 1e-8 is computed with, take 0.35 s,
