@@ -15,6 +15,7 @@ from mercer.models._density import DensityEstimator, checked_count
 from mercer.models._generative import as_generator
 from mercer.report import plots
 from mercer.smoothing.cells import Cells
+from mercer.smoothing.quantiles import checked_probabilities
 
 #: rows of a block: its columns and their codes stay in the L2 cache
 BLOCK_ROWS = 1 << 16
@@ -80,7 +81,7 @@ class HistogramQuestions(DensityEstimator):
             raise DataError(
                 f"quantiles are of one column, and this model has {self.n_features_in_}; fit a HistogramDensity on one."
             )
-        return self._cells.quantile(_probabilities(q))
+        return self._cells.quantile(checked_probabilities(q))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw rows from the density.
@@ -168,13 +169,3 @@ def corners(X: Array, weight: Array | None) -> tuple[Array, Array]:
 def _in_blocks(answer: Callable[[Array], Array], X: Array) -> Array:
     """One number for each row, a block of rows at a time."""
     return np.concatenate(ordered_map(lambda rows: answer(X[rows]), row_blocks(len(X), BLOCK_ROWS)))
-
-
-def _probabilities(q: Any) -> Array:
-    try:
-        asked = np.asarray(q, dtype=float)
-    except (TypeError, ValueError):
-        asked = np.array(np.nan)
-    if not ((asked >= 0) & (asked <= 1)).all():
-        raise DataError(f"a quantile is asked for by a probability between 0 and 1; got {q!r}.")
-    return asked

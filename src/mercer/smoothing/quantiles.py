@@ -35,7 +35,7 @@ def quantiles(density: Density, q: Any) -> Array:
             f"quantiles are those of one column, and the density has {density.columns}; ask its `marginal` or "
             "`conditional` density of one."
         )
-    asked = _probabilities(q)
+    asked = checked_probabilities(q)
     found = np.empty(asked.size)
     inner = (asked.ravel() > 0) & (asked.ravel() < 1)
     found[inner] = _between(density, asked.ravel()[inner])
@@ -44,7 +44,8 @@ def quantiles(density: Density, q: Any) -> Array:
     return found.reshape(asked.shape)
 
 
-def _probabilities(q: Any) -> Array:
+def checked_probabilities(q: Any) -> Array:
+    """Probabilities as an array; a `DataError` names what is none."""
     try:
         asked = np.asarray(q, dtype=float)
     except (TypeError, ValueError):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.families import Family, Parameters
+from mercer.testing._laws import assert_laws
 
 Array = NDArray[Any]
 
@@ -53,9 +54,7 @@ def check_family(family: Family, parameters: Parameters, rng: np.random.Generato
         ]
     if _is_response(family):
         laws += [_mean_and_variance_are_the_parameters, _deviance_is_lost_likelihood, _quantiles_follow_the_draws]
-    for law in laws:
-        _assert(law, case)
-    return [_sentence(law) for law in laws]
+    return assert_laws(laws, case, repr(case.family))
 
 
 def _is_response(family: Family) -> bool:
@@ -64,17 +63,6 @@ def _is_response(family: Family) -> bool:
         return bool(family.row_loss.means)
     except (TypeError, ValueError):
         return False
-
-
-def _sentence(law: Callable[[_Case], None]) -> str:
-    return (law.__doc__ or law.__name__).rstrip(".")
-
-
-def _assert(law: Callable[[_Case], None], case: _Case) -> None:
-    try:
-        law(case)
-    except AssertionError as failure:
-        raise AssertionError(f"{case.family!r} breaks the law “{_sentence(law)}”: {failure}") from failure
 
 
 def _is_a_value(case: _Case) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mercer._errors import NoFeatureMapError
 from mercer.kernels import Gram, Kernel, check_on_sample
 from mercer.kernels._views import Views
+from mercer.testing._laws import assert_laws
 
 Array = NDArray[Any]
 
@@ -63,20 +64,7 @@ def check_kernel(kernel: Kernel, X: Any) -> list[str]:
         laws.append(_is_positive_semidefinite)
     if _map(case) is not None:
         laws.append(_features_give_the_kernel)
-    for law in laws:
-        _assert(law, case)
-    return [_sentence(law) for law in laws]
-
-
-def _sentence(law: Callable[[_Case], None]) -> str:
-    return (law.__doc__ or law.__name__).rstrip(".")
-
-
-def _assert(law: Callable[[_Case], None], case: _Case) -> None:
-    try:
-        law(case)
-    except AssertionError as failure:
-        raise AssertionError(f"{case.kernel!r} breaks the law “{_sentence(law)}”: {failure}") from failure
+    return assert_laws(laws, case, repr(case.kernel))
 
 
 def _is_a_value(case: _Case) -> None:

@@ -16,6 +16,7 @@ from scipy.special import gammaln
 
 from mercer._jit import profiles
 from mercer.smoothing import SmoothingKernel
+from mercer.testing._laws import assert_laws
 
 Array = NDArray[Any]
 
@@ -87,21 +88,7 @@ def check_smoothing_kernel(kernel: SmoothingKernel, columns: int = 2) -> list[st
         _correlates_with_itself,
         _correlation_is_the_mean_over_draws,
     ]
-    for law in laws:
-        _assert(law, case)
-    return [_sentence(law) for law in laws]
-
-
-def _sentence(law: Callable[[_Case], None]) -> str:
-    return (law.__doc__ or law.__name__).rstrip(".")
-
-
-def _assert(law: Callable[[_Case], None], case: _Case) -> None:
-    try:
-        law(case)
-    except AssertionError as failure:
-        where = f"{case.kernel!r} in {case.columns} dimensions"
-        raise AssertionError(f"{where} breaks the law “{_sentence(law)}”: {failure}") from failure
+    return assert_laws(laws, case, f"{case.kernel!r} in {case.columns} dimensions")
 
 
 def _quadrature(f: Callable[[Array], Array], left: float, right: float) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import UnseenRowsError
 from mercer.stats import Statistic
+from mercer.testing._laws import assert_laws
 
 Array = NDArray[Any]
 DrawRows = Callable[[np.random.Generator, int], Any]
@@ -83,9 +84,7 @@ def check_statistic(
         _values_never_change,
         _copies_are_equal,
     ]
-    for law in laws:
-        _assert(law, case)
-    return [_sentence(law) for law in laws]
+    return assert_laws(laws, case, type(case.zero).__name__)
 
 
 def _draw(zero: Statistic, draw_rows: DrawRows, rng: np.random.Generator, n: int, weighted: bool) -> _Batch:
@@ -99,18 +98,6 @@ def _cut(x: Any, rows: Array) -> Any:
     if hasattr(x, "codes"):
         return x._replace(codes=x.codes[rows])
     return tuple(_cut(block, rows) for block in x) if isinstance(x, tuple) else x[rows]
-
-
-def _sentence(law: Callable[[_Case], None]) -> str:
-    return (law.__doc__ or law.__name__).rstrip(".")
-
-
-def _assert(law: Callable[[_Case], None], case: _Case) -> None:
-    try:
-        law(case)
-    except AssertionError as failure:
-        name = type(case.zero).__name__
-        raise AssertionError(f"{name} breaks the law “{_sentence(law)}”: {failure}") from failure
 
 
 def _assert_alike(seen: Any, expected: Any, tolerance: float = TOLERANCE, place: str = "contents") -> None:
