@@ -121,6 +121,18 @@ class NoFeatureMapError(MercerError, TypeError):
     """A kernel has infinitely many features, or features that nobody knows: they cannot be written out."""
 
 
+class NoSpectrumError(MercerError, TypeError):
+    """A kernel has no known frequency spectrum, so that there are no random Fourier features of it."""
+
+
+class DeviceError(DataError):
+    """Tensors lie on different devices, or are of a type that a model cannot compute with."""
+
+
+class DeviceMemoryError(MercerError, MemoryError):
+    """The card has no room for what has to be there at once: the message says how much, and what to do instead."""
+
+
 class NoRepresenterError(MercerError, TypeError):
     """The optimum of a model need not lie in the span of the rows, so that no kernel can take the place of features."""
 

@@ -20,7 +20,7 @@ from mercer._threads import thread_count
 from mercer.kernels import Gram
 from mercer.solvers._kernel_factors import Factorised, FactorisedByClass
 from mercer.solvers._kernel_losses import Bend, Softmax
-from mercer.solvers._pivoted import PivotedCholesky
+from mercer.kernels.pivoted import PivotedCholesky
 
 Array = NDArray[Any]
 

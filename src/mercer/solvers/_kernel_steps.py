@@ -18,7 +18,7 @@ from mercer._jit.symmetric_products import add_both
 from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer.kernels import Gram
 from mercer.solvers._kernel_system import KernelMatrix, System
-from mercer.solvers._pivoted import PivotedCholesky
+from mercer.kernels.pivoted import PivotedCholesky
 from mercer.solvers.krylov import conjugate_gradient
 
 Array = NDArray[Any]

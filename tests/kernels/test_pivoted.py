@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.kernels import RBF, Gram, Linear
-from mercer.solvers._pivoted import PivotedCholesky
+from mercer.kernels.pivoted import PivotedCholesky
 
 
 @given(n=st.integers(1, 40), d=st.integers(1, 4), seed=st.integers(0, 99))

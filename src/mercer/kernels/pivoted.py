@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from mercer.kernels import Gram
+from mercer.kernels.gram import Gram
 
 Array = NDArray[Any]
 

@@ -1,0 +1,1 @@
+"""Feature maps ψ as values: what makes the columns of a linear model out of rows."""

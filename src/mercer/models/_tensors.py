@@ -1,0 +1,121 @@
+"""Tensors of torch at the door of an estimator: what scikit-learn's validation does for arrays.
+
+A model fitted to tensors is the same model: its attributes are small arrays in main memory, so that it predicts arrays
+and tensors alike, on whatever device, and is saved like any other. What it computes with rows stays where the rows are,
+and what it says about rows is a tensor there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import ColumnMismatchError, DataError, DeviceError, EmptyDataError, NonFiniteError
+from mercer._gpu import is_tensor, like, to_numpy
+from mercer.models._base import Array, Plan, column_names
+
+
+def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Rows as a matrix of float32 or float64 on their device; `reset` in a fit, which says how many columns there are.
+
+    Whether all numbers are finite is left to who looks at them anyhow; see `refuse_not_finite`.
+    """
+    import torch
+
+    name = type(estimator).__name__
+    if X.layout != torch.strided or X.is_complex():
+        raise DeviceError(f"{name} takes dense tensors of real numbers; give X.to_dense(), or an array.")
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {X.ndim}D array instead: X has the shape {tuple(X.shape)}. Give X.reshape(-1, 1) "
+            "if there is one column, and X.reshape(1, -1) if there is one row."
+        )
+    for size, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
+        if not size:
+            raise EmptyDataError(
+                f"Found array with 0 {what} (shape={tuple(X.shape)}) while a minimum of 1 is required by {name}. Look "
+                "at how X was selected or read."
+            )
+    if reset:
+        estimator.n_features_in_ = int(X.shape[1])
+        estimator.__dict__.pop("feature_names_in_", None)
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ColumnMismatchError(
+            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input. Give "
+            "the columns of the fit, in the same order."
+        )
+    return X.detach() if X.dtype in (torch.float32, torch.float64) else X.detach().to(working_dtype(X))
+
+
+def working_dtype(X: Any) -> Any:
+    """float64 for whole numbers, float32 for halves of it."""
+    import torch
+
+    return torch.float32 if X.dtype.is_floating_point else torch.float64
+
+
+def beside(values: Any, X: Any, name: str) -> Any:
+    """Targets or weights of rows, one for each, as numbers of the type of X and on its device."""
+    if is_tensor(values) and values.device != X.device:
+        raise DeviceError(
+            f"X is on {X.device}, but {name} is on {values.device}: models do not move tensors by themselves; give "
+            f"{name}.to(X.device)."
+        )
+    numbers = like(values.detach() if is_tensor(values) else np.asarray(values), X)
+    if numbers.ndim == 0 or len(numbers) != len(X):
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: {[len(X), numbers.numel()]}. Give one entry "
+            f"of {name} for each row of X."
+        )
+    return numbers
+
+
+def coded(y: Any, X: Any) -> tuple[Array, Any]:
+    """The classes, sorted, in main memory, and the number of each row's class on the device of X."""
+    import torch
+
+    if not is_tensor(y):
+        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        given = like(codes.reshape(-1), X, dtype=torch.int64)
+    else:
+        if y.device != X.device:
+            beside(y, X, "y")
+        if y.is_floating_point() and not bool(torch.isfinite(y).all()):
+            raise NonFiniteError("Input y contains NaN or infinity; drop the rows without a label.")
+        found, given = torch.unique(y.reshape(-1), return_inverse=True)
+        classes = to_numpy(found)
+    if len(given) != len(X):
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: {[len(X), len(given)]}. Give one label for "
+            "each row of X."
+        )
+    return classes, given
+
+
+def labelled(classes: Array, codes: Any) -> Any:
+    """Labels by their numbers: a tensor, or an array where labels are no numbers, which no tensor holds."""
+    import torch
+
+    if classes.dtype.kind in "biuf":
+        return torch.as_tensor(classes, device=codes.device)[codes]
+    return classes[to_numpy(codes)]
+
+
+def refuse_not_finite(estimator: Any, X: Any) -> None:
+    """Find the first value that is no finite number, and raise an error that names it."""
+    import torch
+
+    bad = (~torch.isfinite(X)).nonzero()
+    if len(bad):
+        row, column = (int(place) for place in bad[0])
+        what = "NaN" if bool(torch.isnan(X[row, column])) else "infinity"
+        raise NonFiniteError(
+            f"Input X contains {what}. Column {column_names(estimator)[column]!r} is {float(X[row, column])} in row "
+            f"{row}; drop the row, or replace it by a number."
+        )
+
+
+def tensor_plan(path: str, X: Any, *, exact: bool = True, blocks: int = 1) -> Plan:
+    """Which path a fit of tensors took."""
+    return Plan(path, str(X.dtype).removeprefix("torch."), blocks, 1, exact, str(X.device))
