@@ -189,6 +189,10 @@ class MercerWarning(UserWarning):
     """Base of every warning of mercer: cause, evidence, and one thing to do."""
 
 
+class LongFitWarning(MercerWarning):
+    """A fit will take hours."""
+
+
 class PrecisionWarning(MercerWarning):
     """Digits were lost; the message says how many remain."""
 

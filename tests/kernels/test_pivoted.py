@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.kernels import RBF, Gram, Linear
+from mercer.kernels.given import GivenMatrix
 from mercer.kernels.pivoted import PivotedCholesky
 
 
@@ -43,3 +44,57 @@ def test_it_stops_when_enough_is_found() -> None:
 
 def test_a_matrix_of_zeros_has_no_pivots() -> None:
     assert len(PivotedCholesky.of(Gram(Linear(), np.zeros((5, 2))), 5, 0.0).pivots) == 0
+
+
+def clusters(n: int = 600) -> np.ndarray:
+    """Most rows in one place, a few in each of thirty others."""
+    rng = np.random.default_rng(3)
+    centres, sizes = 4 * rng.normal(size=(31, 3)), np.r_[0.9, np.full(30, 0.1 / 30)]
+    return centres[rng.choice(31, n, p=sizes)] + 0.1 * rng.normal(size=(n, 3))
+
+
+@pytest.mark.parametrize("most", [1, 30, 200])
+def test_what_is_left_is_the_trace_of_the_difference(most: int) -> None:
+    X = clusters()
+    K = RBF(gamma=0.5)(X)
+    found = PivotedCholesky.of(Gram(RBF(gamma=0.5), X), most, 0.0)
+    np.testing.assert_allclose(found.left, np.trace(K - found.L @ found.L.T), atol=1e-9)
+    np.testing.assert_allclose(found.error, found.left / len(X), rtol=1e-12)
+
+
+def test_a_seed_fixes_the_pivots_and_another_draws_others() -> None:
+    gram = Gram(RBF(gamma=0.5), clusters())
+    first, again, other = (PivotedCholesky.of(gram, 40, 0.0, rng=seed).pivots for seed in (5, 5, 6))
+    np.testing.assert_array_equal(first, again)
+    assert set(first.tolist()) != set(other.tolist())
+
+
+def test_a_matrix_that_is_given_has_the_pivots_of_its_kernel() -> None:
+    X = clusters(300)
+    by_kernel = PivotedCholesky.of(Gram(RBF(gamma=0.5), X), 40, 0.0)
+    by_matrix = PivotedCholesky.of(GivenMatrix(RBF(gamma=0.5)(X)), 40, 0.0)
+    np.testing.assert_array_equal(by_kernel.pivots, by_matrix.pivots)
+    np.testing.assert_allclose(by_kernel.L, by_matrix.L, atol=1e-10)
+
+
+def test_pivots_are_drawn_as_if_one_by_one() -> None:
+    """Proposing many and turning some down leaves the distribution that drawing each on its own has."""
+    K = RBF(gamma=0.3)(np.array([[0.0], [0.1], [1.0], [3.0], [3.3]]))
+    exact = np.zeros((5, 5))
+    for first in range(5):
+        left = np.maximum(np.diag(K) - K[first] ** 2, 0.0)
+        exact[first] = left / left.sum() / 5
+    draws = 4000
+    found = np.zeros((5, 5))
+    for seed in range(draws):
+        first, second = PivotedCholesky.of(GivenMatrix(K), 2, 0.0, rng=seed).pivots
+        found[first, second] += 1 / draws
+    assert np.abs(found - exact).max() < 5 * np.sqrt(exact.max() / draws)
+
+
+def test_it_is_close_to_the_best_there_is() -> None:
+    """What 60 pivots leave is no more than twice what the 45 largest eigenvalues leave."""
+    X = clusters()
+    values = np.linalg.eigvalsh(RBF(gamma=0.5)(X))
+    for seed in range(5):
+        assert PivotedCholesky.of(Gram(RBF(gamma=0.5), X), 60, 0.0, rng=seed).left < 2 * values[:-45].sum()

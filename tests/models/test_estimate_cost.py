@@ -16,7 +16,7 @@ from mercer.models._work import work_of
 @pytest.fixture(autouse=True)
 def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """One gigaflop and one gigabyte a second, a hundred million entries, and a gigabyte of memory."""
-    file = importlib.import_module("mercer.models.estimate_cost")
+    file = importlib.import_module("mercer.models._estimate_cost")
     monkeypatch.setattr(file, "flops_per_second", lambda threads: 1e9)
     monkeypatch.setattr(file, "bytes_per_second", lambda threads: 1e9)
     monkeypatch.setattr(file, "entries_per_second", lambda kernel, X: 1e8)
@@ -53,14 +53,31 @@ def test_what_is_chosen_takes_a_decomposition_for_each_width() -> None:
     assert one.bytes == three.bytes
 
 
+def leave(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """So many bytes are left, whoever asks."""
+    rooms = ("_memory", "models._work", "models._estimate_cost", "solvers.kernel_ridge", "solvers._kernel_steps")
+    for room in rooms:
+        monkeypatch.setattr(importlib.import_module(f"mercer.{room}"), "available_bytes", lambda: size)
+
+
 def test_what_does_not_fit_says_so_and_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.broadcast_to(np.zeros(2), (100_000, 2))
-    cost = estimate_cost(KernelRidge(kernel="rbf"), X)
-    assert not cost.fits
-    assert "Nyström" in cost.sentence
-    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10**9)
-    with pytest.raises(TooLargeError, match="100,000 rows"):
-        KernelRidge(kernel="rbf").fit(X, np.zeros(len(X)))
+    leave(monkeypatch, 10**7)
+    for model in (KernelRidge(kernel="rbf"), KernelRidge(0.0, kernel="rbf")):
+        cost = estimate_cost(model, X)
+        assert not cost.fits
+        assert "Nyström" in cost.sentence
+        with pytest.raises(TooLargeError, match="100,000 rows"):
+            model.fit(X, np.zeros(len(X)))
+
+
+def test_rows_whose_matrix_has_no_room_take_steps_that_make_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(monkeypatch, 10**9)
+    cost = estimate_cost(KernelRidge(kernel="rbf"), rows(100_000))
+    assert cost.fits
+    assert cost.bytes <= 10**9
+    assert "% of the kernel matrix made again in each" in cost.sentence
+    assert cost.seconds > 5 * 100_000**2 / 2 / 1e8
 
 
 def test_few_features_need_no_kernel_matrix() -> None:

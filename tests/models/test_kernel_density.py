@@ -536,3 +536,44 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     with pytest.raises(BandwidthError):
         model.set_params(bandwidth=[1.0]).partial_fit(rows())
     np.testing.assert_array_equal(model.score_samples(rows()), before)
+
+
+@pytest.mark.parametrize("bandwidth", [0.7, "scott-scaled"])
+def test_tensors_as_arrays(bandwidth):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    X, weight, queries = rng.normal(size=(200, 2)), rng.uniform(size=200), rng.normal(size=(40, 2)) * 20
+    of_arrays = KernelDensity(bandwidth=bandwidth).fit(X, sample_weight=weight)
+    of_tensors = KernelDensity(bandwidth=bandwidth).fit(torch.as_tensor(X), sample_weight=torch.as_tensor(weight))
+    expected = of_arrays.score_samples(queries)
+    found = of_tensors.score_samples(torch.as_tensor(queries))
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9)
+    np.testing.assert_allclose(of_tensors.score_samples(queries), expected, rtol=1e-12)
+    np.testing.assert_allclose(of_arrays.score_samples(torch.as_tensor(queries).float()).numpy(), expected, rtol=1e-5)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(of_tensors)).bandwidth_, of_arrays.bandwidth_)
+    assert of_tensors.plan_.device == "cpu"
+
+
+@pytest.mark.parametrize("options", [{"support": (0, None)}, {"missing": "integrate"}, {"metric": "manhattan"}])
+def test_tensors_where_sums_are_taken_in_main_memory(options):
+    torch = pytest.importorskip("torch")
+    X = np.abs(np.random.default_rng(0).normal(size=(60, 2)))
+    model, queries = KernelDensity(**options).fit(torch.as_tensor(X)), X[:9].copy()
+    if "missing" in options:
+        queries[0, 0] = np.nan
+    found = model.score_samples(torch.as_tensor(queries))
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), model.score_samples(queries), rtol=1e-12)
+
+
+def test_tensors_that_are_refused():
+    torch = pytest.importorskip("torch")
+    model = KernelDensity().fit(torch.zeros(4, 2))
+    with pytest.raises(ValueError, match="3 features, but KernelDensity is expecting 2"):
+        model.score_samples(torch.zeros(4, 3))
+    with pytest.raises(NonFiniteError, match="Column 'x1' is nan in row 2"):
+        model.score_samples(torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, float("nan")]]))
+    with pytest.raises(NonFiniteError):
+        model.fit(torch.full((4, 2), float("inf")))
+    assert model.n_features_in_ == 2

@@ -19,6 +19,7 @@ from mercer._errors import (
     BandwidthError,
     ColumnTypeError,
     DataError,
+    DeviceError,
     FitInterrupted,
     InferenceError,
     KernelError,
@@ -470,3 +471,29 @@ def test_scikit_learn_finds_its_conventions(model: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(regression_search, "ONE_WIDTH", np.arange(-2.0, 3.0))
     failing = {"check_sample_weight_equivalence_on_dense_data": LEFT_OUT}
     check_estimator(model(), expected_failed_checks=failing, on_skip=None)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
+@pytest.mark.parametrize("outputs", [(), (2,)])
+def test_tensors_as_arrays(kernel, outputs):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    X, queries, weight = rng.normal(size=(150, 2)), rng.normal(size=(30, 2)) * 9, rng.uniform(size=150)
+    y = rng.normal(size=(150, *outputs)) + 100
+    of_arrays = NadarayaWatson(kernel, 0.6).fit(X, y, weight)
+    of_tensors = NadarayaWatson(kernel, 0.6).fit(*map(torch.as_tensor, (X, y, weight)))
+    expected, found = of_arrays.predict(queries), of_tensors.predict(torch.as_tensor(queries))
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9)
+    np.testing.assert_allclose(of_arrays.predict(torch.as_tensor(queries).float()).numpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(of_tensors.score(torch.as_tensor(X), torch.as_tensor(y)), of_arrays.score(X, y))
+    np.testing.assert_allclose(of_tensors.predict_interval(torch.as_tensor(queries)).mean, expected, rtol=1e-9)
+
+
+def test_tensors_out_of_reach():
+    torch = pytest.importorskip("torch")
+    model = NadarayaWatson("uniform", 1.0, out_of_reach="error").fit(torch.zeros(3, 1), torch.ones(3))
+    with pytest.raises(DataError, match="row 1 of X"):
+        model.predict(torch.tensor([[0.0], [5.0]]))
+    with pytest.raises(DeviceError, match="do not move tensors"):
+        model.fit(torch.zeros(3, 1), torch.ones(3, device="meta"))

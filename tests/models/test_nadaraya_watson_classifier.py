@@ -120,3 +120,23 @@ def test_scikit_learn_finds_its_conventions(monkeypatch: pytest.MonkeyPatch) -> 
     left_out = "a row of weight two is left out as a whole, of two rows one remains"
     failing = {"check_sample_weight_equivalence_on_dense_data": left_out}
     check_estimator(NadarayaWatsonClassifier(), expected_failed_checks=failing, on_skip=None)
+
+
+@pytest.mark.parametrize("labels", [np.array([3, 7]), np.array(["a", "b"])])
+def test_tensors_as_arrays(labels):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(100, 2)), rng.normal(size=(30, 2)) * 5
+    y = labels[(X[:, 0] > 0).astype(int)]
+    of_arrays = NadarayaWatsonClassifier(bandwidth=0.5).fit(X, y)
+    numeric = labels.dtype.kind == "i"
+    of_tensors = NadarayaWatsonClassifier(bandwidth=0.5).fit(torch.as_tensor(X), torch.as_tensor(y) if numeric else y)
+    proba = of_tensors.predict_proba(torch.as_tensor(queries))
+    np.testing.assert_allclose(proba.numpy(), of_arrays.predict_proba(queries), atol=1e-9)
+    np.testing.assert_array_equal(
+        of_tensors.predict_log_proba(torch.as_tensor(queries)).exp().numpy() > 0.5, proba > 0.5
+    )
+    predicted = of_tensors.predict(torch.as_tensor(queries))
+    assert isinstance(predicted, torch.Tensor if numeric else np.ndarray)
+    np.testing.assert_array_equal(np.asarray(predicted), of_arrays.predict(queries))
+    assert of_tensors.score(torch.as_tensor(X), y) == of_arrays.score(X, y)

@@ -1,4 +1,4 @@
-"""Coefficients put into other bounds, and machines that are stopped."""
+"""Machines that are stopped."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from mercer._errors import DataError
-from mercer.models._svm_machines import feasible, solved
+from mercer.models._svm_machines import solved
 from mercer.solvers.dual import BoxProblem
 from mercer.solvers.kernel_rows import KernelRows
 
@@ -24,36 +21,6 @@ def problem(lower: Array, upper: Array, *, intercept: bool = True) -> BoxProblem
     return BoxProblem(
         KernelRows.of_matrix(np.eye(n)), np.where(np.arange(n) % 2, 1.0, -1.0), lower, upper, 0.0, intercept
     )
-
-
-@settings(deadline=None)
-@given(
-    arrays(float, 6, elements=st.floats(-5, 5)),
-    arrays(float, 6, elements=st.floats(-3, 0)),
-    arrays(float, 6, elements=st.floats(0, 3)),
-    st.booleans(),
-)
-def test_a_start_is_inside_the_bounds_and_sums_to_zero(
-    beta: Array, lower: Array, upper: Array, intercept: bool
-) -> None:
-    start = feasible(beta, problem(lower, upper, intercept=intercept))
-    assert np.all((lower <= start) & (start <= upper))
-    if intercept:
-        assert abs(start.sum()) < 1e-12
-    else:
-        np.testing.assert_allclose(start, np.clip(beta, lower, upper), rtol=1e-11, atol=0)
-
-
-def test_a_feasible_start_is_left_alone() -> None:
-    beta = np.array([1.0, -1.0, 0.5, -0.5])
-    start = feasible(beta, problem(np.full(4, -1.0), np.full(4, 1.0)))
-    np.testing.assert_array_equal(start, beta)
-
-
-def test_what_rounding_took_from_a_bound_is_at_it() -> None:
-    beta = np.array([0.1, 0.1, -0.2]) * (0.7 / 0.1)
-    start = feasible(beta, problem(np.full(3, -1.4), np.full(3, 0.7)))
-    assert start.tolist() == [0.7, 0.7, -1.4]
 
 
 def test_once_stopped_the_remaining_machines_stay_at_zero() -> None:

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import mercer
-from mercer._errors import KernelError, MercerError, TooLargeError
+from mercer._errors import FitInterrupted, KernelError, LongFitWarning, MercerError, TooLargeError
 from mercer.kernels import RBF, FromFunction, Kernel, Linear, Polynomial
 from mercer.kernels.given import GivenMatrix
 from mercer.solvers import _kernel_steps, kernel_ridge
@@ -170,8 +170,90 @@ def test_room_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
         kernel_ridge.kernel_ridge(draw(), ALPHA)
     with pytest.raises(TooLargeError, match="eigenvalues of the kernel matrix of 480 rows"):
         eigenvalues(draw())
-    with pytest.raises(TooLargeError, match="1,000,000 rows"):
-        kernel_ridge.refuse_too_many_rows(1_000_000)
+    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 400)
+    allow(monkeypatch, 200_000)  # not even the vectors of conjugate gradients have room
+    with pytest.raises(TooLargeError, match=r"480 rows needs 0.000\d+ GB"):
+        kernel_ridge.kernel_ridge(draw(), ALPHA)
+
+
+def allow(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Only so many bytes are left."""
+    for room in ("mercer._memory", "mercer.solvers.kernel_ridge", "mercer.solvers._kernel_steps"):
+        monkeypatch.setattr(f"{room}.available_bytes", lambda: size)
+
+
+def unmakeable(self: Any) -> Any:
+    raise AssertionError("the matrix was made")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("size", [800_000, 1_200_000])
+def test_beyond_memory_tiles_are_made_again_and_the_answer_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, weighted: bool, size: int
+) -> None:
+    system = draw(1000, weighted=weighted)
+    expected = exact(system)
+    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 400)
+    monkeypatch.setattr(System, "triangle", unmakeable)
+    allow(monkeypatch, size)
+    solution = kernel_ridge.kernel_ridge(system, ALPHA)
+    assert solution.certificate.holds
+    assert "made again in each step" in solution.value.path
+    assert_allclose(solution.value.coefficients, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_beyond_memory_rough_tiles_that_do_not_help_give_way_to_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = draw(1000, kernel=Polynomial(degree=2, constant=3), weighted=False)
+    monkeypatch.setattr(_kernel_steps, "BEARABLE", 1e9)
+    monkeypatch.setattr(_kernel_steps, "WORTH_ANOTHER", 0.0)
+    allow(monkeypatch, 400_000)
+    steps = _kernel_steps.by_steps_beyond_memory(system, 10 * ALPHA, 1e-9)
+    assert steps is not None
+    assert "float64" in steps.path
+    assert steps.error <= 1e-9
+
+
+def test_a_penalty_of_nothing_needs_the_square_that_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 400)
+    allow(monkeypatch, 1_000_000)
+    with pytest.raises(TooLargeError, match="480 rows"):
+        kernel_ridge.kernel_ridge(draw(), np.zeros(2))
+
+
+@pytest.mark.parametrize("columns", [(), (1,), (3,)])
+@pytest.mark.parametrize("room", [np.inf, 900_000.0, -1.0])
+def test_products_do_not_depend_on_which_tiles_are_kept(columns: tuple[int, ...], room: float) -> None:
+    system = draw(1000, weighted=False)
+    v = np.random.default_rng(1).normal(size=(1000, *columns))
+    kept = KeptTriangle.of(system.K, room)
+    assert kept.share == (1.0 if room == np.inf else pytest.approx(0.1) if room > 0 else 0.0)
+    assert_allclose(kept.times(v), system.K.times(v), rtol=1e-10, atol=1e-10)
+
+
+def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_kernel_steps, "LONG", 1e-9)
+    allow(monkeypatch, 400_000)
+    with pytest.warns(LongFitWarning, match=r"1,000 rows.*hours: \d+ steps.*Raise alpha"):
+        _kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-9)
+
+
+def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    system, products, times = draw(1000), [0], KeptTriangle.times
+
+    def interrupted(self: KeptTriangle, v: Array) -> Array:
+        products[0] += 1
+        if products[0] == 6:
+            raise KeyboardInterrupt
+        return times(self, v)
+
+    monkeypatch.setattr(KeptTriangle, "times", interrupted)
+    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 400)
+    allow(monkeypatch, 800_000)
+    with pytest.raises(FitInterrupted) as stop:
+        kernel_ridge.kernel_ridge(system, ALPHA)
+    assert 0 < stop.value.solution.certificate.value < 1
+    assert not stop.value.solution.certificate.holds
+    assert np.isfinite(stop.value.solution.value.coefficients).all()
 
 
 def test_a_kernel_that_leaves_the_numbers_is_refused() -> None:

@@ -20,8 +20,17 @@ def to_numpy(X: Any) -> NDArray[Any]:
     return X.detach().cpu().numpy() if is_tensor(X) else np.asarray(X)
 
 
+def namespace(X: Any) -> Any:
+    """The module whose functions take X: torch for its tensors, else NumPy."""
+    return sys.modules["torch"] if is_tensor(X) else np
+
+
 def like(array: Any, tensor: Any, *, dtype: Any = None) -> Any:
-    """An array or tensor on the device of a tensor, of its type or the one given."""
+    """An array or tensor on the device of a tensor, of its type or the one given; beside an array, an array."""
+    if not is_tensor(tensor):
+        return np.asarray(array)
     import torch
 
+    if not is_tensor(array):  # torch reads no array from its end, and warns of one that must not be written to
+        array = np.require(array, requirements=["C", "W"])
     return torch.as_tensor(array, device=tensor.device, dtype=tensor.dtype if dtype is None else dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer._jit import jit
+from mercer._jit import jit, wide_vectors
 from mercer._jit.kernel_tiles import value
 
 #: rows and columns of a tile that is made of a product before the kernel is applied to it: it stays in the L2 cache
@@ -36,6 +36,19 @@ def _in_place(kernel, products, left, right):  # type: ignore[no-untyped-def]
     for j in range(products.shape[0]):
         s = (left - products[j]) + (right[j] - products[j])
         products[j] = value(kernel, nothing if s < nothing else s)
+
+
+@jit
+def fill_radial(kernel, X, left, Z, right, tile):  # type: ignore[no-untyped-def]
+    """A kernel of ‖x − z‖², given ‖x‖² and ‖z‖², into a tile that lies in the cache."""
+    wide_vectors()
+    np.dot(X, Z.T, tile)
+    nothing = tile.dtype.type(0)
+    for i in range(tile.shape[0]):
+        row, own = tile[i], left[i]
+        for j in range(row.shape[0]):
+            s = (own - row[j]) + (right[j] - row[j])
+            row[j] = value(kernel, nothing if s < nothing else s)
 
 
 @jit

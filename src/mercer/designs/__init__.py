@@ -10,6 +10,7 @@ from mercer.designs.dense import DenseDesign
 from mercer.designs.mixed import MixedDesign
 from mercer.designs.observations import Observations
 from mercer.designs.sparse import SparseDesign
+from mercer.designs.tensors import TensorDesign, TensorObservations
 from mercer.designs.terms import Terms, design_of
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
     "MixedDesign",
     "Observations",
     "SparseDesign",
+    "TensorDesign",
+    "TensorObservations",
     "Terms",
     "Tile",
     "design_of",

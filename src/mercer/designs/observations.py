@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mercer.designs._base import Design
@@ -44,3 +45,19 @@ class Observations:
         """The rows at these positions."""
         weight, offset = (None if v is None else v[rows] for v in (self.weight, self.offset))
         return replace(self, design=self.design.take(rows), y=self.y[rows], weight=weight, offset=offset)
+
+    def average(self, values: Any) -> float:
+        """Of one number per row, by their weights."""
+        return float(values.mean() if self.weight is None else (self.weight * values).sum() / self.weight.sum())
+
+    def class_weights(self, levels: int) -> Array:
+        """Of the rows of each class, where y are codes."""
+        return np.bincount(self.y, self.weight, minlength=levels)
+
+    def in_memory(self) -> Observations:
+        """These rows as arrays, wherever they are."""
+        return self
+
+    def vectors_in_memory(self) -> Observations:
+        """These rows with responses, weights and offsets as arrays; the design stays where it is."""
+        return self

@@ -12,6 +12,7 @@ from mercer.designs._base import Design, Tile
 from mercer.designs.codes import CodesTile
 from mercer.designs.mixed import MixedTile
 from mercer.designs.sparse import SparseTile
+from mercer.designs.tensors import TensorDesign, TensorTile
 
 Array = NDArray[Any]
 
@@ -26,6 +27,7 @@ def column_squares(design: Design, h: Array) -> Array:
     >>> column_squares(design, np.ones(4))
     array([4., 4.])
     """
+    h = design.beside(h) if isinstance(design, TensorDesign) else h
     return design._summed(lambda tile, rows: _of_tile(tile, h[rows]), np.zeros(design.n_columns))
 
 
@@ -36,6 +38,8 @@ def _of_tile(tile: Tile, h: Array) -> Array:
         return np.asarray(total / scale / scale)
     if isinstance(tile, CodesTile):  # ones are their own squares
         return tile.transposed_times(h)
+    if isinstance(tile, TensorTile):
+        return tile.squares(h)
     if isinstance(tile, MixedTile):
         return _of_parts(tile, h)
     return np.asarray(np.square(tile.dense()).T @ h)

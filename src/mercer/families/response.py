@@ -11,11 +11,14 @@ slope, so that a solver steps back. The canonical link makes the curvature that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._gpu import is_tensor, like, to_numpy
+from mercer._gpu import losses as on_tensors
 from mercer._jit import losses
 from mercer.families._base import Array, Family
 from mercer.families._link import Link, silent
@@ -58,6 +61,10 @@ class Response:
         return self.link.predictors == (-np.inf, np.inf) and low <= reached[0] and reached[1] * self.whole <= high
 
     def mean(self, eta: Array) -> Array:
+        if is_tensor(eta):
+            means = on_tensors.mean(type(self.link).__name__, eta)
+            means = like(self.link.inverse(to_numpy(eta)), eta) if means is None else means
+            return self.whole * means  # type: ignore[no-any-return]
         return np.asarray(self.whole * self.link.inverse(eta))
 
     def predictor(self, mean: Array) -> Array:
@@ -69,7 +76,9 @@ class Response:
         return self.family.row_loss.lower(self.link)
 
     def slopes(self, y: Array, eta: Array, weight: Array | None = None) -> Slopes:
-        """Loss, slope and expected curvature of rows."""
+        """Loss, slope and expected curvature of rows; of tensors, as tensors."""
+        if is_tensor(eta):
+            return self._slopes_of_tensors(y, eta, weight)
         if (loss := self.lower()) is not None:
             eta = as_vector(eta)
             first, second = np.empty(eta.shape), np.empty(eta.shape)
@@ -77,6 +86,12 @@ class Response:
             if np.isfinite(total):
                 return Slopes(total, first, second)
         return self._slopes(y, eta, weight)
+
+    def _slopes_of_tensors(self, y: Any, eta: Any, weight: Any) -> Slopes:
+        """Where they are if the loss is known there, else in main memory: it is one number per row."""
+        if on_tensors.known(loss := self.lower()):
+            return Slopes(*on_tensors.slopes(loss, y, eta, weight))
+        return in_memory(self.slopes, y, eta, weight)
 
     @silent
     def _slopes(self, y: Array, eta: Array, weight: Array | None) -> Slopes:
@@ -90,6 +105,8 @@ class Response:
 
     def loss(self, y: Array, eta: Array, weight: Array | None = None) -> float:
         """Σ weight · loss, at less than the cost of the slopes."""
+        if is_tensor(eta):
+            return self._slopes_of_tensors(y, eta, weight).loss
         if (loss := self.lower()) is not None:
             total = float(losses.total(loss, as_vector(y), as_vector(eta), as_weight(weight)))
             if np.isfinite(total):
@@ -108,6 +125,12 @@ class Response:
         row_loss = self.family.row_loss
         loss, second = row_loss.losses(y, eta, self.link), row_loss.observed(y, eta, self.link)
         return _settled(eta, weight, loss, second if weight is None else weight * second)[1]
+
+
+def in_memory(slopes: Callable[..., Slopes], y: Any, eta: Any, weight: Any) -> Slopes:
+    """Slopes of tensors by a function of arrays."""
+    loss, first, second = slopes(to_numpy(y), to_numpy(eta), None if weight is None else to_numpy(weight))
+    return Slopes(loss, like(first, eta), like(second, eta))
 
 
 def _settled(eta: Array, weight: Array | None, loss: Array, *slopes: Array) -> tuple[Array, ...]:

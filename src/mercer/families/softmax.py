@@ -7,10 +7,13 @@ Adding the same number to all η changes nothing. The symmetric form leaves that
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax, softmax
 
+from mercer._gpu import is_tensor
+from mercer._gpu import losses as on_tensors
 from mercer._jit import softmax as loops
 from mercer.families._base import Array
 from mercer.families._loops import as_vector, as_weight
@@ -58,21 +61,32 @@ class SoftmaxResponse:
         loss : float
         slopes : array of shape (n, columns)
         """
+        if is_tensor(eta):
+            return on_tensors.softmax_slopes(codes, eta, weight, self.reference)
         eta = np.require(eta, np.float64, ["C", "W"])
         return loops.slopes(self._columns_of(codes), eta, as_weight(weight), self.reference is not None), eta
 
     def loss(self, codes: Array, eta: Array, weight: Array | None = None) -> float:
         """Σ weight · loss."""
+        if is_tensor(eta):
+            return on_tensors.softmax_slopes(codes, eta, weight, self.reference)[0]
         eta = np.require(eta, np.float64, ["C", "W"])
         return float(loops.total(self._columns_of(codes), eta, as_weight(weight), self.reference is not None))
 
     def probabilities(self, eta: Array) -> Array:
         """p of all K classes."""
+        if is_tensor(eta):
+            return self._of_tensor(eta).softmax(dim=1)  # type: ignore[no-any-return]
         return np.asarray(softmax(self._all_columns(eta), axis=1))
 
     def log_probabilities(self, eta: Array) -> Array:
         """log p of all K classes."""
+        if is_tensor(eta):
+            return self._of_tensor(eta).log_softmax(dim=1)  # type: ignore[no-any-return]
         return np.asarray(log_softmax(self._all_columns(eta), axis=1))
+
+    def _of_tensor(self, eta: Any) -> Any:
+        return on_tensors.all_columns(eta, self.reference)
 
     def _all_columns(self, eta: Array) -> Array:
         eta = np.asarray(eta, dtype=float)

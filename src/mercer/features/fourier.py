@@ -1,45 +1,221 @@
-"""Random Fourier features: a shift-invariant kernel is the mean of cos(wᵀ(x − z)) over its spectrum (lecture 5)."""
+"""Random Fourier features: a kernel of x − z is the mean of cos(wᵀ(x − z)) over its spectrum (lecture 5).
+
+Angles are counted in half turns, whose whole part is taken away without an error, and rows from a point among them: so
+cosines have all their digits wherever the rows lie.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._errors import DeviceMemoryError
+from mercer._gpu import is_tensor, like
+from mercer._gpu.chunks import in_chunks, tile_size
+from mercer._jit.fourier import cosines, pairs
+from mercer._memory import gigabytes
+from mercer._threads import ordered_map, row_blocks
+from mercer.features.directions import DIRECTIONS, LEAST, Hadamard
+from mercer.kernels._inputs import is_sparse
+from mercer.kernels.spectra import FrequencySpectrum
+
 Array = NDArray[Any]
+
+#: bytes of a tile, and its fewest rows: what a matrix product leaves in the cache is turned into cosines there
+TILE, FEWEST = 2**20, 16
+#: error of a cosine that a rough tile may have
+ROUGH = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class FourierMap:
-    """ψ(x) = scale · cos(Wᵀx + b)."""
+    """ψ(x) = scale · cos(Wᵀ(x − shift) + b), or scale · [cos Wᵀ(x − shift), sin Wᵀ(x − shift)] without b."""
 
-    weights: Array  # W, (columns, features)
-    offset: Array  # b
+    weights: Array  # W, one column for each frequency
+    offset: Array | None  # b
     scale: float
+    shift: Array | None = None
+    #: W once more, where a transform is faster than a product
+    chain: Hadamard | None = None
+
+    @classmethod
+    def drawn(
+        cls,
+        spectrum: FrequencySpectrum,
+        n_features: int,
+        rng: Any,
+        *,
+        paired: bool = False,
+        sampling: str = "independent",
+        shift: Array | None = None,
+    ) -> Self:
+        """Frequencies from a spectrum: as many as features, or half as many in pairs.
+
+        Parameters
+        ----------
+        spectrum : FrequencySpectrum
+            `kernel.spectrum(columns)`.
+        n_features : int
+            Features M; an even number where they are paired.
+        rng : numpy.random.Generator or RandomState
+            Where randomness comes from.
+        paired : bool, default=False
+            √(1/M')·[cos, sin] of M' = M/2 frequencies, instead of √(2/M)·cos with random offsets.
+        sampling : {"independent", "orthogonal", "hadamard"}, default="independent"
+            How the directions of frequencies are drawn.
+        shift : ndarray of shape (n_columns,), default=None
+            A point among the rows.
+        """
+        count = n_features // 2 if paired else n_features
+        scales, chain = spectrum.scales(count, rng), None
+        if sampling == "hadamard" and scales.shape[1] == 1 and spectrum.columns >= LEAST:
+            chain = Hadamard.drawn(count, spectrum.columns, rng).scaled(scales[:, 0])
+            weights = chain.rows().T
+        else:
+            weights = (scales * DIRECTIONS[sampling](count, spectrum.columns, rng)).T
+        offset = None if paired else np.asarray(rng.uniform(0, 2 * np.pi, count))
+        scale = float(np.sqrt(2 * spectrum.mass / n_features))
+        return cls(weights, offset, scale, shift, chain if chain is not None and chain.pays else None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what is made of them
 
     @property
     def n_features(self) -> int:
-        return len(self.offset)
+        return int(self.weights.shape[1]) * (2 if self.offset is None else 1)
+
+    @property
+    def back(self) -> float:
+        """What `tiles` leave out: ψ = back · t."""
+        return self.scale
 
     def tiles(self, X: Any) -> CosineTiles:
-        return CosineTiles(self, X)
+        """cos(Wᵀx + b) without the scale."""
+        return CosineTiles(replace(self, scale=1.0), X)
 
-    def __call__(self, X: Any) -> Array:
-        return np.asarray(self.scale * np.cos(X @ self.weights + self.offset))
+    def __call__(self, X: Any) -> Any:
+        """ψ of all rows in the precision of X, float32 or float64: an array, or a tensor on the device of X."""
+        return self._of_tensor(X) if is_tensor(X) else self.in_precision(X, X.dtype)
+
+    def in_precision(self, X: Any, dtype: Any) -> Array:
+        """ψ of all rows as an array of float32, or else of float64."""
+        dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
+        out = np.empty((X.shape[0], self.n_features), dtype)
+        height = max(FEWEST, TILE // (dtype.itemsize * self.n_features))
+        ordered_map(lambda rows: self.fill(X[rows], out[rows]), row_blocks(len(out), height))
+        return out
+
+    def fill(self, X: Any, out: Array) -> None:
+        """ψ of some rows into memory that is contiguous, in its precision."""
+        turns, scale = self._double if out.dtype == np.float64 else self._single, out.dtype.type(self.scale)
+        # angles beyond the range of floats are no numbers, and not worth a warning for each block
+        with np.errstate(over="ignore", invalid="ignore"):
+            if turns.offset is None:
+                angles = np.empty((len(out), out.shape[1] // 2), out.dtype)
+                turns.put(X, angles)
+                pairs(angles, out, scale)
+            else:
+                turns.put(X, out)
+                cosines(out, turns.offset, scale)
+
+    @cached_property
+    def _double(self) -> _HalfTurns:
+        return _HalfTurns.of(self, np.dtype(np.float64))
+
+    @cached_property
+    def _single(self) -> _HalfTurns:
+        return _HalfTurns.of(self, np.dtype(np.float32))
+
+    def _of_tensor(self, X: Any) -> Any:
+        import torch
+
+        weights, many = like(self.weights, X), self.weights.shape[1]
+        offset, shift = (None if part is None else like(part, X) for part in (self.offset, self.shift))
+        try:
+            out = X.new_empty((len(X), self.n_features))
+        except torch.cuda.OutOfMemoryError as full:
+            size = gigabytes(len(X) * self.n_features * X.element_size())
+            raise DeviceMemoryError(
+                f"{len(X):,} rows of {self.n_features:,} features take {size}, which {X.device} has no room for; "
+                "transform fewer rows at a time, or have fewer components."
+            ) from full
+
+        def work(rows: slice) -> None:
+            angles = (X[rows] if shift is None else X[rows] - shift) @ weights
+            if offset is None:
+                out[rows, many:] = torch.sin(angles).mul_(self.scale)
+            else:
+                angles += offset
+            out[rows, :many] = angles.cos_().mul_(self.scale)
+
+        in_chunks(len(X), tile_size(X) // max(1, many), work, "features")
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class _HalfTurns:
+    """W and b of one precision, divided by π."""
+
+    weights: Array
+    offset: Array | None
+    shift: Array | None
+    chain: Hadamard | None
+
+    @classmethod
+    def of(cls, features: FourierMap, dtype: np.dtype[Any]) -> Self:
+        def turned(values: Array) -> Array:
+            return np.ascontiguousarray(values.astype(np.float64) / np.pi, dtype)
+
+        return cls(
+            turned(features.weights),
+            None if features.offset is None else turned(features.offset),
+            features.shift,
+            None if features.chain is None else features.chain.scaled(1 / np.pi).astype(dtype),
+        )
+
+    def put(self, X: Any, out: Array) -> None:
+        """Wᵀ(x − shift)/π of some rows."""
+        if is_sparse(X):
+            product = X @ self.weights
+            out[...] = product if self.shift is None else product - self.shift @ self.weights
+            return
+        # the difference in the precision of X, which it is exact in
+        rows = np.asarray(X if self.shift is None else X - self.shift, dtype=out.dtype)
+        if self.chain is None:
+            np.matmul(rows, self.weights, out=out)
+        else:
+            self.chain.put_products(np.array(rows, order="C"), out)
 
 
 @dataclass(frozen=True, eq=False)
 class CosineTiles:
-    """cos(XW + b) without the scale, tile by tile (`designs.mapped.Tiles`)."""
+    """Cosines of all rows, made tile by tile for `designs.mapped`."""
 
-    map: FourierMap
+    map: FourierMap  # of scale 1
     X: Any
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.X.shape[0], len(self.map.offset)
+        return self.X.shape[0], self.map.n_features
 
-    def tile(self, rows: slice, *, single: bool) -> Array:
-        return np.asarray(np.cos(self.X[rows] @ self.map.weights + self.map.offset))
+    @cached_property
+    def rough(self) -> np.dtype[Any]:
+        """float32 unless angles are so large that it has no digits left for them."""
+        if is_sparse(self.X):
+            return np.dtype(np.float64)
+        shift = 0.0 if self.map.shift is None else self.map.shift
+        largest = max(
+            (float(np.abs(self.X[rows] - shift).max()) for rows in row_blocks(self.shape[0], 4096)), default=0
+        )
+        angle = largest * float(np.abs(self.map.weights).sum(axis=0).max(initial=0.0))
+        return np.dtype(np.float32 if angle * np.finfo(np.float32).eps < ROUGH else np.float64)
+
+    def fill(self, rows: slice, out: Array) -> None:
+        self.map.fill(self.X[rows], out)
+
+    def take(self, rows: Array) -> CosineTiles:
+        return replace(self, X=self.X[rows])

@@ -1,20 +1,28 @@
-"""The features of a kernel that are exact on some rows, the landmarks (lecture 5, "Nyström Approximation")."""
+"""The features of a kernel that are exact on some rows, the landmarks (lecture 5, "Nyström Approximation").
+
+With K = UDUᵀ of the landmarks, ψ(x) = D^(−½) Uᵀ k(x, landmarks): eigenvalues that are 0 up to rounding have no feature.
+The lecture turns ψ back by U, which changes no inner product.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._gpu import is_tensor, like, to_numpy
+from mercer._threads import blas_for, ordered_stream, row_blocks
+from mercer.features.kernel_tiles import KernelTiles
 from mercer.kernels import Gram, Kernel
 
 Array = NDArray[Any]
 
-#: error of an entry that a tile of float32 may have
-SINGLE = 1e-5
+#: bytes of a tile that is multiplied while it lies in the cache, and the fewest rows that make a product worth it
+TILE, FEWEST = 2**23, 128
+#: error of a feature, compared with the longest ψ, up to which tensors of float32 are multiplied as such
+SINGLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +33,28 @@ class NystroemMap:
     landmarks: Any
     back: Array  # B, (landmarks, features)
 
+    @classmethod
+    def of(cls, kernel: Kernel, landmarks: Any, *, beside: Any = None) -> Self:
+        """With a feature for each eigenvalue of the landmarks' kernel matrix that is above rounding.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            What compares two rows.
+        landmarks : array of shape (m, d), sparse matrix, or sequence
+            The rows that the features are exact on.
+        beside : tensor, default=None
+            The rows they belong to: where these lie on a card, it decomposes the matrix.
+        """
+        return cls.of_matrix(kernel, landmarks, Gram(kernel, landmarks).matrix(), beside=beside)
+
+    @classmethod
+    def of_matrix(cls, kernel: Kernel, landmarks: Any, K: Array, *, beside: Any = None) -> Self:
+        """The same where the kernel matrix of the landmarks is known already."""
+        values, vectors = eigenvalues(K, beside)
+        kept = values > rounding(values)
+        return cls(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]))
+
     @property
     def n_features(self) -> int:
         return int(self.back.shape[1])
@@ -32,29 +62,100 @@ class NystroemMap:
     def tiles(self, X: Any) -> KernelTiles:
         return KernelTiles(self.kernel, X, self.landmarks)
 
-    def __call__(self, X: Any) -> Array:
-        return np.asarray(Gram(self.kernel, X, self.landmarks).times(self.back))
+    def __call__(self, X: Any) -> Any:
+        return self._of_tensor(X) if is_tensor(X) else self._of_rows(X)
+
+    def _of_rows(self, X: Any) -> Array:
+        gram = Gram(self.kernel, X, self.landmarks)
+        n, M = gram.shape
+        both = {getattr(side, "dtype", None) for side in (X, self.landmarks)}
+        features = np.empty((n, self.n_features), np.float32 if both == {np.dtype(np.float32)} else np.float64)
+        back = np.ascontiguousarray(self.back)
+
+        def fill(rows: slice) -> None:
+            tile = np.empty((rows.stop - rows.start, M))
+            gram.fill(rows, tile)
+            if features.dtype == np.float64:
+                np.dot(tile, back, out=features[rows])
+            else:
+                features[rows] = tile @ back
+
+        # a function of a user has never been asked whether it may be called by several threads
+        stream = ordered_stream if self.kernel.symmetric else map
+        for _ in stream(fill, row_blocks(n, max(FEWEST, TILE // (8 * M)))):
+            pass
+        return features
+
+    def _of_tensor(self, X: Any) -> Any:
+        """On the device of X; by float64 where the roundings of float32 would be seen in a feature."""
+        import torch
+
+        from mercer._gpu.chunks import in_chunks, tile_size
+        from mercer.kernels.tensors import TensorGram
+
+        dtype = X.dtype if self._rounding_error(float(np.finfo(np.float32).eps)) <= SINGLE else torch.float64
+        landmarks, back = (like(np.asarray(array), X, dtype=dtype) for array in (self.landmarks, self.back))
+        features = X.new_empty(len(X), self.n_features)
+
+        def fill(rows: slice) -> None:
+            features[rows] = TensorGram(self.kernel, X[rows].to(dtype), landmarks).matrix() @ back
+
+        in_chunks(len(X), tile_size(X) // len(landmarks), fill, "a tile of features")
+        return features
+
+    def _rounding_error(self, eps: float) -> float:
+        """Of a feature, relative to √k: k(x, ·) is rounded, and B makes the more of it the smaller an eigenvalue is."""
+        largest = float(np.sqrt(np.einsum("ij,ij->j", self.back, self.back).max(initial=0.0)))
+        return eps * largest * float(np.sqrt(np.abs(self.kernel.diag(self.landmarks)).max(initial=0.0)))
 
 
 @dataclass(frozen=True, eq=False)
-class KernelTiles:
-    """k(X, landmarks), tile by tile (`designs.mapped.Tiles`)."""
+class LandmarkMap:
+    """Landmarks among the rows of a tensor, too many for their eigenvalues: ψ(x) = L⁻¹ k(landmarks, x) with K = LLᵀ.
+
+    Solvers use the landmarks alone; ψ is for looking at few rows.
+    """
 
     kernel: Kernel
-    X: Any
     landmarks: Any
 
-    @cached_property
-    def _exact(self) -> Gram:
-        return Gram(self.kernel, self.X, self.landmarks)
-
-    @cached_property
-    def _single(self) -> Gram:
-        return Gram(self.kernel, self.X, self.landmarks, tolerance=SINGLE)
-
     @property
-    def shape(self) -> tuple[int, int]:
-        return self._exact.shape
+    def n_features(self) -> int:
+        return len(self.landmarks)
 
-    def tile(self, rows: slice, *, single: bool) -> Array:
-        return (self._single if single else self._exact).tile(rows, slice(0, self.shape[1]))
+    def __call__(self, X: Any) -> Any:
+        import torch
+
+        from mercer.kernels.tensors import TensorGram
+
+        rows = X.double()
+        landmarks = like(np.asarray(self.landmarks), rows)
+        K = TensorGram(self.kernel, landmarks).matrix()
+        K.diagonal().add_(len(K) * torch.finfo(K.dtype).eps * float(K.diagonal().max()))
+        across = TensorGram(self.kernel, landmarks, rows).matrix()
+        return torch.linalg.solve_triangular(torch.linalg.cholesky(K), across, upper=False).T
+
+
+def eigenvalues(K: Array, beside: Any = None) -> tuple[Array, Array]:
+    """Of a symmetric matrix, in rising order, with their vectors; by the card that a tensor lies on."""
+    if is_tensor(beside) and beside.is_cuda:
+        import torch
+
+        found = torch.linalg.eigh(like(K, beside, dtype=torch.float64))
+        return to_numpy(found.eigenvalues), to_numpy(found.eigenvectors)
+    with blas_for(len(K)):
+        values, vectors = np.linalg.eigh(K)
+    return values, vectors
+
+
+def rounding(values: Array) -> float:
+    """What an eigenvalue that is 0 may come out as, beside these."""
+    return float(len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0))
+
+
+def trace_error(features: Any, diagonal: Array) -> float:
+    """Σ (k(x, x) − ‖ψ(x)‖²) of some rows, relative to Σ k(x, x); NaN where that is no trace of a kernel matrix."""
+    trace = float(np.sum(diagonal))
+    if not trace > 0:
+        return float("nan")
+    return max(0.0, 1.0 - float(np.einsum("ij,ij->", features, features, dtype=np.float64)) / trace)

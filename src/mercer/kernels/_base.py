@@ -15,13 +15,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import DataError, FrozenKernelError, KernelError, NoFeatureMapError, NotPositiveDefiniteError
+from mercer._errors import (
+    DataError,
+    FrozenKernelError,
+    KernelError,
+    NoFeatureMapError,
+    NoSpectrumError,
+    NotPositiveDefiniteError,
+)
 from mercer._jit.kernel_rows import add_rows, put
 from mercer._suggest import did_you_mean
 from mercer.kernels._views import Memo, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
+    from mercer.kernels.spectra import FrequencySpectrum
 
 Array = NDArray[Any]
 
@@ -56,6 +64,10 @@ class Kernel(ABC):
     def put_tile(self, left: Any, right: Any, kept: Array, slots: Array, first: int) -> None:
         """`tile` into the slots of its rows in an array where someone keeps them, from a column on."""
         put(self.tile(left, right, {} if self.parts else None), kept, slots, first)
+
+    def fill_tile(self, left: Any, right: Any, out: Array) -> None:
+        """`tile` into memory that someone uses again and again: to be given new one takes longer than to fill it."""
+        out[...] = self.tile(left, right, {} if self.parts else None)
 
     def add_tile(self, left: Any, right: Any, factors: Array, total: Array) -> None:
         """Add Σ factor · k(x, z) over the rows x of a `tile` to the total of each z, of float64."""
@@ -107,6 +119,21 @@ class Kernel(ABC):
         raise NoFeatureMapError(
             f"{self!r} has no finite feature map; use the kernel itself, or an approximation of its features: random "
             "Fourier features or the Nyström method."
+        )
+
+    def spectrum(self, columns: int) -> FrequencySpectrum:
+        """The distribution of frequencies of a kernel of x − z, for rows of so many columns (lecture 5).
+
+        Examples
+        --------
+        >>> from mercer.kernels import RBF
+        >>> RBF(gamma=2).spectrum(columns=3)
+        Normal(columns=3, scale=2.0, mass=1.0)
+        """
+        raise NoSpectrumError(
+            f"{self!r} has no known frequency spectrum; RBF, Laplacian, Matern, RationalQuadratic and Constant have "
+            "one, and so have their sums, products, powers and multiples, also of some columns. Use the Nyström "
+            "method, which takes any kernel."
         )
 
     def __call__(self, X: Any, Z: Any = None) -> Array:

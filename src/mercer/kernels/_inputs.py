@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, EmptyDataError, NonFiniteError
+from mercer._gpu import is_tensor
 
 Array = NDArray[Any]
 
@@ -52,6 +53,24 @@ def is_gap(thing: Any) -> bool:
 def is_measurement(kind: type) -> bool:
     """Whether things of a type are numbers that may lie between others, and so name nothing."""
     return issubclass(kind, Real) and not issubclass(kind, Integral)
+
+
+def count(X: Any) -> int:
+    """Rows of a table, or things in a sequence."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def take(X: Any, numbers: Array) -> Any:
+    """Some rows of a table, or things of a sequence."""
+    if hasattr(X, "iloc"):
+        return X.iloc[numbers]
+    if is_sparse(X):
+        return sp.csr_matrix(X)[numbers]
+    if is_tensor(X):
+        import torch
+
+        return X[torch.as_tensor(numbers, device=X.device)]
+    return X[numbers] if hasattr(X, "shape") else [X[i] for i in numbers]
 
 
 def dense(X: Any) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit.kernel_rows import add_radial, put_radial
+from mercer._jit.kernel_rows import add_radial, fill_radial, put_radial
 from mercer._jit.kernel_tiles import each
 from mercer.kernels._base import Kernel
 from mercer.kernels._inputs import is_sparse
@@ -60,10 +60,21 @@ class Radial(Kernel):
         return views.centred
 
     def tile(self, left: Points, right: Points, memo: Memo) -> Array:
-        careful = rounding_error(self.sensitivity(left, right), left.squares.dtype) > GOOD
-        tile = squared_distances(left, right, memo, careful=careful and left.squares.dtype == np.float64)
+        tile = squared_distances(left, right, memo, careful=self._careful(left, right))
         each(in_precision_of(tile, self.lower(left.columns)), tile)
         return tile
+
+    def fill_tile(self, left: Points, right: Points, out: Array) -> None:
+        if is_sparse(left.X) or is_sparse(right.X) or self._careful(left, right) or out.dtype != left.squares.dtype:
+            super().fill_tile(left, right, out)
+        else:
+            kernel = in_precision_of(left.squares, self.lower(left.columns))
+            fill_radial(kernel, left.X, left.squares, right.X, right.squares, out)
+
+    def _careful(self, left: Points, right: Points) -> bool:
+        """Whether rows lie so far from their centre that distances of near ones are lost in products."""
+        single = left.squares.dtype == np.float32
+        return not single and rounding_error(self.sensitivity(left, right), left.squares.dtype) > GOOD
 
     # In float32 one compiled pass: neither the products nor the tile leave the cache.
 

@@ -14,6 +14,7 @@ from mercer._jit.kernel_tiles import power
 from mercer.kernels._base import Kernel, exponent, number, refuse_others, written
 from mercer.kernels._views import Memo, Several, Views
 from mercer.kernels.one_feature import Constant
+from mercer.kernels.spectra import Convolution, Mixture, Multiple, Repeated
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
@@ -75,6 +76,9 @@ class Sum(_Pair):
 
         return Stacked((self.k1.feature_map(columns), self.k2.feature_map(columns)))
 
+    def spectrum(self, columns: int) -> Mixture:
+        return Mixture(columns, self.k1.spectrum(columns), self.k2.spectrum(columns))
+
     def __repr__(self) -> str:
         if isinstance(self.k1, Constant) == isinstance(self.k2, Constant):
             return f"{written(self.k1, 1)} + {written(self.k2, 2)}"
@@ -115,6 +119,9 @@ class Product(_Pair):
         from mercer.kernels.explicit import Products
 
         return Products(self.k1.feature_map(columns), self.k2.feature_map(columns))
+
+    def spectrum(self, columns: int) -> Convolution:
+        return Convolution(columns, self.k1.spectrum(columns), self.k2.spectrum(columns))
 
     def __repr__(self) -> str:
         return f"{written(self.k1, 2)} * {written(self.k2, 3)}"
@@ -168,6 +175,9 @@ class Scaled(Kernel):
 
         return Times(self.kernel.feature_map(columns), float(np.sqrt(self.scale)))
 
+    def spectrum(self, columns: int) -> Multiple:
+        return Multiple(columns, self.kernel.spectrum(columns), self.scale)
+
     def __repr__(self) -> str:
         return f"{self.scale!r} * {written(self.kernel, 3)}"
 
@@ -218,6 +228,9 @@ class Power(Kernel):
 
         inner = self.kernel.feature_map(columns)
         return After(Monomials(inner.n_features, self.exponent, 1.0, 0.0), inner, not inner.numeric)
+
+    def spectrum(self, columns: int) -> Repeated:
+        return Repeated(columns, self.kernel.spectrum(columns), self.exponent)
 
     def __repr__(self) -> str:
         return f"{written(self.kernel, 4)} ** {self.exponent}"

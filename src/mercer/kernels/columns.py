@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mercer._errors import ColumnMismatchError, KernelError
 from mercer.kernels._base import Kernel, refuse_others, written
 from mercer.kernels._views import Memo, Views
+from mercer.kernels.spectra import OnColumns
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
@@ -77,6 +78,10 @@ class Columns(Kernel):
 
         ours = inner(columns)
         return After(self.kernel.feature_map(ours.shape[1] if self.kernel.numeric else ours), inner, of_things=True)
+
+    def spectrum(self, columns: int) -> OnColumns:
+        self._refuse(columns)
+        return OnColumns(columns, self.kernel.spectrum(len(self.columns)), self.columns)
 
     def _refuse(self, columns: int) -> None:
         if max(self.columns) >= columns:

@@ -52,6 +52,10 @@ class GivenMatrix:
         """Some rows, by their numbers."""
         return np.asarray(self._matrix[numbers])
 
+    def tile(self, rows: Any, columns: slice) -> Array:
+        """Some rows, by a slice or their numbers, of some columns."""
+        return np.asarray(self._matrix[:, columns][rows])
+
     def lower(self, use: Callable[[slice, slice, Array], T]) -> Iterator[T]:
         """What is made of the tiles on and below the diagonal, in order; they are views."""
         cuts = row_blocks(len(self._matrix), SIDE)

@@ -122,6 +122,10 @@ class Gram:
             self._set_diagonal(tile, rows, columns)
         return tile
 
+    def fill(self, rows: slice, out: Array) -> None:
+        """Some rows, of all columns, into memory that is used again; of k(X, Z), on the thread that asks."""
+        self.kernel.fill_tile(self._left.take(rows), self._right, out)
+
     def rows(self, rows: Any) -> Array:
         """Some rows (a slice or their numbers), of all columns."""
         n, m = self.shape

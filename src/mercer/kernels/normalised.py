@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer._errors import NotPositiveDefiniteError
 from mercer.kernels._base import Kernel, finite_diagonal, refuse_others, written
 from mercer.kernels._views import Memo, Several, Values, Views
+from mercer.kernels.spectra import Multiple
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
@@ -59,6 +60,10 @@ class Normalised(Kernel):
         from mercer.kernels.explicit import Unit
 
         return Unit(self.kernel.feature_map(columns))
+
+    def spectrum(self, columns: int) -> Multiple:
+        inner = self.kernel.spectrum(columns)
+        return Multiple(columns, inner, 1 / inner.mass if inner.mass > 0 else 0.0)
 
     def _inverse_lengths(self, side: Any) -> Array:
         diagonal = finite_diagonal(self.kernel, side)

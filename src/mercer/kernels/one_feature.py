@@ -13,6 +13,7 @@ from mercer._errors import KernelError, NonFiniteError
 from mercer.kernels._base import Kernel, number
 from mercer.kernels._functions import applied
 from mercer.kernels._views import Memo, Values, Views
+from mercer.kernels.spectra import Normal
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
@@ -108,3 +109,6 @@ class Constant(Kernel):
         from mercer.kernels.explicit import One
 
         return One(float(np.sqrt(self.value)))
+
+    def spectrum(self, columns: int) -> Normal:
+        return Normal(columns, 0.0, self.value)

@@ -1,6 +1,9 @@
 """A kernel matrix as LLᵀ with few columns, from some of its rows: the pivots, where most is left of the diagonal.
 
-Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber 2025), a block of pivots at a time; the seed is fixed.
+Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber 2025) draws each pivot with the chance of what is left of its
+diagonal entry. To do so one at a time would read L once for each: many are proposed at once, and one that those before
+it have made unlikely is turned down, so that the pivots are distributed as if each had been drawn on its own
+(Epperly, Tropp and Webber 2024).
 """
 
 from __future__ import annotations
@@ -10,15 +13,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.blas import dtrsm
 
+from mercer.kernels.given import GivenMatrix
 from mercer.kernels.gram import Gram
 
 Array = NDArray[Any]
 
-#: pivots that are looked at together
-BLOCK = 64
+#: pivots that are proposed together, fewer where so many rows of the matrix would have more numbers than these
+BLOCK, FEWEST, ENTRIES = 128, 16, 2**25
 #: what is left of a diagonal entry below this portion of it is rounding
 ROUNDING = 1e-12
 
@@ -29,41 +32,79 @@ class PivotedCholesky:
 
     L: Array
     pivots: Array
+    #: the sum of the diagonal of K, and of K − LLᵀ
+    trace: float
+    left: float
 
     @property
     def corner(self) -> Array:
         return np.asarray(self.L[self.pivots])
 
+    @property
+    def error(self) -> float:
+        """What is left of the trace, relative to it."""
+        return self.left / self.trace if self.trace > 0 else 0.0
+
     @classmethod
-    def of(cls, gram: Gram, most: int, enough: float) -> Self:
-        """Of no more than `most` pivots, or as many as leave no more than `enough` of the diagonal, on average."""
-        n, rng = gram.shape[0], np.random.default_rng(0)
-        L, pivots = np.zeros((n, min(most, n)), order="F"), np.zeros(0, dtype=np.intp)
-        smallest, left = ROUNDING * gram.diagonal, np.array(gram.diagonal, dtype=float)
+    def of(cls, gram: Gram | GivenMatrix, most: int, enough: float, *, rng: Any = 0) -> Self:
+        """Of no more than `most` pivots, or as many as leave no more than `enough` of the diagonal, on average.
+
+        Parameters
+        ----------
+        gram : Gram or GivenMatrix
+            The matrix, of rows with themselves.
+        most : int
+            Of pivots, each of which takes a column of L.
+        enough : float
+            What may be left of a diagonal entry, on average.
+        rng : int or numpy.random.Generator, default=0
+            What draws the pivots; the same seed draws the same ones.
+        """
+        n, draw = gram.shape[0], np.random.default_rng(rng)
+        diagonal = np.array(gram.diagonal, dtype=float)
+        most = min(most, n)
+        rows, pivots = np.zeros((most, n)), np.zeros(0, dtype=np.intp)  # of Lᵀ
+        smallest, left = ROUNDING * np.abs(diagonal), np.maximum(diagonal, 0.0)
+        block = min(BLOCK, max(FEWEST, ENTRIES // n))
         while len(pivots) < most and left.sum() > enough * n:
             chance = np.where(left > smallest, left, 0.0)
-            if not (candidates := int(np.count_nonzero(chance))):
+            if not chance.any():
                 break
-            size = min(BLOCK, most - len(pivots), candidates)
-            block = rng.choice(n, size, replace=False, p=chance / chance.sum())
-            added = _columns(gram, L[:, : len(pivots)], block, smallest)
-            if added is None:
-                left[block] = 0.0
-                continue
-            columns, block = added
-            L[:, len(pivots) : len(pivots) + len(block)] = columns
-            pivots = np.append(pivots, block)
-            left = np.maximum(left - np.einsum("ij,ij->i", columns, columns), 0.0)
-            left[pivots] = 0.0
-        return cls(L[:, : len(pivots)], pivots)
+            known = rows[: len(pivots)]
+            proposed = drawn(chance, min(block, most - len(pivots)), draw)
+            new, corner = _accepted(gram, known, proposed, chance, smallest, draw)
+            left[proposed[0] if not len(new) else new] = 0.0
+            if len(new):
+                added = np.asarray(gram.rows(new), dtype=float)
+                added -= known[:, new].T @ known
+                added = dtrsm(1.0, corner, added.T, side=1, lower=1, trans_a=1, overwrite_b=1).T  # corner⁻¹ added
+                rows[len(pivots) : len(pivots) + len(new)] = added
+                pivots = np.append(pivots, new)
+                left = np.maximum(left - np.einsum("ij,ij->j", added, added), 0.0)
+                left[pivots] = 0.0
+        return cls(rows[: len(pivots)].T, pivots, float(diagonal.sum()), float(left.sum()))
 
 
-def _columns(gram: Gram, L: Array, block: Array, smallest: Array) -> tuple[Array, Array] | None:
-    """The next columns of L from some pivots, less those that depend on others; None if all do."""
-    rest = np.asarray(gram.rows(block), dtype=float) - L[block] @ L.T
-    factor, order, rank, _ = dpstrf(rest[:, block], tol=float(smallest[block].max()), lower=1)
-    if rank == 0:
-        return None
-    chosen = order[:rank] - 1
-    columns = solve_triangular(np.tril(factor[:rank, :rank]), rest[chosen], lower=True, check_finite=False)
-    return columns.T, block[chosen]
+def drawn(chance: Array, size: int, draw: np.random.Generator) -> Array:
+    """Rows, each by its chance; some may come twice."""
+    sums = np.cumsum(chance)
+    places = np.searchsorted(sums, sums[-1] * draw.random(size), side="right")
+    return np.asarray(np.minimum(places, len(sums) - 1))
+
+
+def _accepted(
+    gram: Gram | GivenMatrix, known: Array, proposed: Array, chance: Array, smallest: Array, draw: np.random.Generator
+) -> tuple[Array, Array]:
+    """The pivots among the proposed rows, each kept with the chance that those before it leave, and their triangle."""
+    rest = np.array(gram.part(proposed).rows(np.arange(len(proposed))), dtype=float)
+    part = known[:, proposed]
+    rest -= part.T @ part
+    factor, kept = np.zeros_like(rest), list[int]()
+    thresholds = np.maximum(draw.random(len(proposed)) * chance[proposed], smallest[proposed])
+    for i, threshold in enumerate(thresholds):
+        if rest[i, i] > threshold:
+            column = rest[:, i] / np.sqrt(rest[i, i])
+            factor[:, len(kept)] = column
+            kept.append(i)
+            rest -= np.outer(column, column)
+    return proposed[kept], np.tril(factor[kept, : len(kept)])

@@ -17,6 +17,7 @@ from mercer.kernels._base import Kernel, number
 from mercer.kernels._inputs import dense
 from mercer.kernels._pointwise import Radial, width
 from mercer.kernels._views import Memo, Points, Views
+from mercer.kernels.spectra import CauchyCoordinates, GammaMixture, Normal, Student
 
 Array = NDArray[Any]
 
@@ -69,6 +70,9 @@ class RBF(Radial):
     def lower(self, columns: int) -> Any:
         return loops.Exponential(self.slope(columns))
 
+    def spectrum(self, columns: int) -> Normal:
+        return Normal(columns, float(np.sqrt(2 * width(self.gamma, columns)) if self.sigma is None else 1 / self.sigma))
+
 
 @dataclass(frozen=True, repr=False)
 class Matern(Radial):
@@ -109,6 +113,9 @@ class Matern(Radial):
         # in ‖x − z‖²: that of e^(−r) is infinite at 0, since it has a root
         return np.inf if self.nu == 0.5 else _over_square(self.nu / (2 * self.nu - 2), self.length_scale)
 
+    def spectrum(self, columns: int) -> Student:
+        return Student(columns, 1 / self.length_scale, 2 * self.nu)
+
 
 @dataclass(frozen=True, repr=False)
 class RationalQuadratic(Radial):
@@ -143,6 +150,9 @@ class RationalQuadratic(Radial):
 
     def slope(self, columns: int) -> float:
         return _over_square(0.5, self.length_scale)
+
+    def spectrum(self, columns: int) -> GammaMixture:
+        return GammaMixture(columns, 1 / self.length_scale, self.alpha)
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,3 +191,6 @@ class Laplacian(Kernel):
 
     def diagonal(self, side: Points) -> Array:
         return np.ones(len(side))
+
+    def spectrum(self, columns: int) -> CauchyCoordinates:
+        return CauchyCoordinates(columns, width(self.gamma, columns))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from mercer._errors import ColumnMismatchError, DataError, EmptyDataError, FitInterrupted, NonFiniteError, SupportError
+from mercer._gpu import is_tensor, to_numpy
 from mercer.data.table import Table
 from mercer.models._refusal import explained, refuse_gaps
 
@@ -135,7 +136,14 @@ def column_names(estimator: Any) -> list[str]:
 
 
 def first_where(X: Any, bad: Callable[[Array], Array]) -> tuple[int, int, Any] | None:
-    """Row, column and value of the first entry that is `bad`; of a sparse matrix only stored entries are asked."""
+    """Row, column and value of the first entry that is `bad`.
+
+    Of a sparse matrix only stored entries are asked, of a tensor only rows that are not finite.
+    """
+    if is_tensor(X):
+        suspects = (~X.isfinite()).any(dim=1).nonzero()[:, 0]
+        first = first_where(to_numpy(X[suspects]), bad)
+        return first and (int(suspects[first[0]]), first[1], first[2])
     if is_sparse(X):
         if not (found := bad(X.data)).any():
             return None

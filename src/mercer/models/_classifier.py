@@ -189,23 +189,29 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
         """The statistic of these rows alone."""
-        if y is None:
-            raise DataError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
-                "class of every row."
-            )
+        self._refuse_no_labels(y)
         X, y = self._check_X(X, y, reset=reset)
         weight = checked_weight(sample_weight, y, forgets=True)
         labels, codes = encode_labels(y)
         source = Source(lambda rows: self._learnt_block(X, rows), codes, weight, self._block_rows(X, len(labels)))
         statistic = reduce(self._zero(labels, X), source)
+        self._refuse_spoilt(statistic, X)
+        self.plan_ = Plan(self._path(), str(getattr(X, "dtype", "mixed")), len(source.blocks()), thread_count())
+        return statistic
+
+    def _refuse_no_labels(self, y: Any) -> None:
+        if y is None:
+            raise DataError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
+                "class of every row."
+            )
+
+    def _refuse_spoilt(self, statistic: ByClass, X: Any) -> None:
         if not statistic.finite:
             self._refuse(X)
             raise NonFiniteError(
                 "the sums of the data are too large for float64; divide the largest columns by a number."
             )
-        self.plan_ = Plan(self._path(), str(getattr(X, "dtype", "mixed")), len(source.blocks()), thread_count())
-        return statistic
 
     def _block_rows(self, X: Any, n_classes: int) -> int:
         """Rows of a block of about `_block_bytes`; more if its statistic would take over a tenth of its memory."""
@@ -286,7 +292,10 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         classes = self._fitted_classes()
         best = self._over_blocks(X, lambda joint: most_probable(self._possible(joint)), None, dtype=np.intp)
-        return np.asarray(classes[best])
+        return self._labels(classes, best)
+
+    def _labels(self, classes: Array, codes: Array) -> Array:
+        return np.asarray(classes[codes])
 
     def predict_proba(self, X: Any) -> Array:
         """p(y|x) for every row and class.

@@ -8,13 +8,14 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import AsymmetricKernelError, DataError, KernelShapeError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import row_blocks
 from mercer.kernels import Gram, Kernel, Linear
+from mercer.kernels._inputs import count as count
+from mercer.kernels._inputs import take as take
 from mercer.models._base import is_sparse
 
 Array = NDArray[Any]
@@ -83,20 +84,6 @@ class Precomputed:
 
     def times(self, X: Any, v: Array) -> Array:
         return np.asarray(X[:, self.numbers] @ v)
-
-
-def count(X: Any) -> int:
-    """Rows of a table, or things in a sequence."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def take(X: Any, numbers: Array) -> Any:
-    """Some rows of a table, or things of a sequence."""
-    if hasattr(X, "iloc"):
-        return X.iloc[numbers]
-    if is_sparse(X):
-        return sp.csr_matrix(X)[numbers]
-    return X[numbers] if hasattr(X, "shape") else [X[i] for i in numbers]
 
 
 def block(K: Array, numbers: Array) -> Array:

@@ -15,6 +15,8 @@ from mercer.models._base import Array, column_names, first_where, old_state_on_f
 from mercer.models._covariance import AnyShrinkage
 from mercer.models._generative import GenerativeClassifier, checked_priors
 from mercer.models._linear_pieces import LinearPiece
+from mercer.models._posterior import with_prior
+from mercer.models._tensor_rows import TakesTensors
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.em import MOST_STEPS, TOLERANCE, Words, em_gaussian
 from mercer.stats import ByClass, FourthMoments, PatternMoments
@@ -40,7 +42,7 @@ class Densities(Protocol):
         """The features and weights with which rows are scored linearly."""
 
 
-class DiscriminantClassifier(GenerativeClassifier):
+class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
     """Normal classes with full covariances, their own or a shared one.
 
     A model that has not seen enough rows for its covariances keeps what it has learnt and refuses to predict, so that
@@ -193,7 +195,7 @@ class DiscriminantClassifier(GenerativeClassifier):
             return np.asarray(np.log(self._priors))
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
-        return np.asarray(self._densities.score(block[0]) + self._log_prior())
+        return with_prior(self._densities.score(block[0]), self._log_prior())  # type: ignore[no-any-return]
 
     def _log_base(self, block: tuple[Any, ...]) -> Array:
         return self._densities.base(block[0])

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mercer._errors import DataError
+from mercer._gpu import is_tensor, to_numpy
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array
 from mercer.models._covariance import AnyShrinkage, class_covariances, fixed_shrinkage
@@ -58,6 +59,8 @@ class DropInDiscriminant(DiscriminantClassifier):
             raise DataError(
                 "a covariance_estimator takes no sample_weight; leave one of them out, or use shrinkage, which does."
             )
+        if is_tensor(X):  # the estimator is scikit-learn's, and needs the rows in main memory
+            X, y = to_numpy(X), to_numpy(y)
         X, y = self._check_X(X, y, reset=False)
         codes = encode_labels(y)[1]
         delegated = DelegatedCovariances.of(self.covariance_estimator, as_block(X), codes, statistic.groups)

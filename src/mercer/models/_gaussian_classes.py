@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import SingularCovarianceError
+from mercer._gpu import is_tensor, like, namespace, to_numpy
+from mercer._gpu import scores as tensor_loops
 from mercer._jit import mahalanobis
 from mercer._threads import row_blocks
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters, cholesky
@@ -54,6 +56,8 @@ class LinearScores:
         return cls(centre, directions, np.zeros(directions.shape[1]))
 
     def __call__(self, block: Array) -> Array:
+        if is_tensor(block):
+            return tensor_loops.linear_scores(block, self.centre, self.weights, self.intercept)  # type: ignore[no-any-return]
         if len(self.intercept) <= FEW_SCORES:
             scores: Array = mahalanobis.linear_scores(
                 block, self.centre, np.ascontiguousarray(self.weights.T), self.intercept
@@ -140,8 +144,8 @@ class GaussianClasses:
 
     def completed(self, scores: Array, block: Array) -> Array:
         """Scores of complete rows, with those of rows with gaps (where they are NaN) put in."""
-        if (gaps := np.isnan(scores).any(axis=1)).any():
-            scores[gaps] = self._marginal(block[gaps])
+        if (gaps := namespace(scores).isnan(scores).any(axis=1)).any():
+            scores[gaps] = like(self._marginal(to_numpy(block[gaps])), scores)
         scores[:, ~self.seen] = -np.inf
         return scores
 
@@ -150,16 +154,14 @@ class GaussianClasses:
         block = as_block(X)
         if not self.shared:
             return np.zeros(len(block))
-        nowhere = np.zeros((1, block.shape[1]))
-        common = over_tiles(block, self.centre, self.whitening[0], 1, self._squares_about(nowhere))[:, 0]
-        return np.where(np.isnan(common), 0.0, common)
+        nowhere, xp = np.zeros((1, block.shape[1])), namespace(block)
+        common = self._squares_about(nowhere, block)[:, 0]
+        return xp.where(xp.isnan(common), 0.0, common)  # type: ignore[no-any-return]
 
     def _quadratic(self, block: Array) -> Array:
-        if self.shared_axes is not None:
+        if self.shared_axes is not None and not is_tensor(block):
             return self._along_shared_axes(block, self.shared_axes)
-        shift = np.einsum("kj,kjr->kr", self.away, self.whitening)
-        together = np.concatenate(self.whitening, axis=1)
-        return over_tiles(block, self.centre, together, len(shift), self._squares_about(shift))
+        return self._squares_about(np.einsum("kj,kjr->kr", self.away, self.whitening), block)
 
     @cached_property
     def shared_axes(self) -> SharedAxes | None:
@@ -186,13 +188,16 @@ class GaussianClasses:
     def _constants(self, d: int) -> Array:
         return np.asarray(-0.5 * (d * LOG_2PI + self.log_determinant))
 
-    def _squares_about(self, shift: Array) -> Callable[[Array, Array], None]:
+    def _squares_about(self, shift: Array, block: Array) -> Array:
+        """−½‖(x − centre) W − shift‖² with the constants of the densities, for every W."""
         constant = self._constants(shift.shape[1])
+        if is_tensor(block):
+            return tensor_loops.quadratic_scores(block, self.centre, self.whitening, shift, constant)  # type: ignore[no-any-return]
 
         def finish(product: Array, out: Array) -> None:
             mahalanobis.quadratic_scores(product, shift, constant, out)
 
-        return finish
+        return over_tiles(block, self.centre, np.concatenate(self.whitening, axis=1), len(shift), finish)
 
     def _marginal(self, rows: Array) -> Array:
         covariance = self.covariance if self.shared else self.covariance[self.seen]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError, UnsuitableSolverError
+from mercer._gpu import is_tensor, like, to_numpy
 from mercer.designs import Coordinates, Observations
 from mercer.families import Categorical, CategoricalParameters, Distribution, Family
 from mercer.families.penalties import Strengths
@@ -50,7 +51,9 @@ class Classes(Kind):
                 "with a reference class there is no solver for absolute values; leave `reference` out, or use an L2 "
                 "penalty."
             )
-        return SoftmaxProblem(replace(observations, y=observations.y.astype(np.int64)), self.response, strengths)
+        y: Any = observations.y
+        codes = y.long() if is_tensor(y) else y.astype(np.int64)
+        return SoftmaxProblem(replace(observations, y=codes), self.response, strengths)
 
     def solve(
         self, problem: Any, solver: str, limits: Limits, start: Array | None, progress: Progress | None
@@ -90,8 +93,8 @@ class Classes(Kind):
 
     def _examined(self, solved: Solved, names: Sequence[str]) -> Any:
         observations = solved.problem.observations
-        probabilities = self.response.probabilities(observations.design.times(solved.solution.value))
-        own = probabilities[np.arange(len(observations)), observations.y]
+        probabilities = self.response.probabilities(to_numpy(observations.design.times(solved.solution.value)))
+        own = probabilities[np.arange(len(observations)), to_numpy(observations.y)]
         return examine_classes(
             observations, own, solved.solution, names, [str(label) for label in self.labels.tolist()]
         )
@@ -101,9 +104,9 @@ class Classes(Kind):
         return solve(replace(problem, strengths=weak_prior(problem.observations)), "auto", limits, progress=progress)
 
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
-        observations = solved.problem.observations
+        observations = solved.problem.observations.vectors_in_memory()
         y, weight = observations.y, observations.weight
-        loss = self.response.loss(y, observations.design.times(solved.solution.value), weight)
+        loss = self.response.loss(y, to_numpy(observations.design.times(solved.solution.value)), weight)
         counts = np.bincount(y, weight, minlength=self.response.levels)
         total = counts.sum()
         seen = counts[counts > 0]
@@ -138,16 +141,18 @@ class Classes(Kind):
         return w if reference is None else np.insert(w, reference, 0.0, axis=1)
 
     def linear(self, eta: Array) -> Array:
-        return self._all_columns(eta)
+        return like(self._all_columns(to_numpy(eta)), eta) if is_tensor(eta) else self._all_columns(eta)
 
     def mean(self, eta: Array) -> Array:
         return self.response.probabilities(eta)
 
     def log_probabilities(self, eta: Array) -> Array:
+        if is_tensor(eta):
+            return self.response.log_probabilities(eta)
         return log_posterior(np.array(self.linear(eta), order="C"))
 
     def distribution(self, eta: Array, dispersion: float) -> Distribution:
-        return Distribution(self.family, CategoricalParameters(self.mean(eta)))
+        return Distribution(self.family, CategoricalParameters(self.mean(to_numpy(eta))))
 
 
 def _reference_code(reference: Any, labels: Array) -> int | None:

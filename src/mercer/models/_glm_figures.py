@@ -38,6 +38,7 @@ class Figures(NamedTuple):
 
 def figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -> Figures:
     """Figures of a fit that used so many coefficients; `weight_kind` says how many observations the weights make."""
+    problem = replace(problem, observations=problem.observations.vectors_in_memory())
     observations, response = problem.observations, problem.response
     with np.errstate(over="ignore", under="ignore"):
         goodness = reduce(Goodness(response, w), observations)

@@ -10,13 +10,15 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import DataError, MercerWarning, UnsuitableSolverError
-from mercer._threads import thread_count
+from mercer._gpu import is_tensor
 from mercer.families import Family, Link, link_from, penalty_from
 from mercer.families.penalties import Strengths
 from mercer.kernels import Kernel, kernel_from
-from mercer.models._base import Array, Plan
+from mercer.models._approximate import features_for
+from mercer.models._base import Array
 from mercer.models._comparisons import count
 from mercer.models._diagnosis import Diagnosis
+from mercer.models._feature_function import Function
 from mercer.models._glm_diagnosis import no_overdispersion, overdispersion
 from mercer.models._glm_inputs import read_offset, read_weight
 from mercer.models._glm_kind import Kind
@@ -32,16 +34,17 @@ from mercer.models._kernel_fit import (
     fit_kernel,
     not_converged,
 )
-from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import strength_of
 from mercer.models._progress import watched
+from mercer.models._tensor_kernels import kernel_plan, responses
+from mercer.models._tensor_linear import in_memory
 from mercer.solvers._kernel_freedom import used_degrees
 from mercer.solvers._kernel_losses import constant
 from mercer.solvers.choose import Choice
 
 #: attributes of a fit with a kernel, and of one without
-OWN = ("dual_coef_", "X_fit_", "kernel_", "_function")
+OWN = ("dual_coef_", "X_fit_", "kernel_", "approximation_", "_function")
 OTHERS = ("coef_", "coefficient_names_", "_terms", "_w")
 
 
@@ -49,6 +52,7 @@ class KernelForm(ABC):
     """The part of `GLM` that fits functions of a kernel."""
 
     kernel: Any
+    approximate: Any
     penalty: Any
     link: Any
     solver: str
@@ -57,7 +61,7 @@ class KernelForm(ABC):
     weight_kind: str
     verbose: int
     _kind: Kind
-    _function: KernelFunction
+    _function: Function
 
     @property
     @abstractmethod
@@ -72,25 +76,27 @@ class KernelForm(ABC):
         before = getattr(self, "_function", None) if self.warm_start else None
         kernel = kernel_from(self.kernel)
         X, y = self._checked_rows(kernel, X, y)
+        sample_weight, offset, exposure = map(in_memory, (sample_weight, offset, exposure))
         machine, data = self._machine(family, kernel, y, read_weight(sample_weight, y), offset, exposure)
+        machine = replace(machine, map=features_for(self, kernel, data.counted(X)))
         outputs = getattr(machine.kind.response, "columns", 1)  # type: ignore[attr-defined]
         same = before is not None and before.alpha.shape == (len(y), outputs)
         with watched(self, verbose=self.verbose, X=X, y=y) as watch:
             try:
                 fit = fit_kernel(machine, X, data, start=before if same else None, progress=watch.progress)
             except KernelFitInterrupted as stop:
-                self._store_function(stop.fit, kernel)
+                self._store_function(stop.fit, kernel, X)
                 if watch.stopped:
                     return ()
                 raise
-        self._store_function(fit, kernel)
+        self._store_function(fit, kernel, X)
         return not_converged(fit, self._limits)
 
     def _checked_rows(self, kernel: Kernel, X: Any, y: Any) -> tuple[Any, Any]:
         if y is None:
             raise DataError("This GLM estimator requires y to be passed, but the target y is None. Pass the responses.")
         X = checked_rows(self, kernel, X, reset=True)
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(responses(y, X) if is_tensor(X) else y, warn=True)
         if len(y) != count(X):
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: {[count(X), len(y)]}. Give one response "
@@ -115,7 +121,7 @@ class KernelForm(ABC):
         strength = strength_of(penalty_from(self.penalty))
         return Machine(kernel, kind, strength, self.fit_intercept, self._limits, self.solver), data
 
-    def _store_function(self, fit: Fit, kernel: Kernel) -> None:
+    def _store_function(self, fit: Fit, kernel: Kernel, X: Any) -> None:
         for name in OTHERS:
             self.__dict__.pop(name, None)
         one = isinstance(fit.kind, OneMean)
@@ -133,5 +139,8 @@ class KernelForm(ABC):
         self.log_likelihood_ = told.log_likelihood
         self.n_iter_ = max(1, len(fit.solution.trace) - 1)
         self.certificate_ = fit.solution.certificate
-        self.plan_ = Plan(fit.path, "float64", 1, thread_count())
+        self.__dict__.pop("approximation_", None)
+        if fit.approximation is not None:
+            self.approximation_ = fit.approximation
+        self.plan_ = kernel_plan(fit.path, X, exact=fit.is_exact)
         self.diagnosis_ = Diagnosis((*overdispersion(self.family_, told), *no_overdispersion(self.family_)))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
+from mercer._gpu import is_tensor, like, to_numpy
 from mercer.designs import Coordinates, Observations
 from mercer.families import Distribution, Family, NegativeBinomial
 from mercer.families.penalties import Strengths
@@ -74,6 +75,8 @@ class OneMean(Kind):
 
     def log_probabilities(self, eta: Array) -> Array:
         # the loss of a label is its −log p, which keeps its digits where p is next to 0 or 1
+        if is_tensor(eta):
+            return like(self.log_probabilities(to_numpy(eta)), eta)  # type: ignore[no-any-return]
         return np.column_stack([-self.response.losses(np.full(len(eta), label), eta) for label in (0.0, 1.0)])
 
     def distribution(self, eta: Array, dispersion: float) -> Distribution:
@@ -82,4 +85,4 @@ class OneMean(Kind):
                 "the fit has as many coefficients as rows, so that nothing tells how far responses spread; fit to more "
                 "rows, or give the dispersion, e.g. Gaussian(variance=…)."
             )
-        return Distribution(self.response.family, self.response.family.at_mean(self.mean(eta), dispersion))
+        return Distribution(self.response.family, self.response.family.at_mean(self.mean(to_numpy(eta)), dispersion))

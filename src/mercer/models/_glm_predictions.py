@@ -9,16 +9,20 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from mercer._gpu import is_tensor, like, namespace
 from mercer.designs import Terms
 from mercer.families import Distribution, Family, Link, response_family_from
 from mercer.families.response import Response
 from mercer.models._base import Array, checked_table, column_names
+from mercer.models._feature_function import Function
 from mercer.models._glm_inputs import read_offset, read_weight, refuse_non_finite
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_regressor import deviance_explained
 from mercer.models._glm_target import is_label_family, read_target
-from mercer.models._kernel_function import KernelFunction
+from mercer.models._glm_tensors import tensor_predictors
 from mercer.models._kernel_rows import checked_rows
+from mercer.models._tensor_linear import in_memory
+from mercer.models._tensors import labelled, refuse_not_finite
 
 
 def _has_labels(model: Predictions) -> bool:
@@ -44,14 +48,14 @@ class Predictions:
     _terms: Terms
     _kind: Kind
     _w: Array
-    _function: KernelFunction
+    _function: Function
 
     def predict_linear(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
         """The linear predictor Xβ + b + offset of every row.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to predict.
         offset, exposure : array-like of shape (n_samples,), default=None
             As in `fit`; 0 and 1 if not given.
@@ -67,10 +71,12 @@ class Predictions:
     def _predictors(self, X: Any, offset: Any, exposure: Any) -> Array:
         check_is_fitted(self)
         eta = self._of_columns(X) if hasattr(self, "_terms") else self._of_kernel(X)
-        added = read_offset(offset, exposure, self.link_, len(eta))
-        return eta if added is None else eta + added
+        added = read_offset(in_memory(offset), in_memory(exposure), self.link_, len(eta))
+        return eta if added is None else eta + like(added, eta)
 
     def _of_columns(self, X: Any) -> Array:
+        if is_tensor(X):
+            return self._of_tensor(X)  # type: ignore[no-any-return]
         table, _ = checked_table(self, X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             eta = self._terms.design(table).times(self._w)
@@ -78,7 +84,13 @@ class Predictions:
             refuse_non_finite(table, column_names(self), estimator="GLM")
         return eta
 
-    def _of_kernel(self, X: Any) -> Array:
+    def _of_tensor(self, X: Any) -> Any:
+        eta = tensor_predictors(self, X)
+        if not bool(eta.isfinite().all()):
+            refuse_not_finite(self, X)
+        return eta
+
+    def _of_kernel(self, X: Any) -> Any:
         values = self._function.values(checked_rows(self, self._function.kernel, X, reset=False))
         return values if self.dual_coef_.ndim == 2 else values[:, 0]
 
@@ -91,7 +103,7 @@ class Predictions:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to predict.
         offset, exposure : array-like of shape (n_samples,), default=None
             As in `fit`; 0 and 1 if not given.
@@ -104,6 +116,9 @@ class Predictions:
         mean = self._mean(X, offset, exposure)
         if not hasattr(self, "classes_"):
             return mean
+        if is_tensor(mean):
+            codes = mean.argmax(dim=1) if mean.ndim == 2 else (mean > 0.5).long()  # type: ignore[call-overload, attr-defined]
+            return labelled(self.classes_, codes)  # type: ignore[no-any-return]
         best = np.argmax(mean, axis=1) if mean.ndim == 2 else (mean > 0.5).astype(np.intp)
         return np.asarray(self.classes_[best])
 
@@ -113,7 +128,7 @@ class Predictions:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to predict.
         offset, exposure : array-like of shape (n_samples,), default=None
             As in `fit`; 0 and 1 if not given.
@@ -124,7 +139,7 @@ class Predictions:
             Columns in the order of `classes_`.
         """
         mean = self._mean(X, offset, exposure)
-        return mean if mean.ndim == 2 else np.column_stack([1 - mean, mean])
+        return mean if mean.ndim == 2 else namespace(mean).column_stack([1 - mean, mean])
 
     @available_if(_has_labels)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
@@ -132,7 +147,7 @@ class Predictions:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to predict.
         offset, exposure : array-like of shape (n_samples,), default=None
             As in `fit`; 0 and 1 if not given.
@@ -150,7 +165,7 @@ class Predictions:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to predict.
         offset, exposure : array-like of shape (n_samples,), default=None
             As in `fit`; 0 and 1 if not given.
@@ -168,7 +183,7 @@ class Predictions:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to predict.
         y : array-like of shape (n_samples,)
             Their responses.
@@ -183,8 +198,10 @@ class Predictions:
             1 at best.
         """
         if is_label_family(response_family_from(self.family)):
-            return float(accuracy_score(y, self.predict(X, offset, exposure), sample_weight=sample_weight))
-        eta = self._predictors(X, offset, exposure)
-        values = read_target(self.family_, column_or_1d(y)).values
+            predicted = in_memory(self.predict(X, offset, exposure))
+            return float(accuracy_score(in_memory(y), predicted, sample_weight=in_memory(sample_weight)))
+        eta = in_memory(self._predictors(X, offset, exposure))
+        values = read_target(self.family_, column_or_1d(in_memory(y))).values
         check_consistent_length(eta, values)
-        return deviance_explained(Response(self.family_, self.link_), values, eta, read_weight(sample_weight, values))
+        weight = read_weight(in_memory(sample_weight), values)
+        return deviance_explained(Response(self.family_, self.link_), values, eta, weight)

@@ -85,4 +85,4 @@ def _dependence(observations: Observations, free: Array) -> Dependence | None:
 def _products(observations: Observations) -> Array:
     """XᵀX over the rows that have weight."""
     weight = observations.weight
-    return observations.design.gram(np.ones(len(observations)) if weight is None else (weight > 0).astype(float))
+    return observations.design.gram(np.ones(len(observations)) if weight is None else 1.0 * (weight > 0))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -18,8 +19,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError, SupportError
+from mercer._gpu import is_tensor, to_numpy
 from mercer._threads import thread_count
-from mercer.designs import Coordinates, Observations, design_of
+from mercer.designs import Coordinates, Observations, TensorDesign, TensorObservations, design_of
 from mercer.families.penalties import L2
 from mercer.families.response import Response
 from mercer.models._base import (
@@ -34,8 +36,10 @@ from mercer.models._base import (
 from mercer.models._glm_rank import find_dependence
 from mercer.models._glm_solve import Limits, Solved, SolveInterrupted, solve
 from mercer.models._glm_target import read_numbers
-from mercer.models._linear_predictor import linear_predictor, refuse_non_finite
+from mercer.models._linear_predictor import linear_predictor, refuse_not_finite
 from mercer.models._progress import watched
+from mercer.models._tensor_linear import in_memory
+from mercer.models._tensors import beside, checked_tensor, checked_tensor_weight, tensor_plan
 from mercer.solvers.problem import Problem
 
 #: standard errors that the coefficients may be left away from the optimum per unit of `tol`: the slopes that
@@ -98,8 +102,8 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
+            Training rows. A tensor of torch stays on its device.
         y : array-like of shape (n_samples,)
             Responses.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -121,26 +125,42 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
                 "responses."
             )
-        X, y = checked(
-            self, X, y, reset=True, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], y_numeric=True
-        )
-        weight = checked_weight(sample_weight, X)
-        values = self._checked_target(y)
+        if is_tensor(X):
+            X, values, weight = self._tensors(X, y, sample_weight)
+        else:
+            X, y = checked(
+                self, X, y, reset=True, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], y_numeric=True
+            )
+            values, weight = self._checked_target(y), checked_weight(sample_weight, X)
         problem = self._problem(X, values, weight)
-        self.plan_ = Plan("", str(X.dtype), len(problem.observations.blocks()), thread_count())
+        blocks = len(problem.observations.blocks())
+        plan = tensor_plan("", X, blocks=blocks) if is_tensor(X) else Plan("", str(X.dtype), blocks, thread_count())
+        self.plan_ = plan
         try:
             with watched(self, verbose=self.verbose, X=X, y=y) as watch:
                 solved = solve(
                     problem, self._solver(), self._limits(X), start=self._start(problem), progress=watch.progress
                 )
         except NonFiniteError:
-            refuse_non_finite(X, column_names(self), type(self).__name__)
+            refuse_not_finite(self, X)
             raise
         except SolveInterrupted as stop:
             self._store(stop.solved)
             raise
         self._store(self._resolved(solved))
         self._warn_if_unfinished()
+
+    def _tensors(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """X, responses and weights on the device of X."""
+        import torch
+
+        X = checked_tensor(self, X, reset=True)
+        values = beside(y, X, "y", dtype=torch.float64)
+        if values.ndim != 1 or not bool(values.isfinite().all()) or self._out_of_range(to_numpy(values.min())).any():
+            checked(self, np.broadcast_to(0.0, X.shape), in_memory(y), reset=False, y_numeric=True)
+            self._checked_target(to_numpy(values.reshape(-1)))  # finds out what is wrong, and says it
+            values = values.reshape(-1)
+        return X, values, checked_tensor_weight(sample_weight, X)
 
     def _checked_target(self, y: Any) -> Array:
         values = read_numbers(y)
@@ -153,10 +173,14 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         return values
 
     def _problem(self, X: Any, y: Array, weight: Array | None) -> Problem:
-        design, _ = design_of(X, intercept=self.fit_intercept)
-        total = len(y) if weight is None else weight.sum()
-        strengths = design.coordinates.strengths(L2(self.alpha * total).strengths(X.shape[1]))
-        return Problem(Observations(design, y, weight), self._response(), strengths)
+        observations: Observations
+        if is_tensor(X):
+            observations = TensorObservations.of(TensorDesign.of(X, intercept=self.fit_intercept), y, weight)
+        else:
+            observations = Observations(design_of(X, intercept=self.fit_intercept)[0], y, weight)
+        total = float(len(y) if weight is None else weight.sum())
+        penalty = L2(self.alpha * total).strengths(X.shape[1])
+        return Problem(observations, self._response(), observations.design.coordinates.strengths(penalty))
 
     def _solver(self) -> str:
         return "newton" if self.solver == "newton-cholesky" else "auto"
@@ -200,7 +224,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
     def _store(self, solved: Solved) -> None:
         coordinates: Coordinates = solved.problem.observations.design.coordinates
         coefficients, intercept = coordinates.to_user(solved.solution.value)
-        self.plan_ = Plan(str(solved.choice), self.plan_.dtype, self.plan_.blocks, self.plan_.threads)
+        self.plan_ = replace(self.plan_, path=str(solved.choice))
         publish(self, coef_=coefficients)
         self.intercept_ = self.coef_.dtype.type(intercept) if self.fit_intercept else 0.0
         self.n_iter_ = max(1, len(solved.solution.trace) - 1)
@@ -224,7 +248,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
             Rows to predict.
 
         Returns
@@ -233,6 +257,8 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             Predicted means.
         """
         eta = self._linear_predictor(X)
+        if is_tensor(eta):
+            return self._response().mean(eta)
         return self._response().mean(eta).astype(eta.dtype, copy=False)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -240,7 +266,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
             Rows to predict.
         y : array-like of shape (n_samples,)
             Their responses.
@@ -252,14 +278,14 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         score : float
             1 at best, and below 0 for a model that is worse than a constant.
         """
-        eta = self._linear_predictor(X)
-        values = self._checked_target(np.asarray(y))
+        eta = in_memory(self._linear_predictor(X))
+        values = self._checked_target(np.asarray(in_memory(y)))
         if len(values) != len(eta):
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: {[len(eta), len(values)]}. Give one "
                 "response for each row of X."
             )
-        return deviance_explained(self._response(), values, eta, checked_weight(sample_weight, X))
+        return deviance_explained(self._response(), values, eta, checked_weight(in_memory(sample_weight), eta))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

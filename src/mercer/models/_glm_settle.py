@@ -66,7 +66,7 @@ def separated(settled: Settled, finding: Finding, on_separation: str, remedy: Ca
 
 
 def _firth(solved: Solved, limits: Limits, progress: Progress | None) -> Solved:
-    problem = solved.problem
+    problem = replace(solved.problem, observations=solved.problem.observations.in_memory())
     try:
         solution = firth.solve(problem, tolerance=limits.tolerance, most_steps=MOST_FIRTH_STEPS)
     except FitInterrupted as stop:

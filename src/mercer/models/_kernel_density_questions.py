@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import ColumnMismatchError, DataError, NoClosedFormError
-from mercer.models._base import Array, checked, column_names
+from mercer._gpu import is_tensor, to_numpy
+from mercer.models._base import Array, Plan, checked, column_names
 from mercer.models._density import DensityEstimator
 from mercer.models._kernel_density_rows import Rows, patterns, refuse_values
 from mercer.smoothing import SmoothingKernel, Windows
@@ -34,6 +35,7 @@ class DensityQuestions(DensityEstimator):
     density_: Any
     kernel_: SmoothingKernel
     bandwidth_choice_: Bandwidth
+    plan_: Plan
     _rows: Rows
     _support: Support | None
 
@@ -178,6 +180,7 @@ class DensityQuestions(DensityEstimator):
         return self.density_
 
     def _checked_queries(self, X: Any, *, infinite: bool = False) -> Array:
+        X = to_numpy(X) if is_tensor(X) else X
         rows = checked(self, X, reset=False, accept_sparse=False, dtype=np.float64, order="C")
         refuse_values(rows, column_names(self), missing=self.missing == "integrate", infinite=infinite)
         return np.asarray(rows)

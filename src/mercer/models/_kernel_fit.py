@@ -11,12 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, NotConvergedWarning, PenaltyError
+from mercer._gpu import is_tensor, to_numpy
 from mercer.designs import Coordinates, DenseDesign, Observations
+from mercer.designs.mapped import MappedDesign
+from mercer.designs.mapped_tensors import LandmarkTensors, MappedTensors
 from mercer.families import IDENTITY, Gaussian, NegativeBinomial
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.kernels import Gram, Kernel
+from mercer.features.fourier import FourierMap
+from mercer.features.nystroem import NystroemMap
+from mercer.kernels import Gram, Kernel, Linear
+from mercer.models._approximate import Approximation, Map, approximation
 from mercer.models._comparisons import count, take
+from mercer.models._feature_function import Function, feature_function, tensor_design
 from mercer.models._glm_classes import Classes
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_negative_binomial import CLOSE, MOST_ROUNDS, NO_DISPERSION, best_theta
@@ -25,13 +32,26 @@ from mercer.models._glm_solve import Limits
 from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_least_squares import least_squares
 from mercer.models._progress import Progress
+from mercer.solvers import mapped_newton
 from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse
 from mercer.solvers._kernel_products import Products, products_of
+from mercer.solvers._tensor_losses import OnDevice
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.kernel_newton import Expansion, KernelProblem, solve
+from mercer.solvers.mapped_newton import MappedFit, MappedProblem
 
 Array = NDArray[Any]
 
+#: root mean square error of predictions, in standard deviations of the noise, that is the optimum to all who look
+PREDICTIONS = 3e-7
+#: features of all rows from which on a digit that nobody sees costs time
+MANY = 1e8
+#: … of tensors of float32 that are too many for float64
+SINGLE_PREDICTIONS = 5e-5
+#: noise, as a portion of the targets of least squares, below which errors are compared with these
+NOISE = 0.01
+#: how closely an exact twin is fitted to a sample
+TWIN = Limits(1e-4, 30)
 #: which solvers of GLMs have a kernel form, and whether K is in memory
 SOLVERS = {"auto": None, "newton": True, "newton-cg": False}
 
@@ -49,6 +69,15 @@ class Data:
         """Weight of all rows."""
         return float(len(self.y) if self.weight is None else self.weight.sum())
 
+    @property
+    def seen(self) -> Array:
+        """Rows of weight above 0, by their numbers."""
+        return np.arange(len(self.y)) if self.weight is None else np.flatnonzero(self.weight)
+
+    def counted(self, X: Any) -> Any:
+        """Of the rows X those of weight above 0."""
+        return X if len(self.seen) == len(self.y) else take(X, self.seen)
+
     def take(self, rows: Array) -> Data:
         weight, offset = (None if part is None else part[rows] for part in (self.weight, self.offset))
         return Data(self.y[rows], weight, offset)
@@ -64,19 +93,24 @@ class Machine:
     intercept: bool
     limits: Limits
     solver: str = "auto"
+    #: features that stand for the kernel, if it is not to be exact
+    map: Map | None = None
 
 
 class Fit(NamedTuple):
     """A fitted function, its proof, and the kind of response with what was estimated of it."""
 
-    function: KernelFunction
+    function: Function
     solution: Solution
     kind: Kind
     path: str
     #: what was minimised over rows of weight above 0, and their responses
-    problem: Callable[[], KernelProblem]
+    problem: Callable[[], KernelProblem | MappedProblem]
     data: Data
     intercept: bool
+    approximation: Approximation | None = None
+    #: whether the kernel itself was used, not features that stand for it
+    is_exact: bool = True
 
     def as_column(self) -> tuple[Any, Array]:
         """A GLM with f itself for a column, and its coefficient of 1: what figures of any GLM are computed from."""
@@ -98,16 +132,49 @@ class KernelFitInterrupted(FitInterrupted):
         self.fit = fit
 
 
-def fit_kernel(
-    machine: Machine, X: Any, data: Data, *, start: KernelFunction | None = None, progress: Progress | None = None
-) -> Fit:
-    """Fit a machine to rows; those of weight 0 are left out."""
+def fit_kernel(machine: Machine, X: Any, data: Data, *, start: Any = None, progress: Progress | None = None) -> Fit:
+    """Fit a machine to rows; those of weight 0 are left out.
+
+    The start is a `KernelFunction` of as many rows, or with features in its place a `MappedFit`.
+    """
     refuse_no_penalty(machine.strength)
-    seen = np.arange(len(data.y)) if data.weight is None else np.flatnonzero(data.weight)
-    rows = X if len(seen) == len(data.y) else take(X, seen)
+    seen, rows = data.seen, data.counted(X)
     fitting = _Fitting(machine, X, rows, data.take(seen), seen, progress)
+    if machine.map is not None:
+        fit = fitting.fit(start if isinstance(start, MappedFit) else None)
+        try:
+            return fit._replace(approximation=_approximation(machine, rows, fitting.data))
+        except KeyboardInterrupt:
+            message = "stopped by the user; the fit is finished, but nobody knows how good its features are."
+            raise KernelFitInterrupted(message, fit) from None
     begin = None if start is None else Expansion(start.alpha[seen], start.intercept, np.zeros(0))
     return fitting.fit(begin)
+
+
+def _approximation(machine: Machine, X: Any, data: Data) -> Approximation:
+    """The machine and its exact twin, fitted to some rows with a penalty that weighs as much beside them."""
+
+    features = machine.map
+    assert features is not None
+
+    def values(rows: Any, numbers: Array, others: Any) -> tuple[Array, Array]:
+        some = data.take(numbers)
+        share = some.total / data.total
+        twin = replace(machine, strength=share * np.asarray(machine.strength), limits=TWIN, solver="auto", map=None)
+        exact = fit_on_some(twin, rows, some).function.values(others)
+        if is_tensor(rows):
+            return exact, fit_on_some(replace(twin, map=features), rows, some).function.values(others)
+        # of few rows the products of all features are fewer numbers than the features
+        on_features = fit_on_some(replace(twin, kernel=Linear()), np.asarray(features(rows), float), some)
+        return exact, on_features.function.values(np.asarray(features(others), float))
+
+    outputs = int(getattr(machine.kind.response, "columns", 1))  # type: ignore[attr-defined]
+    return approximation(features, machine.kernel, X, values, outputs)
+
+
+def fit_on_some(machine: Machine, X: Any, data: Data) -> Fit:
+    """`fit_kernel` without a look at how far an approximation is from the exact model."""
+    return _Fitting(machine, X, data.counted(X), data.take(data.seen), data.seen, None).fit(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +192,21 @@ class _Fitting:
     def products(self) -> Products:
         return products_of(Gram(self.machine.kernel, self.rows), in_memory=SOLVERS[self.machine.solver])
 
-    def fit(self, start: Expansion | None) -> Fit:
+    @property
+    def _by_features(self) -> bool:
+        """Whether it is coefficients of features that are found: those of tensors are kernels with rows."""
+        return self.machine.map is not None or is_tensor(self.rows)
+
+    @cached_property
+    def design(self) -> MappedDesign | MappedTensors:
+        """The rows as features see them."""
+        map = self.machine.map
+        if is_tensor(self.rows):
+            return tensor_design(self.machine.kernel, map, self.rows, intercept=self.machine.intercept)
+        assert isinstance(map, NystroemMap | FourierMap)
+        return MappedDesign(map.tiles(self.rows), map.back, self.machine.intercept)
+
+    def fit(self, start: Any) -> Fit:
         kind = self.machine.kind
         if isinstance(kind, Classes):
             losses = OfClasses(kind.response, self.data.y.astype(np.int64), self.data.weight)
@@ -133,6 +214,8 @@ class _Fitting:
         assert isinstance(kind, OneMean)
         family = kind.response.family
         if isinstance(family, Gaussian) and kind.response.link == IDENTITY and self.machine.solver == "auto":
+            if self._by_features:
+                return self._least_squares_on_features(kind, start)
             return self._least_squares(kind)
         if isinstance(family, NegativeBinomial) and family.r is None:
             return self._with_r(kind.response, start)
@@ -141,7 +224,68 @@ class _Fitting:
     def _losses(self, response: Response) -> OfResponse:
         return OfResponse(response, self.data.y[:, None].astype(float), self.data.weight, self.data.offset)
 
-    def _solved(self, kind: Kind, losses: Losses, start: Expansion | None) -> Fit:
+    @property
+    def _targets(self) -> Array:
+        """What functions of the rows are to come close to by least squares: (rows, targets)."""
+        Y = np.asarray(self.data.y.reshape(len(self.data.y), -1), dtype=float)
+        return Y if self.data.offset is None else Y - self.data.offset[:, None]
+
+    def _least_squares_on_features(self, kind: OneMean, start: MappedFit | None) -> Fit:
+        """Every target in a unit of its own, so that none is large beside the errors of another one."""
+        Y = self._targets
+        unit = _powers_of_2(np.abs(Y).max(axis=0, initial=0.0))
+        begin = None if start is None else start._replace(w=start.w / unit)
+        problem = self._problem(OfResponse(kind.response, Y / unit, self.data.weight))
+        problem = replace(problem, least_noise=NOISE * float(np.sqrt(np.mean((Y / unit) ** 2))))
+        return self._on_features(kind, problem, begin, unit)
+
+    def _problem(self, losses: Losses) -> MappedProblem:
+        strengths = np.broadcast_to(np.asarray(self.machine.strength, dtype=float).ravel(), losses.outputs)
+        if isinstance(self.design, MappedTensors):
+            assert isinstance(losses, OfResponse | OfClasses)
+            losses = OnDevice.beside(losses, self.rows)
+        return MappedProblem(self.design, losses, np.array(strengths))
+
+    def _on_features(
+        self, kind: Kind, problem: MappedProblem, start: MappedFit | None, unit: Array | float = 1.0
+    ) -> Fit:
+        tolerance, most_steps = self.machine.limits
+        # what is asked for in standard errors is seen by nobody in predictions of many rows
+        if self._in_single or len(self.seen) * self.design.n_features > MANY:
+            seen_by_nobody = SINGLE_PREDICTIONS if self._in_single else PREDICTIONS
+            tolerance = max(tolerance, seen_by_nobody * np.sqrt(self.data.total))
+        begin = None if start is None else start.w
+        try:
+            solution = mapped_newton.solve(
+                problem, begin, tolerance=tolerance, most_steps=most_steps, progress=self.progress
+            )
+        except FitInterrupted as stop:
+            raise KernelFitInterrupted(str(stop), self._of_features(kind, problem, stop.solution, unit)) from None
+        return self._of_features(kind, problem, solution, unit)
+
+    @property
+    def _in_single(self) -> bool:
+        return isinstance(self.design, LandmarkTensors) and self.design.jitter > 0
+
+    def _of_features(self, kind: Kind, problem: MappedProblem, solution: Solution, unit: Array | float) -> Fit:
+        machine, r = self.machine, self.design.n_features
+        found = MappedFit(solution.value.w * unit, to_numpy(solution.value.values) * unit)
+        intercept = found.w[-1] if machine.intercept else np.zeros(found.w.shape[1])
+        function: Function
+        if isinstance(self.design, LandmarkTensors):
+            alpha = self.design.of_landmarks(found.w[:r])
+            function = KernelFunction(machine.kernel, to_numpy(self.design.landmarks), alpha, intercept)
+        else:
+            assert isinstance(machine.map, NystroemMap | FourierMap)
+            function = feature_function(machine.kernel, machine.map, found.w[:r], intercept)
+        path = f"Newton's method on {r} features of {len(self.seen)} rows"
+        solution = replace(solution, value=found)
+        exact = machine.map is None
+        return Fit(function, solution, kind, path, lambda: problem, self.data, machine.intercept, is_exact=exact)
+
+    def _solved(self, kind: Kind, losses: Losses, start: Any) -> Fit:
+        if self._by_features:
+            return self._on_features(kind, self._problem(losses), start)
         problem = KernelProblem(self.products, losses, float(self.machine.strength), self.machine.intercept)
         tolerance, most_steps = self.machine.limits
         path = f"Newton's method in the span of {len(self.seen)} rows, by {self.products.name}"
@@ -154,8 +298,7 @@ class _Fitting:
     def _least_squares(self, kind: OneMean) -> Fit:
         """Every target and its λ, in closed form."""
         data, intercept = self.data, self.machine.intercept
-        Y = np.asarray(data.y.reshape(len(data.y), -1), dtype=float)
-        Y = Y if data.offset is None else Y - data.offset[:, None]
+        Y = self._targets
         strengths = np.array(np.broadcast_to(np.asarray(self.machine.strength, dtype=float), Y.shape[1]))
 
         def problem() -> KernelProblem:
@@ -176,7 +319,7 @@ class _Fitting:
         function = KernelFunction(self.machine.kernel, self.X, alpha, found.intercept)
         return Fit(function, solution, kind, path, problem, self.data, self.machine.intercept)
 
-    def _with_r(self, response: Response, start: Expansion | None) -> Fit:
+    def _with_r(self, response: Response, start: Any) -> Fit:
         """f and the r of a negative binomial in turn, as `solve_with_r` does with coefficients."""
         theta, change, trace = 0.0, np.inf, list[float]()
         for _ in range(MOST_ROUNDS):
@@ -192,6 +335,12 @@ class _Fitting:
             sentence = f"change of log r in the last of {MOST_ROUNDS} rounds of the function and r in turn"
             solution = replace(solution, certificate=Certificate("gradient norm", change, CLOSE, sentence))
         return fit._replace(solution=solution)
+
+
+def _powers_of_2(sizes: Array) -> Array:
+    """About as large as these, and 1 where there is nothing."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(2.0 ** np.where(sizes > 0, np.floor(np.log2(sizes)), 0.0))
 
 
 def refuse_no_penalty(strength: Array | float) -> None:

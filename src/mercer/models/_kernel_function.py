@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._gpu import is_tensor, like
+from mercer.designs.mapped_tensors import worth_double
 from mercer.kernels import Gram, Kernel
+from mercer.kernels.tensors import TensorGram
 from mercer.models._comparisons import count, take
 
 Array = NDArray[Any]
@@ -23,10 +26,21 @@ class KernelFunction:
     alpha: Array  # (n, outputs)
     intercept: Array  # (outputs,)
 
-    def values(self, X: Any) -> Array:
+    def values(self, X: Any) -> Any:
         """Of new rows, in shape (n, outputs); rows that do not count are not compared with."""
+        if is_tensor(X):
+            return self._of_tensor(X)
         used = np.flatnonzero(self.alpha.any(axis=1))
         if not used.size:
             return np.tile(self.intercept, (count(X), 1))
         rows = self.rows if len(used) == len(self.alpha) else take(self.rows, used)
         return np.asarray(Gram(self.kernel, X, rows).times(self.alpha[used]) + self.intercept)
+
+    def _of_tensor(self, X: Any) -> Any:
+        """On the device of X; in float64 where that costs little, since sums of kernels lose the digits of float32."""
+        import torch
+
+        with_digits = X.double() if worth_double(X, len(self.alpha)) else X
+        rows = like(np.asarray(self.rows), with_digits)
+        alpha, intercept = (like(part, X, dtype=torch.float64) for part in (self.alpha, self.intercept))
+        return (TensorGram(self.kernel, with_digits, rows).times(alpha) + intercept).to(X.dtype)

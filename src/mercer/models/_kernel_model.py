@@ -12,10 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
+from mercer._gpu import is_tensor
 from mercer.kernels import Kernel, KernelHolder
 from mercer.models._base import Array, Plan
-from mercer.models._kernel_function import KernelFunction
+from mercer.models._feature_function import Function
 from mercer.models._kernel_rows import checked_rows
+from mercer.models._tensors import labelled
 from mercer.solvers.certificate import Certificate
 
 
@@ -38,7 +40,7 @@ class KernelModel(KernelHolder, BaseEstimator, ABC):
     intercept_: Any
     certificate_: Certificate
     plan_: Plan
-    _function: KernelFunction
+    _function: Function
 
     def __init__(self, model: Any, kernel: Any) -> None:
         self.model = model
@@ -54,13 +56,13 @@ class KernelModel(KernelHolder, BaseEstimator, ABC):
                 "response of every row."
             )
 
-    def _publish(self, function: KernelFunction, *, flat: bool) -> None:
+    def _publish(self, function: Function, *, flat: bool) -> None:
         """The function in attributes: of one output without an axis for outputs."""
         self._function, self.kernel_, self.X_fit_ = function, function.kernel, function.rows
         self.dual_coef_ = function.alpha[:, 0] if flat else function.alpha
         self.intercept_ = float(function.intercept[0]) if flat else function.intercept
 
-    def predict_linear(self, X: Any) -> Array:
+    def predict_linear(self, X: Any) -> Any:
         """f(x) + b of every row: what a link or a threshold is then applied to.
 
         Parameters
@@ -78,7 +80,7 @@ class KernelModel(KernelHolder, BaseEstimator, ABC):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
 
     @available_if(_has_classes)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Any:
         """f(x) + b of every row: above 0 for the second of two classes, or highest for the class predicted.
 
         Parameters
@@ -101,6 +103,8 @@ class KernelModel(KernelHolder, BaseEstimator, ABC):
         return tags
 
 
-def best_class(scores: Array, classes: Array) -> Array:
+def best_class(scores: Any, classes: Array) -> Any:
     """The label of the highest score, or the second of two where it is above 0."""
+    if is_tensor(scores):
+        return labelled(classes, scores.argmax(dim=1) if scores.ndim == 2 else (scores > 0).long())
     return np.asarray(classes[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)])

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError, EmptyDataError
+from mercer._gpu import is_tensor, to_numpy
 from mercer.kernels import FromFunction, Kernel, check_positive_definite
 from mercer.kernels._inputs import is_table
 from mercer.models._base import Array, checked, checked_weight, column_names, is_sparse, refuse_infinite
 from mercer.models._comparisons import count, take
+from mercer.models._tensor_kernels import kernel_rows, responses
+from mercer.models._tensor_linear import in_memory
 
 #: rows from which a kernel that nobody knows is told not to be one
 SAMPLE = 500
@@ -20,11 +23,18 @@ def refuse_no_kernel(kernel: Kernel, X: Any) -> None:
     """`NotPositiveDefiniteError` where some of the rows prove that a kernel nobody knows is none."""
     if kernel.reason is None:
         n = count(X)
-        check_positive_definite(kernel, take(X, np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))).require()
+        some = take(X, np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
+        check_positive_definite(kernel, to_numpy(some) if is_tensor(some) else some).require()
 
 
 def checked_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
-    """X as the kernel compares it, and y if it is given: a table of finite numbers, or a list of things."""
+    """X as the kernel compares it, and y if it is given: a table of finite numbers, or a list of things.
+
+    Rows of a tensor stay where they are; their responses come to main memory.
+    """
+    if is_tensor(X):
+        rows = kernel_rows(estimator, kernel, X, reset=reset)
+        return rows if y is None else (rows, responses(y, rows))
     if not kernel.numeric or (isinstance(kernel, FromFunction) and not is_table(X)):
         things = _things(X)
         if y is None:
@@ -47,6 +57,7 @@ def checked_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, reset
 
 def row_weight(sample_weight: Any, y: Array) -> Array | None:
     """Weights of the rows, one for each response and not all of them 0; None stays None."""
+    sample_weight = in_memory(sample_weight)
     if sample_weight is not None and (given := np.asarray(sample_weight)).size and not given.any():
         raise DataError(
             "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."

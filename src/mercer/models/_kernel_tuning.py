@@ -13,7 +13,8 @@ from mercer.models._base import Array
 from mercer.models._ridge_tuning import squared_errors
 from mercer.solvers._kernel_spectrum import Eigenvalues, eigenvalues
 from mercer.solvers.kernel_ridge import System
-from mercer.solvers.leave_one_out import WideSpectrum, candidates
+from mercer.solvers.leave_one_out import TallSpectrum, WideSpectrum, candidates
+from mercer.solvers.mapped_ridge import MappedEigenvalues, MappedRidge
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,7 @@ class Tried:
     """One kernel with its best penalty, for each target, and the errors of all that were tried."""
 
     kernel: Any
-    eigenvalues: Eigenvalues
+    eigenvalues: Eigenvalues | MappedEigenvalues
     alpha: Array  # (targets,)
     error: float
     alphas: Array
@@ -30,12 +31,12 @@ class Tried:
     def left_out(self) -> Array:
         """Predictions of the rows, each from all others: (n, targets)."""
         each = np.unique(self.alpha)
-        (errors,) = self.eigenvalues.leave_one_out().errors(each, lambda found: found.values)
+        errors = np.concatenate(list(self.eigenvalues.leave_one_out().errors(each, lambda found: found.values)))
         own = np.searchsorted(each, self.alpha)
         return np.asarray(self.eigenvalues.system.Y - errors[:, np.arange(len(own)), own])
 
 
-def best_of(tried: Iterable[tuple[Any, System]], alpha: Any, method: str) -> tuple[Tried, Array]:
+def best_of(tried: Iterable[tuple[Any, System | MappedRidge]], alpha: Any, method: str) -> tuple[Tried, Array]:
     """The kernel with the smallest error, and the errors of all; `alpha` is None where it is to be chosen too.
 
     One decomposition for each kernel; only the best one is kept.
@@ -51,13 +52,13 @@ def best_of(tried: Iterable[tuple[Any, System]], alpha: Any, method: str) -> tup
     return best, np.array(errors)
 
 
-def _tried(kernel: Any, system: System, alpha: Any, method: str) -> Tried:
+def _tried(kernel: Any, system: System | MappedRidge, alpha: Any, method: str) -> Tried:
     if len(system) < 2:
         raise DataError(
             f"Found array with {len(system)} sample(s) while a minimum of 2 is required to leave one out: n_samples = "
             "1. Give more rows, or a fixed alpha and gamma."
         )
-    decomposed = eigenvalues(system)
+    decomposed = eigenvalues(system) if isinstance(system, System) else system.decomposed()
     spectrum = decomposed.leave_one_out()
     if alpha is None:
         alphas = candidates(spectrum)
@@ -69,6 +70,6 @@ def _tried(kernel: Any, system: System, alpha: Any, method: str) -> Tried:
     return Tried(kernel, decomposed, alpha, float(errors.mean()), alphas, np.array([errors.mean()]))
 
 
-def _errors(spectrum: WideSpectrum, alphas: Array, method: str) -> Array:
+def _errors(spectrum: WideSpectrum | TallSpectrum, alphas: Array, method: str) -> Array:
     """(penalties, targets)."""
     return spectrum.generalised(alphas) if method == "gcv" else squared_errors(spectrum, spectrum.rows, alphas)

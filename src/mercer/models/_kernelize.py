@@ -6,11 +6,11 @@ from typing import Any
 
 from sklearn.base import clone
 
-from mercer._errors import NoRepresenterError
+from mercer._errors import KernelError, NoRepresenterError
 from mercer.kernels import kernel_from
 
 
-def kernelize(model: Any, kernel: Any) -> Any:
+def kernelize(model: Any, kernel: Any, approximate: Any = None) -> Any:
     """A model with the features of a kernel in the place of its columns, not fitted yet.
 
     A model with a linear function w·x + b, fitted to losses plus λ/2 ‖w‖², sees its rows only through products: w is a
@@ -25,6 +25,8 @@ LinearThreshold(rule="perceptron")
         need not be a sum of rows.
     kernel : str, Kernel or callable
         What compares two rows: "rbf", `RBF(gamma=0.1)`, `Spectrum(3)` for texts, a function k(x, z), ….
+    approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
+        Features that stand for the kernel, so that rows may be millions; see `GLM`. A perceptron has none.
 
     Returns
     -------
@@ -50,15 +52,20 @@ LinearThreshold(rule="perceptron")
     model, chosen = clone(model), kernel_from(kernel)
     kinds = {kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("mercer.")}
     if "GLM" in kinds:
-        return model.set_params(kernel=chosen)
+        return model.set_params(kernel=chosen, approximate=approximate)
     if "Perceptron" in kinds or ("LinearThreshold" in kinds and model.rule == "perceptron"):
         from mercer.models._kernel_perceptron import KernelPerceptron
         from mercer.models._kernel_perceptron_rules import rule_of
 
         rule_of(model)
+        if approximate is not None:
+            raise KernelError(
+                f"{type(model).__name__} has no approximate form: it looks at rows one by one, and compares them with "
+                "those it got wrong only. Put Nystroem(…) before the model in a Pipeline, or give approximate=None."
+            )
         return KernelPerceptron(model, chosen)
     from mercer.models._kernelized import Kernelized
     from mercer.models._norm_regularised import norm_regularised
 
     norm_regularised(model)
-    return Kernelized(model, chosen)
+    return Kernelized(model, chosen, approximate)

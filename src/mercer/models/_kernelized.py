@@ -11,15 +11,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import MercerWarning
-from mercer._threads import thread_count
+from mercer._gpu import is_tensor
 from mercer.kernels import Kernel, kernel_from
-from mercer.models._base import Array, Plan, old_state_on_failure
+from mercer.models._approximate import features_for
+from mercer.models._base import Array, old_state_on_failure
 from mercer.models._glm_kind import Kind
 from mercer.models._kernel_fit import Fit, KernelFitInterrupted, Machine, fit_kernel, not_converged
+from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_model import KernelModel, best_class, is_classifier
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import Target, norm_regularised
 from mercer.models._progress import watched
+from mercer.models._tensor_kernels import kernel_plan
 
 
 def _has_probabilities(model: Kernelized) -> bool:
@@ -40,6 +43,8 @@ class Kernelized(KernelModel):
         Whose objective, penalty, intercept and limits are taken; `model__alpha` sets those of it. It is never fitted.
     kernel : str, Kernel or callable
         What compares two rows; `kernel__gamma` sets a parameter of a `Kernel`.
+    approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
+        Features that stand for the kernel, so that rows may be millions; see `GLM`.
 
     Attributes
     ----------
@@ -48,7 +53,9 @@ class Kernelized(KernelModel):
     intercept_ : float or ndarray of shape (n_outputs,)
         b; 0 if there is none.
     X_fit_ : ndarray, sparse matrix or list
-        The rows.
+        The rows; with Nyström features the landmarks, with Fourier features None.
+    approximation_ : Approximation
+        How far features that stand for the kernel are from it, if they do.
     kernel_ : Kernel
         As used.
     classes_ : ndarray of shape (n_classes,)
@@ -73,6 +80,10 @@ class Kernelized(KernelModel):
     """
 
     _kind: Kind
+
+    def __init__(self, model: Any, kernel: Any, approximate: Any = None) -> None:
+        super().__init__(model, kernel)
+        self.approximate = approximate
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -107,27 +118,31 @@ class Kernelized(KernelModel):
         target = asked.target(X, y, sample_weight)
         within = kernel + asked.constant if asked.constant else kernel
         machine = Machine(within, target.kind, target.strength, asked.intercept, asked.limits)
+        machine = replace(machine, map=features_for(self, within, target.data.counted(X)))
         with watched(self, verbose=getattr(self.model, "verbose", 0), X=X, y=y) as watch:
             try:
                 fit = fit_kernel(machine, X, target.data, progress=watch.progress)
             except KernelFitInterrupted as stop:
-                self._store(stop.fit, target, kernel, asked.constant)
+                self._store(stop.fit, target, kernel, asked.constant, X)
                 raise
-        self._store(fit, target, kernel, asked.constant)
+        self._store(fit, target, kernel, asked.constant, X)
         return not_converged(fit, asked.limits)
 
-    def _store(self, fit: Fit, target: Target, kernel: Kernel, constant: float) -> None:
+    def _store(self, fit: Fit, target: Target, kernel: Kernel, constant: float, X: Any) -> None:
         self.__dict__.pop("classes_", None)  # of another model
         if target.classes is not None:
             self.classes_ = target.classes
         function = fit.function
-        if constant:
+        if constant and isinstance(function, KernelFunction):
             function = replace(function, kernel=kernel, intercept=constant * function.alpha.sum(axis=0))
         self._kind = fit.kind
         self._publish(function, flat=target.data.y.ndim == 1 and function.alpha.shape[1] == 1)
         self.n_iter_ = max(1, len(fit.solution.trace) - 1)
         self.certificate_ = fit.solution.certificate
-        self.plan_ = Plan(fit.path, "float64", 1, thread_count())
+        self.plan_ = kernel_plan(fit.path, X, exact=fit.is_exact)
+        self.__dict__.pop("approximation_", None)
+        if fit.approximation is not None:
+            self.approximation_ = fit.approximation
 
     # Predicting.
 
@@ -161,7 +176,8 @@ class Kernelized(KernelModel):
         proba : ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        return np.asarray(np.exp(self.predict_log_proba(X)))
+        logs = self.predict_log_proba(X)
+        return logs.exp() if is_tensor(logs) else np.asarray(np.exp(logs))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:

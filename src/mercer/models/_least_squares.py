@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
+from mercer._gpu import is_tensor
 from mercer._threads import thread_count
 from mercer.models._base import (
     Array,
@@ -23,9 +24,12 @@ from mercer.models._base import (
     publish,
 )
 from mercer.models._diagnosis import Diagnosis, Finding
-from mercer.models._linear_predictor import linear_predictor, refuse_non_finite
+from mercer.models._linear_predictor import linear_predictor, refuse_not_finite
+from mercer.models._tensor_linear import in_memory, r_squared
+from mercer.models._tensors import checked_tensor, refuse_other_device
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import LinearFit, Rows
+from mercer.solvers.tensor_rows import rows_of
 
 
 class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):
@@ -54,20 +58,33 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             self._refuse_options(X)
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
-            X, y = self._checked(X, y)
+            X, y = self._checked_tensors(X, y) if is_tensor(X) else self._checked(X, y)
             Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-            rows = Rows(X, Y, checked_weight(sample_weight, X))
+            rows = self._rows(X, Y, sample_weight)
             try:
                 solution, interruption = solved(rows), None
             except FitInterrupted as interrupted:
                 solution, interruption = interrupted.solution, interrupted
             except NonFiniteError:
-                refuse_non_finite(X, column_names(self), type(self).__name__)
+                refuse_not_finite(self, X)
                 raise
             self._store(solution, rows, y)
             if interruption is not None:
                 raise interruption
         return self
+
+    def _checked_tensors(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """X on its device, and y in main memory."""
+        X = checked_tensor(self, X, reset=True)
+        refuse_other_device(y, X, "y")
+        _, y = self._checked(np.broadcast_to(0.0, X.shape), in_memory(y))  # stands for X where scikit-learn looks at y
+        return X, y
+
+    def _rows(self, X: Any, Y: Array, sample_weight: Any) -> Rows:
+        if not is_tensor(X):
+            return Rows(X, Y, checked_weight(sample_weight, X))
+        refuse_other_device(sample_weight, X, "sample_weight")
+        return rows_of(X, Y, checked_weight(in_memory(sample_weight), range(len(X))))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
         if y is None:
@@ -94,7 +111,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
 
     def _store(self, solution: Solution, rows: Rows, y: Any) -> None:
         fit: LinearFit = solution.value
-        self.plan_ = Plan(fit.path, str(rows.dtype), len(rows.blocks()), thread_count())
+        self.plan_ = Plan(fit.path, str(rows.dtype), len(rows.blocks()), thread_count(), device=rows.device)
         self.certificate_ = solution.certificate
         self.diagnosis_ = Diagnosis(tuple(self._findings(solution)))
         flat = self._flat(y)
@@ -137,7 +154,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to predict for.
 
         Returns
@@ -147,6 +164,25 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         """
         check_is_fitted(self)
         return linear_predictor(self, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R²: the share of the variance of y that is explained; the mean of those of several targets.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict for.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best, and below 0 for a model that is worse than a constant.
+        """
+        return r_squared(self, X, y, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

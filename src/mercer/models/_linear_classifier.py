@@ -11,11 +11,14 @@ from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.source import COPIED_BLOCK, rows_per_block
 from mercer.models._base import Array, checked, column_names, is_sparse
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._posterior import log_posterior, posterior
+from mercer.models._tensor_linear import accuracy, tensor_scores, two_columns
+from mercer.models._tensors import labelled
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -30,7 +33,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to score.
 
         Returns
@@ -38,6 +41,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Above 0 for the second of two classes, or highest for the most probable of several.
         """
+        if is_tensor(X):
+            return self._tensor_scores(X)  # type: ignore[no-any-return]
         return self._over_blocks(X, lambda scores: scores)
 
     def predict(self, X: Any) -> Array:
@@ -45,7 +50,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to classify.
 
         Returns
@@ -53,6 +58,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
+        if is_tensor(X):
+            scores = self._tensor_scores(X)
+            codes = (scores > 0).long() if scores.ndim == 1 else scores.argmax(dim=1)
+            return labelled(self.classes_, codes)  # type: ignore[no-any-return]
         best = self._over_blocks(X, _best, dtype=np.intp)
         return np.asarray(self.classes_[best])
 
@@ -61,7 +70,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to score.
 
         Returns
@@ -69,6 +78,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         proba : ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
+        if is_tensor(X):
+            return two_columns(self._tensor_scores(X)).softmax(dim=1)  # type: ignore[no-any-return]
         return self._over_blocks(X, _probabilities, width=2)
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -76,7 +87,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to score.
 
         Returns
@@ -84,7 +95,35 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         log_proba : ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
+        if is_tensor(X):
+            return two_columns(self._tensor_scores(X)).log_softmax(dim=1)  # type: ignore[no-any-return]
         return self._over_blocks(X, _log_probabilities, width=2)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to classify.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        score : float
+            The accuracy, 1 at best.
+        """
+        return accuracy(self, X, y, sample_weight)
+
+    def _tensor_scores(self, X: Any) -> Any:
+        check_is_fitted(self)
+        coefficients = _dense(self.coef_).T
+        if coefficients.shape[1] == 1:
+            return tensor_scores(self, X, coefficients[:, 0], np.ravel(self.intercept_)[0])
+        return tensor_scores(self, X, coefficients, self.intercept_)
 
     def sparsify(self) -> Self:
         """Turn `coef_` into a sparse matrix, which takes less room where most coefficients are zero.

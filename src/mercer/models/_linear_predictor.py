@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import NonFiniteError
+from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.source import rows_per_block
+from mercer.models import _tensors
 from mercer.models._base import Array, checked, column_names, first_where, is_sparse
+from mercer.models._tensor_linear import tensor_scores
 
 
 def linear_predictor(estimator: Any, X: Any) -> Array:
     """X @ coef_.T + intercept_ of a fitted estimator, in one pass on all threads; X is only looked at."""
+    if is_tensor(X):
+        return tensor_scores(estimator, X, np.asarray(estimator.coef_).T, estimator.intercept_)  # type: ignore[no-any-return]
     X = checked(estimator, X, reset=False, accept_sparse=["csr", "csc"])
     coefficients, intercept = estimator.coef_, estimator.intercept_
     with np.errstate(invalid="ignore", over="ignore"):  # what spoils a product is looked for below
@@ -36,6 +41,14 @@ def _times(X: Any, w: Array) -> Array:
 
     ordered_map(work, blocks)
     return product
+
+
+def refuse_not_finite(estimator: Any, X: Any) -> None:
+    """Find the first value of an array or tensor that is not finite, if there is one, and raise an error about it."""
+    if is_tensor(X):
+        _tensors.refuse_not_finite(estimator, X)
+    else:
+        refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
 
 
 def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer._gpu import to_numpy
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
 from mercer.models._diagnosis import Diagnosis, Finding
@@ -40,6 +41,6 @@ def _smallest(path: LogisticPath, point: Point, dependence: Dependence) -> Point
 def _separation(path: LogisticPath, point: Point, names: Sequence[str], classes: Sequence[str]) -> Finding | None:
     if len(classes) == 2:
         return examine(path.problem(np.inf, 0.0), point.solution, names)
-    eta = path.observations.design.times(point.solution.value)
-    own = SoftmaxResponse(len(classes)).probabilities(eta)[np.arange(len(eta)), path.observations.y]
+    eta = to_numpy(path.observations.design.times(point.solution.value))
+    own = SoftmaxResponse(len(classes)).probabilities(eta)[np.arange(len(eta)), to_numpy(path.observations.y)]
     return examine_classes(path.observations, own, point.solution, names, classes)

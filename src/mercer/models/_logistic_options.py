@@ -12,10 +12,12 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from mercer._errors import DataError, NonFiniteError
+from mercer._gpu import like, to_numpy
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array, checked, checked_weight, column_names
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._logistic_path import Point
+from mercer.models._tensors import refuse_other_device
 
 SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 #: whose sparse matrices have 32-bit indices in scikit-learn
@@ -60,6 +62,12 @@ def refuse_unsuitable(solver: str, penalty: str | None, dual: bool) -> None:
 def classes_and_codes(y: Any, solver: str) -> tuple[Array, Array]:
     """The labels and their codes; there must be two of them, or more if the solver takes them."""
     classes, codes = encode_labels(y)
+    refuse_few_classes(classes, solver)
+    return classes, codes
+
+
+def refuse_few_classes(classes: Array, solver: str) -> None:
+    """There must be two classes, or more if the solver takes them."""
     if len(classes) < 2:
         raise DataError(
             "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
@@ -70,7 +78,6 @@ def classes_and_codes(y: Any, solver: str) -> tuple[Array, Array]:
             "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Either use another "
             "solver or wrap the estimator in a OneVsRestClassifier to keep applying a one-versus-rest scheme."
         )
-    return classes, codes
 
 
 def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any) -> tuple[Any, Any]:
@@ -103,7 +110,22 @@ def row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, c
         raise DataError(
             "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
         )
-    weight = checked_weight(sample_weight, X)
+    return _times_class_weights(checked_weight(sample_weight, X), class_weight, classes, codes)
+
+
+def tensor_row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Any) -> Any:
+    """`row_weights` where X is a tensor: found in main memory, unless there are none, and put beside it."""
+    import torch
+
+    if sample_weight is None and class_weight is None:
+        return None
+    refuse_other_device(sample_weight, X, "sample_weight")
+    given = None if sample_weight is None else to_numpy(sample_weight)
+    weight = row_weights(given, range(len(X)), class_weight, classes, to_numpy(codes))
+    return None if weight is None else like(weight, X, dtype=torch.float64)
+
+
+def _times_class_weights(weight: Array | None, class_weight: Any, classes: Array, codes: Array) -> Array | None:
     of_class = _class_weights(class_weight, classes, codes, weight)
     if of_class is not None:
         weight = of_class[codes] if weight is None else weight * of_class[codes]

@@ -13,7 +13,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer._errors import FitInterrupted
-from mercer.designs import Coordinates, DenseDesign, Design, MixedDesign, Observations, SparseDesign
+from mercer._gpu import is_tensor
+from mercer.designs import (
+    Coordinates,
+    DenseDesign,
+    Design,
+    MixedDesign,
+    Observations,
+    SparseDesign,
+    TensorDesign,
+    TensorObservations,
+)
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response
@@ -105,7 +115,8 @@ class LogisticPath:
         limits: Limits,
     ) -> Self:
         design = _design(X, intercept=intercept, shifted=intercept_scaling is None)
-        return cls(Observations(design, codes, weight), n_classes, intercept_scaling, limits)
+        of_rows: Any = TensorObservations.of if isinstance(design, TensorDesign) else Observations
+        return cls(of_rows(design, codes, weight), n_classes, intercept_scaling, limits)
 
     def weighted(self, weight: Array) -> Self:
         """The same rows with other weights."""
@@ -162,7 +173,8 @@ class LogisticPath:
     @cached_property
     def _second(self) -> Observations:
         """With 1 for the second of two classes and 0 for the first."""
-        return replace(self.observations, y=self.observations.y.astype(float))
+        y: Any = self.observations.y
+        return replace(self.observations, y=y.double() if is_tensor(y) else y.astype(float))
 
     def _begin(self, problem: Any, start: Coefficients | None) -> Array | None:
         if start is None:
@@ -208,7 +220,8 @@ def _design(X: Any, *, intercept: bool, shifted: bool) -> Design:
     if is_sparse(X):
         sparse = SparseDesign.of(X)
         return MixedDesign.of(sparse=sparse, intercept=True) if intercept else sparse
+    matrix = TensorDesign if is_tensor(X) else DenseDesign
     if shifted or not intercept:
-        return DenseDesign.of(X, intercept=intercept)
-    plain = Coordinates.of(X, intercept=False)
-    return DenseDesign(X, replace(plain, intercept=True))
+        return matrix.of(X, intercept=intercept)
+    plain = matrix.of(X, intercept=False).coordinates
+    return matrix(X, replace(plain, intercept=True))

@@ -40,6 +40,12 @@ class Task:
         with np.errstate(over="ignore"):
             return np.asarray(errors * self.unit * self.unit)
 
+    def counted(self) -> tuple[Any, Array, Array | None]:
+        """Rows with a weight, targets of about 1, and weights."""
+        seen, whole = self.seen, len(self.seen) == len(self.Y)
+        Y, weight = self.Y[seen] / self.unit, None if self.weight is None else self.weight[seen]
+        return self.X if whole else take(self.X, seen), Y, weight
+
     def system(self, kernel: Kernel | None) -> System:
         """The equations for a kernel; without one X is its matrix."""
         seen, whole = self.seen, len(self.seen) == len(self.Y)

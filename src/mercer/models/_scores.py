@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._gpu import is_tensor, namespace
+from mercer._gpu import scores as tensor_loops
 from mercer._jit import densities
 from mercer.families.gaussian import LOG_2PI, GaussianParameters
 from mercer.stats._base import as_block
@@ -35,7 +37,8 @@ class GaussianScores:
     def __call__(self, X: Any) -> Array:
         """log p(x|y), missing values integrated out."""
         block = as_block(X)
-        scores: Array = densities.gaussian_columns(block, self.mean, self.inverse_deviation, self.constants.sum(axis=1))
-        if np.isnan(scores).any():
-            scores = densities.observed_gaussian_columns(block, self.mean, self.inverse_deviation, self.constants)
+        loops = tensor_loops if is_tensor(block) else densities
+        scores: Array = loops.gaussian_columns(block, self.mean, self.inverse_deviation, self.constants.sum(axis=1))
+        if namespace(scores).isnan(scores).any():
+            scores = loops.observed_gaussian_columns(block, self.mean, self.inverse_deviation, self.constants)
         return scores

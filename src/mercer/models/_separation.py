@@ -75,7 +75,7 @@ def examine_classes(
     if _went_well(solution) or not (probabilities > 1 - COLLAPSED).any():
         return None
     named = [f"{label}: {name}" for name in names for label in classes]
-    return _finding(separation.categorical(observations, len(classes)), named)
+    return _finding(separation.categorical(observations.in_memory(), len(classes)), named)
 
 
 def _went_well(solution: Solution) -> bool:
@@ -99,7 +99,7 @@ def _looks_separated(problem: Problem, solution: Solution) -> bool:
 
 
 def _separation(problem: Problem) -> Separation:
-    observations, family = problem.observations, problem.response.family
+    observations, family = problem.observations.in_memory(), problem.response.family
     if isinstance(family, Bernoulli | Binomial):
         return separation.bernoulli(replace(observations, y=observations.y / family.n_trials))
     return separation.poisson(observations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,10 +12,13 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import BandwidthError, ColumnTypeError, DataError, FitInterrupted
+from mercer._gpu import is_tensor, like, to_numpy
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked, checked_table, checked_weight, column_names
 from mercer.models._smoother_columns import Columns, refuse_holes
+from mercer.models._tensors import checked_tensor, refuse_not_finite, refuse_other_device
+from mercer.smoothing import tensors
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel, smoothing_kernel_from
 from mercer.smoothing.mixed import Rows, most_mismatch
@@ -58,8 +62,10 @@ class KernelSmoother(BaseEstimator):
     # Reading.
 
     def _read(self, X: Any, *, reset: bool) -> Rows:
-        """Rows of numbers and codes."""
+        """Rows of numbers and codes; those of a tensor, which are numbers, in main memory."""
         name = type(self).__name__
+        if is_tensor(X):
+            X = to_numpy(checked_tensor(self, X, reset=reset))
         if self.categorical is None:
             numbers = self._numbers(X, reset=reset)
             names = column_names(self)
@@ -78,6 +84,12 @@ class KernelSmoother(BaseEstimator):
         except ColumnTypeError as text:
             raise ColumnTypeError(f'{text} {type(self).__name__} does so with categorical="auto".') from None
         return numbers
+
+    def _beside(self, values: Any, X: Any, name: str) -> Any:
+        """Targets or weights, in main memory; those of tensors lie where X does."""
+        if is_tensor(X):
+            refuse_other_device(values, X, name)
+        return to_numpy(values) if is_tensor(values) else values
 
     def _row_weight(self, sample_weight: Any, count: int) -> Array:
         weight = checked_weight(sample_weight, np.empty((count, 0)))
@@ -140,6 +152,10 @@ class KernelSmoother(BaseEstimator):
             self.certificate_ = Certificate("search of widths", np.inf, 0.0, f"{self._sentence()}, when it was stopped")
             raise FitInterrupted(str(stop), Solution(choice, self.certificate_, ())) from None
 
+    def _tell_device(self, X: Any) -> None:
+        if is_tensor(X):
+            self.plan_ = replace(self.plan_, device=str(X.device))
+
     def _given_bandwidth(self, rows: Rows, weight: Array, kernel: SmoothingKernel) -> Bandwidth | None:
         """None if it is to be chosen by leaving rows out, or if there are no numbers."""
         if isinstance(self.bandwidth, str) and self.bandwidth == LEAVE_ONE_OUT:
@@ -189,7 +205,18 @@ class KernelSmoother(BaseEstimator):
 
     def _answers(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self._answers_to(self._read(X, reset=False))
+        return self._answers_there(X) if is_tensor(X) else self._answers_to(self._read(X, reset=False))
+
+    def _answers_there(self, X: Any) -> Any:
+        """For a tensor, where it lies if sums over rows are taken there, else in main memory; a tensor there."""
+        X = checked_tensor(self, X, reset=False)
+        if not tensors.is_summed_fit(self._fit):
+            return like(self._answers(to_numpy(X)), X)
+        refuse_not_finite(self, X)
+        found = tensors.answers(self._fit, X, self.out_of_reach)
+        if self.out_of_reach == "error":
+            self._refuse_lost(to_numpy(found[:, :1]))
+        return found
 
     def _answers_to(self, rows: Rows) -> Array:
         found = answers(self._fit, rows, self.out_of_reach)

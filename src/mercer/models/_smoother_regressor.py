@@ -11,6 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, InferenceError
+from mercer._gpu import is_tensor, to_numpy
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._ridge_task import finite_numbers
 from mercer.models._smoother import KernelSmoother
@@ -49,28 +50,53 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
             self._refuse_no_target(y)
             rows = self._read(X, reset=True)
             self._y_name = _name(y)
-            y = _targets(y)
+            y = _targets(self._beside(y, X, "y"))
             self._refuse_lengths(rows, y)
             self._y_shape = y.shape[1:]
             values = y.reshape(len(y), -1)
-            weight = self._row_weight(sample_weight, rows.count)
+            weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
             self._learn(rows, values, weight, _units(values[weight > 0], weight[weight > 0]))
+            self._tell_device(X)
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Any:
         """Predict values.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_queries, n_features)
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
             Rows to predict for.
 
         Returns
         -------
-        y : ndarray of shape (n_queries,) or (n_queries, n_outputs)
-            Predicted values; see `out_of_reach` for where no row of the fit is near.
+        y : ndarray or tensor of shape (n_queries,) or (n_queries, n_outputs)
+            Predicted values, of a tensor on its device; see `out_of_reach` for where no row of the fit is near.
         """
         return self._shaped(self._answers(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to predict for.
+        y : array-like or tensor of shape (n_queries,) or (n_queries, n_outputs)
+            Their values.
+        sample_weight : array-like of shape (n_queries,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            1 − Σ(y − ŷ)²/Σ(y − ȳ)².
+        """
+        if not is_tensor(X):
+            return float(super().score(X, y, sample_weight))
+        from sklearn.metrics import r2_score
+
+        weight = None if sample_weight is None else to_numpy(sample_weight)
+        return float(r2_score(to_numpy(y), to_numpy(self.predict(X)), sample_weight=weight))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> PredictionInterval:
         """Pointwise confidence intervals for the regression function.
@@ -134,7 +160,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
     @property
     def leave_one_out_predictions_(self) -> Array:
         """Prediction for every row of the fit from all others, computed when first asked for."""
-        return self._shaped(self._answers_left_out())
+        return np.asarray(self._shaped(self._answers_left_out()))
 
     def _interval(self, rows: Rows, level: float) -> PredictionInterval:
         from mercer.models.inference.prediction import PredictionInterval
@@ -145,8 +171,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         half = self._shaped(float(ndtri((1 + level) / 2)) * np.sqrt(self._fit.variances(rows, self._noise)))
         return PredictionInterval(mean, mean - half, mean + half, level, "mean")
 
-    def _shaped(self, found: Array) -> Array:
-        return np.asarray(found.reshape(len(found), *self._y_shape))
+    def _shaped(self, found: Any) -> Any:
+        return found.reshape(len(found), *self._y_shape)
 
 
 def _targets(y: Any) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,9 +15,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from mercer._errors import DataError, EmptyDataError, IndefiniteKernelWarning
+from mercer._errors import DataError, EmptyDataError, IndefiniteKernelWarning, KernelError
 from mercer._threads import thread_count
 from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
+from mercer.models._approximate import APPROXIMATE, Approximation, features_for
 from mercer.models._base import Array, Plan, checked, column_names, is_sparse
 from mercer.models._comparisons import (
     ByFunction,
@@ -30,6 +32,7 @@ from mercer.models._comparisons import (
 from mercer.models._kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._refusal import refuse_gaps
+from mercer.models._svm_approximate import ByFeatures, Known, by_features, described
 from mercer.models._svm_machines import Machines, solved
 from mercer.models._svm_training import Training, by_kernel, by_matrix
 from mercer.solvers.certificate import Certificate
@@ -51,6 +54,7 @@ CONSTRAINTS: dict[str, Any] = {
     "time_limit": [Interval(Real, 0.0, None, closed="left"), None],
     "warm_start": ["boolean"],
     "callback": [callable, None],
+    "approximate": APPROXIMATE,
 }
 
 
@@ -74,7 +78,9 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
     time_limit: float | None
     warm_start: bool
     callback: Any
+    approximate: Any
 
+    approximation_: Approximation
     support_: Array
     support_vectors_: Any
     dual_coef_: Any
@@ -144,6 +150,8 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         """The `kept` rows ready to be compared, with the numbers of those of each class where pairs of them will be."""
         whole = np.array_equal(kept, np.arange(count(X)))
         self._gamma = 0.0
+        if self.approximate is not None:
+            return self._approximated(X, X if whole else take(X, kept), groups)
         if _is(self.kernel, "precomputed"):
             refuse_no_kernel_matrix(X, "the kernel matrix")
             return by_matrix(X if whole else X[np.ix_(kept, kept)], Precomputed, groups=groups)
@@ -153,9 +161,10 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
                 return by_matrix(K, lambda numbers: ByFunction(self.kernel, X, numbers), groups=groups)
             kernel: Kernel = FromFunction(self.kernel, by_rows=True)
         else:
-            kernel = chosen_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-            self._gamma = float(getattr(kernel, "gamma", None) or 0.0)
-        rows = X if whole else take(X, kept)
+            kernel = self._chosen(X)
+        return self._by_kernel(kernel, X if whole else take(X, kept), X, groups)
+
+    def _by_kernel(self, kernel: Kernel, rows: Any, X: Any, groups: Sequence[Array]) -> Training:
         return by_kernel(
             kernel,
             rows,
@@ -164,6 +173,28 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             cache_bytes=int(self.cache_size * 2**20),
             intercept=bool(self.fit_intercept),
         )
+
+    def _approximated(self, X: Any, rows: Any, groups: Sequence[Array]) -> Training:
+        """The rows seen through features that approximate the kernel, unless that is not worth while."""
+        if _is(self.kernel, "precomputed"):
+            raise KernelError(
+                "approximate needs rows to compare, but kernel='precomputed' has all of their kernel matrix already; "
+                "give X and a kernel, or approximate=None."
+            )
+        if self._calls_back():
+            kernel: Kernel = FromFunction(self.kernel)
+        else:
+            kernel = self._chosen(X)
+        asked = self.approximate
+        map = asked.map if isinstance(asked, Known) else features_for(self, kernel, rows)
+        if map is None:
+            return self._by_kernel(kernel, rows, X, groups)
+        return by_features(kernel, map, rows, X, groups)
+
+    def _chosen(self, X: Any) -> Kernel:
+        kernel = chosen_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        self._gamma = float(getattr(kernel, "gamma", None) or 0.0)
+        return kernel
 
     def _start(self, n: int, machines: int) -> Array | None:
         """Coefficients to begin with: those of the last fit to as many rows, grown with C, if they are wanted."""
@@ -183,23 +214,22 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     # Support vectors out.
 
-    def _store_support(self, X: Any, training: Training, kept: Array, found: Array, dual: Array) -> None:
+    def _store_support(
+        self, X: Any, training: Training, kept: Array, found: Array, dual: Array, machines: Machines
+    ) -> None:
         """Support vectors, by their numbers among the rows kept, and their coefficients as libsvm signs them."""
         numbers = kept[found]
         self.support_ = numbers.astype(np.int32)
         self._comparison = training.comparison(numbers)
-        by_kernel = isinstance(self._comparison, ByKernel)
-        self.support_vectors_ = self._comparison.support if by_kernel else np.empty((0, 0))
+        has_rows = isinstance(self._comparison, ByKernel | ByFeatures)
+        self.support_vectors_ = self._comparison.support if has_rows else np.empty((0, 0))
         self._dual_coef_ = _filled_csr(dual) if self._sparse else dual
         self._fitted_price = self.C
         self.shape_fit_ = np.shape(X) if hasattr(X, "shape") else (count(X),)
         self.diagnosis_ = training.definite
-        self.plan_ = Plan(
-            "support vectors by decomposition, kernel rows " + ("by tiles" if training.matrix is None else "in memory"),
-            training.dtype,
-            1,
-            thread_count(),
-        )
+        if training.features is not None:
+            self._comparison = replace(self._comparison, weights=machines.weights)
+        self.plan_ = _plan(training)
 
     def _moved(self, intercepts: Array) -> Array:
         """Intercepts for the rows as they are, from those the solver has found for the rows it was given."""
@@ -218,6 +248,13 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             time_limit=self.time_limit,
         )
 
+    def _describe(self, X: Any, kept: Array, y: Array, weight: Array, machines: Machines) -> None:
+        """Set `approximation_` where features stood for the kernel; y and weight are of the rows kept."""
+        self.__dict__.pop("approximation_", None)
+        known = isinstance(self.approximate, Known) or machines.interruption is not None
+        if isinstance(self._comparison, ByFeatures) and not known:
+            self.approximation_ = described(self, take(X, kept), y, weight)
+
     def _finish(self, machines: Machines) -> None:
         """Say how it went, in scikit-learn's words where it has them; raise what ended the fit, now it is stored."""
         self.certificate_ = machines.worst
@@ -228,9 +265,13 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     def _warn(self, worst: Certificate) -> None:
         if not self.diagnosis_.holds:
+            found = (
+                "Features leave out what is negative in it"
+                if isinstance(self._comparison, ByFeatures)
+                else "What was found is a point at which no pair of coefficients helps, not the optimum"
+            )
             warnings.warn(
-                f"{self.diagnosis_.sentence} What was found is a point at which no pair of coefficients helps, not "
-                "the optimum; use a positive definite kernel, e.g. RBF.",
+                f"{self.diagnosis_.sentence} {found}; use a positive definite kernel, e.g. RBF.",
                 IndefiniteKernelWarning,
                 stacklevel=4,
             )
@@ -297,6 +338,8 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         return coef
 
     def _primal(self) -> Any:
+        if isinstance(self._comparison, ByFeatures):
+            return self._comparison.columns().T
         return self._dual_coef_ @ self.support_vectors_
 
     def __sklearn_tags__(self) -> Any:
@@ -314,6 +357,16 @@ def _refuse_other_lengths(X: Any, y: Any) -> None:
         raise DataError(f"{refusal}. Give a sequence of things to compare, and one y for each.") from None
     if not count(X):
         raise EmptyDataError("Found array with 0 sample(s) while a minimum of 1 is required. Look at how X was read.")
+
+
+def _plan(training: Training) -> Plan:
+    if training.features is not None:
+        many = training.features.features.shape[1]
+        path = f"support vectors on {many} features of the kernel, by Newton's method"
+    else:
+        how = "by tiles" if training.matrix is None else "in memory"
+        path = f"support vectors by decomposition, kernel rows {how}"
+    return Plan(path, training.dtype, 1, thread_count(), exact=training.features is None)
 
 
 def _is(kernel: Any, name: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._threads import row_blocks
 from mercer.models._kernel_choice import sample_of
 from mercer.models._one_against_one import pairs, smallest_margins
 from mercer.solvers.calibration import Span, scale_of
@@ -24,6 +25,8 @@ Among = Callable[[Array, Array], Array]
 MOST_ROWS = MOST_FREE = 2000
 #: how near to its bound a coefficient is at it
 AT_BOUND = 1e-8
+#: rows that are compared with all support vectors at once
+AT_ONCE = 256
 
 
 @dataclass(eq=False)
@@ -105,8 +108,10 @@ class Calibration:
         decisions = np.full((len(self.codes), self.columns.shape[1]), np.nan)
         supporting = self.positions >= 0
         if self.n_classes > 2 and supporting.any():
-            every = np.arange(len(self.columns))
-            decisions[supporting] = among(self.positions[supporting], every) @ self.columns + self.intercept
+            every, rows = np.arange(len(self.columns)), np.flatnonzero(supporting)
+            for cut in row_blocks(len(rows), AT_ONCE):
+                some = rows[cut]
+                decisions[some] = among(self.positions[some], every) @ self.columns + self.intercept
         for p, (i, j) in enumerate(pairs(self.n_classes)):
             for here, other, sign in ((i, j, 1.0), (j, i, -1.0)):
                 rows = self.codes == here

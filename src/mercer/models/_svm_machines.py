@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError, FitInterrupted
 from mercer.models._progress import StoppedByCallback
+from mercer.solvers import dual, feature_machine
+from mercer.solvers.box_problem import BoxPoint, BoxProblem, Margins
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.dual import BoxPoint, BoxProblem, Margins, solve
+from mercer.solvers.feature_machine import FeatureRows
 
 Array = NDArray[Any]
-
-#: relative error of sums of coefficients
-ROUNDING = 1e-12
 
 
 @dataclass(eq=False)
@@ -53,6 +52,13 @@ class Machines:
         return np.array([solution.value.intercept for solution in self.solutions], dtype=float)
 
     @property
+    def weights(self) -> Array:
+        """w of each machine in a column, where rows have features; 0 of those not begun."""
+        found = [solution.value.weights for solution in self.solutions]
+        size = max(len(weights) for weights in found if weights is not None)
+        return np.column_stack([np.zeros(size) if weights is None else weights for weights in found])
+
+    @property
     def iterations(self) -> list[int]:
         return [int(solution.value.steps) for solution in self.solutions]
 
@@ -81,6 +87,7 @@ def solved(
                 continue
             left = None if time_limit is None else max(0.0, time_limit - (perf_counter() - started))
             try:
+                solve = feature_machine.solve if isinstance(problem.rows, FeatureRows) else dual.solve
                 solution = solve(
                     problem,
                     tolerance=tolerance,
@@ -131,20 +138,3 @@ def _watched(name: str, verbose: Any, callback: Callable[[Any], Any] | None) -> 
 
         yield Watch([show, *own])
     console.print(last[0])
-
-
-def feasible(beta: Array, problem: BoxProblem) -> Array:
-    """Coefficients of an earlier fit put into the bounds of this one; with an intercept their sum is brought to 0.
-
-    What is at a bound but for rounding is put there: else it would seem free to move.
-    """
-    beta = np.clip(beta, problem.lower, problem.upper)
-    for bound in (problem.lower, problem.upper):
-        beta = np.where(np.abs(beta - bound) <= ROUNDING * np.abs(bound), bound, beta)
-    if problem.intercept:
-        above, below = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
-        if above > (1 + ROUNDING) * below:
-            beta = np.where(beta > 0, beta * (below / above), beta)
-        elif below > (1 + ROUNDING) * above:
-            beta = np.where(beta < 0, beta * (above / below), beta)
-    return np.asarray(beta)

@@ -14,6 +14,7 @@ from mercer.kernels import Gram, Kernel, Linear, PositiveDefinite, check_matrix,
 from mercer.models._base import is_sparse
 from mercer.models._comparisons import ByKernel, Comparison, block, count, take
 from mercer.models._kernel_choice import sample_of
+from mercer.solvers.feature_machine import FeatureRows
 from mercer.solvers.kernel_rows import KernelRows, Rows, SharedRows
 
 Array = NDArray[Any]
@@ -35,8 +36,8 @@ ENTRY = 1e-6
 class Training:
     """Rows that can be compared with each other."""
 
-    #: kernel rows for the machine of two groups of rows; of all rows where there is one group
-    rows: Callable[[int, int], Rows]
+    #: kernel rows, or features, for the machine of two groups of rows; of all rows where there is one group
+    rows: Callable[[int, int], Rows | FeatureRows]
     diagonal: Array
     dtype: str
     #: what the kernel is, or the matrix was found to be
@@ -45,6 +46,8 @@ class Training:
     comparison: Callable[[Array], Comparison]
     #: the whole matrix, where there is one
     matrix: Array | None = None
+    #: features of all rows, where these approximate the kernel
+    features: FeatureRows | None = None
 
 
 def by_kernel(

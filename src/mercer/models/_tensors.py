@@ -7,13 +7,16 @@ and what it says about rows is a tensor there.
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import ColumnMismatchError, DataError, DeviceError, EmptyDataError, NonFiniteError
 from mercer._gpu import is_tensor, like, to_numpy
-from mercer.models._base import Array, Plan, column_names
+from mercer.data.labels import encode_labels
+from mercer.models._base import Array, Plan, checked_weight, column_names
 
 
 def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -55,14 +58,19 @@ def working_dtype(X: Any) -> Any:
     return torch.float32 if X.dtype.is_floating_point else torch.float64
 
 
-def beside(values: Any, X: Any, name: str) -> Any:
-    """Targets or weights of rows, one for each, as numbers of the type of X and on its device."""
+def refuse_other_device(values: Any, X: Any, name: str) -> None:
+    """Tensors that belong together lie together; arrays and lists are moved, since they lie nowhere in particular."""
     if is_tensor(values) and values.device != X.device:
         raise DeviceError(
             f"X is on {X.device}, but {name} is on {values.device}: models do not move tensors by themselves; give "
             f"{name}.to(X.device)."
         )
-    numbers = like(values.detach() if is_tensor(values) else np.asarray(values), X)
+
+
+def beside(values: Any, X: Any, name: str, *, dtype: Any = None) -> Any:
+    """Targets or weights of rows, one for each, as numbers of the type of X (or the one given) and on its device."""
+    refuse_other_device(values, X, name)
+    numbers = like(values.detach() if is_tensor(values) else _numbers(values, name), X, dtype=dtype)
     if numbers.ndim == 0 or len(numbers) != len(X):
         raise DataError(
             f"Found input variables with inconsistent numbers of samples: {[len(X), numbers.numel()]}. Give one entry "
@@ -71,26 +79,73 @@ def beside(values: Any, X: Any, name: str) -> Any:
     return numbers
 
 
+def _numbers(values: Any, name: str) -> Array:
+    array = np.asarray(values)
+    try:
+        return array if array.dtype.kind in "biuf" else array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} holds {array.dtype} where numbers are needed; convert it to float.") from None
+
+
+def checked_tensor_weight(sample_weight: Any, X: Any) -> Any:
+    """`checked_weight` for tensors: float64 on the device of X; None stays None."""
+    import torch
+
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(len(X), sample_weight)
+    weight = beside(sample_weight, X, "sample_weight", dtype=torch.float64)
+    if weight.ndim != 1 or not bool(((weight >= 0) & weight.isfinite()).all() & weight.any()):
+        checked_weight(to_numpy(weight), range(len(X)))  # finds out what is wrong, and says it
+    return weight
+
+
 def coded(y: Any, X: Any) -> tuple[Array, Any]:
     """The classes, sorted, in main memory, and the number of each row's class on the device of X."""
     import torch
 
-    if not is_tensor(y):
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
-        given = like(codes.reshape(-1), X, dtype=torch.int64)
+    refuse_other_device(y, X, "y")
+    if is_tensor(y):
+        found, codes = _distinct(y)
+        classes = encode_labels(to_numpy(found))[0]  # which refuses what is no class
     else:
-        if y.device != X.device:
-            beside(y, X, "y")
-        if y.is_floating_point() and not bool(torch.isfinite(y).all()):
-            raise NonFiniteError("Input y contains NaN or infinity; drop the rows without a label.")
-        found, given = torch.unique(y.reshape(-1), return_inverse=True)
-        classes = to_numpy(found)
-    if len(given) != len(X):
+        classes, places = encode_labels(column_or_1d(y, warn=True))
+        codes = like(places, X, dtype=torch.int64)
+    if len(codes) != len(X):
         raise DataError(
-            f"Found input variables with inconsistent numbers of samples: {[len(X), len(given)]}. Give one label for "
+            f"Found input variables with inconsistent numbers of samples: {[len(X), len(codes)]}. Give one label for "
             "each row of X."
         )
-    return classes, given
+    return classes, codes
+
+
+def _distinct(y: Any) -> tuple[Any, Any]:
+    """The labels in ascending order, and the place of each row's among them."""
+    import torch
+
+    if y.ndim != 1 and tuple(y.shape[1:]) != (1,):
+        raise DataError(
+            f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead. Give one label per row."
+        )
+    if y.is_complex():
+        raise DataError(f"Unknown label type: {y.dtype}. Give every row one of a few whole numbers.")
+    if y.is_floating_point():
+        if not bool(y.isfinite().all()):
+            raise NonFiniteError("Input y contains NaN or infinity; drop the rows without a label.")
+        y = y if y.dtype == torch.float64 else y.float()  # NumPy has fewer types of halves
+    y = y.detach().reshape(-1)
+    if len(y) and bool(((y == (low := y.min())) | (second := y == (high := y.max()))).all()) and bool(low != high):
+        return torch.stack([low, high]), second.long()  # nothing has to be sorted for two
+    found, codes = torch.unique(y, return_inverse=True)
+    return found, codes
+
+
+def fetched(rows: Any, numbers: Array) -> Any:
+    """Some rows of a tensor, by their numbers, in main memory."""
+    import torch
+
+    return to_numpy(rows[torch.as_tensor(numbers, device=rows.device)])
 
 
 def labelled(classes: Array, codes: Any) -> Any:
@@ -106,6 +161,8 @@ def refuse_not_finite(estimator: Any, X: Any) -> None:
     """Find the first value that is no finite number, and raise an error that names it."""
     import torch
 
+    if bool(X.sum(dtype=torch.float64).isfinite()):  # which takes no memory
+        return
     bad = (~torch.isfinite(X)).nonzero()
     if len(bad):
         row, column = (int(place) for place in bad[0])

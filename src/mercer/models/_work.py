@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._memory import available_bytes
+from mercer._memory import SHARE, available_bytes
+from mercer.designs.mapped import SHARE as TILES
+from mercer.features.landmarks import ENTRIES
 from mercer.kernels import Kernel
 from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import sample_of
@@ -20,10 +22,18 @@ from mercer.models._ridge_kernel import WIDTHS, is_precomputed, is_several, plai
 from mercer.solvers._kernel_products import MOST_PIVOTS
 from mercer.solvers._kernel_products import SHARE as IN_MEMORY
 from mercer.solvers._kernel_spectrum import SQUARES
-from mercer.solvers._kernel_steps import ROWS_PER_PIVOT, ROWS_PER_STEP, Deflation
+from mercer.solvers._kernel_steps import (
+    BYTES_PER_PIVOT,
+    ROWS_PER_PIVOT,
+    ROWS_PER_STEP,
+    SHARE_OF_TILES,
+    Deflation,
+    pivots_beyond_memory,
+)
 from mercer.solvers._kernel_system import few_features
+from mercer.solvers._mapped_curvature import sample_of as sample_of_rows
 from mercer.solvers.kernel_perceptron import SHARE as KEPT
-from mercer.solvers.kernel_ridge import AIM, MANY_ROWS, System, bytes_needed
+from mercer.solvers.kernel_ridge import AIM, MANY_ROWS, System, bytes_at_least, bytes_needed
 
 #: rows from which the number of steps is guessed
 SAMPLE = 1500
@@ -33,6 +43,12 @@ STEPS, DESCENTS = 10, 100
 FACTORS, PRODUCTS = 2, 40
 #: of the entries of a kernel matrix, the part that support vector machines compute, and passes of a perceptron, about
 SWEEPS, PASSES = 0.4, 10
+#: readings of the features of all rows that a support vector machine takes, about
+READINGS = 90
+#: exact passes over features of all rows, of least squares and of other losses, and rough ones, about
+SQUARED, CURVED, ROUGH_PASSES = 3, 6, 12
+#: M³ products that two decompositions and a factor of M landmarks take
+DECOMPOSED = 20
 
 
 @dataclass(frozen=True)
@@ -58,36 +74,87 @@ def work_of(model: Any, X: Any) -> Work:
 def kernel_ridge(model: Any, X: Any) -> Work:
     n = float(count(X))
     kernel = None if is_precomputed(model.kernel) else ridge_kernel(model, X, _number(model.gamma))
-    if isinstance(model.alpha, str) or is_several(model.gamma):
-        several = WIDTHS if isinstance(model.gamma, str) else np.size(model.gamma) if is_several(model.gamma) else 1
+    tuned = isinstance(model.alpha, str) or is_several(model.gamma)
+    several = np.size(model.gamma) if is_several(model.gamma) else 1
+    several = WIDTHS if is_several(model.gamma) and isinstance(model.gamma, str) else several
+    if kernel is not None and (features := _features(model, X)) is not None:
+        return on_features(model, X, kernel, features, SQUARED, several if tuned else 0)
+    if tuned:
         path, memory = f"{several} eigendecomposition(s) of the kernel matrix", 8 * SQUARES * n**2
         return Work(path, memory, 4 * several * n**3, several * n**2, several * 4 / 3 * n**3, kernel)
     few = few_features(kernel, int(n), X.shape[1]) if n >= MANY_ROWS and kernel is not None and kernel.numeric else None
     if few is not None and np.min(model.alpha) > 0:
         return Work(f"ridge regression on {few} features of the kernel", 16 * n * few, n * few**2, 0.0, 40 * n * few)
-    steps = _steps(model, X, kernel) if n >= MANY_ROWS and kernel is not None else np.inf
-    if steps > n / ROWS_PER_STEP:
-        return Work("a Cholesky factor", 8 * n**2, n**3 / 3, 1.5 * n**2, 0.0, kernel)
     pivots = n / ROWS_PER_PIVOT
+    steps = _steps(model, X, kernel, int(pivots)) if n >= MANY_ROWS and kernel is not None else np.inf
+    many = steps > n / ROWS_PER_STEP
+    wanted = 8 * n**2 if many else bytes_needed(int(n))
+    if kernel is not None and np.isfinite(steps) and wanted > SHARE * available_bytes():
+        return _beyond_memory(model, X, kernel)
+    if many:
+        return Work("a Cholesky factor", 8 * n**2, n**3 / 3, 1.5 * n**2, 0.0, kernel)
     traffic = steps * (2 * n**2 + 16 * n * pivots)
     path = f"about {steps:.0f} steps of conjugate gradients"
     return Work(path, bytes_needed(int(n)), 4 * n * pivots**2, 2 * n**2, traffic, kernel)
 
 
-def _steps(model: Any, X: Any, kernel: Kernel) -> float:
+def _beyond_memory(model: Any, X: Any, kernel: Kernel) -> Work:
+    """Steps for which tiles are made again, as many as there is no room for, and three more in float64."""
+    n = float(count(X))
+    pivots = pivots_beyond_memory(int(n))
+    steps = _steps(model, X, kernel, pivots)
+    room = SHARE_OF_TILES * (available_bytes() - BYTES_PER_PIVOT * n * pivots)
+    made = 1 - min(1.0, max(0.0, room) / (2 * n**2))
+    path = f"about {steps:.0f} steps of conjugate gradients, with {made:.0%} of the kernel matrix made again in each"
+    memory = BYTES_PER_PIVOT * n * pivots + max(0.0, room)
+    memory = max(memory, bytes_at_least(int(n)))
+    return Work(path, memory, 4 * n * pivots**2, (steps * made + 4) * n**2 / 2, steps * 16 * n * pivots, kernel)
+
+
+def _steps(model: Any, X: Any, kernel: Kernel, pivots: int) -> float:
     """From what pivots leave of some rows: of all they leave as much."""
     alpha = float(np.min(model.alpha))
     if not alpha > 0 or not kernel.symmetric:
         return np.inf
     rows = take(X, sample_of(count(X), SAMPLE))
     system = System.of(kernel, rows, np.zeros((count(rows), 1)))
-    return Deflation.of(system, alpha, count(X) // ROWS_PER_PIVOT).steps(alpha, AIM)
+    return Deflation.of(system, alpha, pivots).steps(alpha, AIM)
 
 
 def support_vectors(model: Any, X: Any) -> Work:
     n = float(count(X))
+    if (features := _features(model, X)) is not None:
+        path, memory = f"Newton's method on {features} features of the kernel", 8 * n * features + _bytes(X)
+        return Work(path, memory, 2 * n * features**2, n * features, READINGS * 8 * n * features, _kernel(model.kernel))
     memory = 1e6 * float(model.cache_size) + _bytes(X)
     return Work("decomposition, with a cache of rows", memory, 0.0, SWEEPS * n**2, 0.0, _kernel(model.kernel))
+
+
+def _features(model: Any, X: Any) -> int | None:
+    """How many features stand for the kernel; None if none do."""
+    if getattr(model, "approximate", None) is None:
+        return None
+    from mercer.models._approximate import features_asked  # which has to know what an exact fit costs
+
+    asked = features_asked(model, X)
+    return None if asked is None else min(int(asked.n_components), count(X))
+
+
+def on_features(model: Any, X: Any, kernel: Kernel | None, features: int, passes: int, tuned: int = 0) -> Work:
+    """Landmarks, whose choice looks at many rows; the square of a sample; and passes over all rows, most of them rough.
+
+    A kernel that is `tuned` takes the square of all rows, and one more pass for the errors of these.
+    """
+    n, M = float(count(X)), float(features)
+    room = TILES * available_bytes()
+    kept = 4 * n * M if 4 * n * M <= room else 0.0
+    sample = float(len(sample_of_rows(int(n), features)))
+    looked_at = min(n, ENTRIES / M)
+    flops = max(1, tuned) * (looked_at * M**2 + DECOMPOSED * M**3) + sample * M**2 + tuned * 5 * n * M**2
+    entries = n * M * (passes + 1 + 2 * tuned + (0 if kept else ROUGH_PASSES)) + max(1, tuned) * looked_at * M
+    memory = kept + 8 * looked_at * M + 40 * M**2 + _bytes(X)
+    path = f"Newton's method on {features} features of the kernel"
+    return Work(path, memory, flops, entries, ROUGH_PASSES * kept, kernel)
 
 
 def perceptron(model: Any, X: Any) -> Work:
@@ -101,6 +168,8 @@ def perceptron(model: Any, X: Any) -> Work:
 def kernel_machine(model: Any, X: Any) -> Work:
     """Newton's method for functions, of one output: few factors where there is room, else products by tiles."""
     n, kernel = float(count(X)), _kernel(model.kernel)
+    if (features := _features(model, X)) is not None:
+        return on_features(model, X, kernel, features, CURVED)
     if 16 * n**2 > IN_MEMORY * available_bytes():
         path = "Newton's method with the kernel matrix made anew for each product"
         return Work(path, 24 * n * min(MOST_PIVOTS, n), 4 * n * MOST_PIVOTS**2, DESCENTS * 0.5 * n**2, 0.0, kernel)

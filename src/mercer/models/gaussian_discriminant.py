@@ -28,6 +28,9 @@ from mercer.stats import ByClass, ColumnMoments, ScatterMoments
 class GaussianDiscriminant(DiscriminantClassifier):
     """Normal classes: quadratic, linear and naive discriminant analysis in one.
 
+    Rows may be tensors of torch, on a card too: they are summarised and scored where they lie, and what is said about
+    them is a tensor there. The model itself stays in main memory, and takes arrays as well.
+
     Parameters
     ----------
     covariance : {"full", "diagonal", "spherical", "shared full", "shared diagonal", "shared spherical"}, default="full"

@@ -13,15 +13,20 @@ from mercer.families.gaussian import GaussianParameters
 from mercer.models._base import Array, column_names, publish
 from mercer.models._generative import GenerativeClassifier, checked_priors
 from mercer.models._linear_pieces import LinearPiece
+from mercer.models._posterior import with_prior
 from mercer.models._scores import GaussianScores
+from mercer.models._tensor_rows import TakesTensors
 from mercer.models._unweighted import CountsRowsApart, unweighted
 from mercer.stats._base import ratio
 from mercer.stats.by_class import ByClass
 from mercer.stats.moments import ColumnMoments
 
 
-class GaussianNB(CountsRowsApart, GenerativeClassifier):
+class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
     """Gaussian naive Bayes; scikit-learn's `GaussianNB` with merging, forgetting, sampling and missing values.
+
+    Rows may be tensors of torch, on a card too: they are summarised and scored where they lie, and what is said about
+    them is a tensor there. The model itself stays in main memory, and takes arrays as well.
 
     Parameters
     ----------
@@ -123,7 +128,7 @@ class GaussianNB(CountsRowsApart, GenerativeClassifier):
             return np.asarray(np.log(self._priors))
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
-        return self._scores(block[0]) + self._log_prior()
+        return with_prior(self._scores(block[0]), self._log_prior())  # type: ignore[no-any-return]
 
     def _refuse(self, X: Any) -> None:
         super()._refuse(X)

@@ -13,9 +13,10 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError, LinkError, MercerWarning, NonFiniteError, SeparationWarning
+from mercer._gpu import is_tensor
 from mercer._threads import thread_count
 from mercer.data.table import Table
-from mercer.designs import DenseDesign, Observations, Terms, design_of
+from mercer.designs import DenseDesign, Observations, TensorDesign, TensorObservations, Terms, design_of
 from mercer.families import (
     Categorical,
     Family,
@@ -28,6 +29,7 @@ from mercer.families import (
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.kernels import Kernel, KernelHolder
+from mercer.models._approximate import APPROXIMATE
 from mercer.models._base import Array, Plan, checked_table, column_names, old_state_on_failure
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._glm_classes import Classes
@@ -40,7 +42,9 @@ from mercer.models._glm_predictions import Predictions
 from mercer.models._glm_settle import Settled
 from mercer.models._glm_solve import Limits, SolveInterrupted, unfinished
 from mercer.models._glm_target import Target, is_label_family, read_target
+from mercer.models._glm_tensors import read_tensors, refuse_for_arrays, tensor_terms
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.models._tensors import refuse_not_finite, tensor_plan
 from mercer.solvers.choose import SOLVERS
 
 #: what the intercept is called in messages
@@ -69,6 +73,9 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
     kernel : None, str, Kernel or callable, default=None
         What compares two rows, in the place of their columns: "rbf", `RBF(gamma=0.1)`, a function k(x, z). Rows are
         then numbers, or whatever the kernel compares.
+    approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
+        With a kernel, features that stand for it, so that rows may be millions: with parameters of their own, or about
+        2√n of them. "auto" is exact where that takes seconds. `approximation_` tells what it costs.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     solver : {"auto", "direct", "newton", "newton-cg", "lbfgs", "gradient", "online", "proximal"}, default="auto"
@@ -100,7 +107,10 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
     dual_coef_ : ndarray of shape (n_samples,), for "categorical" (n_samples, n_predictors)
         With a kernel, α; then there are no `coef_` and `coefficient_names_`.
     X_fit_, kernel_ : rows, Kernel
-        With a kernel, what new rows are compared with, and how.
+        With a kernel, what new rows are compared with, and how: with Nyström features the landmarks, with Fourier
+        features nothing (None, and `dual_coef_` has the coefficients of the features).
+    approximation_ : Approximation
+        How far features that stand for the kernel are from it, if they do.
     coefficient_names_ : list of str
         What each coefficient belongs to: a column, or a level of one. Without a penalty the first level of a category
         is the one the others are compared with, and has none.
@@ -148,6 +158,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
         "link": [str, Link],
         "penalty": [str, Penalty, None],
         "kernel": [str, Kernel, callable, None],
+        "approximate": APPROXIMATE,
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", *SOLVERS})],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -166,6 +177,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
         penalty: Any = None,
         *,
         kernel: Any = None,
+        approximate: Any = None,
         fit_intercept: bool = True,
         solver: str = "auto",
         tol: float = 1e-8,
@@ -180,6 +192,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
         self.link = link
         self.penalty = penalty
         self.kernel = kernel
+        self.approximate = approximate
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
@@ -200,8 +213,9 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Training rows; columns of text or categories have a coefficient for each level.
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Training rows; columns of text or categories have a coefficient for each level. A tensor of torch stays on
+            its device.
         y : array-like of shape (n_samples,)
             Responses; labels of any type for "bernoulli" and "categorical".
         sample_weight : array-like of shape (n_samples,), default=None
@@ -229,14 +243,21 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
         if self.kernel is not None:
             return self._learn_function(family, X, y, sample_weight, offset, exposure)
         before = dict(vars(self)) if self.warm_start else {}
-        table, y = self._checked(X, y)
+        table: Any
+        if is_tensor(X) and y is not None:
+            table, y, sample_weight, offset, exposure = read_tensors(self, X, y, sample_weight, offset, exposure)
+        else:
+            table, y = self._checked(X, y)
         problem = self._described(family, table, y, read_weight(sample_weight, y), offset, exposure)
         with watched(self, verbose=self.verbose, X=X, y=y) as watch:
             try:
                 solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.progress)
                 settled = self._kind.settle(solved, self._names, self.on_separation, self._limits, watch.progress)
             except NonFiniteError:
-                refuse_non_finite(table, column_names(self), estimator="GLM")
+                if is_tensor(table):
+                    refuse_not_finite(self, table)
+                else:
+                    refuse_non_finite(table, column_names(self), estimator="GLM")
                 raise
             except SolveInterrupted as stop:
                 self._store(Settled(stop.solved, len(self._names)))
@@ -252,19 +273,27 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
             raise DataError("This GLM estimator requires y to be passed, but the target y is None. Pass the responses.")
         return checked_table(self, X, y, reset=True)
 
-    def _described(self, family: Family, table: Table, y: Any, weight: Array | None, offset: Any, exposure: Any) -> Any:
+    def _described(self, family: Family, table: Any, y: Any, weight: Array | None, offset: Any, exposure: Any) -> Any:
         """What there is to minimise."""
         penalty, link = penalty_from(self.penalty), link_from(self.link, family)
         target = read_target(family, y, weight)
         self._kind = self._kind_of(family, link, target)
         # without a penalty, a level for each category and an intercept would be one coefficient too many
         drop_first = penalty is None and self.fit_intercept
-        design, self._terms = design_of(table, intercept=self.fit_intercept, drop_first=drop_first)
+        design: Any
+        if is_tensor(table):
+            design, self._terms = tensor_terms(table, intercept=self.fit_intercept)
+            self.plan_ = tensor_plan("", table)
+        else:
+            design, self._terms = design_of(table, intercept=self.fit_intercept, drop_first=drop_first)
+            dtype = str(design.X.dtype) if isinstance(design, DenseDesign) else "float64"
+            self.plan_ = Plan("", dtype, len(design.blocks()), thread_count())
         columns = len(self._terms.names)
         given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
-        observations = Observations(design, target.values, weight, read_offset(offset, exposure, link, len(y)))
-        dtype = str(design.X.dtype) if isinstance(design, DenseDesign) else "float64"
-        self.plan_ = Plan("", dtype, len(design.blocks()), thread_count())
+        if is_tensor(table):
+            refuse_for_arrays(self, family, given)
+        of_rows = TensorObservations.of if isinstance(design, TensorDesign) else Observations
+        observations = of_rows(design, target.values, weight, read_offset(offset, exposure, link, len(y)))
         return self._kind.problem(observations, design.coordinates.strengths(given))
 
     def _kind_of(self, family: Family, link: Link, target: Target) -> Kind:

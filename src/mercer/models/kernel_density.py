@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import BandwidthError, DataError, NoClosedFormError
+from mercer._gpu import is_tensor, like, to_numpy
 from mercer._jit.parzen import SIZE
 from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
@@ -19,7 +21,8 @@ from mercer.models._kernel_density_merge import refuse_stranger
 from mercer.models._kernel_density_questions import DensityQuestions
 from mercer.models._kernel_density_rows import Rows, refuse_values
 from mercer.models._kernel_density_tree import METRICS, TREES, TreeDensity, is_euclidean, tree_for
-from mercer.smoothing import SmoothingKernel, Windows, smoothing_kernel_from
+from mercer.models._tensors import checked_tensor, checked_tensor_weight, refuse_not_finite
+from mercer.smoothing import SmoothingKernel, Windows, smoothing_kernel_from, tensors
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.bounded import on_support
 from mercer.smoothing.kernels import KERNELS
@@ -156,7 +159,7 @@ class KernelDensity(DensityQuestions):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or tensor of shape (n_samples, n_features)
             The rows.
         y : None
             Ignored.
@@ -171,6 +174,7 @@ class KernelDensity(DensityQuestions):
         with old_state_on_failure(self):
             self._validate_params()
             self._learn(self._checked_rows(X, sample_weight, reset=True))
+            self._tell_device(X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -216,7 +220,16 @@ class KernelDensity(DensityQuestions):
             self._learn(self._rows.joined(other._rows))
         return self
 
+    def _tell_device(self, X: Any) -> None:
+        if is_tensor(X):
+            self.plan_ = replace(self.plan_, device=str(X.device))
+
     def _checked_rows(self, X: Any, sample_weight: Any, *, reset: bool) -> Rows:
+        if is_tensor(X):
+            X = checked_tensor(self, X, reset=reset)
+            weight_there = checked_tensor_weight(sample_weight, X)
+            # the rows are kept in main memory, as of any other fit
+            X, sample_weight = to_numpy(X), None if weight_there is None else to_numpy(weight_there)
         values = checked(self, X, reset=reset, accept_sparse=False, dtype=np.float64, order="C")
         refuse_values(values, column_names(self), missing=self.missing == "integrate")
         weight = checked_weight(sample_weight, values)
@@ -292,23 +305,37 @@ class KernelDensity(DensityQuestions):
 
     # Densities.
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any) -> Any:
         """Log density of each row.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or tensor of shape (n_samples, n_features)
             Rows to score.
 
         Returns
         -------
-        log_density : ndarray of shape (n_samples,)
-            log p(x); −inf beyond the support and where a kernel of compact support does not reach.
+        log_density : ndarray or tensor of shape (n_samples,)
+            log p(x), of a tensor on its device; −inf beyond the support and where a kernel of compact support does
+            not reach.
         """
         check_is_fitted(self)
+        if is_tensor(X):
+            return self._log_density_there(X)
         rows = self._checked_queries(X)
         rtol, atol = float(self.rtol), float(self.atol)
         return self._over_patterns(rows, lambda density, part: density.log_density(part, rtol=rtol, atol=atol), 0.0)
+
+    def _log_density_there(self, X: Any) -> Any:
+        """Of a tensor, where it lies if sums over points are taken there, else in main memory; a tensor there."""
+        X = checked_tensor(self, X, reset=False)
+        summed = isinstance(self.density_, Windows) and tensors.is_summed(
+            self.kernel_, self.bandwidth_choice_, self.n_features_in_
+        )
+        if not summed or (self.missing == "integrate" and bool(X.isnan().any())):
+            return like(self.score_samples(to_numpy(X)), X)
+        refuse_not_finite(self, X)
+        return tensors.log_density(self.density_, X)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw rows from the density, whatever its kernel.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -13,16 +15,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, FitInterrupted
+from mercer._gpu import is_tensor, to_numpy
 from mercer._threads import row_blocks, thread_count
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
+from mercer.models._approximate import APPROXIMATE
 from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
 from mercer.models._comparisons import refuse_no_kernel_matrix, take
+from mercer.models._feature_function import Function
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS
+from mercer.models._kernel_fit import Fit, KernelFitInterrupted, not_converged
 from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_rows import checked_rows, row_weight
-from mercer.models._kernel_tuning import best_of
+from mercer.models._kernel_tuning import Tried, best_of
 from mercer.models._least_squares import checked_penalties
+from mercer.models._ridge_features import LIMITS, OnFeatures
 from mercer.models._ridge_kernel import (
     is_precomputed,
     is_several,
@@ -32,8 +39,14 @@ from mercer.models._ridge_kernel import (
     with_width,
 )
 from mercer.models._ridge_task import Task, finite_numbers
+from mercer.models._tensor_kernels import kernel_plan, rows_to_look_at
+from mercer.models._tensor_linear import in_memory
+from mercer.models._tensors import refuse_other_device, tensor_plan
+from mercer.solvers._kernel_spectrum import Eigenvalues
 from mercer.solvers.certificate import Solution
 from mercer.solvers.kernel_ridge import DualFit, by_eigenvalues, kernel_ridge
+from mercer.solvers.mapped_ridge import MappedEigenvalues
+from mercer.solvers.tensor_ridge import kernel_ridge as on_device
 
 SPARSE = ("csr", "csc")
 
@@ -63,13 +76,17 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         The constant of a polynomial or sigmoid.
     kernel_params : dict, default=None
         More arguments of a function that is the kernel.
+    approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
+        Features that stand for the kernel, so that rows may be millions: with parameters of their own, or about 2√n of
+        them. "auto" is exact where that takes seconds. `approximation_` tells what it costs; `alpha` has to be above 0.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        The a of every row.
+        The a of every row; with Nyström features of every landmark, with Fourier features of every feature.
     X_fit_ : ndarray, sparse matrix or list
-        Rows of the fit; the kernel matrix if `kernel` is "precomputed".
+        Rows of the fit; the kernel matrix if `kernel` is "precomputed". With Nyström features the landmarks, with
+        Fourier features None.
     kernel_ : Kernel or None
         The kernel used; None if `kernel` is "precomputed".
     alpha_ : float or ndarray of shape (n_targets,)
@@ -88,8 +105,10 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if all are strings.
+    approximation_ : Approximation
+        How far features that stand for the kernel are from it, if they do.
     certificate_ : Certificate
-        What is left over of y.
+        What is left over of y; of features, the distance to the optimum.
     plan_ : Plan
         Which path the fit took.
 
@@ -115,7 +134,10 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
+        "approximate": APPROXIMATE,
     }
+    #: of an approximate fit
+    _function: Function | None = None
 
     def __init__(
         self,
@@ -126,6 +148,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
+        approximate: Any = None,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -133,6 +156,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.approximate = approximate
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -157,16 +181,13 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 delattr(self, name)
             X, y, weight = self._checked(X, y, sample_weight)
             task = Task(X, y.reshape(len(y), -1), weight)
-            try:
-                solution, interruption = self._solved(task), None
-            except FitInterrupted as interrupted:
-                solution, interruption = interrupted.solution, interrupted
-            self._store(task.finished(solution), X, y)
-            if interruption is not None:
-                raise interruption
+            features = OnFeatures.of(self, task)
+            if features is None:
+                self._learn(task, y)
+            else:
+                self._learn_on_features(features, y)
             if self._is_tuned:
-                self._complete_left_out(task)
-            self._warn(solution)
+                self._complete_left_out(task, y)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -188,8 +209,11 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     def _values(self, X: Any) -> Array:
         if self.kernel_ is None:
             return np.asarray(X @ self.dual_coef_)
-        alpha = self.dual_coef_.reshape(len(self.dual_coef_), -1)
-        values = KernelFunction(self.kernel_, self.X_fit_, alpha, np.zeros(alpha.shape[1])).values(X)
+        function = self._function
+        if function is None:
+            alpha = self.dual_coef_.reshape(len(self.dual_coef_), -1)
+            function = KernelFunction(self.kernel_, self.X_fit_, alpha, np.zeros(alpha.shape[1]))
+        values: Array = function.values(X)
         return values.reshape(-1, *self.dual_coef_.shape[1:])
 
     # Learning.
@@ -201,13 +225,18 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 "every row."
             )
         asked: dict[str, Any] = {"accept_sparse": SPARSE, "y_numeric": True, "multi_output": True}
+        if is_tensor(X) and (self._is_tuned or is_precomputed(self.kernel)):
+            # all that is chosen is chosen by decompositions, for which few rows are no work
+            refuse_other_device(y, X, "y")
+            X, y = to_numpy(X), in_memory(y)
         X, y = checked_rows(self, plain_kernel(self.kernel), X, y, reset=True, **asked)
         if is_precomputed(self.kernel):
             X = X.toarray() if is_sparse(X) else X
             refuse_no_kernel_matrix(X, "the kernel matrix")
             self.kernel_: Kernel | None = None
         else:
-            self.kernel_ = ridge_kernel(self, X, None if is_several(self.gamma) else self.gamma)
+            gamma = None if is_several(self.gamma) else self.gamma
+            self.kernel_ = ridge_kernel(self, rows_to_look_at(X, gamma) if is_tensor(X) else X, gamma)
         y = finite_numbers(y)
         return X, y, row_weight(sample_weight, y)
 
@@ -215,40 +244,94 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     def _is_tuned(self) -> bool:
         return isinstance(self.alpha, str) or is_several(self.gamma)
 
+    def _learn(self, task: Task, y: Array) -> None:
+        try:
+            solution, interruption = self._solved(task), None
+        except FitInterrupted as interrupted:
+            solution, interruption = interrupted.solution, interrupted
+        self._store(task.finished(solution), task.X, y)
+        if interruption is not None:
+            raise interruption
+        self._warn(solution)
+
+    def _alpha(self, task: Task) -> Array | None:
+        """Of each target; None if it is to be chosen."""
+        return None if isinstance(self.alpha, str) else checked_penalties(self.alpha, task.Y.shape[1])
+
     def _solved(self, task: Task) -> Solution:
-        alpha = None if isinstance(self.alpha, str) else checked_penalties(self.alpha, task.Y.shape[1])
-        if self._is_tuned:
-            return self._tuned(task, alpha)
-        assert alpha is not None
+        alpha = self._alpha(task)
+        if alpha is None or self._is_tuned:
+            best = self._best(task, alpha, lambda kernel: (kernel, task.system(kernel)))
+            self.kernel_, spectrum = best.kernel, best.eigenvalues
+            assert isinstance(spectrum, Eigenvalues)
+            return by_eigenvalues(spectrum.system, best.alpha, spectrum)
         self._keep_alpha(alpha)
+        if is_tensor(task.X):
+            assert self.kernel_ is not None
+            return on_device(self.kernel_, *task.counted(), alpha)
         return kernel_ridge(task.system(self.kernel_), alpha)
 
-    def _tuned(self, task: Task, alpha: Array | None) -> Solution:
+    def _best(self, task: Task, alpha: Array | None, system: Callable[[Any], tuple[Any, Any]]) -> Tried:
+        """Of all penalties and widths, and what is known of them."""
         method = "gcv" if isinstance(self.alpha, str) and self.alpha == "gcv" else "loo"
         kernels = [self.kernel_]
         if is_several(self.gamma):
             self.gammas_ = widths(self, task.X)
             kernels = [with_width(self, task.X, float(gamma)) for gamma in self.gammas_]
-        best, errors = best_of(((kernel, task.system(kernel)) for kernel in kernels), alpha, method)
+        best, errors = best_of(map(system, kernels), alpha, method)
         if is_several(self.gamma):
-            self.kernel_, self.gamma_errors_ = best.kernel, task.squared(errors)
+            self.gamma_errors_ = task.squared(errors)
             self.gamma_ = float(self.gammas_[np.argmin(errors)])
         if alpha is None:
             self.alphas_, self.alpha_errors_ = best.alphas, task.squared(best.errors)
         self._keep_alpha(best.alpha)
         self.loo_predictions_ = np.full(task.Y.shape, np.nan)
         self.loo_predictions_[task.seen] = task.unit * best.left_out()
-        return by_eigenvalues(best.eigenvalues.system, best.alpha, best.eigenvalues)
+        return best
+
+    def _learn_on_features(self, features: OnFeatures, y: Array) -> None:
+        task, start = features.task, None
+        alpha = self._alpha(task)
+        assert self.kernel_ is not None  # features stand for one
+        if alpha is None or self._is_tuned:
+            best = self._best(task, alpha, features.system)
+            assert isinstance(best.eigenvalues, MappedEigenvalues)
+            chosen, alpha, start = best.kernel, best.alpha, best.eigenvalues.coefficients(best.alpha)
+            self.kernel_ = chosen.kernel
+        else:
+            self._keep_alpha(alpha)
+            chosen = features.features(self.kernel_)
+        try:
+            fit = features.fit(chosen, alpha, start)
+        except KernelFitInterrupted as stop:
+            self._store_features(stop.fit, task, y)
+            raise
+        self._store_features(fit, task, y)
+        for caution in not_converged(fit, LIMITS):
+            warnings.warn(caution, stacklevel=3)
+
+    def _store_features(self, fit: Fit, task: Task, y: Array) -> None:
+        function, X = replace(fit.function, alpha=task.unit * fit.function.alpha), task.X
+        self._function, self.X_fit_ = function, function.rows
+        self.dual_coef_ = function.alpha[:, 0] if y.ndim == 1 else function.alpha
+        self.certificate_ = fit.solution.certificate
+        if fit.approximation is not None:
+            self.approximation_ = fit.approximation
+        self.plan_ = kernel_plan(fit.path, X, exact=False)
 
     def _keep_alpha(self, alpha: Array) -> None:
         self.alpha_ = float(alpha[0]) if isinstance(self.alpha, str | Real) else np.array(alpha)
 
     def _store(self, solution: Solution, X: Any, y: Array) -> None:
         fit: DualFit = solution.value
-        self.X_fit_, self.dual_coef_ = X, fit.coefficients.reshape(y.shape)
+        self.X_fit_ = to_numpy(X) if is_tensor(X) else X
+        self.dual_coef_, self._function = fit.coefficients.reshape(y.shape), None
         self.certificate_ = solution.certificate
         blocks = len(row_blocks(len(y), SIDE))
-        self.plan_ = Plan(fit.path, "float64", blocks * (blocks + 1) // 2, thread_count())
+        if is_tensor(X):
+            self.plan_ = tensor_plan(fit.path, X)
+        else:
+            self.plan_ = Plan(fit.path, "float64", blocks * (blocks + 1) // 2, thread_count())
 
     def _warn(self, solution: Solution) -> None:
         if solution.value.singular:
@@ -256,22 +339,22 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 "Singular matrix in solving dual problem. Using least-squares solution instead. The kernel matrix plus "
                 f"alpha has eigenvalues of 0 or less: raise alpha, or look at the kernel. {solution.certificate}.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         elif not solution.certificate.holds:
             warnings.warn(
                 f"Ill-conditioned matrix in solving dual problem: {solution.certificate}. Raise alpha, or centre and "
                 "scale the columns.",
                 LinAlgWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
-    def _complete_left_out(self, task: Task) -> None:
+    def _complete_left_out(self, task: Task, y: Array) -> None:
         """Rows without a weight are left out of any fit, so that the model itself predicts them."""
         rest = np.setdiff1d(np.arange(len(task.Y)), task.seen)
         if len(rest):
             self.loo_predictions_[rest] = self._values(take(task.X, rest)).reshape(len(rest), -1)
-        self.loo_predictions_ = self.loo_predictions_.reshape(self.dual_coef_.shape)
+        self.loo_predictions_ = self.loo_predictions_.reshape(y.shape)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

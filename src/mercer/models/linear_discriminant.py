@@ -13,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError, PriorError
+from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.source import COPIED_BLOCK, rows_per_block
 from mercer.models._base import Array, publish
@@ -28,6 +29,9 @@ from mercer.stats._base import as_block
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DropInDiscriminant):
     """Linear discriminant analysis; scikit-learn's with weights, merging, forgetting, sampling and missing values.
+
+    Rows may be tensors of torch, on a card too: they are summarised and scored where they lie, and what is said about
+    them is a tensor there. The model itself stays in main memory, and takes arrays as well.
 
     Parameters
     ----------
@@ -233,9 +237,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _surplus(self, block: tuple[Any, ...]) -> Array:
         """What `decision_function` has more than the scores about the centre: the same for all classes."""
-        rows = as_block(block[0])
+        rows, xp = as_block(block[0]), namespace(block[0])
         more = (self._decision(rows) - self._densities.linear(rows))[:, :1]
-        return np.where(np.isnan(more), 0.0, more)
+        return xp.where(xp.isnan(more), 0.0, more)  # type: ignore[no-any-return]
 
     def transform(self, X: Any) -> Array:
         """Project rows on Fisher's directions, where the classes lie farthest apart.
@@ -253,6 +257,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.solver == "lsqr":
             raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
         self._fitted_classes()
+        if is_tensor(X):
+            return self._over_chunks(X, self._projected)  # type: ignore[no-any-return]
         X = self._check_X(X, reset=False)
         blocks = row_blocks(X.shape[0], rows_per_block(self.n_features_in_, COPIED_BLOCK))
         projected: Array = np.concatenate(ordered_map(lambda rows: self._projected(X, rows), blocks))
@@ -263,8 +269,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         project = LinearScores.onto(self.scalings_[:, : self._max_components], self._origin)
         with np.errstate(invalid="ignore"):  # what spoils a product is looked for below
             projected = project(block)
-        if (gaps := ~np.isfinite(projected).all(axis=1)).any():
+        if (gaps := ~namespace(projected).isfinite(projected).all(axis=1)).any():
             self._blame(X, rows)
-            posterior = self._posterior(self._joint((block[gaps],)))
-            projected[gaps] = project(self._densities.filled(block[gaps], posterior))
+            lacking = to_numpy(block[gaps])
+            posterior = self._posterior(self._joint((lacking,)))
+            projected[gaps] = like(project(self._densities.filled(lacking, posterior)), projected)
         return projected

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mercer._errors import DataError
+from mercer._gpu import is_tensor
 from mercer._threads import thread_count
 from mercer.models._base import Plan, column_names, old_state_on_failure, publish
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._linear_classifier import LinearClassifier
-from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._linear_predictor import refuse_not_finite
 from mercer.models._logistic_callbacks import told_of_steps
 from mercer.models._logistic_diagnosis import settled
 from mercer.models._logistic_options import (
     CONSTRAINTS,
     checked_rows,
     classes_and_codes,
+    refuse_few_classes,
     refuse_unrepresentable,
     refuse_unsuitable,
     row_weights,
+    tensor_row_weights,
     warn_if_unfinished,
 )
 from mercer.models._logistic_path import Coefficients, Limits, LogisticPath, PathInterrupted, Penalised, Point
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.models._tensor_linear import refuse_as_tensors
+from mercer.models._tensors import checked_tensor, coded, tensor_plan
 
 
 class LogisticRegression(CallbackSupportMixin, LinearClassifier):
@@ -165,8 +171,8 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Training rows. A tensor of torch stays on its device, and must come without an L1 penalty.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -185,9 +191,12 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
     @with_callbacks
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         penalised = self._penalised()
-        X, y = checked_rows(self, X, y, self.solver, [np.float64, np.float32])
-        self.classes_, codes = classes_and_codes(y, self.solver)
-        weight = row_weights(sample_weight, X, self.class_weight, self.classes_, codes)
+        if is_tensor(X):
+            X, codes, weight = self._tensors(X, y, sample_weight, penalised)
+        else:
+            X, y = checked_rows(self, X, y, self.solver, [np.float64, np.float32])
+            self.classes_, codes = classes_and_codes(y, self.solver)
+            weight = row_weights(sample_weight, X, self.class_weight, self.classes_, codes)
         liblinear = self.solver == "liblinear"
         path = LogisticPath.of(
             X,
@@ -198,8 +207,9 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
             intercept_scaling=self.intercept_scaling if liblinear else None,
             limits=Limits(self.tol, self.max_iter),
         )
-        dtype = "float64" if liblinear else str(X.dtype)
-        self.plan_ = Plan("", dtype, len(path.observations.blocks()), thread_count())
+        blocks = len(path.observations.blocks())
+        plan = tensor_plan("", X, blocks=blocks) if is_tensor(X) else Plan("", str(X.dtype), blocks, thread_count())
+        self.plan_ = replace(plan, dtype="float64") if liblinear else plan
         try:
             point = self._solved(path, penalised, X, y, sample_weight)
         except PathInterrupted as stop:
@@ -207,12 +217,23 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
             self._store(stop.point)
             raise
         if not np.isfinite(point.certificate.value):
-            refuse_non_finite(X, column_names(self), type(self).__name__)
+            refuse_not_finite(self, X)
         names, classes = column_names(self), [str(label) for label in self.classes_.tolist()]
         refuse_unrepresentable(point.coefficients.coef, names)
         point, self.diagnosis_ = settled(path, point, names, classes)
         self._store(point)
         warn_if_unfinished(point, self.solver, self.max_iter, stacklevel=5)
+
+    def _tensors(self, X: Any, y: Any, sample_weight: Any, penalised: Penalised) -> tuple[Any, Any, Any]:
+        """X, the codes of the classes and the weights on the device of X."""
+        if penalised.l1_ratio:
+            refuse_as_tensors(self, "an L1 penalty")
+        if y is None:
+            checked_rows(self, X, y, self.solver, None)
+        X = checked_tensor(self, X, reset=True)
+        self.classes_, codes = coded(y, X)
+        refuse_few_classes(self.classes_, self.solver)
+        return X, codes, tensor_row_weights(sample_weight, X, self.class_weight, self.classes_, codes)
 
     def _solved(self, path: LogisticPath, penalised: Penalised, X: Any, y: Any, sample_weight: Any) -> Point:
         start = self._start()
@@ -282,9 +303,7 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
         return Coefficients(np.asarray(self.coef_, dtype=float), np.asarray(self.intercept_, dtype=float))
 
     def _store(self, point: Point) -> None:
-        self.plan_ = Plan(
-            f"{point.path}, for solver={self.solver!r}", self.plan_.dtype, self.plan_.blocks, self.plan_.threads
-        )
+        self.plan_ = replace(self.plan_, path=f"{point.path}, for solver={self.solver!r}")
         publish(self, coef_=point.coefficients.coef, intercept_=point.coefficients.intercept)
         self.n_iter_ = np.array([point.n_iter], dtype=np.int32)
         self.certificate_ = point.certificate

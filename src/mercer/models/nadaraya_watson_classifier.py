@@ -8,9 +8,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from mercer._gpu import is_tensor, namespace, to_numpy
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._smoother import KernelSmoother
+from mercer.models._tensors import labelled
 from mercer.smoothing.regression import LocalFit, LocalVotes
 
 
@@ -89,62 +91,90 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
             self._validate_params()
             self._refuse_no_target(y)
             rows = self._read(X, reset=True)
-            y = column_or_1d(y, warn=True)
+            y = column_or_1d(self._beside(y, X, "y"), warn=True)
             self._refuse_lengths(rows, y)
             self.classes_, codes = encode_labels(y)
             votes = np.eye(len(self.classes_))[codes]
-            weight = self._row_weight(sample_weight, rows.count)
+            weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
             self._commonest = int(np.argmax(weight @ votes))
             self._learn(rows, votes, weight, np.ones(len(self.classes_)))
+            self._tell_device(X)
         return self
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """The share of each class in the vote.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_queries, n_features)
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
             Rows to classify.
 
         Returns
         -------
-        proba : ndarray of shape (n_queries, n_classes)
+        proba : ndarray or tensor of shape (n_queries, n_classes)
             Columns in the order of `classes_`.
         """
         return self._answers(X)
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any) -> Any:
         """Log of `predict_proba`, −inf for a class without votes.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_queries, n_features)
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
             Rows to classify.
 
         Returns
         -------
-        log_proba : ndarray of shape (n_queries, n_classes)
+        log_proba : ndarray or tensor of shape (n_queries, n_classes)
             Columns in the order of `classes_`.
         """
+        proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return namespace(proba).log(proba)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Any:
         """The class with most votes.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_queries, n_features)
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
             Rows to classify.
 
         Returns
         -------
-        y : ndarray of shape (n_queries,)
-            Class labels.
+        y : ndarray or tensor of shape (n_queries,)
+            Class labels; a tensor for a tensor if they are numbers.
         """
         proba = self.predict_proba(X)
+        if is_tensor(proba):
+            return labelled(self.classes_, proba.argmax(dim=1).where(~proba[:, 0].isnan(), self._commonest))
         best = np.where(np.isnan(proba[:, 0]), self._commonest, np.argmax(proba, axis=1))
         return np.asarray(self.classes_[best])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to classify.
+        y : array-like or tensor of shape (n_queries,)
+            Their classes.
+        sample_weight : array-like of shape (n_queries,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The accuracy.
+        """
+        if not is_tensor(X):
+            return float(super().score(X, y, sample_weight))
+        from sklearn.metrics import accuracy_score
+
+        weight = None if sample_weight is None else to_numpy(sample_weight)
+        return float(accuracy_score(to_numpy(y), to_numpy(self.predict(X)), sample_weight=weight))
 
     @property
     def leave_one_out_proba_(self) -> Array:

@@ -22,6 +22,9 @@ from mercer.stats import ScatterMoments
 class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     """Quadratic discriminant analysis; scikit-learn's with weights, merging, forgetting, sampling and missing values.
 
+    Rows may be tensors of torch, on a card too: they are summarised and scored where they lie, and what is said about
+    them is a tensor there. The model itself stays in main memory, and takes arrays as well.
+
     Parameters
     ----------
     solver : {"svd", "eigen"}, default="svd"

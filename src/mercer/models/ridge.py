@@ -11,13 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
+from mercer._gpu import is_tensor
 from mercer.models._base import is_sparse
 from mercer.models._least_squares import LeastSquaresRegressor, checked_penalties
 from mercer.models._ridge_tuning import tuned
+from mercer.models._tensor_linear import refuse_as_tensors
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows, least_squares, worth_a_square
 from mercer.solvers.iterative import by_conjugate_gradients
 from mercer.solvers.nonnegative import nonnegative_least_squares
+from mercer.solvers.tensor_rows import TensorRows
 
 #: solvers of scikit-learn that work step by step, and rows and columns from which on they do so here
 ITERATIVE = frozenset({"sparse_cg", "lsqr", "sag", "saga"})
@@ -132,8 +135,8 @@ class Ridge(LeastSquaresRegressor):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Training rows. A tensor of torch stays on its device.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : float or array-like of shape (n_samples,), default=None
@@ -150,6 +153,8 @@ class Ridge(LeastSquaresRegressor):
         return bool(y.ndim == 1 or y.shape[1] == 1)
 
     def _refuse_options(self, X: Any) -> None:
+        if self.positive and is_tensor(X):
+            refuse_as_tensors(self, "coefficients that must not be negative")
         if self.positive:
             if self.solver not in ("auto", "lbfgs"):
                 raise DataError(
@@ -187,7 +192,7 @@ class Ridge(LeastSquaresRegressor):
         self.alpha_ = float(alpha[0]) if isinstance(self.alpha, str | Real) else np.array(alpha)
         if self.positive:
             return self._nonnegative(rows, alpha)
-        iterative = self.solver in ITERATIVE and min(rows.shape) > WORTH_STEPS
+        iterative = self.solver in ITERATIVE and min(rows.shape) > WORTH_STEPS and not isinstance(rows, TensorRows)
         if iterative or not worth_a_square(rows):
             return self._by_conjugate_gradients(rows, alpha)
         return least_squares(rows, alpha, intercept=self.fit_intercept, stable=self.solver == "svd", sums=sums)

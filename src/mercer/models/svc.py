@@ -17,12 +17,13 @@ from mercer.models._base import Array, old_state_on_failure
 from mercer.models._comparisons import ByKernel, count
 from mercer.models._one_against_one import dual_layout, one_against_rest, pair_columns, pairs, rows_of_pairs, winners
 from mercer.models._svm import CONSTRAINTS, SupportVectorMachine, dense
+from mercer.models._svm_approximate import ByFeatures
 from mercer.models._svm_calibration import Calibration
-from mercer.models._svm_machines import Machines, feasible
+from mercer.models._svm_machines import Machines
 from mercer.models._svm_prices import prices, refuse_lost_classes, refuse_one_class, row_weights
 from mercer.models._svm_probabilities import WithProbabilities
 from mercer.models._svm_training import Training
-from mercer.solvers.dual import BoxProblem
+from mercer.solvers.box_problem import BoxProblem, feasible
 
 
 class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
@@ -75,6 +76,11 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         Whether a fit begins at the coefficients of the last one on these rows: for a path of C.
     callback : callable or None, default=None
         Called with the progress of the solver: iterations, violation, gap, seconds. If it returns True, the fit ends.
+    approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
+        Features that stand for the kernel, for many rows: 2√n of them, or as many as the object says, whose kernel is
+        that of this model. "auto" is exact where that takes seconds. The problem of these features is solved to a
+        duality gap of `tol`/100 of its objective, and new rows are not compared with support vectors.
+        `approximation_` tells what it costs.
 
     Attributes
     ----------
@@ -106,6 +112,8 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         Those of all pairs.
     diagnosis_ : PositiveDefinite
         Whether the kernel is positive definite, and how we know.
+    approximation_ : Approximation
+        Which features stood for the kernel, and how far from it they are, if `approximate` asked for them.
     plan_ : Plan
         Which path the fit took.
     n_features_in_ : int
@@ -154,6 +162,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         time_limit: float | None = None,
         warm_start: bool = False,
         callback: Any = None,
+        approximate: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -175,6 +184,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.callback = callback
+        self.approximate = approximate
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the widest margins.
@@ -212,6 +222,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
             machines = self._solved(self._problems(training, codes, bounds, None if start is None else start[kept]))
             found = self._store(X, training, codes, kept, machines)
             self._calibration = self._calibrated(training, machines, codes, found, weight, bounds)
+            self._describe(X, kept, codes, weight, machines)
             self._finish(machines)
         return self
 
@@ -252,7 +263,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         found = np.flatnonzero(dual.any(axis=0))
         found = found[np.argsort(codes[found], kind="stable")]
         self._n_support = np.bincount(codes[found], minlength=n_classes).astype(np.int32)
-        self._store_support(X, training, kept, found, np.ascontiguousarray(dual[:, found]))
+        self._store_support(X, training, kept, found, np.ascontiguousarray(dual[:, found]), machines)
         self._intercept_ = self._moved(machines.intercepts)
         # of two classes scikit-learn has the second one positive, where libsvm has the first
         sign = -1.0 if n_classes == 2 else 1.0
@@ -341,6 +352,9 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         return dual.T if len(dual) == 1 else pair_columns(dual, self._n_support)
 
     def _primal(self) -> Any:
+        if isinstance(self._comparison, ByFeatures):
+            weights = self._comparison.columns().T
+            return -weights if len(self.classes_) == 2 else weights
         if len(self.classes_) == 2:
             return self.dual_coef_ @ self.support_vectors_
         columns = self._columns().T

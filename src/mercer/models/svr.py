@@ -14,9 +14,8 @@ from mercer._errors import DataError
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._comparisons import count
 from mercer.models._svm import CONSTRAINTS, SupportVectorMachine, dense
-from mercer.models._svm_machines import feasible
 from mercer.models._svm_prices import row_weights
-from mercer.solvers.dual import BoxProblem
+from mercer.solvers.box_problem import BoxProblem, feasible
 
 
 class SVR(RegressorMixin, SupportVectorMachine):
@@ -60,6 +59,11 @@ class SVR(RegressorMixin, SupportVectorMachine):
         Whether a fit begins at the coefficients of the last one on these rows: for a path of C.
     callback : callable or None, default=None
         Called with the progress of the solver: iterations, violation, gap, seconds. If it returns True, the fit ends.
+    approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
+        Features that stand for the kernel, for many rows: 2√n of them, or as many as the object says, whose kernel is
+        that of this model. "auto" is exact where that takes seconds. The problem of these features is solved to a
+        duality gap of `tol`/100 of its objective, and new rows are not compared with support vectors.
+        `approximation_` tells what it costs.
 
     Attributes
     ----------
@@ -89,6 +93,8 @@ class SVR(RegressorMixin, SupportVectorMachine):
         How we know that this is the optimum: the largest violation, with primal, dual and gap.
     diagnosis_ : PositiveDefinite
         Whether the kernel is positive definite, and how we know.
+    approximation_ : Approximation
+        Which features stood for the kernel, and how far from it they are, if `approximate` asked for them.
     plan_ : Plan
         Which path the fit took.
     n_features_in_ : int
@@ -130,6 +136,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
         time_limit: float | None = None,
         warm_start: bool = False,
         callback: Any = None,
+        approximate: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -147,6 +154,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.callback = callback
+        self.approximate = approximate
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the flattest function that keeps the rows in its tube, as far as C makes it worth while.
@@ -188,10 +196,11 @@ class SVR(RegressorMixin, SupportVectorMachine):
             (solution,) = machines.solutions
             found = np.flatnonzero(solution.value.beta)
             self._n_support = np.array([len(found)], dtype=np.int32)
-            self._store_support(X, training, kept, found, solution.value.beta[None, found])
+            self._store_support(X, training, kept, found, solution.value.beta[None, found], machines)
             self.dual_coef_ = self._dual_coef_
             self.intercept_ = self._intercept_ = self._moved(machines.intercepts) + middle
             (self.n_iter_,) = machines.iterations
+            self._describe(X, kept, target[kept], weight[kept], machines)
             self._finish(machines)
         return self
 

@@ -59,16 +59,29 @@ class LocalFit(ABC):
         mismatch: Array | None = None,
         levels: Array | None = None,
     ) -> None:
-        self.bandwidth, self.weight, self.mismatch = bandwidth, weight, mismatch
+        self.kernel, self.bandwidth, self.weight, self.mismatch = kernel, bandwidth, weight, mismatch
         # differences of numbers far from 0 are exact, their quotients by the bandwidth are not
-        self._centre = _mean(rows.numbers, weight)
-        self._origin = _mean(values, weight) if self.centred else np.zeros(values.shape[1])
-        self._values = values - self._origin
+        self.centre = _mean(rows.numbers, weight)
+        self.origin = _mean(values, weight) if self.centred else np.zeros(values.shape[1])
+        self._values = values - self.origin
         points, factors = self._in_bandwidths(rows), None
         if bandwidth is not None and bandwidth.sensitivity > 0:
-            factors = Windows(kernel, bandwidth, rows.numbers - self._centre, weight).sums.factors
+            factors = Windows(kernel, bandwidth, rows.numbers - self.centre, weight).sums.factors
         # the unit of weights cancels, and the squares of weights are numbers
         self._sums = MixedSums(kernel, points, weight / weight.max(), factors, mismatch=mismatch, levels=levels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "there"}
+
+    @cached_property
+    def there(self) -> dict[Any, Any]:
+        """The rows where tensors are compared with them (`smoothing.tensors`), never saved."""
+        return {}
+
+    @property
+    def points(self) -> Rows:
+        """The rows in units of the bandwidth, around the `centre`."""
+        return self._sums.points
 
     @property
     def count(self) -> int:
@@ -81,20 +94,20 @@ class LocalFit(ABC):
     @property
     def values(self) -> Array:
         """As they were given."""
-        return np.asarray(self._values + self._origin)
+        return np.asarray(self._values + self.origin)
 
     def numbers(self) -> Array:
         """Of the rows, as they were given but for rounding."""
         numbers = self._sums.points.numbers
-        return numbers[:, :0] if self.bandwidth is None else self.bandwidth.coloured(numbers) + self._centre
+        return numbers[:, :0] if self.bandwidth is None else self.bandwidth.coloured(numbers) + self.centre
 
     def at(self, rows: Rows) -> Array:
         """The answer for each row, of shape (m, outputs); NaN where no point is in reach."""
-        return self._answer(self._in_bandwidths(rows), None) + self._origin
+        return self._answer(self._in_bandwidths(rows), None) + self.origin
 
     def left_out(self, index: Array) -> Array:
         """The answer for each of these rows of the fit from all others; NaN where none of these is in reach."""
-        return self._answer(self._sums.points.take(index), index) + self._origin
+        return self._answer(self._sums.points.take(index), index) + self.origin
 
     @abstractmethod
     def _answer(self, queries: Rows, itself: Array | None) -> Array:
@@ -156,25 +169,25 @@ class LocalFit(ABC):
             _, index = self._tree.query(self._within(queries.numbers))
         else:
             index = self._nearest_mixed(queries, None)
-        return np.asarray(self._values[index] + self._origin)
+        return np.asarray(self._values[index] + self.origin)
 
     def nearest_left_out(self, index: Array) -> Array:
         """The value of the row nearest to each of these rows of the fit, other than itself."""
         queries = self._sums.points.take(index)
         if queries.codes is not None:
-            return np.asarray(self._values[self._nearest_mixed(queries, index)] + self._origin)
+            return np.asarray(self._values[self._nearest_mixed(queries, index)] + self.origin)
         pair = np.asarray(self._tree.query(self._within(queries.numbers), k=2)[1])
         other = np.where(pair[:, 0] == index, pair[:, 1], pair[:, 0])
-        return np.asarray(self._values[other] + self._origin)
+        return np.asarray(self._values[other] + self.origin)
 
     def mean(self) -> Array:
         """Of all values."""
-        return self._origin + _mean(self._values, self.weight)
+        return self.origin + _mean(self._values, self.weight)
 
     def mean_left_out(self, index: Array) -> Array:
         """Of all values but that of each of these rows."""
         mean, share = self.mean(), (self.weight[index] / self.weight.sum())[:, None]
-        return np.asarray(mean - share / (1 - share) * (self._values[index] + self._origin - mean))
+        return np.asarray(mean - share / (1 - share) * (self._values[index] + self.origin - mean))
 
     @cached_property
     def _tree(self) -> KDTree:
@@ -199,7 +212,7 @@ class LocalFit(ABC):
     def _in_bandwidths(self, rows: Rows) -> Rows:
         if self.bandwidth is None:
             return Rows(np.zeros((rows.count, 1)), rows.codes)
-        return Rows(self.bandwidth.whiten(rows.numbers - self._centre), rows.codes)
+        return Rows(self.bandwidth.whiten(rows.numbers - self.centre), rows.codes)
 
 
 class LocalMeans(LocalFit):

@@ -109,6 +109,11 @@ class Windows(Density):
         return KernelSums(self.kernel, self._whitened(self.points), self.share, self.factors)
 
     @cached_property
+    def there(self) -> dict[Any, Any]:
+        """The points where tensors are compared with them (`smoothing.tensors`), never saved."""
+        return {}
+
+    @cached_property
     def ordered(self) -> tuple[Array, Array, Array]:
         """Of a single column the points in ascending order, the shares before each (and of all), and their shares."""
         order = np.argsort(self.points[:, 0])
@@ -126,7 +131,7 @@ class Windows(Density):
     def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
         """log p(x) for every row."""
         sums = self.sums.log_sums(self._whitened(X), tolerance=self._tolerance(rtol, atol))
-        logs = self._log_scale + sums - np.log(self.shares)
+        logs = self.log_scale + sums - np.log(self.shares)
         # what is too far away even for a logarithm is as unlikely as a number can say
         return np.asarray(np.maximum(logs, -np.finfo(float).max) if np.isinf(self.kernel.reach) else logs)
 
@@ -136,7 +141,7 @@ class Windows(Density):
             return self.density(X)
         sources, queries = self._in_axes(X)
         sums, known = sources.sums(queries, self._tolerance(0.0, atol), small=True)
-        values = np.exp(self._log_scale) * sums / self.shares
+        values = np.exp(self.log_scale) * sums / self.shares
         if not known.all():
             values[~known] = self.density(X[~known])
         return np.asarray(values)
@@ -148,7 +153,7 @@ class Windows(Density):
         if self.kernel.form == "product" and self.bandwidth.root.ndim == 2:
             away /= np.sqrt(self.columns)  # the longest of as many whitened coordinates
         steepest = 0.0 if self.factors is None else -self.columns * np.log(self.factors.min())
-        return self._log_scale + steepest + self.kernel.log_profile(away)
+        return self.log_scale + steepest + self.kernel.log_profile(away)
 
     def log_curve(self, x: Array) -> Array:
         if not (isinstance(self.kernel, Gaussian) and in_order(self)):
@@ -167,7 +172,7 @@ class Windows(Density):
 
     def _tolerance(self, rtol: float, atol: float) -> Tolerance:
         with np.errstate(over="ignore"):
-            share = atol * float(np.exp(-self._log_scale))
+            share = atol * float(np.exp(-self.log_scale))
         return Tolerance(min(rtol, 1.0), min(share, 1.0))
 
     def _in_axes(self, X: Array) -> tuple[Sources, Array]:
@@ -186,7 +191,7 @@ class Windows(Density):
         """
         at = self.sums.points if moved is None else self._whitened(moved)
         sums = self.sums.log_sums(at, leave_out=True, tolerance=self._tolerance(rtol, 0.0))
-        return np.where(self._others > 0, self._log_scale + sums - np.log(np.maximum(self._others, 1e-300)), -np.inf)
+        return np.where(self._others > 0, self.log_scale + sums - np.log(np.maximum(self._others, 1e-300)), -np.inf)
 
     def probability(self, low: Array, high: Array) -> Array:
         return box_probability(self, low, high)
@@ -328,7 +333,7 @@ class Windows(Density):
         return np.asarray(before + after)
 
     @property
-    def _log_scale(self) -> float:
+    def log_scale(self) -> float:
         """log of 1/(c |L|)."""
         return -self.kernel.log_constant(self.columns) - self.bandwidth.log_volume(self.columns)
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.solvers._kernel_losses import OfResponse
+from mercer.solvers._mapped_curvature import inverse_of, sample_of
 from mercer.solvers.kernel_newton import KernelProblem, conjugate_gradient, threads_for
+from mercer.solvers.mapped_newton import MappedProblem
 
 Array = NDArray[Any]
 
@@ -19,8 +21,10 @@ EXACT_ROWS, SIGNS = 1000, 50
 TOLERANCE = 1e-4
 
 
-def used_degrees(problem: KernelProblem, eta: Array) -> float:
+def used_degrees(problem: KernelProblem | MappedProblem, eta: Array) -> float:
     """Of a problem of one output, at the optimum; of many rows, give or take a fifth of the root of the trace."""
+    if isinstance(problem, MappedProblem):
+        return _of_features(problem, eta)
     n, losses = len(problem.products), problem.losses
     _, bend = (replace(losses, expected=True) if isinstance(losses, OfResponse) else losses).slopes(eta)
     V = np.eye(n) if n <= EXACT_ROWS else _signs(n)
@@ -30,6 +34,14 @@ def used_degrees(problem: KernelProblem, eta: Array) -> float:
         inverse = problem.products.preconditioner(bend, problem.strength, intercept=problem.intercept)
         _, moved, _, _ = conjugate_gradient(problem, bend, inverse, bent, TOLERANCE)
     return float(np.vdot(V, moved)) * n / float(np.vdot(V, V)) + problem.intercept
+
+
+def _of_features(problem: MappedProblem, eta: Array) -> float:
+    """tr (ZᵀWZ + λ)⁻¹ ZᵀWZ, with the curvature of a sample."""
+    design, losses = problem.design, problem.losses
+    _, bend = (replace(losses, expected=True) if isinstance(losses, OfResponse) else losses).slopes(eta)
+    sample = sample_of(design.n_rows, design.n_columns)
+    return inverse_of(design, sample, bend, problem.strengths).used_degrees()
 
 
 def _signs(n: int) -> Array:

@@ -32,6 +32,15 @@ class Bend(ABC):
     def times(self, V: Array) -> Array:
         """W V."""
 
+    @property
+    def diagonal(self) -> Array | None:
+        """W where every output has a number of its own for each row; else None."""
+        return None
+
+    @abstractmethod
+    def part(self, rows: Any) -> Bend:
+        """Of some rows, a slice or their numbers."""
+
     @abstractmethod
     def level(self, sums: Array) -> Array:
         """(1ᵀW1)⁻¹ sums: constants, one for each output, whose Σ W is given."""
@@ -50,6 +59,13 @@ class Separate(Bend):
 
     def times(self, V: Array) -> Array:
         return np.asarray(self.h * V)
+
+    @property
+    def diagonal(self) -> Array:
+        return np.ascontiguousarray(self.h)
+
+    def part(self, rows: Any) -> Separate:
+        return Separate(self.h[rows])
 
     def level(self, sums: Array) -> Array:
         total = self.h.sum(axis=0)
@@ -72,6 +88,9 @@ class Softmax(Bend):
     def times(self, V: Array) -> Array:
         bent = self.p * (V - np.einsum("ik,ik->i", self.p, V)[:, None])
         return np.asarray(bent if self.weight is None else self.weight[:, None] * bent)
+
+    def part(self, rows: Any) -> Softmax:
+        return replace(self, p=self.p[rows], weight=None if self.weight is None else self.weight[rows])
 
     def level(self, sums: Array) -> Array:
         weighted = self.p if self.weight is None else self.weight[:, None] * self.p
@@ -105,6 +124,10 @@ class Losses(ABC):
     @abstractmethod
     def slopes(self, eta: Array) -> tuple[Array, Bend]:
         """weight · ∂loss/∂η of every row, and W."""
+
+    @abstractmethod
+    def part(self, rows: Any) -> Losses:
+        """Of some rows, a slice or their numbers."""
 
     @abstractmethod
     def unit(self, value: float) -> float:
@@ -154,6 +177,10 @@ class OfResponse(Losses):
                 second[:, k] = np.where(seen > 0, seen, second[:, k])
         return first, Separate(second)
 
+    def part(self, rows: Any) -> OfResponse:
+        weight, offset = (None if given is None else given[rows] for given in (self.weight, self.offset))
+        return replace(self, y=self.y[rows], weight=weight, offset=offset)
+
     def midway(self) -> OfResponse:
         """Squares of η less that of a mean halfway between y and the mean of all: its minimum may be a start."""
         centre = float(np.average(self.y, axis=0, weights=self.weight).mean())
@@ -199,6 +226,10 @@ class OfClasses(Losses):
             p = np.delete(p, reference, axis=1)
         _, first = self.response.slopes(self.codes, np.array(eta), self.weight)
         return first, Softmax(p, self.weight, symmetric=reference is None)
+
+    def part(self, rows: Any) -> OfClasses:
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, codes=self.codes[rows], weight=weight)
 
     def unit(self, value: float) -> float:
         return self._null.unit(value)

@@ -18,9 +18,9 @@ from mercer._errors import KernelError
 from mercer._memory import available_bytes, refuse_beyond_memory
 from mercer._threads import thread_count
 from mercer.kernels import Gram
+from mercer.kernels.pivoted import PivotedCholesky
 from mercer.solvers._kernel_factors import Factorised, FactorisedByClass
 from mercer.solvers._kernel_losses import Bend, Softmax
-from mercer.kernels.pivoted import PivotedCholesky
 
 Array = NDArray[Any]
 

@@ -28,8 +28,8 @@ ROWS_PER_FEATURE = 10
 SQUARES = 4
 #: what to do about too many rows
 INSTEAD = (
-    "approximate the kernel by some of its features, of the Nyström method or random Fourier features (Nystroem or "
-    "RBFSampler before Ridge), or fit fewer rows"
+    "approximate the kernel by some of its features, of the Nyström method or random Fourier features "
+    "(approximate='nystroem' or 'fourier', or Nystroem before a linear model), or fit fewer rows"
 )
 
 
@@ -44,7 +44,12 @@ class KernelMatrix(Protocol):
 
     def times(self, v: Any) -> Array: ...
 
+    @property
+    def dtype(self) -> Any: ...
+
     def rows(self, rows: Any) -> Array: ...
+
+    def tile(self, rows: Any, columns: slice) -> Array: ...
 
     def lower(self, use: Callable[[slice, slice, Array], T]) -> Iterator[T]: ...
 

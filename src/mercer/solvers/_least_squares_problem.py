@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.designs import DenseDesign
+from mercer.designs import DenseDesign, TensorDesign
 from mercer.families import IDENTITY, Gaussian
 from mercer.solvers.certificate import Solution
-from mercer.solvers.direct import LinearFit, Rows, least_squares
+from mercer.solvers.direct import LinearFit, least_squares
 from mercer.solvers.problem import Problem
+from mercer.solvers.tensor_rows import rows_of_design
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class LinearSolution(Solution):
 def has_closed_form(problem: Problem) -> bool:
     """Whether the losses are squares, of a plain matrix, with one strength for all coefficients and no prior mean."""
     squares = isinstance(problem.response.family, Gaussian) and problem.response.link == IDENTITY
-    if not (squares and isinstance(problem.observations.design, DenseDesign) and problem.strengths.smooth):
+    plain = isinstance(problem.observations.design, DenseDesign | TensorDesign)
+    if not (squares and plain and problem.strengths.smooth):
         return False
     strengths = _strengths(problem)
     return len(strengths) == 0 or bool((strengths == strengths[0]).all() and not problem.strengths.mean.any())
@@ -33,8 +35,8 @@ def solve_least_squares(problem: Problem) -> LinearSolution:
     """The solution in closed form, as working coefficients."""
     y, weight, offset = problem.observations.y, problem.observations.weight, problem.observations.offset
     design = problem.observations.design
-    assert isinstance(design, DenseDesign)
-    rows = Rows(design.X, (y if offset is None else y - offset)[:, None], weight)
+    assert isinstance(design, DenseDesign | TensorDesign)
+    rows = rows_of_design(design, (y if offset is None else y - offset)[:, None], weight)
     alpha = np.append(_strengths(problem), 0.0)[:1]
     solution = least_squares(rows, alpha, intercept=design.coordinates.intercept)
     fit: LinearFit = solution.value

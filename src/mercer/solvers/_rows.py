@@ -50,6 +50,11 @@ class Rows:
         return np.dtype(np.float32 if self.X.dtype == np.float32 else np.float64)
 
     @property
+    def device(self) -> str:
+        """Where X is."""
+        return "cpu"
+
+    @property
     def precision(self) -> float:
         """The rounding error of a value."""
         return float(np.finfo(self.dtype).eps)

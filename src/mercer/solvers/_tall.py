@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ class _Fit:
         self._intercept, self._left = np.empty((2, len(alpha)))
 
     def refinement(self, which: Array, system: Any, strength: float) -> Refinement:
-        rows = Rows(self.rows.X, self.rows.Y[:, which], self.rows.weight)
+        rows = replace(self.rows, Y=self.rows.Y[:, which])
         return Refinement(rows, self.centre.only(which), system, strength)
 
     def put(self, which: Array, part: Refined) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.solvers.certificate import Certificate
-from mercer.solvers.kernel_rows import Rows
 
 Array = NDArray[Any]
 
@@ -20,8 +19,8 @@ class BoxProblem:
 
     Parameters
     ----------
-    rows : KernelRows or PairRows
-        K.
+    rows : KernelRows, PairRows or FeatureRows
+        K, or Ψ with K = ΨΨᵀ.
     target : ndarray of shape (n,)
         Classes as ±1, or numbers.
     lower, upper : ndarray of shape (n,)
@@ -32,7 +31,7 @@ class BoxProblem:
         Whether there is a b, and so the constraint Σβ = 0.
     """
 
-    rows: Rows
+    rows: Any
     target: Array
     lower: Array
     upper: Array
@@ -45,12 +44,16 @@ class BoxProblem:
 
 @dataclass(frozen=True, eq=False)
 class BoxPoint:
-    """A feasible β, the intercept that goes with it, f at the rows, and the steps it took."""
+    """A feasible β, the intercept that goes with it, f at the rows, and the steps it took; w where rows have features.
+
+    w is Ψᵀβ but for rounding, which it has less of.
+    """
 
     beta: Array
     intercept: float
     scores: Array
     steps: int = 0
+    weights: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -74,3 +77,42 @@ class Progress:
     violation: float
     gap: float
     seconds: float
+
+
+#: relative error of sums of coefficients
+ROUNDING = 1e-12
+
+
+def feasible(beta: Array, problem: BoxProblem) -> Array:
+    """Coefficients of an earlier fit put into the bounds of this one; with an intercept their sum is brought to 0.
+
+    What is at a bound but for rounding is put there: else it would seem free to move.
+    """
+    beta = np.clip(beta, problem.lower, problem.upper)
+    for bound in (problem.lower, problem.upper):
+        beta = np.where(np.abs(beta - bound) <= ROUNDING * np.abs(bound), bound, beta)
+    return _proportioned(beta) if problem.intercept else np.asarray(beta)
+
+
+def balanced(beta: Array, lower: Array, upper: Array) -> Array:
+    """Coefficients in their bounds with their sum brought to 0, by those off the bounds if these have the room.
+
+    So what is at a bound, or at 0, stays there.
+    """
+    excess = float(beta.sum())
+    bound = np.where(beta > 0, 0.0, lower) if excess > 0 else np.where(beta < 0, 0.0, upper)
+    free = (beta != 0) & (beta > lower) & (beta < upper)
+    room = np.where(free, np.abs(beta - bound), 0.0)
+    total = float(room.sum())
+    if abs(excess) < total:
+        return np.asarray(beta - excess * (room / total))
+    return _proportioned(beta)
+
+
+def _proportioned(beta: Array) -> Array:
+    above, below = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
+    if above > (1 + ROUNDING) * below:
+        beta = np.where(beta > 0, beta * (below / above), beta)
+    elif below > (1 + ROUNDING) * above:
+        beta = np.where(beta < 0, beta * (above / below), beta)
+    return np.asarray(beta)

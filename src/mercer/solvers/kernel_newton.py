@@ -26,20 +26,17 @@ from mercer._threads import blas_for
 from mercer.solvers._kernel_losses import Bend, Losses, OfResponse
 from mercer.solvers._kernel_products import Preconditioner, Products
 from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.krylov import Direction, newton_direction
 from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway, Progress
 
 Array = NDArray[Any]
 
 #: what may be left of a Newton step when conjugate gradients stop, in its own length
 INEXACT = 0.1
-#: steps of conjugate gradients after which a Newton step is taken as it is
-MOST_CG_STEPS = 500
 #: rounding of an objective whose values are sums of many terms
 COARSE = 1e-10
 #: steps that a preconditioner of this very point must not need, or a better kind is worth what it costs
 POOR = 50
-#: steps this much longer than 1 tell that W has fallen since it was preconditioned: what is left then looks too small
-LONG = 2.0
 #: rows below which a factor costs no more than a few steps
 ALWAYS_FACTOR = 500
 #: rows below which BLAS has one thread: on busy cores two wait for each other (1,000 rows: 1.3 s a factor, not 0.03)
@@ -263,35 +260,14 @@ def newton_step(problem: KernelProblem, alpha: Array, g: Array, bend: Bend, prec
 
 def conjugate_gradient(
     problem: KernelProblem, bend: Bend, preconditioner: Preconditioner, residual: Array, tolerance: float = INEXACT
-) -> tuple[Array, Array, float, int]:
-    """D with (λI + W̃K) D = residual, K D, the square of what is left of it, and the steps taken."""
-    times, precondition = problem.products.times, preconditioner.times
+) -> Direction:
+    """D with (λI + W̃K) D = residual, in the inner product uᵀKv."""
 
     def product(V: Array, KV: Array) -> Array:
         if problem.intercept:
             KV = KV - bend.level(bend.times(KV).sum(axis=0))
         return problem.strength * V + bend.times(KV)
 
-    D, KD = np.zeros(residual.shape), np.zeros(residual.shape)
-    direction = precondition(residual)
-    image = times(direction)
-    energy = float(np.vdot(residual, image))
-    left, gained, longest, steps = abs(energy), 0.0, 1.0, 0
-    while energy > 0 and left > tolerance**2 * gained and steps < MOST_CG_STEPS:
-        bent = product(direction, image)
-        curvature = float(np.vdot(image, bent))
-        if not curvature > 0:  # rounding is all that is left
-            break
-        length = energy / curvature
-        D, KD, residual = D + length * direction, KD + length * image, residual - length * bent
-        gain, longest, steps = length * energy, max(longest, length), steps + 1
-        gained += gain
-        across = precondition(residual)
-        K_across = times(across)
-        before, energy = energy, float(np.vdot(residual, K_across))
-        direction, image = across + energy / before * direction, K_across + energy / before * image
-        # no square is negative: one that is tells how large rounding errors are
-        left = longest * abs(energy)
-        if longest > LONG:
-            left = max(left, gain)
-    return D, KD, left, steps
+    return newton_direction(
+        product, preconditioner.times, residual, metric=problem.products.times, tolerance=lambda length: tolerance
+    )

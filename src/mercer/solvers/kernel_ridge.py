@@ -1,7 +1,8 @@
 """Kernel ridge regression: (K + alpha W⁻¹) a = y (lecture 1), with what is left over of y as its proof.
 
 Few rows are solved by Cholesky in the one square of memory that K takes; many by the features of the kernel, if there
-are few, or by conjugate gradients with half of K, where these are expected to be faster. Where nothing works since
+are few, or by conjugate gradients with half of K, where these are expected to be faster; where there is no room for a
+square they go on with what of K there is room for, and make the rest again in each step. Where nothing works since
 S K S + alpha is singular or indefinite, the answer is that of least squares, by eigenvalues.
 """
 
@@ -17,15 +18,22 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from mercer._errors import FitInterrupted
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import SHARE, available_bytes, refuse_beyond_memory
 from mercer._threads import blas_for
 from mercer.solvers._kernel_spectrum import Eigenvalues, eigenvalues
-from mercer.solvers._kernel_steps import ROWS_PER_PIVOT, Steps, by_steps
+from mercer.solvers._kernel_steps import (
+    BYTES_PER_PIVOT,
+    ROWS_PER_PIVOT,
+    VECTORS,
+    Steps,
+    by_steps,
+    by_steps_beyond_memory,
+)
 from mercer.solvers._kernel_system import INSTEAD, OfFeatures, System
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.direct import Rows, least_squares
 
-__all__ = ["DualFit", "System", "by_eigenvalues", "bytes_needed", "kernel_ridge", "refuse_too_many_rows"]
+__all__ = ["DualFit", "System", "by_eigenvalues", "bytes_at_least", "bytes_needed", "kernel_ridge"]
 
 Array = NDArray[Any]
 
@@ -35,6 +43,8 @@ TOLERANCE, AIM = 1e-8, 1e-9
 MANY_ROWS = 2000
 #: what is left over of y that further corrections would not mend, and how many are tried
 ROUNDING, CORRECTIONS = 1e-13, 3
+#: pivots without which steps are too many to be begun where the matrix has no room
+FEWEST_PIVOTS = 20
 #: right ↦ c, about
 Correction = Callable[[Array], Array]
 
@@ -61,9 +71,8 @@ def kernel_ridge(system: System, alpha: Array) -> Solution:
     if len(system) >= MANY_ROWS:
         if (by_columns := by_features(system, alpha)) is not None:
             return by_columns
-        refuse_too_many_rows(len(system))
         try:
-            steps = by_steps(system, alpha, AIM)
+            steps = _by_steps(system, alpha)
         except FitInterrupted as interruption:
             interruption.solution = _of_steps(system, interruption.solution)
             raise
@@ -73,14 +82,30 @@ def kernel_ridge(system: System, alpha: Array) -> Solution:
     return by_cholesky(system, alpha) or by_least_squares(system, alpha)
 
 
-def refuse_too_many_rows(rows: int) -> None:
-    """`TooLargeError` where not even the smallest square that a fit needs has room."""
-    refuse_beyond_memory(bytes_needed(rows), _what(rows), INSTEAD)
+def _by_steps(system: System, alpha: Array) -> Steps | None:
+    n = len(system)
+    steps = by_steps(system, alpha, AIM) if has_room(bytes_needed(n)) else None
+    if steps is not None or has_room(8.0 * n**2):
+        return steps
+    refuse_beyond_memory(bytes_at_least(n, alpha.size), _what(n), INSTEAD)
+    return by_steps_beyond_memory(system, alpha, AIM)
+
+
+def has_room(needed: float) -> bool:
+    """Whether so many bytes are left."""
+    return needed <= SHARE * available_bytes()
 
 
 def bytes_needed(rows: int) -> float:
-    """Of the most frugal fit: a square for Cholesky, or for many rows half of one in float32, and the pivots."""
+    """Of the fastest fit: a square for Cholesky, or for many rows half of one in float32, and the pivots."""
     return 8.0 * rows**2 if rows < MANY_ROWS else 2.0 * rows**2 + 24.0 * rows**2 / ROWS_PER_PIVOT
+
+
+def bytes_at_least(rows: int, targets: int = 1) -> float:
+    """Of the most frugal fit: a square for few rows; for many the vectors of the steps, and some pivots."""
+    if rows < MANY_ROWS:
+        return 8.0 * rows**2
+    return 8.0 * VECTORS * rows * targets + BYTES_PER_PIVOT * rows * FEWEST_PIVOTS
 
 
 def by_features(system: System, alpha: Array) -> Solution | None:

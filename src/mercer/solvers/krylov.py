@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ Array = NDArray[Any]
 Product = Callable[[Array], Array]
 
 TOLERANCE = 1e-10
+#: steps of conjugate gradients after which a Newton step is taken as it is
+MOST_NEWTON_STEPS = 500
+#: steps this much longer than 1 tell that the matrix has fallen since it was preconditioned: what is left looks small
+LONG = 2.0
 
 
 def conjugate_gradient(
@@ -84,6 +88,7 @@ class _Search:
         size = np.linalg.norm(b, axis=0)
         self._unit = np.where(size > 0, size, 1.0)
         self._trace: list[float] = []
+        self._known: float | None = None  # the error of v, where it was computed anew
 
     def run(self, tolerance: float, most_steps: int) -> None:
         """Search until the residual, computed anew, is small; the recursion drifts away from it by and by."""
@@ -92,6 +97,7 @@ class _Search:
             self._descend(tolerance, most_steps)
             self._residual = self._b - self._product(self._v)
             before, error = error, self._error(self._residual)
+            self._known = error
             if error <= tolerance or error > 0.5 * before:
                 return
 
@@ -105,6 +111,7 @@ class _Search:
             if not step.any():  # no way on: what is left of b is not in the range of A
                 return
             # both at once, or an interruption between them would leave a solution without its residual
+            self._known = None
             self._v, self._residual = self._v + step * direction, self._residual - step * image
             across = self._precondition(self._residual)
             before, energy = energy, _dots(self._residual, across)
@@ -115,7 +122,7 @@ class _Search:
         return float(np.max(np.linalg.norm(residual, axis=0) / self._unit, initial=0.0))
 
     def solution(self, tolerance: float) -> Solution:
-        value = self._error(self._b - self._product(self._v))
+        value = self._error(self._b - self._product(self._v)) if self._known is None else self._known
         sentence = f"‖b − A v‖ / ‖b‖ after {len(self._trace)} steps of conjugate gradients"
         return Solution(self._v, Certificate("gradient norm", value, tolerance, sentence), tuple(self._trace))
 
@@ -123,3 +130,63 @@ class _Search:
 def _dots(a: Array, b: Array) -> Array:
     """Scalar products of the columns."""
     return np.asarray(np.einsum("i...,i...->...", a, b))
+
+
+class Direction(NamedTuple):
+    """About D with A D = residual, its image in the metric, the square of what is left of it, and the steps taken."""
+
+    value: Array
+    image: Array
+    left: float
+    steps: int
+
+
+def newton_direction(
+    product: Callable[[Array, Array], Array],
+    precondition: Product,
+    residual: Array,
+    *,
+    metric: Product | None = None,
+    tolerance: Callable[[float], float],
+    most_steps: int = MOST_NEWTON_STEPS,
+) -> Direction:
+    """A Newton step by preconditioned conjugate gradients, all columns together, in an inner product ⟨u, v⟩ = uᵀ K v.
+
+    Parameters
+    ----------
+    product : callable
+        (v, K v) ↦ A v.
+    precondition : callable
+        r ↦ P r, with P close to A⁻¹; both are self-adjoint in the inner product.
+    residual : array of shape (size, outputs)
+        The right-hand side.
+    metric : callable, optional
+        v ↦ K v; the ordinary inner product if not given.
+    tolerance : callable
+        What may be left, in the length of the step, given the length of the right-hand side as P measures it.
+    """
+    times = metric or (lambda v: v)
+    D, KD = np.zeros(residual.shape), np.zeros(residual.shape)
+    direction = precondition(residual)
+    image = times(direction)
+    energy = float(np.vdot(residual, image))
+    enough = tolerance(np.sqrt(abs(energy))) ** 2
+    left, gained, longest, steps = abs(energy), 0.0, 1.0, 0
+    while energy > 0 and left > enough * gained and steps < most_steps:
+        bent = product(direction, image)
+        curvature = float(np.vdot(image, bent))
+        if not curvature > 0:  # rounding is all that is left
+            break
+        length = energy / curvature
+        D, KD, residual = D + length * direction, KD + length * image, residual - length * bent
+        gain, longest, steps = length * energy, max(longest, length), steps + 1
+        gained += gain
+        across = precondition(residual)
+        K_across = times(across)
+        before, energy = energy, float(np.vdot(residual, K_across))
+        direction, image = across + energy / before * direction, K_across + energy / before * image
+        # no square is negative: one that is tells how large rounding errors are
+        left = longest * abs(energy)
+        if longest > LONG:
+            left = max(left, gain)
+    return Direction(D, KD, left, steps)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
+from mercer._gpu import to_numpy
 from mercer._threads import blas_for
 from mercer.families.penalties import Strengths
 from mercer.solvers.certificate import Certificate, Solution
@@ -95,7 +96,7 @@ def scaling_of(problem: Problem, w: Array) -> Scaling:
     design, y, weight, _ = problem.observations.batch(slice(None))
     # as if no column had an effect: the expected curvature is then the same in all rows
     level = np.full(1, w[-1] if design.coordinates.intercept else 0.0)
-    curvature = problem.response.slopes(y[:1], level).second
+    curvature = float(problem.response.slopes(to_numpy(y[:1]), level).second[0])
     return Standardising.of(design, curvature * (np.ones(len(y)) if weight is None else weight), problem.strengths.l2)
 
 

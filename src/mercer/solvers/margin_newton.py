@@ -69,14 +69,16 @@ class CornerProblem(Protocol):
 class MarginNewton:
     """Newton steps, one at a time."""
 
-    def __init__(self, problem: CornerProblem, gap: float, most_steps: int) -> None:
+    def __init__(self, problem: CornerProblem, gap: float, most_steps: int, start: Array | None = None) -> None:
+        """`start` is a β to begin with, 0 otherwise."""
         rows, losses = self._rows, self._losses = problem.rows, problem.losses
         self._asked, self._most_steps = max(gap, LEAST_GAP), most_steps
         self._aim = min(self._asked, GAP_OF_FEW) if rows.n_rows * rows.n_columns <= FEW else self._asked
         self._width, self._most = losses.width, losses.most
-        eta = np.zeros((rows.n_rows, *losses.many))
-        self._centre = np.zeros(eta.shape)
-        self.here = self._place(np.zeros((rows.n_columns, *losses.many)), eta, self._answers(eta))
+        self._centre = np.zeros((rows.n_rows, *losses.many)) if start is None else start
+        w = np.zeros((rows.n_columns, *losses.many)) if start is None else rows.transposed_times(start)
+        eta = np.zeros(self._centre.shape) if start is None else rows.times(w)
+        self.here = self._place(w, eta, self._answers(eta))
         self._nearest = self.judgement.gap
         self.n_iter, self._in_vain = 0, 0
         self.trace = [self.judgement.primal]
@@ -105,9 +107,7 @@ class MarginNewton:
         """One Newton step, in a new round if the last has come far enough."""
         here = self.here
         if not self._losses.smooth and here.left <= ROUNDED * here.answers.away:
-            self._width *= NARROWER
-            self._centre = here.answers.beta
-            here = self._place(here.w, here.eta, self._answers(here.eta))
+            here = self._new_round(here)
         self.here = self._moved(here, self._direction(here))
         self.n_iter += 1
         self.trace.append(self.judgement.primal)
@@ -115,6 +115,12 @@ class MarginNewton:
         nearer = self.judgement.gap < 0.5 * self._nearest
         self._nearest = self.judgement.gap if nearer else self._nearest
         self._in_vain = 0 if lower or nearer else self._in_vain + 1
+
+    def _new_round(self, here: Place) -> Place:
+        """The same place, seen with sharper corners around the β found."""
+        self._width *= NARROWER
+        self._centre = here.answers.beta
+        return self._place(here.w, here.eta, self._answers(here.eta))
 
     def _moved(self, here: Place, direction: Array) -> Place:
         """Along a direction, half as far until the rounded objective falls as it should."""

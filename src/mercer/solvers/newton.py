@@ -36,6 +36,8 @@ MOST_STEPS = 100
 SAMPLE_SHARE = 1 / 16
 SAMPLE_PER_COLUMN = 100
 SMALLEST_SAMPLE = 10_000
+#: rows from which on a sample is itself begun at the fit to a sample
+NESTED = 250_000
 #: how closely a sample is fitted, in standard errors of its own
 SAMPLE_TOLERANCE = 1e-2
 #: rows below which a gradient costs as much as a Hessian
@@ -114,7 +116,7 @@ def sample_start(problem: Problem, tolerance: float = SAMPLE_TOLERANCE) -> Sampl
         observations=problem.observations.take(chosen),
         strengths=Strengths(share * problem.strengths.l1, share * problem.strengths.l2, problem.strengths.mean),
     )
-    descent = Descent(part, problem.start(), tolerance, None)
+    descent = Descent(part, None if rows >= NESTED else problem.start(), tolerance, None)
     descent.run(MOST_STEPS)
     if not (descent.arrived and (descent.fresh or descent.refresh())):
         return None  # separable or otherwise at odds: let all rows speak

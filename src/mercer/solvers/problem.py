@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._gpu import to_numpy
 from mercer.designs import Observations
 from mercer.engines.here import reduce
 from mercer.families.penalties import Strengths
@@ -72,10 +73,10 @@ class Problem:
         """Every coefficient at its prior mean, and the intercept where the mean response would have it."""
         w = np.array(self.strengths.mean)
         if self.observations.design.coordinates.intercept:
-            y, weight, offset = self.observations.y, self.observations.weight, self.observations.offset
+            y, offset, average = self.observations.y, self.observations.offset, self.observations.average
             with np.errstate(divide="ignore", invalid="ignore"):
-                level = self.response.predictor(np.average(y, weights=weight))
-            level -= 0.0 if offset is None else np.average(offset, weights=weight)
+                level = self.response.predictor(np.asarray(average(y)))
+            level -= 0.0 if offset is None else average(offset)
             w[-1] = level if np.isfinite(level) else 0.0
         return w
 
@@ -94,7 +95,7 @@ class Problem:
     @cached_property
     def _spread(self) -> float:
         """Mean deviance of some of the rows from their mean."""
-        y = self.observations.y[:: max(1, len(self.observations) // SOME_ROWS)]
+        y = to_numpy(self.observations.y[:: max(1, len(self.observations) // SOME_ROWS)])
         with np.errstate(all="ignore"):
             spread = float(np.mean(self.response.family.unit_deviance(y, np.full(len(y), y.mean()))))
         return spread if np.isfinite(spread) else 0.0

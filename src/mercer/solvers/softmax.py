@@ -52,9 +52,8 @@ class SoftmaxProblem:
     @cached_property
     def shares(self) -> Array:
         """Share of each class in the weight, none of them 0."""
-        y, weight = self.observations.y, self.observations.weight
-        counts = np.bincount(y, weight, minlength=self.response.levels)
-        counts = counts + PSEUDO_ROWS * counts.sum() / len(y)
+        counts = self.observations.class_weights(self.response.levels)
+        counts = counts + PSEUDO_ROWS * counts.sum() / len(self.observations)
         return np.asarray(counts / counts.sum())
 
     @cached_property

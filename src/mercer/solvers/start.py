@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
-from mercer.families.response import Response, Slopes
+from mercer._gpu import is_tensor, to_numpy
+from mercer.families.response import Response, Slopes, in_memory
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
 from mercer.stats.quadratic import LOSS
@@ -25,6 +26,8 @@ class Midway(Response):
     centre: float
 
     def slopes(self, y: Array, eta: Array, weight: Array | None = None) -> Slopes:
+        if is_tensor(eta):
+            return in_memory(self.slopes, y, eta, weight)
         mean = (y + self.centre) / 2
         wanted = self.predictor(mean)
         bend = self.whole * self.link.slope(wanted)
@@ -45,7 +48,7 @@ def feasible_start(problem: Problem) -> Array:
         with np.errstate(all="ignore"):
             if np.isfinite(problem.at(start, LOSS).value):
                 return start
-    if not all(np.isfinite(part).all() for part in (problem.observations.y, fitted)):
+    if not all(np.isfinite(part).all() for part in (to_numpy(problem.observations.y), fitted)):
         return plain  # not finite for another reason: for the caller to find
     raise DegenerateDataError(
         f"no start was found from which every row has a mean under {problem.response.link!r}: the linear predictor "
@@ -54,8 +57,8 @@ def feasible_start(problem: Problem) -> Array:
 
 
 def _midway_fit(problem: Problem) -> Array:
-    y, weight = problem.observations.y, problem.observations.weight
-    response = Midway(problem.response.family, problem.response.link, float(np.average(y, weights=weight)))
+    observations = problem.observations
+    response = Midway(problem.response.family, problem.response.link, observations.average(observations.y))
     with np.errstate(all="ignore"):
         slope = replace(problem, response=response).at(np.zeros(problem.n_columns))
     if not np.isfinite(slope.hessian).all():

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import MergeError, UnseenRowsError
+from mercer._gpu import is_tensor
+from mercer._gpu import moments as tensor_loops
 
 Array = NDArray[Any]
 
@@ -93,9 +95,11 @@ def is_block(x: Any) -> bool:
 
 
 def as_block(x: Any) -> Array:
-    """Rows as loops can read them, copied if they have to be."""
+    """Rows as loops can read them, copied if they have to be; tensors, which have loops of their own, as they are."""
     if is_block(x):
         return np.asarray(x)
+    if is_tensor(x):
+        return x  # type: ignore[no-any-return]
     x = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
     return np.array(x, dtype=x.dtype if x.dtype == np.float32 else np.float64, order="C")
 
@@ -107,6 +111,8 @@ def as_weight(weight: Array | None) -> Array:
 
 def group_totals(groups: Array, weight: Array | None, n_groups: int) -> tuple[Array, Array]:
     """Rows and weight of each group."""
+    if is_tensor(groups):
+        return tensor_loops.group_totals(groups, weight, n_groups)
     if weight is None:
         rows = np.bincount(groups, minlength=n_groups)
         return rows, rows.astype(float)

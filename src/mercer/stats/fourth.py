@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from mercer._gpu import is_tensor
+from mercer._gpu import moments as tensor_loops
 from mercer._threads import row_blocks
 from mercer.stats._base import Array, Statistic, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats.scatter import ScatterMoments
@@ -58,12 +60,8 @@ class FourthMoments(Statistic):
         moments = self.moments.empty().update(block, groups, weight)
         third, fourth = np.zeros((2, *self.third.shape))
         if moments.finite:
-            for group, rows in _rows_by_group(groups, weight, self.groups):
-                u = (block[rows] - moments.pilot[group]) - moments.offset[group]
-                root = 1.0 if weight is None else np.sqrt(weight[rows, None])
-                scaled, squared = root * u, root * np.square(u)
-                third[group] += squared.T @ scaled
-                fourth[group] += squared.T @ squared
+            sums = tensor_loops.higher_sums if is_tensor(block) else higher_sums
+            third, fourth = sums(block, groups, weight, moments.pilot, moments.offset)
         return self.merge(replace(self, moments=moments, third=third, fourth=fourth))
 
     @spoilt_sums_are_silent
@@ -129,6 +127,18 @@ def ledoit_wolf_intensity(weight: Array, scatter: Array, fourth: Array) -> Array
 def _scaled_sum(matrices: Array, scale: Array) -> Array:
     """Σ scale_a scale_b M_ab."""
     return np.asarray(np.einsum("...a,...ab,...b->...", scale, matrices, scale))
+
+
+def higher_sums(block: Array, groups: Array, weight: Array | None, pilot: Array, offset: Array) -> tuple[Array, Array]:
+    """Σw u_a² u_b and Σw u_a² u_b² of each group, with u = (x − pilot) − offset."""
+    third, fourth = np.zeros((2, *pilot.shape, block.shape[1]))
+    for group, rows in _rows_by_group(groups, weight, len(pilot)):
+        u = (block[rows] - pilot[group]) - offset[group]
+        root = 1.0 if weight is None else np.sqrt(weight[rows, None])
+        scaled, squared = root * u, root * np.square(u)
+        third[group] += squared.T @ scaled
+        fourth[group] += squared.T @ squared
+    return third, fourth
 
 
 def _rows_by_group(groups: Array, weight: Array | None, n_groups: int) -> Iterator[tuple[int, Array]]:

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from mercer._gpu import to_numpy
 from mercer.designs import Design
 from mercer.families import Poisson
 from mercer.families.response import Response
@@ -34,7 +35,7 @@ class Goodness:
         return type(self)(self.response, self.point)
 
     def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
-        eta = design.times(self.point)
+        eta = to_numpy(design.times(self.point))
         if offset is not None:
             eta += offset
         loss, first, second = self.response.slopes(y, eta, weight)

@@ -8,6 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._gpu import is_tensor
+from mercer._gpu import moments as tensor_loops
 from mercer._jit import moments as loops
 from mercer.stats._base import Array, as_block, as_weight, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats._centred import Centred, squares_left
@@ -37,16 +39,12 @@ class ColumnMoments(Centred):
         block = as_block(x)
         if self.transform is not None:
             block = as_block(self.transform(block))
-        return self.merge(self._of(block, groups, as_weight(weight)))
+        return self.merge(self._of(block, groups, weight))
 
     @spoilt_sums_are_silent
-    def _of(self, block: Array, groups: Array, weight: Array) -> Self:
-        pilot = loops.pilot(block, groups, weight, self.groups)
-        rows, total, first, second = loops.sums(block, groups, weight, pilot)
-        if np.isfinite(first).all():
-            rows, total = (np.repeat(a[:, None], block.shape[1], axis=1) for a in (rows, total))
-        else:
-            rows, total, first, second = loops.sums_of_observed(block, groups, weight, pilot)
+    def _of(self, block: Array, groups: Array, weight: Array | None) -> Self:
+        sums = tensor_loops.column_sums if is_tensor(block) else column_sums
+        pilot, rows, total, first, second = sums(block, groups, weight, self.groups)
         offset = ratio(first, total)
         scatter = np.maximum(second - first * offset, 0.0)
         return replace(self, rows=rows, weight=total, pilot=pilot, offset=offset, scatter=scatter)
@@ -65,3 +63,15 @@ class ColumnMoments(Centred):
     def cancellation(self, left: Self) -> float:
         changed = (left.rows > 1) & (left.rows < self.rows)
         return largest_shrinkage(self.scatter, left.scatter, changed)
+
+
+def column_sums(block: Array, groups: Array, weight: Array | None, n_groups: int) -> tuple[Array, ...]:
+    """The pilot, and rows, weight, Σw(x−pilot) and Σw(x−pilot)² of what is no NaN: each (groups, columns)."""
+    weight = as_weight(weight)
+    pilot = loops.pilot(block, groups, weight, n_groups)
+    rows, total, first, second = loops.sums(block, groups, weight, pilot)
+    if np.isfinite(first).all():
+        rows, total = (np.repeat(a[:, None], block.shape[1], axis=1) for a in (rows, total))
+    else:
+        rows, total, first, second = loops.sums_of_observed(block, groups, weight, pilot)
+    return pilot, rows, total, first, second

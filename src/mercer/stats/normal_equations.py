@@ -53,6 +53,12 @@ class NormalEquations:
     def zero(cls, columns: int, targets: int) -> Self:
         return cls(ScatterMoments.zero(1, columns + targets), columns)
 
+    @classmethod
+    @spoilt_sums_are_silent
+    def of_sums(cls, sums: Sums, columns: int) -> Self:
+        """From sums about a point close to the means, wherever they were made."""
+        return cls(_centred(*sums), columns)
+
     def empty(self) -> Self:
         return replace(self, moments=self.moments.empty())
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._errors import NonFiniteError, TooManyPatternsError, UnseenRowsError
+from mercer._gpu import is_tensor, to_numpy
 from mercer.stats._base import Array, Statistic, as_block, same_shape
 from mercer.stats.scatter import ScatterMoments
 
@@ -95,6 +96,9 @@ class PatternMoments(Statistic):
         whole = ScatterMoments.zero(self.groups, self.columns).update(block, groups, weight)
         if whole.finite:
             return self.merge(self._with({self._everything: whole}))
+        if is_tensor(block):  # rows with gaps are sorted by pattern in main memory
+            block, groups = as_block(to_numpy(block)), to_numpy(groups)
+            weight = None if weight is None else to_numpy(weight)
         return self.merge(self._by_pattern(block, groups, weight))
 
     def _by_pattern(self, block: Array, groups: Array, weight: Array | None) -> Self:

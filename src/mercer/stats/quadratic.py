@@ -9,9 +9,11 @@ import numpy as np
 
 from mercer._jit import one_pass as loops
 from mercer._jit.gram import mirror, padded
+from mercer._jit.losses import BernoulliLogit
 from mercer.designs import DenseDesign, Design
 from mercer.designs.dense import is_for_loops
 from mercer.designs.one_pass import OnePass
+from mercer.designs.tensors import TensorDesign
 from mercer.families._loops import as_vector, as_weight
 from mercer.families.response import Response
 from mercer.stats._base import Array, spoilt_sums_are_silent
@@ -57,6 +59,8 @@ class Quadratic:
         design.refuse_other_length(self.point)
         if self.order == HESSIAN:
             design.refuse_wide_gram()
+        if isinstance(design, TensorDesign):
+            return self._of_tensors(design, y, weight, offset)
         if (done := self._in_one_pass(design, y, weight, offset)) is not None:
             return done
         loss, gradients, hessians = self.loss, _Sum(), _Sum()
@@ -74,6 +78,21 @@ class Quadratic:
             if self.order == HESSIAN:
                 hessians.add(tile.gram(slopes.second))
         return replace(self, loss=loss, gradient=gradients.plus(self.gradient), hessian=hessians.plus(self.hessian))
+
+    def _of_tensors(self, design: TensorDesign, y: Any, weight: Any, offset: Any) -> Self:
+        """X is read once, or twice where the slopes are not computed on the way; once more for a Hessian."""
+        logistic = isinstance(self.response.lower(), BernoulliLogit) and offset is None
+        if logistic and self.order == GRADIENT and design.in_one_pass:
+            loss, gradient = design.logistic(self.point, y, weight)
+            if np.isfinite(loss):
+                return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)
+        eta = design.times(self.point)
+        slopes = self.response.slopes(y, eta if offset is None else eta + offset, weight)
+        if self.order == LOSS:
+            return replace(self, loss=self.loss + slopes.loss)
+        gradient = self.gradient + design.transposed_times(slopes.first)
+        hessian = self.hessian + design.gram(slopes.second) if self.order == HESSIAN else self.hessian
+        return replace(self, loss=self.loss + slopes.loss, gradient=gradient, hessian=hessian)
 
     def _in_one_pass(self, design: Design, y: Array, weight: Array | None, offset: Array | None) -> Self | None:
         """By a compiled loop, where there is one; None also where it met a loss that is not finite."""

@@ -7,6 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._gpu import is_tensor
+from mercer._gpu import moments as tensor_loops
 from mercer._threads import WORTH_THREADS
 from mercer.stats._base import Array, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats._centred import Centred, squares_left
@@ -38,8 +40,11 @@ class ScatterMoments(Centred):
 
     @spoilt_sums_are_silent
     def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
-        squares = squares_by_loops if self.scatter.shape[1] < WORTH_THREADS else squares_by_blas
-        (pilot, rows, weight, first), second = squares(as_block(x), groups, weight, self.groups)
+        block = as_block(x)
+        squares: Any = squares_by_loops if self.scatter.shape[1] < WORTH_THREADS else squares_by_blas
+        if is_tensor(block):
+            squares = tensor_loops.scatter_sums
+        (pilot, rows, weight, first), second = squares(block, groups, weight, self.groups)
         offset = ratio(first, weight[:, None])
         if np.isfinite(offset).all():
             _take_out(second, weight, offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from mercer._jit import softmax_rows as loops
 from mercer._jit.gram import padded
 from mercer.designs import Design, Tile
 from mercer.designs.one_pass import OnePass
+from mercer.designs.tensors import TensorTile
 from mercer.families._loops import as_weight
 from mercer.families.softmax import SoftmaxResponse
 from mercer.stats._base import Array, spoilt_sums_are_silent
@@ -74,7 +75,8 @@ class SoftmaxQuadratic:
                 eta += offset[rows]
             of_rows = None if weight is None else weight[rows]
             if self.order == HESSIAN:
-                hessian += self._curvature(tile, eta, of_rows)
+                curvature = self._curvature_of_tensors if isinstance(tile, TensorTile) else self._curvature
+                hessian += curvature(tile, eta, of_rows)
             if self.order < GRADIENT:
                 loss += self.response.loss(y[rows], eta, of_rows)
             else:
@@ -96,6 +98,21 @@ class SoftmaxQuadratic:
         for c, block in enumerate(blocks):
             hessian[c * p : (c + 1) * p, c * p : (c + 1) * p] = block
         return hessian
+
+    def _curvature_of_tensors(self, tile: Tile, eta: Any, weight: Any) -> Array:
+        """One pair of classes after the other, where the rows are."""
+        P: Any = self.response.probabilities(eta)
+        k, p = eta.shape[1], len(self.point)
+        reference = self.response.reference
+        kept = [c for c in range(P.shape[1]) if c != reference]
+        hessian = np.empty((k, p, k, p))
+        for c, this in enumerate(kept):
+            others = P[:, :this].sum(dim=1) + P[:, this + 1 :].sum(dim=1)  # 1 − p would lose digits
+            heavy = P[:, this] if weight is None else weight * P[:, this]
+            hessian[c, :, c] = tile.gram(heavy * others)
+            for b in range(c):
+                hessian[c, :, b] = hessian[b, :, c] = -tile.gram(heavy * P[:, kept[b]])
+        return hessian.reshape(k * p, k * p)
 
     @spoilt_sums_are_silent
     def merge(self, other: Self) -> Self:

@@ -1,0 +1,319 @@
+"""`python -m bench.gpu [NAME …]`: what a card does, with absolute targets; prints a table and writes bench/GPU.md.
+
+It needs torch with CUDA, Triton, NumPy and mercer, and no rivals. Every row is a function that makes its data on a card
+and returns a `Measured`; to add one, write it and name it in ROWS. Seconds are the median of warm calls, synchronised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+import triton
+
+FOLDER = Path(__file__).parent
+#: exponentials that a multiprocessor starts in a cycle, and its cycles per second when busy
+SPECIAL_PER_CYCLE, CYCLES = 16, 1.98e9
+#: bytes that the memory of the card moves in a second, at most
+BANDWIDTH = 4.8e12
+#: rows whose answers are compared with float64
+SAMPLE = 256
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came out: `pairs` of a kernel's rows, 0 where none are compared; `limit` in seconds; `error` to float64."""
+
+    seconds: float
+    limit: float
+    error: float
+    pairs: float = 0.0
+    first: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    what: str
+    reach: float  # seconds
+    measure: Callable[[], Measured]
+
+
+def timed(call: Callable[[], Any], repeats: int = 5) -> tuple[Any, float, float]:
+    """What a call returns, the median of its seconds, and the seconds of the first one, which compiles."""
+    taken = []
+    for _ in range(repeats + 1):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        returned = call()
+        torch.cuda.synchronize()
+        taken.append(time.perf_counter() - start)
+    return returned, statistics.median(taken[1:]), taken[0]
+
+
+def special_limit(pairs: float) -> float:
+    """Seconds that the special function units need for one exponential per pair."""
+    return float(pairs / (SPECIAL_PER_CYCLE * CYCLES * torch.cuda.get_device_properties(0).multi_processor_count))
+
+
+def normal(*shape: int, seed: int = 0) -> Any:
+    return torch.randn(*shape, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
+
+
+def relative(answer: Any, exact: Any) -> float:
+    return float((answer.double() - exact).norm() / exact.norm())
+
+
+# Kernel sums.
+
+
+def matvec() -> Measured:
+    return _matvec(tf32=False)
+
+
+def matvec_tf32() -> Measured:
+    return _matvec(tf32=True)
+
+
+def _matvec(tf32: bool) -> Measured:
+    from mercer.kernels import RBF
+    from mercer.kernels.tensors import TensorGram
+
+    n, d = 1_000_000, 32
+    X, v, kernel = normal(n, d), normal(n, seed=1), RBF(gamma=1 / d)
+    answer, seconds, first = timed(lambda: TensorGram(kernel, X, tf32=tf32).times(v))
+    some = torch.arange(0, n, n // SAMPLE, device="cuda")
+    exact = TensorGram(kernel, X[some].double(), X.double()).times(v.double())
+    return Measured(seconds, special_limit(n * n), relative(answer[some], exact), n * n, first)
+
+
+def kde() -> Measured:
+    from mercer import KernelDensity
+
+    n, d = 1_000_000, 16
+    X, queries = normal(n, d), normal(n, d, seed=1)
+    model = KernelDensity(bandwidth=0.5).fit(X)
+    answer, seconds, first = timed(lambda: model.score_samples(queries))
+    some = torch.arange(0, n, n // SAMPLE, device="cuda")
+    exact = model.score_samples(queries[some].double())
+    away = float((answer[some].double() - exact).abs().max())
+    return Measured(seconds, special_limit(n * n), away, n * n, first, "error: largest of a log density")
+
+
+def nadaraya_watson() -> Measured:
+    from mercer import NadarayaWatson
+
+    n, d = 1_000_000, 16
+    X, queries = normal(n, d), normal(n, d, seed=1)
+    y = X[:, 0].sin() + X[:, 1]
+    model = NadarayaWatson(bandwidth=0.5).fit(X, y)
+    answer, seconds, first = timed(lambda: model.predict(queries))
+    some = torch.arange(0, n, n // SAMPLE, device="cuda")
+    return Measured(
+        seconds, special_limit(n * n), relative(answer[some], model.predict(queries[some].double())), n * n, first
+    )
+
+
+# Linear models.
+
+
+def logistic() -> Measured:
+    """As many readings of X as the fit needs are the limit; the error is the distance to the optimum by float64."""
+    from mercer import LogisticRegression
+
+    n, d, block = 10_000_000, 500, 500_000
+    X, w = torch.empty(n, d, device="cuda"), normal(d) / d**0.5
+    y = torch.empty(n, dtype=torch.int64, device="cuda")
+    for start in range(0, n, block):
+        X[start : start + block] = normal(block, d, seed=1 + start)
+        chance = torch.sigmoid(X[start : start + block] @ w - 0.5)
+        y[start : start + block] = torch.rand(block, device="cuda") < chance
+    model, seconds, first = timed(lambda: LogisticRegression().fit(X, y))
+    readings = int(model.n_iter_[0]) + 1
+    note = f"standard errors from the optimum, √(gᵀH⁻¹g), of the coefficients in float64; {readings} readings of X"
+    limit = readings * X.numel() * X.itemsize / BANDWIDTH
+    return Measured(seconds, limit, _standard_errors(model, X, y, block), first=first, note=note)
+
+
+def _standard_errors(model: Any, X: Any, y: Any, block: int) -> float:
+    """√(gᵀH⁻¹g) of a logistic regression with C = 1, summed in float64."""
+    w, level = torch.as_tensor(model.coef_[0], device="cuda").double(), float(model.intercept_[0])
+    d = len(w)
+    gradient, hessian = torch.cat([w, w.new_zeros(1)]), torch.eye(d + 1, device="cuda", dtype=torch.float64)
+    hessian[d, d] = 0.0
+    for start in range(0, len(X), block):
+        rows = torch.cat([X[start : start + block].double(), w.new_ones(block, 1)], dim=1)
+        p = torch.sigmoid(rows[:, :d] @ w + level)
+        gradient += rows.T @ (p - y[start : start + block])
+        hessian += rows.T @ ((p * (1 - p))[:, None] * rows)
+    return float((gradient @ torch.linalg.solve(hessian, gradient)).sqrt())
+
+
+# Kernel machines.
+
+
+def _curve(n: int, d: int) -> tuple[Any, Any]:
+    """Rows, and what depends on them smoothly, with noise of standard deviation 0.5."""
+    X = normal(n, d)
+    return X, (X[:, 0] * X[:, 1]).sin() + X[:, 2].cos() + 0.5 * normal(n, seed=1)
+
+
+def falkon() -> Measured:
+    return _nystroem_ridge(10_000_000, 10_000, 1e-6, repeats=2)
+
+
+def higgs_shape() -> Measured:
+    return _nystroem_ridge(11_000_000, 100_000, 1e-5, repeats=0)
+
+
+def _nystroem_ridge(n: int, landmarks: int, penalty: float, repeats: int) -> Measured:
+    """The limit is one exponential for each pair, twice for every step; the error is that of predictions."""
+    from mercer import KernelRidge, Nystroem
+    from mercer.kernels import RBF
+    from mercer.kernels.tensors import TensorGram
+
+    d = 28
+    X, y = _curve(n, d)
+    asked = Nystroem(n_components=landmarks, random_state=0)
+    counted = Counted(TensorGram, n * landmarks)
+    model = KernelRidge(alpha=penalty * n, kernel=RBF(sigma=5.0), approximate=asked)
+
+    def fit() -> Any:
+        counted.number = 0
+        return model.fit(X, y)
+
+    _, seconds, first = timed(fit, repeats) if repeats else (*once(fit), 0.0)
+    some = X[:: n // SAMPLE]
+    exact = TensorGram(model.kernel_, some.double(), like(model.X_fit_, some)).times(like(model.dual_coef_, some))
+    told = model.certificate_
+    pairs = float(n) * landmarks * counted.number
+    away = f"{told.value:.1e} standard errors from the optimum, {told.tolerance:.1e} asked for"
+    note = f"alpha = {penalty:g} n, {counted.number} products; {away}"
+    return Measured(seconds, special_limit(pairs), relative(model.predict(some), exact), pairs, first, note)
+
+
+def exact_ridge() -> Measured:
+    """No approximation; the error is what is left over of y, in float64 on some rows."""
+    from mercer import KernelRidge
+    from mercer.kernels import RBF
+    from mercer.kernels.tensors import TensorGram
+
+    n, d = 1_000_000, 10
+    X, y = _curve(n, d)
+    counted = Counted(TensorGram, n * n)
+    model, seconds = once(lambda: KernelRidge(alpha=1.0, kernel=RBF(sigma=3.0)).fit(X, y))
+    some = torch.arange(0, n, n // SAMPLE, device="cuda")
+    a = like(model.dual_coef_, X[some])
+    left = TensorGram(model.kernel_, X[some].double(), X.double()).times(a) + a[some] - y[some]
+    pairs = float(n) ** 2 * counted.number
+    return Measured(
+        seconds, special_limit(pairs), float(left.norm() / y[some].double().norm()), pairs, 0.0, f"{model.plan_.path}"
+    )
+
+
+class Counted:
+    """How many products with a kernel matrix of so many pairs the last fit made."""
+
+    def __init__(self, gram: Any, pairs: int) -> None:
+        self.number = 0
+        for name in ("times", "transposed_times"):
+            original = getattr(gram, "_plain_" + name, getattr(gram, name))
+            setattr(gram, "_plain_" + name, original)
+            setattr(gram, name, self._counting(original, pairs))
+
+    def _counting(self, original: Any, pairs: int) -> Any:
+        def product(gram: Any, V: Any) -> Any:
+            self.number += gram.shape[0] * gram.shape[1] == pairs
+            return original(gram, V)
+
+        return product
+
+
+def once(call: Callable[[], Any]) -> tuple[Any, float]:
+    """What a call returns and its seconds, where it takes too long to be repeated."""
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    returned = call()
+    torch.cuda.synchronize()
+    return returned, time.perf_counter() - start
+
+
+def like(values: Any, tensor: Any) -> Any:
+    return torch.as_tensor(values, device=tensor.device, dtype=torch.float64)
+
+
+ROWS = {
+    "gpu_matvec": Row("K v, 1M×1M, d=32, Gaussian, float32 accuracy", 1.0, matvec),
+    "gpu_matvec_tf32": Row("the same with products of 11 bits, as for a preconditioner", 1.0, matvec_tf32),
+    "gpu_kde": Row("KernelDensity.score_samples, 1M×1M, d=16", 0.7, kde),
+    "gpu_nadaraya_watson": Row("NadarayaWatson.predict, 1M×1M, d=16", 0.7, nadaraya_watson),
+    "gpu_falkon": Row("KernelRidge with 10k landmarks, 10M×28, float32 accuracy", 4.0, falkon),
+    "gpu_higgs_shape": Row("KernelRidge with 100k landmarks, 11M×28", 60.0, higgs_shape),
+    "gpu_exact_ridge": Row("KernelRidge without approximation, n=1M, d=10", 120.0, exact_ridge),
+    "gpu_logistic": Row("LogisticRegression.fit, 10M×500 on the card, float32", 0.3, logistic),
+}
+
+
+# The table.
+
+
+def described(name: str, measured: Measured) -> dict[str, Any]:
+    """A result as it is kept beside those of other runs."""
+    return {
+        **asdict(measured),
+        "what": ROWS[name].what,
+        "reach": ROWS[name].reach,
+        "date": datetime.now(UTC).date().isoformat(),
+        "card": torch.cuda.get_device_name(),
+        "software": f"torch {torch.__version__}, triton {triton.__version__}",
+    }
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    head = (
+        "# On a card\n\nWritten by `python -m bench.gpu`. Seconds are the median of 5 warm calls; the limit is that of "
+        "the unit that has most to do (for kernel sums one exponential per pair); the error is relative to float64 on "
+        f"{SAMPLE} rows, unless noted. The first call compiles.\n\n"
+        "| workload | what | seconds | reach for | pairs/s | share of the limit | error | first call | date, card |\n"
+        "|---|---|---|---|---|---|---|---|---|\n"
+    )
+    return head + "".join(_line(name, results[name]) for name in ROWS if name in results)
+
+
+def _line(name: str, one: dict[str, Any]) -> str:
+    pairs = f"{one['pairs'] / one['seconds']:.2e}" if one["pairs"] else "–"
+    note = f" ({one['note']})" if one["note"] else ""
+    return (
+        f"| `{name}` | {one['what']} | {one['seconds']:.3f} | ≤{one['reach']:g} | {pairs} "
+        f"| {one['limit'] / one['seconds']:.0%} | {one['error']:.1e}{note} | {one['first']:.1f} "
+        f"| {one['date']}, {one['card']}, {one['software']} |\n"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.gpu", description="What a card does.")
+    parser.add_argument("name", nargs="*", metavar="NAME", help=f"{', '.join(ROWS)}; default: all")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where GPU.md and gpu.json are written")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.name) - set(ROWS):
+        parser.error(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+    kept = FOLDER / "gpu.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    for name in arguments.name or ROWS:
+        results[name] = described(name, ROWS[name].measure())
+        print(_line(name, results[name]), end="", flush=True)
+        torch.cuda.empty_cache()
+        (arguments.folder / "gpu.json").write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+        (arguments.folder / "GPU.md").write_text(table(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""What a kernel makes of a squared distance, for tensors: the formulas of `_jit.kernel_tiles` and `_jit.profiles`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, pi
+from typing import Any, NamedTuple
+
+
+class Profile(NamedTuple):
+    """A function f of a squared distance s by its name, and its numbers; `exponential` is that of a smoothing kernel.
+
+    gaussian e^(−rate s), exponential e^(−rate √s), matern_three and matern_five at rate √s, rational_quadratic
+    (1 + rate s)^(−power); the others end at s = 1.
+    """
+
+    name: str
+    rate: float = 1.0
+    power: float = 1.0
+
+    @property
+    def slope(self) -> float:
+        """About the largest |f′|: how much an error of s matters; infinite of what has a root at 0."""
+        if self.name in ("exponential", "triangular"):
+            return inf
+        if self.name in ("matern_three", "matern_five"):
+            return 0.5 * self.rate * self.rate
+        return self.rate * self.power
+
+    @property
+    def ends(self) -> bool:
+        """Whether f is 0 from s = 1 on."""
+        return self.name in ENDING
+
+    def of(self, s: Any) -> Any:
+        """f(s), in the place of s."""
+        return FORMULAS[self.name](self, s)
+
+    def log(self, s: Any) -> Any:
+        """log f(s), finite for every s of a profile that does not end."""
+        if self.name == "gaussian":
+            return s.mul_(-self.rate)
+        if self.name == "exponential":
+            return s.sqrt_().mul_(-self.rate)
+        return self.of(s).log_()
+
+
+def _gaussian(f: Profile, s: Any) -> Any:
+    return s.mul_(-f.rate).exp_()
+
+
+def _exponential(f: Profile, s: Any) -> Any:
+    return s.sqrt_().mul_(-f.rate).exp_()
+
+
+def _matern_three(f: Profile, s: Any) -> Any:
+    a = s.sqrt_().mul_(f.rate)
+    fading = (-a).exp_()
+    return fading.add_(a.mul_(fading))
+
+
+def _matern_five(f: Profile, s: Any) -> Any:
+    a = s.sqrt_().mul_(f.rate)
+    fading = (-a).exp_()
+    once = a * fading  # before it is squared, which may leave the range of floats
+    return fading.add_(once).add_(once.mul_(a).mul_(1 / 3))
+
+
+def _rational_quadratic(f: Profile, s: Any) -> Any:
+    return s.mul_(f.rate).log1p_().mul_(-f.power).exp_()
+
+
+def _uniform(f: Profile, s: Any) -> Any:
+    return s.le_(1.0)
+
+
+def _power(degree: int) -> Callable[[Profile, Any], Any]:
+    def value(f: Profile, s: Any) -> Any:
+        return s.neg_().add_(1.0).clamp_(min=0.0).pow_(degree)
+
+    return value
+
+
+def _triangular(f: Profile, s: Any) -> Any:
+    return s.sqrt_().neg_().add_(1.0).clamp_(min=0.0)
+
+
+def _cosine(f: Profile, s: Any) -> Any:
+    # the sine of what is left to the end, which keeps its digits there
+    left = s.sqrt_().neg_().add_(1.0).clamp_(min=0.0)
+    return left.mul_(0.5 * pi).sin_()
+
+
+FORMULAS: dict[str, Callable[[Profile, Any], Any]] = {
+    "gaussian": _gaussian,
+    "exponential": _exponential,
+    "matern_three": _matern_three,
+    "matern_five": _matern_five,
+    "rational_quadratic": _rational_quadratic,
+    "uniform": _uniform,
+    "epanechnikov": _power(1),
+    "biweight": _power(2),
+    "triweight": _power(3),
+    "triangular": _triangular,
+    "cosine": _cosine,
+}
+ENDING = ("uniform", "epanechnikov", "biweight", "triweight", "triangular", "cosine")

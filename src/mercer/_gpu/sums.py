@@ -1,0 +1,111 @@
+"""Sums of kernels over rows, Σ_j f(‖x − z_j‖²) v_j, without the matrix: what predictions, solvers and densities need.
+
+On a card and in float32 one fused Triton kernel takes them; everywhere else torch does, tile by tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer._gpu.chunks import in_chunks, room_for, tile_size
+from mercer._gpu.distances import from_products, squared_distances
+from mercer._gpu.profiles import Profile
+
+#: columns of a tile
+COLUMNS = 1 << 12
+
+
+class KernelSums:
+    """A function of the distance between the rows of X and those of Z.
+
+    Parameters
+    ----------
+    profile : Profile
+        What is made of a squared distance.
+    X : tensor of shape (n, d)
+        A sum for each row.
+    Z : tensor of shape (m, d), default=None
+        A term for each; None means X.
+    tf32 : bool, default=False
+        Whether products of 11 bits, as of tensor cores, are good enough: for a preconditioner, say.
+    """
+
+    def __init__(self, profile: Profile, X: Any, Z: Any = None, *, tf32: bool = False) -> None:
+        import torch
+
+        right = X if Z is None else Z
+        self.profile, self.shape = profile, (len(X), len(right))
+        with room_for("two copies of the rows"):
+            # distances between rows far from 0 keep their digits
+            shift = torch.nan_to_num(right.mean(dim=0, dtype=torch.float64), posinf=0.0, neginf=0.0).to(X.dtype)
+            self._right = right - shift
+            self._left = self._right if Z is None else X - shift
+            self._by_products = from_products(profile.slope, self._left, self._right)
+            self._fused = _fused(profile, self._left, self._right, self._by_products, tf32)
+        if self._fused is not None:
+            self._left = self._right = None  # it has copies of its own
+
+    def times(self, V: Any) -> Any:
+        """Σ_j f(‖x − z_j‖²) v_j for every x, for a vector or a matrix of several, in the type of V."""
+        return self._in_units(V, self._sums if self._fused is None else self._fused.times)
+
+    def transposed_times(self, V: Any) -> Any:
+        """Σ_i f(‖x_i − z‖²) v_i for every z."""
+        return self._in_units(V, self._transposed_sums if self._fused is None else self._fused.transposed_times)
+
+    def _in_units(self, V: Any, sums: Any) -> Any:
+        """Sums of columns in units of their largest number: float64 may hold what float32 does not."""
+        import torch
+
+        several = V.reshape(len(V), int(np.prod(V.shape[1:])))
+        units = several.abs().amax(dim=0) if len(V) else several.new_ones(several.shape[1])
+        units = torch.where((units > 0) & units.isfinite(), units, 1.0)
+        with room_for("sums of all rows"):
+            found = sums(several / units).mul_(units)
+        return found.reshape(len(found), *V.shape[1:])
+
+    def _transposed_sums(self, V: Any) -> Any:
+        return self._sums(V, transposed=True)
+
+    def _sums(self, V: Any, *, transposed: bool = False) -> Any:
+        left, right = (self._right, self._left) if transposed else (self._left, self._right)
+
+        def tile(rows: slice, columns: slice) -> Any:
+            return self.profile.of(squared_distances(left[rows], right[columns], by_products=self._by_products))
+
+        return sums_by_tiles(tile, len(left), V, left.dtype)
+
+
+def sums_by_tiles(tile: Callable[[slice, slice], Any], n: int, V: Any, dtype: Any) -> Any:
+    """The product of a matrix of n rows, known by its tiles of a type, with V; sums of tiles are of float64."""
+    import torch
+
+    several, out = V.to(dtype), V.new_empty(n, V.shape[1])
+
+    def fill(rows: slice) -> None:
+        total = torch.zeros(rows.stop - rows.start, V.shape[1], dtype=torch.float64, device=V.device)
+        for start in range(0, len(V), COLUMNS):
+            some = slice(start, start + COLUMNS)
+            total += tile(rows, some) @ several[some]
+        out[rows] = total
+
+    in_chunks(n, tile_size(V) // min(COLUMNS, max(len(V), 1)), fill)
+    return out
+
+
+def _fused(profile: Profile, left: Any, right: Any, by_products: bool, tf32: bool) -> Any:
+    """The sums of one Triton kernel, where there is one; None elsewhere."""
+    import torch
+
+    if not left.is_cuda or left.dtype != torch.float32 or not len(left) or not len(right):
+        return None
+    try:
+        from mercer._gpu.fused import FusedSums
+    except ModuleNotFoundError as missing:
+        if missing.name != "triton":
+            raise
+        return None
+    return FusedSums(profile, left, right, by_products=by_products, tf32=tf32)

@@ -1,0 +1,242 @@
+"""Rows of a tensor seen through a feature map: `MappedDesign` where the rows are on a card.
+
+Coefficients are small arrays in main memory; whatever has a number for each row stays on the device. Of kernels with
+landmarks they are those of k(·, landmarks) themselves where their eigenvalues would take too long, with cᵀKc for a
+penalty.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._gpu import like, to_numpy
+from mercer._gpu.chunks import in_chunks, tile_size
+from mercer.kernels import Kernel
+from mercer.kernels.tensors import TensorGram
+
+Array = NDArray[Any]
+
+#: kernels of all pairs up to which float64 takes no time to speak of, on a card and in main memory
+ON_CARD, ON_CPU = 2e10, 1e9
+#: of the largest eigenvalue of k(landmarks, landmarks), what float32 makes of those that are 0, a few times over
+JITTER = 1e-6
+
+
+def worth_double(X: Any, columns: float) -> bool:
+    """Whether kernels of all rows with so many others are computed in float64: where X is, or it costs little."""
+    import torch
+
+    return bool(X.dtype == torch.float64 or len(X) * columns <= (ON_CARD if X.is_cuda else ON_CPU))
+
+
+@dataclass(frozen=True, eq=False)
+class MappedTensors(ABC):
+    """Z = [t(X), 1], with a column of ones where there is an intercept."""
+
+    X: Any
+    intercept: bool
+
+    #: there is one precision, that of X
+    rough = np.dtype(np.float64)
+
+    @property
+    def digits(self) -> float:
+        """What a product can tell from another one, in its own length."""
+        return 1e-3 if str(self.X.dtype).endswith("32") else 1e-5
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.X)
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_features + self.intercept
+
+    @abstractmethod
+    def rows(self, rows: slice) -> Any:
+        """t of some rows."""
+
+    @abstractmethod
+    def _times(self, c: Any) -> Any:
+        """t c."""
+
+    @abstractmethod
+    def _transposed_times(self, first: Any) -> Any:
+        """tᵀ g."""
+
+    @abstractmethod
+    def _metric(self, c: Array) -> Array:
+        """The penalty of c is half the product with it."""
+
+    @abstractmethod
+    def metric_matrix(self) -> Any:
+        """What `_metric` multiplies by, on the device."""
+
+    def take(self, rows: Array) -> Self:
+        """The rows at these positions."""
+        import torch
+
+        return replace(self, X=self.X[like(rows, self.X, dtype=torch.int64)])
+
+    def kept(self) -> Self:
+        return self
+
+    def metric(self, w: Array) -> Array:
+        """What the penalty is the square of, and nothing for the intercept."""
+        result = np.zeros(w.shape)
+        result[: self.n_features] = self._metric(w[: self.n_features])
+        return result
+
+    def times(self, w: Array) -> Any:
+        """Z w, a tensor of shape (rows, outputs)."""
+        eta = self._times(self._on_device(w[: self.n_features]))
+        return eta + self._on_device(w[-1]) if self.intercept else eta
+
+    def transposed_times(self, first: Any) -> Array:
+        """Zᵀ g."""
+        inside = to_numpy(self._transposed_times(first)).astype(float)
+        return np.vstack([inside, to_numpy(first.double().sum(dim=0))]) if self.intercept else inside
+
+    def swept(self, w: Array, slopes: Callable[[Any, Any], Any], *, exactly: bool = True) -> tuple[Any, Array]:
+        """η = Z w, and Zᵀ g with the slopes g that the rows have there."""
+        eta = self.times(w)
+        return eta, self.transposed_times(slopes(slice(None), eta))
+
+    def curved(self, curve: Any, w: Array, *, exactly: bool = False) -> Array:
+        """Zᵀ W Z w."""
+        return self.transposed_times(curve.times(self.times(w)))
+
+    def _on_device(self, w: Array) -> Any:
+        """In float64: what is summed up is rounded to the type of X where it is multiplied."""
+        import torch
+
+        return like(np.ascontiguousarray(w), self.X, dtype=torch.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkTensors(MappedTensors):
+    """t(x) = Bᵀ k(x, landmarks), or k(x, landmarks) itself where B has no room: then the penalty is cᵀKc."""
+
+    kernel: Kernel
+    landmarks: Any
+    back: Any = None
+    #: added to the diagonal of k(landmarks, landmarks): in float32 it keeps coefficients from cancelling each other
+    jitter: float = 0.0
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any, landmarks: Any, back: Array | None, *, intercept: bool) -> LandmarkTensors:
+        """In float64 where that costs little, since sums of many kernels lose the digits of float32."""
+        double = worth_double(X, len(landmarks))
+        X, landmarks = (part.double() if double else part for part in (X, landmarks))
+        if back is not None:
+            # the squared length of a column is the inverse of an eigenvalue
+            lengths = np.einsum("ij,ij->j", back, back)
+            felt = lengths * (0.0 if double else JITTER) <= lengths.min(initial=np.inf)
+            return cls(X, intercept, kernel, landmarks, like(back[:, felt], X, dtype=X.double().dtype))
+        design = cls(X, intercept, kernel, landmarks)
+        return design if double else replace(design, jitter=JITTER * design._largest_eigenvalue())
+
+    def _largest_eigenvalue(self) -> float:
+        """Of k(landmarks, landmarks), about: by a few products."""
+        v, length = np.ones((self.n_features, 1)), 0.0
+        for _ in range(5):
+            v = self._metric(v / max(float(np.linalg.norm(v)), 1e-300))
+            length = float(np.linalg.norm(v))
+        return length
+
+    @property
+    def n_features(self) -> int:
+        return len(self.landmarks) if self.back is None else int(self.back.shape[1])
+
+    @cached_property
+    def _gram(self) -> TensorGram:
+        return TensorGram(self.kernel, self.X, self.landmarks)
+
+    @cached_property
+    def _among(self) -> TensorGram:
+        return TensorGram(self.kernel, self.landmarks)
+
+    def of_landmarks(self, w: Array) -> Array:
+        """Coefficients of k(·, landmarks)."""
+        return w if self.back is None else to_numpy(self.back @ self._on_device(w))
+
+    def rows(self, rows: slice) -> Any:
+        t = self._gram.rows(rows)
+        return t if self.back is None else t.double() @ self.back
+
+    def _times(self, c: Any) -> Any:
+        return self._gram.times(c if self.back is None else self.back @ c)
+
+    def _transposed_times(self, first: Any) -> Any:
+        t = self._gram.transposed_times(first)
+        return t if self.back is None else self.back.T @ t.double()
+
+    def _metric(self, c: Array) -> Array:
+        if self.back is not None:
+            return c
+        return np.asarray(to_numpy(self._among.times(self._on_device(c))) + self.jitter * c)
+
+    def metric_matrix(self) -> Any:
+        import torch
+
+        if self.back is not None:
+            return torch.eye(self.n_features, dtype=torch.float64, device=self.X.device)
+        K = self._among.matrix()
+        K.diagonal().add_(self.jitter)
+        return K
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTensors(MappedTensors):
+    """t(x) are features, made some rows at a time, whose products are the kernel."""
+
+    map: Callable[[Any], Any]
+    features: int
+
+    @property
+    def n_features(self) -> int:
+        return self.features
+
+    def rows(self, rows: slice) -> Any:
+        return self.map(self.X[rows])
+
+    def _times(self, c: Any) -> Any:
+        eta = c.new_empty(len(self.X), c.shape[1])
+
+        def fill(rows: slice) -> None:
+            eta[rows] = self.rows(rows).to(c.dtype) @ c
+
+        in_chunks(len(self.X), self._height, fill, "features")
+        return eta
+
+    def _transposed_times(self, first: Any) -> Any:
+        sums = list[Any]()
+
+        def add(rows: slice) -> None:
+            sums.append(self.rows(rows).to(first.dtype).T @ first[rows])
+
+        in_chunks(len(self.X), self._height, add, "features")
+        return sum(sums[1:], start=sums[0])
+
+    @property
+    def _height(self) -> int:
+        return max(1, tile_size(self.X) // (4 * max(1, self.features)))
+
+    def _metric(self, c: Array) -> Array:
+        return c
+
+    def metric_matrix(self) -> Any:
+        import torch
+
+        return torch.eye(self.features, dtype=torch.float64, device=self.X.device)

@@ -1,0 +1,55 @@
+"""Kernels of rows with landmarks, made tile by tile for `designs.mapped`."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.kernels import Gram, Kernel
+
+Array = NDArray[Any]
+
+#: error of an entry that a rough tile may have
+ROUGH = 1e-5
+ONE_AT_A_TIME = Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class KernelTiles:
+    """k(X, landmarks) (`designs.mapped.Tiles`)."""
+
+    kernel: Kernel
+    X: Any
+    landmarks: Any
+
+    @cached_property
+    def _exact(self) -> Gram:
+        return Gram(self.kernel, self.X, self.landmarks)
+
+    @cached_property
+    def _rough(self) -> Gram:
+        return Gram(self.kernel, self.X, self.landmarks, tolerance=ROUGH)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._exact.shape
+
+    @property
+    def rough(self) -> np.dtype[Any]:
+        return self._rough.dtype
+
+    def fill(self, rows: slice, out: Array) -> None:
+        gram = self._exact if out.dtype == np.float64 else self._rough
+        # a function of a user has never been asked whether it may be called by several threads
+        with nullcontext() if self.kernel.symmetric else ONE_AT_A_TIME:
+            gram.fill(rows, out)
+
+    def take(self, rows: Array) -> KernelTiles:
+        X = self.X[rows] if hasattr(self.X, "shape") else [self.X[row] for row in rows]
+        return replace(self, X=X)

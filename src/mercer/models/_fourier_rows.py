@@ -1,0 +1,76 @@
+"""What both estimators of random Fourier features share: rows at the door, and ψ of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._gpu import is_tensor
+from mercer._memory import refuse_beyond_memory
+from mercer.features.fourier import FourierMap
+from mercer.models._base import Array, checked, column_names, is_sparse, refuse_infinite
+from mercer.models._tensors import checked_tensor, refuse_not_finite
+
+
+class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A transformer whose `_map` is a `FourierMap`."""
+
+    @property
+    @abstractmethod
+    def _map(self) -> FourierMap: ...
+
+    def transform(self, X: Any) -> Any:
+        """The features ψ of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        features : ndarray or tensor of shape (n_samples, n_components)
+            ψ(x), one row for each; a tensor on the device of X if X is one.
+        """
+        check_is_fitted(self)
+        X = self._finite_rows(X, reset=False)
+        if not is_tensor(X):
+            n, size = X.shape[0], 4 if X.dtype == np.float32 else 8
+            refuse_beyond_memory(
+                float(n) * self._n_features_out * size,
+                f"{n:,} rows of {self._n_features_out:,} features",
+                "transform fewer rows at a time, or have fewer components",
+            )
+        return self._mapped(X)
+
+    def _mapped(self, X: Any) -> Any:
+        return self._map(X)
+
+    def _finite_rows(self, X: Any, *, reset: bool) -> Any:
+        if is_tensor(X):
+            X = checked_tensor(self, X, reset=reset)
+            if not bool(X.sum().isfinite()):  # or its numbers are large, which a closer look tells
+                refuse_not_finite(self, X)
+            return X
+        X = checked(self, X, reset=reset)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = (X.data if is_sparse(X) else X).sum(dtype=np.float64)
+        if not np.isfinite(total):
+            refuse_infinite(X, column_names(self), estimator=type(self).__name__, missing=False)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def in_precision(values: Array, X: Any) -> Array:
+    """A fitted attribute in the precision of the rows, as scikit-learn has it."""
+    single = str(X.dtype) in ("float32", "torch.float32")
+    return values.astype(np.float32 if single else np.float64, copy=False)

@@ -1,0 +1,166 @@
+"""How `Nystroem` compares rows: by a kernel, by a function of two rows as scikit-learn does, or by a given matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from mercer._errors import DataError
+from mercer.features.landmarks import Landmarks, choose, choose_from
+from mercer.features.nystroem import NystroemMap
+from mercer.kernels import FromFunction, Gram, Kernel, Polynomial, kernel_from
+from mercer.kernels._inputs import is_table
+from mercer.kernels.given import GivenMatrix
+from mercer.kernels.named import KERNELS
+from mercer.models._base import Array, is_sparse
+from mercer.models._comparisons import refuse_no_kernel_matrix
+from mercer.models._kernel_choice import AnyPolynomial
+from mercer.models._ridge_kernel import is_precomputed
+
+
+class Comparing(Protocol):
+    """What `Nystroem` asks about rows."""
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """What compares rows, where it is known."""
+
+    def chosen(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
+        """The landmarks among the rows of a fit."""
+
+    def matrix(self, components: Any, numbers: Array) -> Array:
+        """k of the landmarks with each other."""
+
+    def across(self, X: Any, components: Any, numbers: Array) -> Array:
+        """k of rows with the landmarks."""
+
+    def diagonal(self, X: Any, numbers: Array) -> Array:
+        """k(x, x) of rows of the fit, which have these numbers there."""
+
+    def features(self, X: Any, components: Any, numbers: Array, back: Array) -> Array:
+        """k of rows with the landmarks, times B."""
+
+
+@dataclass(frozen=True)
+class ByKernel:
+    """By a kernel, tile by tile."""
+
+    kernel: Kernel
+
+    def chosen(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
+        return choose(self.kernel, X, most, rule, random, tol=tol)
+
+    def matrix(self, components: Any, numbers: Array) -> Array:
+        return Gram(self.kernel, components).matrix()
+
+    def across(self, X: Any, components: Any, numbers: Array) -> Array:
+        return Gram(self.kernel, X, components).matrix()
+
+    def diagonal(self, X: Any, numbers: Array) -> Array:
+        return self.kernel.diag(X)
+
+    def features(self, X: Any, components: Any, numbers: Array, back: Array) -> Array:
+        return np.asarray(NystroemMap(self.kernel, components, back)(X))
+
+
+@dataclass(frozen=True)
+class ByPairs:
+    """By a function of two rows, which scikit-learn calls once for each pair."""
+
+    function: Callable[..., Any]
+    params: dict[str, Any]
+    n_jobs: int | None
+
+    @property
+    def kernel(self) -> Kernel:
+        return from_function(self.function, self.params)
+
+    def chosen(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
+        return choose(self.kernel, X, most, rule, random, tol=tol)
+
+    def matrix(self, components: Any, numbers: Array) -> Array:
+        return self._pairs(components, None)
+
+    def across(self, X: Any, components: Any, numbers: Array) -> Array:
+        return self._pairs(X, components)
+
+    def diagonal(self, X: Any, numbers: Array) -> Array:
+        return self.kernel.diag(X)
+
+    def features(self, X: Any, components: Any, numbers: Array, back: Array) -> Array:
+        return np.asarray(self._pairs(X, components) @ back.astype(X.dtype, copy=False))
+
+    def _pairs(self, X: Any, Z: Any) -> Array:
+        return np.asarray(pairwise_kernels(X, Z, metric=self.function, n_jobs=self.n_jobs, **self.params))
+
+
+@dataclass(frozen=True)
+class ByMatrix:
+    """By a matrix with a row and a column for each row of the fit; of other rows a column for each."""
+
+    kernel: Kernel | None = None
+
+    def chosen(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
+        return choose_from(GivenMatrix(X), most, rule, random, tol=tol)
+
+    def matrix(self, components: Any, numbers: Array) -> Array:
+        return np.asarray(components[:, numbers])
+
+    def across(self, X: Any, components: Any, numbers: Array) -> Array:
+        return np.asarray(X[:, numbers])
+
+    def diagonal(self, X: Any, numbers: Array) -> Array:
+        return np.asarray(X[np.arange(len(X)), numbers])
+
+    def features(self, X: Any, components: Any, numbers: Array, back: Array) -> Array:
+        return np.asarray(X[:, numbers] @ back.astype(X.dtype, copy=False))
+
+
+def comparing(model: Any, X: Any) -> Comparing:
+    """What the parameters of a model stand for, for rows that are checked."""
+    own = {name: value for name in ("gamma", "coef0", "degree") if (value := getattr(model, name)) is not None}
+    if callable(model.kernel) or is_precomputed(model.kernel):
+        if own:
+            raise DataError(
+                "Don't pass gamma, coef0 or degree to Nystroem if using a callable or precomputed kernel. A Kernel has "
+                "parameters of its own, RBF(gamma=…), and kernel_params are those of a function."
+            )
+        if is_precomputed(model.kernel):
+            refuse_no_kernel_matrix(X, "the kernel matrix")
+            return ByMatrix()
+        if isinstance(model.kernel, Kernel):
+            return ByKernel(model.kernel)
+        params = dict(model.kernel_params or {})
+        if is_table(X):
+            return ByPairs(model.kernel, params, model.n_jobs)
+        return ByKernel(from_function(model.kernel, params))
+    return ByKernel(named(model.kernel, (model.kernel_params or {}) | own, X))
+
+
+def from_function(function: Callable[..., Any], params: dict[str, Any]) -> Kernel:
+    """A function with some of its arguments as a kernel."""
+    return FromFunction(partial(function, **params) if params else function)
+
+
+def named(name: str, params: dict[str, Any], X: Any) -> Kernel:
+    """A kernel by its name with those of the parameters that it knows, and scikit-learn's defaults for the rest."""
+    kind = KERNELS[name]
+    if kind is Polynomial:
+        gamma, degree, constant = params.get("gamma"), params.get("degree", 3), params.get("coef0", 1)
+        if constant < 0 or degree != int(degree):
+            # scikit-learn computes what need not be positive definite, and `Polynomial` refuses
+            width = 1 / X.shape[1] if gamma is None else gamma
+            return FromFunction(AnyPolynomial(degree, width, constant), by_rows=False)
+        return Polynomial(int(degree), gamma, constant)
+    known = {field.name for field in fields(kind)} | {"coef0"}
+    return kernel_from(name, **{key: value for key, value in params.items() if key in known})
+
+
+def dense_if_matrix(model: Any, X: Any) -> Any:
+    """A kernel matrix written out; rows as they are."""
+    return X.toarray() if is_precomputed(model.kernel) and is_sparse(X) else X

@@ -1,0 +1,54 @@
+"""Kernel models of tensors: what their kernel is, and how rows and responses come in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import DataError, DeviceError
+from mercer._gpu import is_tensor
+from mercer._threads import thread_count
+from mercer.kernels import FromFunction, Kernel
+from mercer.models._base import Array, Plan
+from mercer.models._kernel_choice import SAMPLE, sample_of
+from mercer.models._tensor_linear import in_memory
+from mercer.models._tensors import checked_tensor, fetched, refuse_not_finite, refuse_other_device, tensor_plan
+
+
+def kernel_rows(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any:
+    """Rows of a tensor, finite and of the columns of the fit, for a kernel that tensors have."""
+    if not kernel.numeric or isinstance(kernel, FromFunction):
+        raise DeviceError(
+            f"{kernel!r} does not compare rows of a tensor; give a kernel of numbers such as RBF(), or arrays, "
+            "X.cpu().numpy()."
+        )
+    X = checked_tensor(estimator, X, reset=reset)
+    refuse_not_finite(estimator, X)
+    return X
+
+
+def rows_to_look_at(X: Any, gamma: Any) -> Any:
+    """What a rule for gamma has to see of a tensor, in main memory: two rows of its variance, or a sample."""
+    if gamma == "scale":
+        variance = float(X.double().var(correction=0))
+        return np.array([[-1.0], [1.0]]) * np.sqrt(variance) * np.ones((1, X.shape[1]))
+    return fetched(X, sample_of(len(X), SAMPLE))
+
+
+def responses(y: Any, X: Any) -> Array:
+    """Responses of the rows of a tensor, whether they are a tensor there or not, in main memory."""
+    if is_tensor(y):
+        refuse_other_device(y, X, "y")
+    values = np.asarray(in_memory(y))
+    if values.ndim == 0 or len(values) != len(X):
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: {[len(X), values.size]}. Give one response "
+            "for each row of X."
+        )
+    return values
+
+
+def kernel_plan(path: str, X: Any, *, exact: bool) -> Plan:
+    """Which path the fit of a kernel model took, to rows of an array or a tensor."""
+    return tensor_plan(path, X, exact=exact) if is_tensor(X) else Plan(path, "float64", 1, thread_count(), exact)

@@ -1,0 +1,103 @@
+"""The curvature of a problem on features, from some of the rows: what preconditions steps with all of them.
+
+Of m rows with r features all eigenvalues of the Hessian are right to about a factor 1 ± 2√(r/m), so that conjugate
+gradients gain a digit a step however ill-conditioned the kernel is; the one of all rows would cost as much as all steps
+together.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from mercer._threads import blas_for
+from mercer.designs.mapped import MappedDesign
+from mercer.solvers._kernel_losses import Bend
+from mercer.solvers._tensor_curvature import TensorInverse
+
+Array = NDArray[Any]
+
+#: rows for each feature, and products that their square may cost at most
+ROWS, FEWEST_ROWS, PRODUCTS = 50, 3, 5e10
+#: what is added to the diagonal, in the largest entry of it, if rounding left the matrix indefinite
+JITTER = 1e-12
+
+
+class Inverse(Protocol):
+    """r ↦ (Zᵀ W Z + λ)⁻¹ r, about, for each output with its λ."""
+
+    def times(self, R: Array) -> Array: ...
+
+    def penalised(self, strengths: Array) -> Inverse:
+        """With other penalties."""
+
+    def used_degrees(self) -> float:
+        """tr (ZᵀWZ + λ)⁻¹ ZᵀWZ for the first of the penalties."""
+
+
+def inverse_of(design: Any, sample: Array, bend: Any, strengths: Array) -> Inverse:
+    """From the rows of a sample."""
+    kind: Any = SampledInverse if isinstance(design, MappedDesign) else TensorInverse
+    inverse: Inverse = kind(design, sample, bend, strengths)
+    return inverse
+
+
+def sample_of(n: int, columns: int) -> Array:
+    """Numbers of the rows that stand for all, always the same ones; all where that is no more work."""
+    share = np.clip(PRODUCTS / max(columns, 1) ** 3, FEWEST_ROWS, ROWS)
+    return some_of(n, int(share * max(columns, 100)))
+
+
+def some_of(n: int, size: int) -> Array:
+    """So many of n numbers, in order; all where these are not twice as many."""
+    return np.arange(n) if 2 * size >= n else np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+
+
+class SampledInverse:
+    """r ↦ (Zᵀ W Z + λ)⁻¹ r, about, for each output with its λ."""
+
+    def __init__(self, design: MappedDesign, sample: Array, bend: Bend, strengths: Array) -> None:
+        h = bend.typical
+        of_sample = h[sample]
+        share = of_sample.sum() / h.sum() if h.sum() > 0 else 1.0
+        self._gram = design.gram(of_sample / share if share > 0 else np.ones(len(sample)), sample)
+        self._penalised = np.arange(len(self._gram)) < design.n_features
+        self._factorise(strengths)
+
+    def penalised(self, strengths: Array) -> SampledInverse:
+        """With other penalties."""
+        other = copy(self)
+        other._factorise(strengths)
+        return other
+
+    def _factorise(self, strengths: Array) -> None:
+        each, self._of = np.unique(strengths, return_inverse=True)
+        self._factors = [self._factor(float(strength)) for strength in each]
+
+    def _factor(self, strength: float) -> Array:
+        jitter = 0.0
+        while True:
+            matrix = np.array(self._gram, order="F")
+            diagonal = np.einsum("ii->i", matrix)
+            diagonal += np.where(self._penalised, strength, 0.0) + jitter
+            with blas_for(len(matrix)):
+                factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+            if not failed:
+                return np.asarray(factor)
+            jitter = max(JITTER * float(self._gram.max(initial=strength)), 100 * jitter)
+
+    def times(self, R: Array) -> Array:
+        result = np.empty_like(R)
+        for number, factor in enumerate(self._factors):
+            of = self._of == number
+            with blas_for(len(factor)):
+                result[:, of] = dpotrs(factor, R[:, of], lower=1)[0]
+        return result
+
+    def used_degrees(self) -> float:
+        """tr (ZᵀWZ + λ)⁻¹ ZᵀWZ for the first of the penalties."""
+        return float(np.trace(dpotrs(self._factors[0], self._gram, lower=1)[0]))

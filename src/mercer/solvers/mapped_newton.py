@@ -1,0 +1,296 @@
+"""Models of many rows on the features of a map, ψ(x) = Bᵀ t(x), that are never written out.
+
+    min over w of  Σ weight · loss(y, ψ(x)ᵀw + b + offset) + Σ λ/2 ‖w‖²,   one λ for each output
+
+Newton's method, whose steps are found by conjugate gradients: a product Zᵀ W Z v is one pass over the rows, by tiles of
+float32 where they will do, and the gradient one of float64, so that float32 never decides where the optimum is. Both
+are preconditioned by the curvature of a sample of the rows, of which the start is fitted too, with λ decreasing
+(Marteau-Ferey, Bach and Rudi 2019). Of least squares every step corrects what rounding left of the one before.
+
+The length of the gradient is measured by the Hessian, in standard errors, as in `newton`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import FitInterrupted
+from mercer.designs.mapped import MappedDesign
+from mercer.designs.mapped_tensors import MappedTensors
+from mercer.solvers._kernel_losses import Losses
+from mercer.solvers._mapped_curvature import Inverse, inverse_of, sample_of, some_of
+from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.krylov import Direction, newton_direction
+from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway, Progress
+
+Array = NDArray[Any]
+
+#: what may be left of a step, at most
+LOOSE = 0.3
+#: rounding of an objective whose values are sums of many terms
+COARSE = 1e-10
+#: how closely a sample is fitted, and steps after which it is left at that
+SAMPLE_TOLERANCE, SAMPLE_STEPS = 0.1, 10
+#: rows for each column to whose fit a start is fitted
+START_ROWS = 10
+#: λ falls by this factor from one step to the next, and so often at most
+FALL, MOST_FALLS = 100.0, 3
+#: products after which a Newton step is taken as it is
+MOST_PRODUCTS = 100
+#: steps that a preconditioner of another point must not need, or it is made anew
+POOR = 15
+#: a step that leaves more than this of the gradient was spoilt by rounding of float32
+SPOILT = 0.5
+#: standard errors that nobody will ever see: as many as rounding may leave
+UNSEEN = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class MappedProblem:
+    """What is minimised: losses of rows seen through a map, and λ/2 times the squares of coefficients."""
+
+    design: MappedDesign | MappedTensors
+    losses: Losses
+    strengths: Array  # (outputs,)
+    #: no noise is smaller: what is left of responses that are fitted exactly is rounding
+    least_noise: float = 0.0
+
+    def pull(self, w: Array) -> Array:
+        """The gradient of the penalty: λ w, and nothing for the intercepts."""
+        return np.asarray(self.strengths * self.design.metric(w))
+
+    def sampled(self, rows: Array) -> MappedProblem:
+        """Of some rows, with a penalty that weighs as much beside them as it does beside all."""
+        share = len(rows) / self.design.n_rows
+        return replace(
+            self, design=self.design.take(rows), losses=self.losses.part(rows), strengths=share * self.strengths
+        )
+
+
+class Point(NamedTuple):
+    """Coefficients, the values of the rows there, and what is known of the objective."""
+
+    w: Array
+    eta: Array
+    value: float
+    gradient: Array
+
+
+class MappedFit(NamedTuple):
+    """Coefficients of the columns for each output, and the values of the rows, without offset."""
+
+    w: Array
+    values: Array
+
+
+def solve(
+    problem: MappedProblem,
+    start: Array | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+    progress: Progress | None = None,
+) -> Solution:
+    """Minimise a problem.
+
+    Parameters
+    ----------
+    problem : MappedProblem
+        Its strengths must be above 0.
+    start : array of shape (columns, outputs), optional
+        Where to begin; by default at the fit of a sample.
+    tolerance : float
+        How small the gradient has to become, in standard errors.
+    most_steps : int
+        Steps after which to give up; the certificate then does not hold.
+    progress : callable, optional
+        Called after each step with its number, the objective and the length of the gradient.
+
+    Returns
+    -------
+    solution : Solution
+        `value` is a `MappedFit`; `trace` has the objective after each step.
+
+    Raises
+    ------
+    FitInterrupted
+        On Ctrl-C, with the best solution so far.
+    """
+    descent = Descent(problem, tolerance, progress)
+    try:
+        descent.begin(start)
+        descent.run(most_steps)
+    except KeyboardInterrupt:
+        message = "stopped by the user; the best coefficients found so far are kept."
+        raise FitInterrupted(message, descent.solution()) from None
+    return descent.solution()
+
+
+class Descent:
+    """Steps down from a start, one at a time."""
+
+    def __init__(self, problem: MappedProblem, tolerance: float, progress: Progress | None = None) -> None:
+        design = problem.design.kept()
+        self._problem, self._tolerance, self._progress = replace(problem, design=design), tolerance, progress
+        self._sample = sample_of(design.n_rows, design.n_columns)
+        self._inverse: Inverse | None = None
+        #: whether gradients, and products with the Hessian, are by tiles of float64
+        self._exact_gradient = self._exact_product = design.rough == np.float64
+        self._last_gain, self._stuck = LOOSE, False
+        self.length, self.trace = np.inf, list[float]()
+        self._at = Point(self._level(), np.zeros((design.n_rows, problem.losses.outputs)), np.inf, np.zeros(0))
+
+    def _level(self) -> Array:
+        w = np.zeros((self._problem.design.n_columns, self._problem.losses.outputs))
+        if self._problem.design.intercept:
+            w[-1] = self._problem.losses.start()
+        return w
+
+    def begin(self, start: Array | None) -> None:
+        """At a start that is given, or the fit of some rows."""
+        problem = self._problem
+        if start is None and not problem.losses.quadratic:
+            few = some_of(problem.design.n_rows, START_ROWS * problem.design.n_columns)
+            start = None if len(few) == problem.design.n_rows else _with_falling_strength(problem.sampled(few))
+        self._at = self._point(self._level() if start is None else start)
+        self.trace.append(self._at.value)
+
+    def penalise(self, strengths: Array) -> None:
+        """Go on with other strengths."""
+        before, self._problem = self._problem, replace(self._problem, strengths=strengths)
+        gradient = self._at.gradient + self._problem.pull(self._at.w) - before.pull(self._at.w)
+        self._at = self._at._replace(value=self._objective(self._at.w, self._at.eta), gradient=gradient)
+        self._inverse = None if self._inverse is None else self._inverse.penalised(strengths)
+        self._last_gain, self.trace = LOOSE, [self._at.value]
+
+    def _point(self, w: Array) -> Point:
+        problem = self._problem
+        eta, gradient = problem.design.swept(
+            w, lambda rows, eta: problem.losses.part(rows).slopes(eta)[0], exactly=self._exact_gradient
+        )
+        return Point(w, eta, self._objective(w, eta), gradient + problem.pull(w))
+
+    def _objective(self, w: Array, eta: Array) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._problem.losses.value(eta) + 0.5 * float(np.vdot(self._problem.pull(w), w))
+
+    @property
+    def arrived(self) -> bool:
+        return self.length <= self._tolerance
+
+    def run(self, most_steps: int) -> None:
+        """Step down until there, or until there is no way down; what float32 has to say is looked at once more."""
+        step = self._look()
+        headway = Headway(self.length)
+        for number in range(1, most_steps + 1):
+            if self.arrived or headway.none or not self._advance(step.value):
+                if self._exact_gradient:
+                    self._stuck = not self.arrived
+                    return
+                self._exact_gradient, self._at = True, self._exactly_here()
+                headway = Headway(np.inf)
+            before = self.length
+            step = self._look()
+            self._judge(self.length / before if before > 0 else 0.0)
+            headway.note(self.trace[-2] if len(self.trace) > 1 else np.inf, self.trace[-1], self.length)
+            if self._progress is not None:
+                self._progress(number, self.trace[-1], self.length)
+        if self.arrived and not self._exact_gradient:
+            self._at = self._exactly_here()
+            self._look()
+
+    def _exactly_here(self) -> Point:
+        self._exact_gradient = True
+        point = self._point(self._at.w)
+        if not np.isfinite(point.value):  # float32 did not see that it had left the means that a link allows
+            point = self._point(self._level())
+        self.trace[-1] = point.value
+        return point
+
+    def _judge(self, gain: float) -> None:
+        """From how much shorter a step made the gradient: whether float32 has to say no more."""
+        self._last_gain = gain
+        self._exact_product = self._exact_product or (gain > SPOILT and self._exact_gradient)
+
+    def _look(self) -> Direction:
+        """A Newton step from here, and the length of the gradient."""
+        problem, gradient = self._problem, self._at.gradient
+        _, bend = problem.losses.slopes(self._at.eta)
+        fresh = self._inverse is None
+        if self._inverse is None:
+            self._inverse = inverse_of(problem.design, self._sample, bend, problem.strengths)
+        unit = max(problem.losses.unit(self._at.value), problem.least_noise)
+
+        def product(V: Array, _: Array) -> Array:
+            return problem.design.curved(bend, V, exactly=self._exact_product) + problem.pull(V)
+
+        step = newton_direction(
+            product,
+            self._inverse.times,
+            -gradient,
+            tolerance=lambda length: self._enough(length / unit),
+            most_steps=MOST_PRODUCTS,
+        )
+        if step.steps > POOR and not fresh:
+            self._inverse = None
+        length = float(np.sqrt(abs(float(np.vdot(gradient, step.value))) + step.left)) / unit
+        self.length = length if np.isfinite(length) and np.isfinite(self._at.value) else np.inf
+        return step
+
+    def _enough(self, length: float) -> float:
+        """What may be left of a step: as much as the next one would not leave anyway."""
+        wanted = LOOSE * self._tolerance / length if length > 0 else LOOSE
+        curved = 0.0 if self._problem.losses.quadratic else min(0.1, self._last_gain**2)
+        return float(np.clip(max(wanted, curved), self._problem.design.digits, LOOSE))
+
+    def _advance(self, step: Array) -> bool:
+        """One step, halved until the objective does not rise; False if it always does."""
+        here, squared = self._at, abs(float(np.vdot(self._at.gradient, step)))
+        # where a step cannot lower the objective by more than rounding, rounding must not forbid it
+        slack = (COARSE if squared < COARSE * abs(here.value) else ROUNDING) * abs(here.value)
+        there = self._point(here.w + step)
+        for share in 0.5 ** np.arange(1, MOST_HALVINGS):
+            if there.value <= here.value + slack:
+                break
+            w, eta = here.w + share * step, here.eta + share * (there.eta - here.eta)
+            if (value := self._objective(w, eta)) <= here.value + slack:
+                there = self._point(w)
+                there = there._replace(value=min(value, there.value))
+        else:
+            return False
+        self._at = there
+        self.trace.append(there.value)
+        return True
+
+    def solution(self) -> Solution:
+        sentence = (
+            f"distance to the optimum of the approximate problem in standard errors, √(gᵀH⁻¹g), after "
+            f"{max(0, len(self.trace) - 1)} Newton steps"
+        )
+        tolerance = max(self._tolerance, UNSEEN) if self._stuck else self._tolerance
+        certificate = Certificate("gradient norm", self.length, tolerance, sentence)
+        return Solution(MappedFit(self._at.w, self._at.eta), certificate, tuple(self.trace))
+
+
+def _with_falling_strength(problem: MappedProblem) -> Array:
+    """The coefficients that some rows have, by way of stronger penalties."""
+    few = Descent(problem, SAMPLE_TOLERANCE)
+    few.begin(None)
+    for factor in _falling(problem, few._at.eta):
+        few.penalise(factor * problem.strengths)
+        few.run(1)
+    few.penalise(problem.strengths)
+    few.run(SAMPLE_STEPS)
+    return few._at.w
+
+
+def _falling(problem: MappedProblem, eta: Array) -> Array:
+    """By what λ is multiplied before it is what it is: from where it outweighs the typical curvature."""
+    _, bend = problem.losses.slopes(eta)
+    top = float(bend.typical.sum()) / max(1, problem.design.n_features)
+    falls = np.ceil(np.log(max(top / float(problem.strengths.min()), 1.0)) / np.log(FALL))
+    return np.asarray(FALL ** np.arange(min(falls, MOST_FALLS), 0, -1))

@@ -1,0 +1,53 @@
+"""The Triton kernels, in Triton's interpreter: in a process of its own, since Triton decides when it is imported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+
+SCRIPT = """
+import torch
+from mercer._gpu import fused
+from mercer._gpu.fused import FusedSums
+from mercer._gpu.profiles import FORMULAS, Profile
+
+fused.PROGRAMS = 4
+generator = torch.Generator().manual_seed(0)
+
+def check(name, d, columns, tolerance=3e-6, scale=0.5, **options):
+    X, Z = (torch.randn(n, d, generator=generator) * scale / d**0.5 for n in (200, 300))
+    rate, power = (1.0 if Profile(name).ends else 1.3), (0.7 if name == "rational_quadratic" else 1.0)
+    profile = Profile(name, rate, power)
+    K = profile.of(torch.cdist(X.double(), Z.double()).square())
+    sums = FusedSums(profile, X, Z, **options)
+    V, W = (torch.rand(n, columns, generator=generator) for n in (300, 200))
+    for answer, expected in ((sums.times(V), K @ V.double()), (sums.transposed_times(W), K.T @ W.double())):
+        error = float((answer - expected).norm() / expected.norm())
+        assert error < tolerance, (name, d, columns, options, error)
+
+for name in FORMULAS:
+    check(name, 3, 1, by_products=True, scale=0.2)
+for name in ("gaussian", "exponential", "epanechnikov"):
+    check(name, 5, 2, by_products=False)
+check("gaussian", 20, 2, by_products=True)
+# too far apart for powers of 2 to be taken factor by factor
+check("gaussian", 20, 2, tolerance=3e-5, by_products=True, scale=9.0)
+check("gaussian", 20, 5, by_products=True)
+check("matern_three", 80, 1, by_products=True)
+check("gaussian", 20, 1, by_products=True, tf32=True, tolerance=2e-3)
+print("done")
+"""
+
+
+def test_the_kernels_in_the_interpreter():
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    run = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "done" in run.stdout

@@ -1,0 +1,50 @@
+"""A reduction of tensors is that of arrays, whatever the blocks, and takes smaller ones where memory is short."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer._errors import DeviceMemoryError
+from mercer.data.source import Source
+from mercer.engines import device, here
+from mercer.stats import ColumnMoments
+
+torch = pytest.importorskip("torch")
+
+ROWS = 1000
+
+
+def source(block_rows: int, *, room: int = ROWS, tensors: bool = True) -> Source:
+    """Rows of which no more than so many can be read at once."""
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(ROWS, 3)) + 1e6, rng.integers(2, size=ROWS), rng.random(ROWS)
+    x, groups, weight = map(torch.as_tensor, given) if tensors else given
+
+    def read(rows: slice):
+        if rows.stop - rows.start > room:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
+        return x[rows]
+
+    return Source(read, groups, weight, block_rows)
+
+
+@pytest.mark.parametrize(("block_rows", "room"), [(ROWS, ROWS), (10 * ROWS, ROWS), (64, ROWS), (ROWS, 100), (ROWS, 1)])
+def test_blocks_do_not_matter(block_rows, room):
+    zero = ColumnMoments.zero(2, 3)
+    expected = here.reduce(zero, source(ROWS, tensors=False)).contents()
+    got = device.reduce(zero, source(block_rows, room=room)).contents()
+    np.testing.assert_array_equal(got["rows"], expected["rows"])
+    for name in ("weight", "mean", "scatter"):
+        np.testing.assert_allclose(got[name], expected[name], rtol=1e-9, err_msg=name)
+
+
+def test_what_was_there_before_is_kept():
+    zero = ColumnMoments.zero(2, 3)
+    twice = device.reduce(device.reduce(zero, source(64)), source(ROWS))
+    np.testing.assert_array_equal(twice.rows, 2 * device.reduce(zero, source(ROWS)).rows)
+
+
+def test_without_room_for_a_row_there_is_an_error():
+    with pytest.raises(DeviceMemoryError, match="sums of squares"):
+        device.reduce(ColumnMoments.zero(2, 3), source(ROWS, room=0))

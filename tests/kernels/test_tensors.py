@@ -1,0 +1,130 @@
+"""Kernel matrices of tensors are those of arrays, on the CPU and, where there is one, on a card."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer._errors import ColumnMismatchError, DataError, DeviceError, NotPositiveDefiniteError, SupportError
+from mercer.kernels import (
+    RBF,
+    AdditiveChiSquared,
+    ChiSquared,
+    Constant,
+    Cosine,
+    FromFunction,
+    HistogramIntersection,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Quadratic,
+    RationalQuadratic,
+    Sigmoid,
+    Spectrum,
+    WeisfeilerLehman,
+)
+from mercer.kernels.tensors import TensorGram
+
+torch = pytest.importorskip("torch")
+card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no card")
+DEVICES = ["cpu", pytest.param("cuda", marks=card)]
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-9}
+KERNELS = [
+    RBF(),
+    RBF(sigma=0.5),
+    Matern(nu=0.5),
+    Matern(nu=1.5),
+    Matern(nu=2.5),
+    RationalQuadratic(alpha=0.7),
+    Laplacian(),
+    Linear(),
+    Quadratic(),
+    Polynomial(degree=3),
+    Sigmoid(gamma=0.01),
+    Cosine(),
+    ChiSquared(),
+    AdditiveChiSquared(),
+    HistogramIntersection(),
+    Constant(2),
+    RBF() + 2 * Linear() + 1,
+    RBF() * Linear(),
+    (Linear() + 1) ** 2,
+    RBF().on([0, 2]) + Linear().on([1]),
+    Polynomial(degree=2).normalised(),
+    (RBF() * Linear().on([0])).normalised(),
+]
+
+
+def rows(n, seed):
+    """Numbers that are 0 or more, as histograms need them."""
+    return np.random.default_rng(seed).gamma(2.0, size=(n, 4)).astype(np.float32).astype(float)
+
+
+def assert_close(found, expected, tolerance):
+    np.testing.assert_allclose(found.double().cpu().numpy(), expected, atol=tolerance * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_as_of_arrays(kernel, device, dtype):
+    X, Z, rng = rows(90, 0), rows(50, 1), np.random.default_rng(2)
+    gram = TensorGram(kernel, *(torch.as_tensor(side, dtype=dtype, device=device) for side in (X, Z)))
+    K, tolerance = kernel(X, Z), TOLERANCE[dtype]
+    assert gram.shape == K.shape
+    assert_close(gram.matrix(), K, tolerance)
+    assert_close(gram.tile(slice(3, 20), slice(5, 9)), K[3:20, 5:9], tolerance)
+    assert_close(gram.rows(np.array([7, 2])), K[[7, 2]], tolerance)
+    for columns in ((), (3,)):
+        V, W = (rng.normal(size=(n, *columns)).astype(np.float32) for n in (50, 90))
+        assert_close(gram.times(torch.as_tensor(V, dtype=dtype, device=device)), K @ V, tolerance)
+        assert_close(gram.transposed_times(torch.as_tensor(W, dtype=dtype, device=device)), K.T @ W, tolerance)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_of_rows_with_themselves(kernel, device):
+    X = rows(70, 0)
+    gram, K = TensorGram(kernel, torch.as_tensor(X, device=device)), kernel(X)
+    matrix = gram.matrix()
+    assert bool((matrix == matrix.T).all())
+    assert_close(matrix, K, 1e-9)
+    assert_close(gram.diagonal, kernel.diag(X), 1e-12)
+    assert bool((matrix.diagonal() == gram.diagonal).all())
+    assert_close(gram.rows(slice(10, 13)), K[10:13], 1e-9)
+    v = torch.as_tensor(np.random.default_rng(1).normal(size=70), device=device)
+    assert_close(gram.times(v), K @ v.cpu().numpy(), 1e-9)
+
+
+def test_a_vector_of_another_type():
+    X = torch.as_tensor(rows(30, 0), dtype=torch.float32)
+    assert TensorGram(RBF(), X).times(torch.ones(30, dtype=torch.float64)).dtype == torch.float64
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [FromFunction(np.dot), Spectrum(2), WeisfeilerLehman(), RBF().of(np.abs), 2 * RBF() + Spectrum(2)],
+    ids=repr,
+)
+def test_kernels_of_other_things_are_refused(kernel):
+    with pytest.raises(DeviceError, match=r"does not compare rows of a tensor.*cpu\(\)\.numpy\(\)"):
+        TensorGram(kernel, torch.zeros(3, 2))
+
+
+def test_bad_input():
+    X = torch.ones(3, 2)
+    with pytest.raises(ColumnMismatchError, match="2 columns, but Z has 3"):
+        TensorGram(RBF(), X, torch.ones(4, 3))
+    with pytest.raises(ColumnMismatchError, match="needs column 5"):
+        TensorGram(RBF().on([5]), X)
+    with pytest.raises(DataError, match="3 columns; give one row for each"):
+        TensorGram(RBF(), X).times(torch.ones(4))
+    with pytest.raises(DeviceError, match="do not move tensors"):
+        TensorGram(RBF(), X, torch.ones(4, 2, device="meta"))
+    with pytest.raises(SupportError, match="Column 1 is -1 in row 0"):
+        TensorGram(ChiSquared(), torch.tensor([[1.0, -1.0]])).matrix()
+    with pytest.raises(DataError, match=r"beyond float32; divide the columns"):
+        TensorGram(Polynomial(degree=9), torch.full((2, 2), 1e6))
+    with pytest.raises(NotPositiveDefiniteError, match="normalise a kernel"):
+        TensorGram(Sigmoid(gamma=-1, constant=0).normalised(), X)
