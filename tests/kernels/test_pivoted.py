@@ -98,3 +98,13 @@ def test_it_is_close_to_the_best_there_is() -> None:
     values = np.linalg.eigvalsh(RBF(gamma=0.5)(X))
     for seed in range(5):
         assert PivotedCholesky.of(Gram(RBF(gamma=0.5), X), 60, 0.0, rng=seed).left < 2 * values[:-45].sum()
+
+
+@pytest.mark.parametrize("enough", [0.3, 0.03])
+def test_it_takes_no_more_pivots_than_it_needs(enough: float) -> None:
+    """Pivots are proposed by the block, but kept only up to the one that reaches what was asked for."""
+    gram = Gram(RBF(gamma=0.5), clusters())
+    found = PivotedCholesky.of(gram, 600, enough)
+    kept = found.L[:, :-1]
+    assert found.left / 600 <= enough < (gram.diagonal.sum() - np.square(kept).sum()) / 600
+    np.testing.assert_allclose(found.left, gram.diagonal.sum() - np.square(found.L).sum(), atol=1e-8)

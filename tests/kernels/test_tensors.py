@@ -97,6 +97,23 @@ def test_of_rows_with_themselves(kernel, device):
     assert_close(gram.times(v), K @ v.cpu().numpy(), 1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e25, 1e-25, 1e18])
+@pytest.mark.parametrize("kernel", [RBF, lambda sigma: Matern(sigma, 1.5), RationalQuadratic], ids=["rbf", "m", "rq"])
+def test_squares_of_float32_may_be_no_floats(kernel, scale):
+    of = kernel(scale) if kernel is not RBF else RBF(sigma=scale)
+    X, v = (torch.as_tensor(rows(40, 0) * scale, dtype=torch.float32), torch.ones(40))
+    K = of(X.numpy().astype(float))
+    assert_close(TensorGram(of, X).matrix(), K, 1e-5)
+    assert_close(TensorGram(of, X).times(v), K.sum(axis=1), 1e-5)
+
+
+def test_rows_far_from_the_others_keep_the_digits_of_float32():
+    X = rows(200, 0)
+    X[:5] += 15.0
+    X = torch.as_tensor(X, dtype=torch.float32)
+    assert_close(TensorGram(RBF(sigma=1.0), X).matrix(), RBF(sigma=1.0)(X.numpy().astype(float)), 1e-5)
+
+
 def test_a_vector_of_another_type():
     X = torch.as_tensor(rows(30, 0), dtype=torch.float32)
     assert TensorGram(RBF(), X).times(torch.ones(30, dtype=torch.float64)).dtype == torch.float64

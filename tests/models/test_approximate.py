@@ -29,7 +29,7 @@ from mercer import (
 from mercer._errors import DataError, FitInterrupted, KernelError, NoSpectrumError, PenaltyError
 from mercer.families import L2, NegativeBinomial, Tweedie
 from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
-from mercer.models import _approximate
+from mercer.models import _approximate, _work
 from mercer.solvers import mapped_newton
 
 N = 90
@@ -146,7 +146,7 @@ def test_fourier_features_come_closer_the_more_there_are(name: str) -> None:
     model, kind = MODELS[name]
     exact = output(clone(model).fit(X, Y[kind]), NEW)
     errors, told = [], []
-    for size in (50, 1500):
+    for size in (20, 600):
         features = RandomFourierFeatures(n_components=size, sampling="orthogonal", random_state=0)
         fitted = clone(model).set_params(approximate=features).fit(X, Y[kind])
         assert fitted.X_fit_ is None
@@ -155,11 +155,11 @@ def test_fourier_features_come_closer_the_more_there_are(name: str) -> None:
         errors.append(np.abs(output(fitted, NEW) - exact).max())
         told.append(fitted.approximation_)
     assert errors[1] < 0.5 * errors[0]
-    assert errors[1] < 0.1 * np.ptp(exact)
+    assert errors[1] < 0.15 * np.ptp(exact)
     assert told[1].error < told[0].error
     assert told[1].distance < told[0].distance
     assert told[1].kind == "fourier"
-    assert told[1].n_components == 1500
+    assert told[1].n_components == 600
 
 
 @QUICK
@@ -473,3 +473,15 @@ def test_what_approximations_cost_is_known_beforehand() -> None:
         assert cost.bytes < exact.bytes
         assert cost.fits
         assert "features" in cost.sentence
+
+
+def test_landmarks_that_any_rows_may_be_cost_nothing_to_choose() -> None:
+    rows = np.random.default_rng(0).normal(size=(20_000, 5))
+    model = KernelRidge(kernel="rbf")
+    any_rows, chosen = (
+        _work.work_of(clone(model).set_params(approximate=Nystroem(n_components=300, landmarks=rule)), rows)
+        for rule in ("uniform", "rpcholesky")
+    )
+    assert any_rows.flops < chosen.flops
+    assert any_rows.entries < chosen.entries
+    assert any_rows.memory < chosen.memory

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from mercer import (
     GLM,
@@ -336,12 +337,18 @@ def test_one_class_is_refused(model):
         (Lasso(), numbers),
         (GLM("poisson", penalty=L1(1.0)), counts),
         (GLM("negative_binomial"), counts),
-        (GLM("poisson", solver="online"), counts),
+        (GLM("poisson", solver="online", tol=0.2), counts),
     ],
 )
-def test_what_has_no_form_for_tensors_says_to_give_arrays(model, response):
-    with pytest.raises(DeviceError, match=r"X\.cpu\(\)\.numpy\(\)"):
-        model.fit(_t(columns()), _t(response(np.random.default_rng(8), linear())))
+def test_what_has_no_form_for_tensors_is_done_in_main_memory(model, response):
+    X, y = columns(), response(np.random.default_rng(8), linear())
+    of_tensors, of_arrays = clone(model).fit(_t(X), _t(y)), clone(model).fit(X, y)
+    np.testing.assert_array_equal(of_tensors.coef_, of_arrays.coef_)
+    np.testing.assert_allclose(of_tensors.predict(_t(X)), of_arrays.predict(X), rtol=1e-9, atol=1e-12)
+    before = dict(vars(of_tensors))
+    with pytest.raises(DeviceError, match=r"give X\.cpu\(\)"):
+        of_tensors.fit(_t(X).to("meta"), _t(y).to("meta"))
+    assert vars(of_tensors) == before
 
 
 @pytest.mark.parametrize("name", ["logistic", "softmax", "poisson", "GLM poisson"])

@@ -548,6 +548,7 @@ def test_tensors_as_arrays(bandwidth):
     expected = of_arrays.score_samples(queries)
     found = of_tensors.score_samples(torch.as_tensor(queries))
     assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(of_tensors.cdf(torch.as_tensor(queries)).numpy(), of_arrays.cdf(queries), rtol=1e-9)
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9)
     np.testing.assert_allclose(of_tensors.score_samples(queries), expected, rtol=1e-12)
     np.testing.assert_allclose(of_arrays.score_samples(torch.as_tensor(queries).float()).numpy(), expected, rtol=1e-5)

@@ -17,7 +17,7 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import LogisticRegression, Nystroem, Ridge, engine
-from mercer._errors import ColumnMismatchError, DataError, DeviceError, NonFiniteError
+from mercer._errors import ColumnMismatchError, DataError, DeviceError, NonFiniteError, TooLargeError
 from mercer.kernels import RBF, Linear, Polynomial, Spectrum, WeisfeilerLehman
 from mercer.models import nystroem as module
 
@@ -413,3 +413,27 @@ def test_bad_tensors() -> None:
         model.transform(torch.ones(3, 2))
     with pytest.raises(NonFiniteError):
         model.transform(torch.full((3, 5), torch.nan))
+
+
+def test_tensors_beside_sparse_landmarks() -> None:
+    torch = pytest.importorskip("torch")
+    model = Nystroem(n_components=5, random_state=0).fit(sp.csr_matrix(rows()))
+    assert_allclose(model.transform(torch.tensor(rows())).numpy(), model.transform(rows()), atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kernel", [1e-20 * RBF(gamma=1.0), 1e-200 * RBF(gamma=1.0), 1e200 * RBF(gamma=1.0)], ids=repr)
+def test_kernels_far_from_one_are_exact_on_landmarks(kernel: Any, rule: str) -> None:
+    X = rows()
+    model = Nystroem(kernel, n_components=10, landmarks=rule, random_state=0).fit(X)
+    size, features = float(kernel.diag(X[:1])[0]), model.transform(model.components_)
+    assert_allclose(
+        (features / np.sqrt(size)) @ (features / np.sqrt(size)).T, kernel(model.components_) / size, atol=1e-8
+    )
+
+
+def test_features_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Nystroem(n_components=5, random_state=0).fit(rows())
+    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
+    with pytest.raises(TooLargeError, match="300 rows of 5 features"):
+        model.transform(rows())

@@ -184,3 +184,21 @@ def test_tensors(form: str, sampling: str, dtype: str, error: float) -> None:
         np.testing.assert_allclose(features.transform(X), ours.transform(X), atol=error)
     assert fitted.approximation_error_ == pytest.approx(ours.approximation_error_, rel=1e-3)
     assert isinstance(fitted.random_weights_, np.ndarray)
+
+
+@FORMS
+@pytest.mark.parametrize("kernel", ["laplacian", "matern", "rbf"])
+def test_float32_keeps_its_digits_however_large_angles_are(kernel: str, form: str) -> None:
+    torch = pytest.importorskip("torch")
+    X = (100 * rows()).astype(np.float32)
+    features = made(kernel, form=form, n_components=100).fit(X)
+    for found in (features.transform(X), features.transform(torch.as_tensor(X)).numpy()):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, features.transform(X.astype(float)), atol=1e-6)
+
+
+def test_the_scale_of_a_tensor_is_that_of_all_rows() -> None:
+    torch = pytest.importorskip("torch")
+    X = rows(1200) + np.arange(1200)[:, None]
+    found, expected = (made(gamma="scale").fit(data).kernel_.gamma for data in (torch.as_tensor(X), X))
+    assert found == pytest.approx(expected, rel=1e-12)

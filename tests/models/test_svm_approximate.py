@@ -168,6 +168,23 @@ def test_targets_of_any_size(data: Any, rows: Array, scale: float, move: float) 
     np.testing.assert_allclose((model.predict(rows) - move) / scale, plain.predict(rows), atol=1e-6)
 
 
+def test_columns_far_from_the_origin_lose_no_digits(data: Any) -> None:
+    X, classes, _, _ = data
+    near, far = (SVC(kernel="linear", approximate=ALL, tol=1e-9).fit(A, classes) for A in (X, X + 1e6))
+    np.testing.assert_allclose(far._decisions(X + 1e6), near._decisions(X), atol=1e-5)
+    np.testing.assert_allclose(far.predict_proba(X + 1e6), near.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("C", [1e20, 1e150, np.inf])
+def test_any_price_that_no_coefficient_reaches_gives_the_same_machine(data: Any, rows: Array, C: float) -> None:
+    X, classes, _, _ = data
+    high, higher = (SVC(C=price, gamma=3.0, approximate=ALL).fit(X, classes) for price in (1e7, C))
+    assert higher.certificate_.holds
+    np.testing.assert_allclose(higher._decisions(rows), high._decisions(rows), atol=1e-2)
+    with pytest.warns(ConvergenceWarning, match="C is too high"):
+        SVC(C=C, approximate=Nystroem(n_components=3)).fit(X, classes)
+
+
 def test_a_function_of_the_user_is_a_kernel_too(data: Any, rows: Array) -> None:
     X, classes, _, _ = data
 

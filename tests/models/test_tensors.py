@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import DataConversionWarning
 
+from mercer import SVC, LinearSVC, LinearThreshold, MultinomialNB, NaiveBayes
 from mercer._errors import ColumnMismatchError, DataError, DeviceError, EmptyDataError, NonFiniteError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer.data.labels import encode_labels
@@ -180,3 +181,23 @@ def test_what_is_not_finite_is_named():
 def test_a_plan_says_where():
     plan = tensor_plan("one pass", X, blocks=3)
     assert str(plan) == "one pass; exact, float32, 3 block(s) on 1 thread(s), cpu"
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), LinearThreshold(), MultinomialNB(), NaiveBayes(), SVC()], ids=repr)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_models_of_arrays_take_tensors_of_main_memory_and_refuse_others(model, dtype):
+    rows, y = X.to(dtype, copy=True).requires_grad_(), torch.tensor([0, 1, 0, 1, 1, 1])
+    taken = rows.detach().double()
+    said = model.fit(rows, y, sample_weight=torch.ones(6)).predict(rows)
+    np.testing.assert_array_equal(said, model.fit(taken.numpy(), y.numpy()).predict(taken.numpy()))
+    with pytest.raises(DeviceError, match=r"X is on meta: .*; give X\.cpu\(\)"):
+        model.fit(rows.to("meta"), y)
+    with pytest.raises(DeviceError, match=r"y is on meta: .*; give y\.cpu\(\)"):
+        model.fit(rows, y.to("meta"))
+
+
+def test_linear_threshold_says_of_tensors_what_it_says_of_arrays():
+    model = LinearThreshold("logistic", tol=0.1).fit(X.numpy(), [0, 1, 0, 1, 1, 1])
+    for method in (model.predict, model.predict_proba, model.predict_log_proba):
+        assert is_tensor(method(X))
+        np.testing.assert_allclose(method(X), method(X.numpy()), rtol=1e-5)

@@ -210,3 +210,12 @@ def test_interrupting_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_few_steps_are_told() -> None:
     solution = solve(made("poisson"), most_steps=1)
     assert not solution.certificate.holds
+
+
+def test_a_fit_that_rounding_stops_says_what_was_asked_for() -> None:
+    solution = solve(made("poisson"), tolerance=1e-30)
+    certificate = solution.certificate
+    assert certificate.holds
+    assert certificate.tolerance == mapped_newton.UNSEEN
+    assert certificate.value < mapped_newton.UNSEEN
+    assert "1e-30 was asked for, but rounding" in certificate.sentence

@@ -45,6 +45,22 @@ def test_a_start_from_a_sample_leads_to_the_same_optimum() -> None:
     assert len(with_sample.trace) < len(without.trace)
 
 
+def test_a_sample_of_many_rows_begins_at_a_sample_of_its_own(monkeypatch) -> None:
+    monkeypatch.setattr(newton, "SMALLEST_SAMPLE", 100)
+    monkeypatch.setattr(newton, "SAMPLE_PER_COLUMN", 25)
+    problem, begun = logistic(FAR), []
+    plain = newton.sample_start
+    monkeypatch.setattr(
+        newton, "sample_start", lambda part, *more: begun.append(len(part.observations)) or plain(part, *more)
+    )
+    expected = newton.solve(problem).value
+    assert begun == [FAR]
+    begun.clear()
+    monkeypatch.setattr(newton, "NESTED", FAR // 20)
+    np.testing.assert_allclose(newton.solve(problem).value, expected, rtol=1e-6)
+    assert begun == [FAR, FAR // 16]
+
+
 def test_the_objective_never_rises() -> None:
     trace = newton.solve(logistic(FAR), np.full(4, 3.0)).trace
     assert (np.diff(trace) <= 1e-12 * trace[0]).all()

@@ -17,7 +17,11 @@ def is_tensor(X: Any) -> bool:
 
 def to_numpy(X: Any) -> NDArray[Any]:
     """A tensor, or what is an array already, as an array in main memory."""
-    return X.detach().cpu().numpy() if is_tensor(X) else np.asarray(X)
+    if not is_tensor(X):
+        return np.asarray(X)
+    if X.is_floating_point() and X.itemsize < 4:  # NumPy has fewer types of halves
+        X = X.float()
+    return X.numpy(force=True)  # type: ignore[no-any-return]
 
 
 def namespace(X: Any) -> Any:
@@ -31,6 +35,12 @@ def like(array: Any, tensor: Any, *, dtype: Any = None) -> Any:
         return np.asarray(array)
     import torch
 
-    if not is_tensor(array):  # torch reads no array from its end, and warns of one that must not be written to
-        array = np.require(array, requirements=["C", "W"])
-    return torch.as_tensor(array, device=tensor.device, dtype=tensor.dtype if dtype is None else dtype)
+    there = array if is_tensor(array) else _readable(array)
+    return torch.as_tensor(there, device=tensor.device, dtype=tensor.dtype if dtype is None else dtype)
+
+
+def _readable(array: Any) -> NDArray[Any]:
+    """For torch, which reads no array from its end or of swapped bytes, and warns of those that are read-only."""
+    array = np.asarray(array)
+    kind = np.dtype(np.float64) if array.dtype == np.longdouble else array.dtype.newbyteorder("=")
+    return np.require(array, dtype=kind, requirements=["C", "W"])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import floor, isfinite, log2
 from typing import Any
 
-#: ‖x‖² + ‖z‖², times the slope of a kernel, up to which products are good enough: of the longest rows, and in float32
-#: of the usual ones; a rounding of it is the error of a kernel value
-LARGEST, USUAL = 2000.0, 100.0
+from mercer._gpu.profiles import Profile
+
+#: ‖x‖² + ‖z‖², times the slope of a kernel, up to which products are good enough, by the bytes of a number: of the
+#: longest rows, and of the usual ones; a rounding of it is the error of a kernel value
+LARGEST, USUAL = {4: 300.0, 8: 2000.0}, {4: 100.0, 8: 2000.0}
 
 
 def squared_lengths(X: Any) -> Any:
@@ -26,7 +29,37 @@ def from_products(slope: float, X: Any, Z: Any) -> bool:
     largest, usual = (
         float(sum(number(of) for of in squares)) * (2 // len(squares)) for number in (torch.max, torch.mean)
     )
-    return slope * largest <= LARGEST and (X.dtype == torch.float64 or slope * usual <= USUAL)
+    size = X.element_size()
+    return slope * largest <= LARGEST[size] and slope * usual <= USUAL[size]
+
+
+def in_units(profile: Profile, X: Any, Z: Any, shift: Any) -> tuple[Profile, Any, Any]:
+    """A profile, and rows about a point, in units in which squares are floats; by a power of 2, which rounds nothing.
+
+    Squares of float32 end at 1e19, and are 0 from 1e-23 on. X is Z before and after where there is only one.
+    """
+    import torch
+
+    right = Z - shift
+    left = right if X is Z else X - shift
+    exponent = _exponent(profile.stretch, left, right)
+    for side in (right,) if left is right else (right, left):
+        side.mul_(2.0**exponent)
+    return profile.stretched(exponent, torch.finfo(right.dtype).max), left, right
+
+
+def _exponent(stretch: float, X: Any, Z: Any) -> int:
+    """That of the units of a profile, or less where numbers in these would be no floats."""
+    import torch
+
+    most = torch.finfo(X.dtype)
+    wanted = round(log2(stretch)) if stretch > 0 and isfinite(stretch) else 0
+    largest = max(
+        [float(side.aminmax()[which].abs()) for side in (X, Z) if side.numel() for which in (0, 1)], default=0
+    )
+    room = floor(log2(most.max) - log2(largest)) - 2 if largest > 0 and isfinite(largest) else wanted
+    least = round(log2(most.tiny))
+    return max(least, min(wanted, room, -least))
 
 
 def squared_distances(X: Any, Z: Any, *, by_products: bool) -> Any:
@@ -34,6 +67,7 @@ def squared_distances(X: Any, Z: Any, *, by_products: bool) -> Any:
     import torch
 
     if not by_products:
-        return torch.cdist(X, Z, compute_mode="donot_use_mm_for_euclid_dist").square_()
+        away = torch.cdist(X, Z, compute_mode="donot_use_mm_for_euclid_dist")
+        return away.clamp_(max=torch.finfo(X.dtype).max ** 0.5 / 2).square_()
     s = torch.addmm(squared_lengths(Z)[None], X, Z.T, alpha=-2.0)
     return s.add_(squared_lengths(X)[:, None]).clamp_(min=0.0)

@@ -46,13 +46,7 @@ class Side(NamedTuple):
 
 def scale_of(profile: Profile) -> float:
     """What coordinates are multiplied by, so that the profile has no rate and a gaussian is a power of 2."""
-    if profile.name == "gaussian":
-        return sqrt(profile.rate * LOG2_E)
-    if profile.name == "exponential":
-        return profile.rate * LOG2_E
-    if profile.name == "rational_quadratic":
-        return sqrt(profile.rate)
-    return profile.rate if profile.name.startswith("matern") else 1.0
+    return profile.stretch * {"gaussian": sqrt(LOG2_E), "exponential": LOG2_E}.get(profile.name, 1.0)
 
 
 class FusedSums:
@@ -79,10 +73,17 @@ class FusedSums:
         self._left: Any = self._right if left is right else ready(left)
 
     def times(self, V: Any) -> Any:
-        return self._sums(V, transposed=False)
+        return self._on_its_card(V, transposed=False)
 
     def transposed_times(self, V: Any) -> Any:
-        return self._sums(V, transposed=True)
+        return self._on_its_card(V, transposed=True)
+
+    def _on_its_card(self, V: Any, *, transposed: bool) -> Any:
+        """Triton starts kernels on the current card, which need not be that of the rows."""
+        import torch
+
+        with torch.cuda.device_of(V):
+            return self._sums(V, transposed=transposed)
 
     def _sums(self, V: Any, *, transposed: bool) -> Any:
         import torch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, pi
+from math import inf, ldexp, log2, pi, sqrt
 from typing import Any, NamedTuple
 
 
@@ -25,7 +25,20 @@ class Profile(NamedTuple):
             return inf
         if self.name in ("matern_three", "matern_five"):
             return 0.5 * self.rate * self.rate
-        return self.rate * self.power
+        # of a power near 0, whose rate is large, no less: numbers in units of the rate have to be halves
+        return self.rate * max(self.power, 1e-2)
+
+    @property
+    def stretch(self) -> float:
+        """Coordinates times so much need no rate."""
+        return self.rate if self.name in OF_DISTANCES else sqrt(self.rate)
+
+    def stretched(self, exponent: int, most: float) -> Profile:
+        """The same function where coordinates are 2^exponent times as long; of a rate that is too large, the most."""
+        doublings = exponent if self.name in OF_DISTANCES else 2 * exponent
+        if self.rate > 0 and log2(self.rate) - doublings >= log2(most):
+            return self._replace(rate=most)
+        return self._replace(rate=ldexp(self.rate, -doublings))
 
     @property
     def ends(self) -> bool:
@@ -104,4 +117,6 @@ FORMULAS: dict[str, Callable[[Profile, Any], Any]] = {
     "triangular": _triangular,
     "cosine": _cosine,
 }
+#: whose rate multiplies √s
+OF_DISTANCES = ("exponential", "matern_three", "matern_five")
 ENDING = ("uniform", "epanechnikov", "biweight", "triweight", "triangular", "cosine")

@@ -7,14 +7,13 @@ times as often.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._gpu import like, to_numpy
+from mercer._gpu.compiler import compiles
 
 Array = NDArray[Any]
 
@@ -28,12 +27,7 @@ FLAT = 128
 
 def reads_in_one_pass(X: Any) -> bool:
     """Whether X lies on a card, row by row, and Triton is there."""
-    return bool(X.is_cuda and X.shape[1] <= MOST_COLUMNS and X.stride(1) == 1 and len(X) < 2**31 and _has_triton())
-
-
-@lru_cache(maxsize=1)
-def _has_triton() -> bool:
-    return find_spec("triton") is not None
+    return bool(X.is_cuda and X.shape[1] <= MOST_COLUMNS and X.stride(1) == 1 and len(X) < 2**31 and compiles(X.device))
 
 
 def times(X: Any, shift: Array, point: Array) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from mercer._gpu.chunks import in_chunks, room_for, tile_size
-from mercer._gpu.distances import from_products, squared_distances
+from mercer._gpu.compiler import compiles
+from mercer._gpu.distances import from_products, in_units, squared_distances
 from mercer._gpu.profiles import Profile
 
 #: columns of a tile
@@ -37,14 +38,13 @@ class KernelSums:
         import torch
 
         right = X if Z is None else Z
-        self.profile, self.shape = profile, (len(X), len(right))
+        self.shape = (len(X), len(right))
         with room_for("two copies of the rows"):
             # distances between rows far from 0 keep their digits
             shift = torch.nan_to_num(right.mean(dim=0, dtype=torch.float64), posinf=0.0, neginf=0.0).to(X.dtype)
-            self._right = right - shift
-            self._left = self._right if Z is None else X - shift
-            self._by_products = from_products(profile.slope, self._left, self._right)
-            self._fused = _fused(profile, self._left, self._right, self._by_products, tf32)
+            self.profile, self._left, self._right = in_units(profile, X, right, shift)
+            self._by_products = from_products(self.profile.slope, self._left, self._right)
+            self._fused = _fused(self.profile, self._left, self._right, self._by_products, tf32)
         if self._fused is not None:
             self._left = self._right = None  # it has copies of its own
 
@@ -102,10 +102,8 @@ def _fused(profile: Profile, left: Any, right: Any, by_products: bool, tf32: boo
 
     if not left.is_cuda or left.dtype != torch.float32 or not len(left) or not len(right):
         return None
-    try:
-        from mercer._gpu.fused import FusedSums
-    except ModuleNotFoundError as missing:
-        if missing.name != "triton":
-            raise
+    if not compiles(left.device):
         return None
+    from mercer._gpu.fused import FusedSums
+
     return FusedSums(profile, left, right, by_products=by_products, tf32=tf32)

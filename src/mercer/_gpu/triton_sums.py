@@ -14,6 +14,8 @@ import triton.language as tl
 #: how many columns of V go through the multiply-add units, one by one, and how many through tensor cores at once
 FEW, MANY = 2, 16
 LOG2_E = tl.constexpr(1.4426950408889634)
+#: where an exponential is 0 and what it is multiplied by is no infinity
+FARTHEST = tl.constexpr(1e4)
 HALF_PI = tl.constexpr(1.5707963267948966)
 
 
@@ -64,11 +66,11 @@ def _value(t, power, KIND: tl.constexpr, ON_CARD: tl.constexpr):  # type: ignore
     elif KIND == "exponential":
         f = _exp2(-_sqrt(t, ON_CARD), ON_CARD)
     elif KIND == "matern_three":
-        a = _sqrt(t, ON_CARD)
+        a = tl.minimum(_sqrt(t, ON_CARD), FARTHEST)
         f = (1.0 + a) * _exp2(a * -LOG2_E, ON_CARD)
     elif KIND == "matern_five":
-        a = _sqrt(t, ON_CARD)
-        f = (1.0 + a + t * (1.0 / 3.0)) * _exp2(a * -LOG2_E, ON_CARD)
+        a = tl.minimum(_sqrt(t, ON_CARD), FARTHEST)
+        f = (1.0 + a + a * a * (1.0 / 3.0)) * _exp2(a * -LOG2_E, ON_CARD)
     elif KIND == "rational_quadratic":
         f = _exp2(-power * _log2(1.0 + t, ON_CARD), ON_CARD)
     elif KIND == "uniform":

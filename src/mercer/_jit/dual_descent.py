@@ -36,7 +36,7 @@ def best(slope, epsilon, bend, lower, upper):  # type: ignore[no-untyped-def]
         return upper, False
     if beta <= lower:
         return lower, False
-    return beta, True
+    return beta, beta != 0.0  # a slope of 5e-324 over a bend of 2 is nothing
 
 
 @jit(forceinline=True)

@@ -1,8 +1,8 @@
 """Rows of a tensor seen through a feature map: `MappedDesign` where the rows are on a card.
 
-Coefficients are small arrays in main memory; whatever has a number for each row stays on the device. Of kernels with
-landmarks they are those of k(·, landmarks) themselves where their eigenvalues would take too long, with cᵀKc for a
-penalty.
+Coefficients are small arrays in main memory; whatever has a number for each row stays on the device. Where eigenvalues
+of the landmarks' kernel matrix would take too long, a Cholesky factor of it takes their place; and where that has no
+room, or no digits, coefficients are those of k(·, landmarks) themselves, with cᵀKc for a penalty.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._errors import NotPositiveDefiniteError
 from mercer._gpu import like, to_numpy
-from mercer._gpu.chunks import in_chunks, tile_size
+from mercer._gpu.chunks import in_chunks, room_for, tile_size
 from mercer.kernels import Kernel
 from mercer.kernels.tensors import TensorGram
 
@@ -27,6 +28,8 @@ Array = NDArray[Any]
 ON_CARD, ON_CPU = 2e10, 1e9
 #: of the largest eigenvalue of k(landmarks, landmarks), what float32 makes of those that are 0, a few times over
 JITTER = 1e-6
+#: landmarks up to which L⁻¹ of their kernel matrix LLᵀ takes no time to speak of
+TRIANGLES = 20_000
 
 
 def worth_double(X: Any, columns: float) -> bool:
@@ -49,7 +52,14 @@ class MappedTensors(ABC):
     @property
     def digits(self) -> float:
         """What a product can tell from another one, in its own length."""
-        return 1e-3 if str(self.X.dtype).endswith("32") else 1e-5
+        return 1e-3 if self.is_single else 1e-5
+
+    @property
+    def is_single(self) -> bool:
+        """Whether products are of float32."""
+        import torch
+
+        return bool(self.X.dtype == torch.float32)
 
     @property
     def n_rows(self) -> int:
@@ -137,13 +147,17 @@ class LandmarkTensors(MappedTensors):
     @classmethod
     def of(cls, kernel: Kernel, X: Any, landmarks: Any, back: Array | None, *, intercept: bool) -> LandmarkTensors:
         """In float64 where that costs little, since sums of many kernels lose the digits of float32."""
+        import torch
+
         double = worth_double(X, len(landmarks))
         X, landmarks = (part.double() if double else part for part in (X, landmarks))
         if back is not None:
             # the squared length of a column is the inverse of an eigenvalue
             lengths = np.einsum("ij,ij->j", back, back)
             felt = lengths * (0.0 if double else JITTER) <= lengths.min(initial=np.inf)
-            return cls(X, intercept, kernel, landmarks, like(back[:, felt], X, dtype=X.double().dtype))
+            return cls(X, intercept, kernel, landmarks, like(back[:, felt], X, dtype=torch.float64))
+        if double and len(landmarks) <= TRIANGLES:
+            return cls(X, intercept, kernel, landmarks, _inverse_triangle(landmark_factor(kernel, landmarks)))
         design = cls(X, intercept, kernel, landmarks)
         return design if double else replace(design, jitter=JITTER * design._largest_eigenvalue())
 
@@ -195,6 +209,31 @@ class LandmarkTensors(MappedTensors):
         K = self._among.matrix()
         K.diagonal().add_(self.jitter)
         return K
+
+
+def landmark_factor(kernel: Kernel, landmarks: Any) -> Any:
+    """L with LLᵀ = k(landmarks, landmarks), up to rounding."""
+    import torch
+
+    K = TensorGram(kernel, landmarks).matrix()
+    # as much as rounding makes of an eigenvalue of 0, none of which is larger than the trace
+    K.diagonal().add_(torch.finfo(K.dtype).eps * float(K.diagonal().sum()) * len(K) ** 0.5)
+    with room_for(f"a Cholesky factor of {len(K):,} landmarks"):
+        L, failed = torch.linalg.cholesky_ex(K)
+    if int(failed):
+        raise NotPositiveDefiniteError(
+            f"the kernel matrix of {len(K):,} landmarks has no Cholesky factor: {kernel!r} is not positive definite on "
+            "them; use another kernel."
+        )
+    return L
+
+
+def _inverse_triangle(L: Any) -> Any:
+    """L⁻ᵀ."""
+    import torch
+
+    with room_for(f"the inverse of a triangle of {len(L):,} landmarks"):
+        return torch.linalg.solve_triangular(L.T, torch.eye(len(L), dtype=L.dtype, device=L.device), upper=True)
 
 
 @dataclass(frozen=True, eq=False)

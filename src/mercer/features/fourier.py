@@ -13,12 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import DeviceMemoryError
 from mercer._gpu import is_tensor, like
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._jit.fourier import cosines, pairs
-from mercer._memory import gigabytes
 from mercer._threads import ordered_map, row_blocks
+from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.directions import DIRECTIONS, LEAST, Hadamard
 from mercer.kernels._inputs import is_sparse
 from mercer.kernels.spectra import FrequencySpectrum
@@ -27,8 +26,10 @@ Array = NDArray[Any]
 
 #: bytes of a tile, and its fewest rows: what a matrix product leaves in the cache is turned into cosines there
 TILE, FEWEST = 2**20, 16
-#: error of a cosine that a rough tile may have
+#: error of a cosine that float32 may make
 ROUGH = 1e-5
+#: rows of an array that are looked at together
+SOME = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +104,37 @@ class FourierMap:
 
     def in_precision(self, X: Any, dtype: Any) -> Array:
         """ψ of all rows as an array of float32, or else of float64."""
-        dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
-        out = np.empty((X.shape[0], self.n_features), dtype)
-        height = max(FEWEST, TILE // (dtype.itemsize * self.n_features))
-        ordered_map(lambda rows: self.fill(X[rows], out[rows]), row_blocks(len(out), height))
+        out = empty_array(X.shape[0], self.n_features, np.float32 if dtype == np.float32 else np.float64)
+        rounded = out.dtype == np.float32 and not self.single_will_do(X)
+
+        def work(rows: slice) -> None:
+            tile = np.empty(out[rows].shape) if rounded else out[rows]
+            self.fill(X[rows], tile)
+            if rounded:
+                out[rows] = tile
+
+        ordered_map(work, row_blocks(len(out), max(FEWEST, TILE // (out.itemsize * self.n_features))))
         return out
+
+    def single_will_do(self, X: Any) -> bool:
+        """Whether float32 has digits enough for wᵀ(x − shift), which is no more than ‖w‖‖x − shift‖."""
+        if is_sparse(X) and self.shift is not None:
+            return False
+        longest = float(np.sqrt(np.square(self.weights, dtype=np.float64).sum(axis=0).max(initial=0.0)))
+        height = tile_size(X) // X.shape[1] if is_tensor(X) else SOME
+        farthest = max((self._farthest(X[rows]) for rows in row_blocks(X.shape[0], max(1, height))), default=0.0)
+        return bool(longest * farthest * np.finfo(np.float32).eps < ROUGH)
+
+    def _farthest(self, X: Any) -> float:
+        """Of some rows, the largest ‖x − shift‖."""
+        if is_tensor(X):
+            away = X if self.shift is None else X - like(self.shift, X)
+            return float(away.double().norm(dim=1).max())
+        with np.errstate(over="ignore"):
+            if is_sparse(X):
+                return float(np.sqrt(X.multiply(X).sum(axis=1).max()))
+            away = X if self.shift is None else X - self.shift
+            return float(np.sqrt(np.einsum("ij,ij->i", away, away, dtype=np.float64).max()))
 
     def fill(self, X: Any, out: Array) -> None:
         """ψ of some rows into memory that is contiguous, in its precision."""
@@ -133,19 +160,14 @@ class FourierMap:
     def _of_tensor(self, X: Any) -> Any:
         import torch
 
-        weights, many = like(self.weights, X), self.weights.shape[1]
-        offset, shift = (None if part is None else like(part, X) for part in (self.offset, self.shift))
-        try:
-            out = X.new_empty((len(X), self.n_features))
-        except torch.cuda.OutOfMemoryError as full:
-            size = gigabytes(len(X) * self.n_features * X.element_size())
-            raise DeviceMemoryError(
-                f"{len(X):,} rows of {self.n_features:,} features take {size}, which {X.device} has no room for; "
-                "transform fewer rows at a time, or have fewer components."
-            ) from full
+        dtype = X.dtype if X.dtype == torch.float64 or self.single_will_do(X) else torch.float64
+        weights, many = like(self.weights, X, dtype=dtype), self.weights.shape[1]
+        offset, shift = (None if part is None else like(part, X, dtype=dtype) for part in (self.offset, self.shift))
+        out = empty_tensor(X, self.n_features)
 
         def work(rows: slice) -> None:
-            angles = (X[rows] if shift is None else X[rows] - shift) @ weights
+            some = X[rows].to(dtype)
+            angles = (some if shift is None else some - shift) @ weights
             if offset is None:
                 out[rows, many:] = torch.sin(angles).mul_(self.scale)
             else:
@@ -204,15 +226,8 @@ class CosineTiles:
 
     @cached_property
     def rough(self) -> np.dtype[Any]:
-        """float32 unless angles are so large that it has no digits left for them."""
-        if is_sparse(self.X):
-            return np.dtype(np.float64)
-        shift = 0.0 if self.map.shift is None else self.map.shift
-        largest = max(
-            (float(np.abs(self.X[rows] - shift).max()) for rows in row_blocks(self.shape[0], 4096)), default=0
-        )
-        angle = largest * float(np.abs(self.map.weights).sum(axis=0).max(initial=0.0))
-        return np.dtype(np.float32 if angle * np.finfo(np.float32).eps < ROUGH else np.float64)
+        """float32 unless rows are sparse, or angles so large that it has no digits left for them."""
+        return np.dtype(np.float32 if not is_sparse(self.X) and self.map.single_will_do(self.X) else np.float64)
 
     def fill(self, rows: slice, out: Array) -> None:
         self.map.fill(self.X[rows], out)

@@ -86,10 +86,13 @@ def choose_from(
     draw = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
     if rule == "kmeans++":
         return Landmarks(_spread(gram, min(most, n), draw), None, n)
-    trace = float(np.maximum(gram.diagonal, 0.0).sum())
+    with np.errstate(over="ignore"):
+        trace = float(np.maximum(gram.diagonal, 0.0).sum())
     found = PivotedCholesky.of(gram, most, tol * trace / n, rng=draw)
     # of a kernel that is 0 everywhere there are no pivots, but features are to have a column
-    return Landmarks(found.pivots if len(found.pivots) else np.zeros(1, dtype=np.intp), found.error, n)
+    return Landmarks(
+        found.pivots if len(found.pivots) else np.zeros(1, dtype=np.intp), found.error if trace > 0 else None, n
+    )
 
 
 def fewest(K: Array, across: Array, diagonal: Array, tol: float) -> int:

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._threads import blas_for, ordered_stream, row_blocks
+from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.kernel_tiles import KernelTiles
 from mercer.kernels import Gram, Kernel
+from mercer.kernels._inputs import is_sparse
 
 Array = NDArray[Any]
 
@@ -69,7 +71,7 @@ class NystroemMap:
         gram = Gram(self.kernel, X, self.landmarks)
         n, M = gram.shape
         both = {getattr(side, "dtype", None) for side in (X, self.landmarks)}
-        features = np.empty((n, self.n_features), np.float32 if both == {np.dtype(np.float32)} else np.float64)
+        features = empty_array(n, self.n_features, np.float32 if both == {np.dtype(np.float32)} else np.float64)
         back = np.ascontiguousarray(self.back)
 
         def fill(rows: slice) -> None:
@@ -94,8 +96,9 @@ class NystroemMap:
         from mercer.kernels.tensors import TensorGram
 
         dtype = X.dtype if self._rounding_error(float(np.finfo(np.float32).eps)) <= SINGLE else torch.float64
-        landmarks, back = (like(np.asarray(array), X, dtype=dtype) for array in (self.landmarks, self.back))
-        features = X.new_empty(len(X), self.n_features)
+        written = self.landmarks.toarray() if is_sparse(self.landmarks) else np.asarray(self.landmarks)
+        landmarks, back = (like(array, X, dtype=dtype) for array in (written, self.back))
+        features = empty_tensor(X, self.n_features)
 
         def fill(rows: slice) -> None:
             features[rows] = TensorGram(self.kernel, X[rows].to(dtype), landmarks).matrix() @ back
@@ -126,14 +129,16 @@ class LandmarkMap:
     def __call__(self, X: Any) -> Any:
         import torch
 
+        from mercer._gpu.chunks import room_for
+        from mercer.designs.mapped_tensors import landmark_factor
         from mercer.kernels.tensors import TensorGram
 
         rows = X.double()
         landmarks = like(np.asarray(self.landmarks), rows)
-        K = TensorGram(self.kernel, landmarks).matrix()
-        K.diagonal().add_(len(K) * torch.finfo(K.dtype).eps * float(K.diagonal().max()))
         across = TensorGram(self.kernel, landmarks, rows).matrix()
-        return torch.linalg.solve_triangular(torch.linalg.cholesky(K), across, upper=False).T
+        L = landmark_factor(self.kernel, landmarks)
+        with room_for(f"features of {len(L):,} landmarks"):
+            return torch.linalg.solve_triangular(L, across, upper=False).T
 
 
 def eigenvalues(K: Array, beside: Any = None) -> tuple[Array, Array]:
@@ -155,7 +160,9 @@ def rounding(values: Array) -> float:
 
 def trace_error(features: Any, diagonal: Array) -> float:
     """Σ (k(x, x) − ‖ψ(x)‖²) of some rows, relative to Σ k(x, x); NaN where that is no trace of a kernel matrix."""
-    trace = float(np.sum(diagonal))
+    unit = float(np.abs(diagonal).max(initial=0.0))  # sums of numbers near the largest float would be none
+    trace = float(np.sum(diagonal / unit)) if unit > 0 else 0.0
     if not trace > 0:
         return float("nan")
-    return max(0.0, 1.0 - float(np.einsum("ij,ij->", features, features, dtype=np.float64)) / trace)
+    scaled = np.asarray(features, dtype=np.float64) / np.sqrt(unit)
+    return max(0.0, 1.0 - float(np.einsum("ij,ij->", scaled, scaled)) / trace)

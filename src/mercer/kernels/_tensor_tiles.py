@@ -9,7 +9,7 @@ from functools import singledispatch
 from typing import Any
 
 from mercer._errors import DataError, DeviceError, NotPositiveDefiniteError, SupportError
-from mercer._gpu.distances import from_products, squared_distances, squared_lengths
+from mercer._gpu.distances import from_products, in_units, squared_distances, squared_lengths
 from mercer._gpu.profiles import Profile
 from mercer._jit import kernel_tiles as loops
 from mercer.kernels._base import Kernel
@@ -73,7 +73,7 @@ def diagonal_of(kernel: Kernel, X: Any) -> Any:
 def _(kernel: Radial, X: Any, Z: Any, shift: Any) -> Any:
     profile = profile_of(kernel, X.shape[1])
     assert profile is not None
-    X, Z = X - shift, Z - shift
+    profile, X, Z = in_units(profile, X, Z, shift)
     return profile.of(squared_distances(X, Z, by_products=from_products(profile.slope, X, Z)))
 
 

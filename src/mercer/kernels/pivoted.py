@@ -73,16 +73,25 @@ class PivotedCholesky:
             known = rows[: len(pivots)]
             proposed = drawn(chance, min(block, most - len(pivots)), draw)
             new, corner = _accepted(gram, known, proposed, chance, smallest, draw)
-            left[proposed[0] if not len(new) else new] = 0.0
-            if len(new):
+            if not len(new):
+                left[proposed[0]] = 0.0
+            else:
                 added = np.asarray(gram.rows(new), dtype=float)
                 added -= known[:, new].T @ known
                 added = dtrsm(1.0, corner, added.T, side=1, lower=1, trans_a=1, overwrite_b=1).T  # corner⁻¹ added
+                size = _needed(added, float(left.sum()), enough * n)
+                new, added = new[:size], added[:size]
                 rows[len(pivots) : len(pivots) + len(new)] = added
                 pivots = np.append(pivots, new)
                 left = np.maximum(left - np.einsum("ij,ij->j", added, added), 0.0)
                 left[pivots] = 0.0
         return cls(rows[: len(pivots)].T, pivots, float(diagonal.sum()), float(left.sum()))
+
+
+def _needed(added: Array, left: float, enough: float) -> int:
+    """How many of the new rows of Lᵀ, in their order, leave so little of the trace; all where none do."""
+    reached = left - np.cumsum(np.einsum("ij,ij->i", added, added)) <= enough
+    return int(np.argmax(reached)) + 1 if reached.any() else len(added)
 
 
 def drawn(chance: Array, size: int, draw: np.random.Generator) -> Array:

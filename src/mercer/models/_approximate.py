@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,7 +117,7 @@ def features_asked(model: Any, X: Any) -> Nystroem | RandomFourierFeatures | Non
 
 def _bearable(model: Any, X: Any) -> bool:
     if is_tensor(X):
-        return count(X) <= SAMPLE
+        return count(X) <= WHITENED
     cost = estimate_cost(clone(model).set_params(approximate=None), X)
     return cost.fits and cost.seconds <= BEARABLE
 
@@ -153,7 +154,8 @@ def _of_many_landmarks(map: LandmarkMap, X: Any) -> Approximation:
     """What is left of the trace, where that has room; an exact twin would take longer than the fit."""
     rows, error = take(X, sample_of(count(X), SAMPLE)), float("nan")
     if len(map.landmarks) <= MOST_LANDMARKS:
-        error = trace_error(to_numpy(map(rows)), map.kernel.diag(to_numpy(rows)))
+        with suppress(ValueError, MemoryError):  # nothing that is told of a fit may make it fail
+            error = trace_error(to_numpy(map(rows)), map.kernel.diag(to_numpy(rows)))
     return Approximation("nystroem", map.n_features, error, float("nan"), 0)
 
 

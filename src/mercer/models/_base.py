@@ -12,7 +12,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from mercer._errors import ColumnMismatchError, DataError, EmptyDataError, FitInterrupted, NonFiniteError, SupportError
+from mercer._errors import (
+    ColumnMismatchError,
+    DataError,
+    DeviceError,
+    EmptyDataError,
+    FitInterrupted,
+    NonFiniteError,
+    SupportError,
+)
 from mercer._gpu import is_tensor, to_numpy
 from mercer.data.table import Table
 from mercer.models._refusal import explained, refuse_gaps
@@ -53,8 +61,20 @@ def old_state_on_failure(estimator: Any) -> Iterator[None]:
         raise
 
 
+def in_main_memory(estimator: str, **given: Any) -> tuple[Any, ...]:
+    """What was given, with tensors as arrays, for who computes with arrays alone; nothing is fetched from a card."""
+    for name, values in given.items():
+        if is_tensor(values) and values.device.type != "cpu":
+            raise DeviceError(
+                f"{estimator} computes this in main memory, but {name} is on {values.device}: models do not move "
+                f"tensors by themselves; give {name}.cpu()."
+            )
+    return tuple(to_numpy(values) if is_tensor(values) else values for values in given.values())
+
+
 def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
     """scikit-learn's `validate_data` without its pass over the values: statistics find NaN and infinity themselves."""
+    X, y = in_main_memory(type(estimator).__name__, X=X, y=y)
     options.setdefault("accept_sparse", "csr")
     options.setdefault("ensure_all_finite", False)
     given, numeric = {"X": X} if y is None else {"X": X, "y": y}, options.get("y_numeric", False)
@@ -78,6 +98,7 @@ def _as_numbers(X: Any) -> Any:
 
 def checked_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[Table, Any]:
     """`checked` for columns of any type: X as a table, nothing converted, and y as a vector of labels."""
+    X, y = in_main_memory(type(estimator).__name__, X=X, y=y)
     table = Table.of(X)
     for size, what in ((table.n_rows, "sample(s)"), (table.n_columns, "feature(s)")):
         if size == 0:
@@ -106,6 +127,7 @@ def checked_weight(sample_weight: Any, X: Any, *, forgets: bool = False) -> Arra
     """Weights as float64, one per row and none negative; None stays None. `forgets` says that the model can."""
     if sample_weight is None:
         return None
+    (sample_weight,) = in_main_memory("the model", sample_weight=sample_weight)
     weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (negative := weight < 0).any():
         row = int(np.argmax(negative))

@@ -11,12 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from mercer._errors import FitInterrupted
-from mercer._gpu import is_tensor
 from mercer.models._coordinate_fit import RANDOM, Fitted, fit
 from mercer.models._coordinate_points import WORKING_SETS, Terms
 from mercer.models._diagnosis import Finding
 from mercer.models._least_squares import LeastSquaresRegressor
-from mercer.models._tensor_linear import refuse_as_tensors
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows
 
@@ -30,9 +28,8 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
     positive: bool
     selection: str
 
-    def _refuse_options(self, X: Any) -> None:
-        if is_tensor(X):
-            refuse_as_tensors(self, "an L1 penalty")
+    def _takes_tensors(self) -> bool:
+        return False
 
     def _terms(self, l1_ratio: float) -> Terms:
         return Terms(float(l1_ratio), self.fit_intercept, self.positive, self.tol, self.max_iter)

@@ -45,11 +45,8 @@ class FourierFunction:
         return np.asarray(np.concatenate(parts) + self.intercept)
 
     def _of_tensor(self, X: Any) -> Any:
-        import torch
-
-        alpha, intercept = (like(part, X, dtype=torch.float64) for part in (self.alpha, self.intercept))
-        parts = [self.map(X[rows].double()) @ alpha for rows in row_blocks(len(X), ROWS * (64 if X.is_cuda else 1))]
-        return (torch.cat(parts) + intercept).to(X.dtype)
+        features = FeatureTensors(X.double(), True, self.map, self.map.n_features)
+        return features.times(np.vstack([self.alpha, self.intercept])).to(X.dtype)
 
 
 Function = KernelFunction | FourierFunction
@@ -72,7 +69,7 @@ def tensor_design(kernel: Kernel, map: Any, X: Any, *, intercept: bool) -> Mappe
             "columns on the card; give approximate='nystroem', or fewer rows."
         )
     if map is None and len(X) <= WHITENED:
-        map = NystroemMap.of(kernel, to_numpy(X.double()))
+        map = NystroemMap.of(kernel, to_numpy(X.double()), beside=X)
     landmarks = X if map is None else like(np.asarray(map.landmarks), X)
     back = map.back if isinstance(map, NystroemMap) else None
     return LandmarkTensors.of(kernel, X, landmarks, back, intercept=intercept)

@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._gpu import is_tensor
-from mercer._memory import refuse_beyond_memory
 from mercer.features.fourier import FourierMap
 from mercer.models._base import Array, checked, column_names, is_sparse, refuse_infinite
 from mercer.models._tensors import checked_tensor, refuse_not_finite
@@ -37,15 +36,7 @@ class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             ψ(x), one row for each; a tensor on the device of X if X is one.
         """
         check_is_fitted(self)
-        X = self._finite_rows(X, reset=False)
-        if not is_tensor(X):
-            n, size = X.shape[0], 4 if X.dtype == np.float32 else 8
-            refuse_beyond_memory(
-                float(n) * self._n_features_out * size,
-                f"{n:,} rows of {self._n_features_out:,} features",
-                "transform fewer rows at a time, or have fewer components",
-            )
-        return self._mapped(X)
+        return self._mapped(self._finite_rows(X, reset=False))
 
     def _mapped(self, X: Any) -> Any:
         return self._map(X)
@@ -53,8 +44,7 @@ class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _finite_rows(self, X: Any, *, reset: bool) -> Any:
         if is_tensor(X):
             X = checked_tensor(self, X, reset=reset)
-            if not bool(X.sum().isfinite()):  # or its numbers are large, which a closer look tells
-                refuse_not_finite(self, X)
+            refuse_not_finite(self, X)
             return X
         X = checked(self, X, reset=reset)
         with np.errstate(over="ignore", invalid="ignore"):

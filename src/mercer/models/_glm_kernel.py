@@ -37,8 +37,7 @@ from mercer.models._kernel_fit import (
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import strength_of
 from mercer.models._progress import watched
-from mercer.models._tensor_kernels import kernel_plan, responses
-from mercer.models._tensor_linear import in_memory
+from mercer.models._tensor_kernels import kernel_plan, of_rows, responses
 from mercer.solvers._kernel_freedom import used_degrees
 from mercer.solvers._kernel_losses import constant
 from mercer.solvers.choose import Choice
@@ -76,7 +75,8 @@ class KernelForm(ABC):
         before = getattr(self, "_function", None) if self.warm_start else None
         kernel = kernel_from(self.kernel)
         X, y = self._checked_rows(kernel, X, y)
-        sample_weight, offset, exposure = map(in_memory, (sample_weight, offset, exposure))
+        given = {"sample_weight": sample_weight, "offset": offset, "exposure": exposure}
+        sample_weight, offset, exposure = (of_rows(values, X, name) for name, values in given.items())
         machine, data = self._machine(family, kernel, y, read_weight(sample_weight, y), offset, exposure)
         machine = replace(machine, map=features_for(self, kernel, data.counted(X)))
         outputs = getattr(machine.kind.response, "columns", 1)  # type: ignore[attr-defined]
@@ -96,7 +96,7 @@ class KernelForm(ABC):
         if y is None:
             raise DataError("This GLM estimator requires y to be passed, but the target y is None. Pass the responses.")
         X = checked_rows(self, kernel, X, reset=True)
-        y = column_or_1d(responses(y, X) if is_tensor(X) else y, warn=True)
+        y = responses(y, X) if is_tensor(X) else column_or_1d(y, warn=True)
         if len(y) != count(X):
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: {[count(X), len(y)]}. Give one response "

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import CollinearWarning, FitInterrupted, MercerWarning, SeparationError, SeparationWarning
+from mercer._gpu import to_numpy
 from mercer._suggest import listed
 from mercer.models._diagnosis import Finding
 from mercer.models._glm_rank import MOST_COLUMNS, Dependence, find_dependence
@@ -94,7 +95,7 @@ def _unique(solved: Solved, names: Sequence[str]) -> Settled:
 def _wide(solved: Solved, names: Sequence[str]) -> Settled | None:
     """Too many columns to look for dependences, which there must be where rows are fewer."""
     observations, strengths = solved.problem.observations, solved.problem.strengths
-    rows = len(observations) if observations.weight is None else int(np.count_nonzero(observations.weight))
+    rows = len(observations) if observations.weight is None else int(np.count_nonzero(to_numpy(observations.weight)))
     free = np.flatnonzero((strengths.l1 == 0) & (strengths.l2 == 0))
     if rows >= len(free):
         return None

@@ -6,15 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from mercer._errors import DeviceError
 from mercer.designs import TensorDesign, Terms
-from mercer.families import Family, NegativeBinomial
-from mercer.families.penalties import Strengths
+from mercer.families import Family, NegativeBinomial, penalty_from
 from mercer.models._base import checked_table
-from mercer.models._tensor_linear import in_memory, refuse_as_tensors
+from mercer.models._tensor_linear import in_memory
 from mercer.models._tensors import checked_tensor, refuse_other_device
 
 #: solvers that multiply rows and never look at them
 WITH_TENSORS = ("auto", "direct", "newton", "lbfgs")
+
+
+def fits_tensors(model: Any, family: Family, columns: int) -> bool:
+    """Whether what is asked for is done where tensors are: no absolute values, and no family that is estimated."""
+    penalty = penalty_from(model.penalty)
+    smooth = penalty is None or penalty.strengths(columns).smooth
+    known = not isinstance(family, NegativeBinomial) or family.r is not None
+    return smooth and known and model.solver in WITH_TENSORS
 
 
 def read_tensors(model: Any, X: Any, y: Any, *beside: Any) -> tuple[Any, ...]:
@@ -36,15 +44,8 @@ def tensor_predictors(model: Any, X: Any) -> Any:
     """Xβ + b on the device of X."""
     terms: Terms = model._terms
     if terms.categories:
-        refuse_as_tensors(model, "categories, which are no numbers,")
+        raise DeviceError(
+            "GLM was fitted to columns of categories, which no tensor holds; give a data frame with the columns of the "
+            "fit."
+        )
     return TensorDesign(checked_tensor(model, X, reset=False), terms.coordinates).times(model._w)
-
-
-def refuse_for_arrays(model: Any, family: Family, penalty: Strengths) -> None:
-    """Raise for what has no form where tensors are."""
-    if not penalty.smooth:
-        refuse_as_tensors(model, "an L1 penalty")
-    if isinstance(family, NegativeBinomial) and family.r is None:
-        refuse_as_tensors(model, "a negative binomial whose r is unknown")
-    if model.solver not in WITH_TENSORS:
-        refuse_as_tensors(model, f"with the solver {model.solver!r} (it does with {', '.join(WITH_TENSORS)})")

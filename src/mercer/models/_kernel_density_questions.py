@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import ColumnMismatchError, DataError, NoClosedFormError
-from mercer._gpu import is_tensor, to_numpy
+from mercer._gpu import is_tensor, like, to_numpy
 from mercer.models._base import Array, Plan, checked, column_names
 from mercer.models._density import DensityEstimator
 from mercer.models._kernel_density_rows import Rows, patterns, refuse_values
+from mercer.models._tensors import checked_tensor
 from mercer.smoothing import SmoothingKernel, Windows
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.bounded import on_support, refuse_given
@@ -57,23 +58,24 @@ class DensityQuestions(DensityEstimator):
                 found[rows] = left_out[np.searchsorted(self._rows.observing(columns), rows)]
         return found
 
-    def cdf(self, X: Any) -> Array:
+    def cdf(self, X: Any) -> Any:
         """P(x' ≤ x in every column) for each row.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or tensor of shape (n_samples, n_features)
             Upper bounds, which may be infinite.
 
         Returns
         -------
-        probability : ndarray of shape (n_samples,)
+        probability : ndarray or tensor of shape (n_samples,)
             The probabilities. Several columns need a product form with a bandwidth per column, or a Gaussian kernel
             (with a bandwidth matrix: two columns).
         """
         self._windows("a distribution function")
         rows = self._checked_queries(X, infinite=True)
-        return self._over_patterns(rows, lambda density, part: density.cdf(part), 1.0)
+        found = self._over_patterns(rows, lambda density, part: density.cdf(part), 1.0)
+        return like(found, checked_tensor(self, X, reset=False)) if is_tensor(X) else found
 
     def quantile(self, q: Any) -> Array:
         """The smallest x with cdf(x) ≥ q, of a single column.

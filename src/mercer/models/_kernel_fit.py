@@ -43,7 +43,7 @@ from mercer.solvers.mapped_newton import MappedFit, MappedProblem
 Array = NDArray[Any]
 
 #: root mean square error of predictions, in standard deviations of the noise, that is the optimum to all who look
-PREDICTIONS = 3e-7
+PREDICTIONS = 1e-6
 #: features of all rows from which on a digit that nobody sees costs time
 MANY = 1e8
 #: … of tensors of float32 that are too many for float64
@@ -147,8 +147,9 @@ def fit_kernel(machine: Machine, X: Any, data: Data, *, start: Any = None, progr
         except KeyboardInterrupt:
             message = "stopped by the user; the fit is finished, but nobody knows how good its features are."
             raise KernelFitInterrupted(message, fit) from None
-    begin = None if start is None else Expansion(start.alpha[seen], start.intercept, np.zeros(0))
-    return fitting.fit(begin)
+    if start is None or is_tensor(rows):  # whose coefficients are of other coordinates
+        return fitting.fit(None)
+    return fitting.fit(Expansion(start.alpha[seen], start.intercept, np.zeros(0)))
 
 
 def _approximation(machine: Machine, X: Any, data: Data) -> Approximation:
@@ -162,8 +163,6 @@ def _approximation(machine: Machine, X: Any, data: Data) -> Approximation:
         share = some.total / data.total
         twin = replace(machine, strength=share * np.asarray(machine.strength), limits=TWIN, solver="auto", map=None)
         exact = fit_on_some(twin, rows, some).function.values(others)
-        if is_tensor(rows):
-            return exact, fit_on_some(replace(twin, map=features), rows, some).function.values(others)
         # of few rows the products of all features are fewer numbers than the features
         on_features = fit_on_some(replace(twin, kernel=Linear()), np.asarray(features(rows), float), some)
         return exact, on_features.function.values(np.asarray(features(others), float))
@@ -265,7 +264,7 @@ class _Fitting:
 
     @property
     def _in_single(self) -> bool:
-        return isinstance(self.design, LandmarkTensors) and self.design.jitter > 0
+        return isinstance(self.design, MappedTensors) and self.design.is_single
 
     def _of_features(self, kind: Kind, problem: MappedProblem, solution: Solution, unit: Array | float) -> Fit:
         machine, r = self.machine, self.design.n_features

@@ -12,6 +12,7 @@ from mercer._gpu import is_tensor, like
 from mercer.designs.mapped_tensors import worth_double
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.tensors import TensorGram
+from mercer.models._base import is_sparse
 from mercer.models._comparisons import count, take
 
 Array = NDArray[Any]
@@ -41,6 +42,6 @@ class KernelFunction:
         import torch
 
         with_digits = X.double() if worth_double(X, len(self.alpha)) else X
-        rows = like(np.asarray(self.rows), with_digits)
+        rows = like(self.rows.toarray() if is_sparse(self.rows) else np.asarray(self.rows), with_digits)
         alpha, intercept = (like(part, X, dtype=torch.float64) for part in (self.alpha, self.intercept))
         return (TensorGram(self.kernel, with_digits, rows).times(alpha) + intercept).to(X.dtype)

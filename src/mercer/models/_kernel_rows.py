@@ -32,20 +32,13 @@ def checked_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, reset
 
     Rows of a tensor stay where they are; their responses come to main memory.
     """
+    several = bool(options.get("multi_output", False))
     if is_tensor(X):
         rows = kernel_rows(estimator, kernel, X, reset=reset)
-        return rows if y is None else (rows, responses(y, rows))
+        return rows if y is None else (rows, responses(y, rows, several=several))
     if not kernel.numeric or (isinstance(kernel, FromFunction) and not is_table(X)):
         things = _things(X)
-        if y is None:
-            return things
-        y = np.asarray(y)
-        if len(y) != len(things):
-            raise DataError(
-                f"Found input variables with inconsistent numbers of samples: {[len(things), len(y)]}. Give one "
-                "response for each row of X."
-            )
-        return things, y
+        return things if y is None else (things, responses(y, things, several=several))
     given = checked(estimator, X, y, reset=reset, dtype=[np.float64, np.float32], **options)
     table = given if y is None else given[0]
     with np.errstate(over="ignore", invalid="ignore"):

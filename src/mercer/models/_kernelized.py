@@ -22,7 +22,7 @@ from mercer.models._kernel_model import KernelModel, best_class, is_classifier
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import Target, norm_regularised
 from mercer.models._progress import watched
-from mercer.models._tensor_kernels import kernel_plan
+from mercer.models._tensor_kernels import kernel_plan, of_rows
 
 
 def _has_probabilities(model: Kernelized) -> bool:
@@ -115,7 +115,7 @@ class Kernelized(KernelModel):
         kernel = kernel_from(self.kernel)
         X, y = checked_rows(self, kernel, X, y, reset=True, y_numeric=asked.numeric, multi_output=asked.multi_output)
         refuse_no_kernel(kernel, X)
-        target = asked.target(X, y, sample_weight)
+        target = asked.target(X, y, of_rows(sample_weight, X, "sample_weight"))
         within = kernel + asked.constant if asked.constant else kernel
         machine = Machine(within, target.kind, target.strength, asked.intercept, asked.limits)
         machine = replace(machine, map=features_for(self, within, target.data.counted(X)))

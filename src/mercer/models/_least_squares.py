@@ -19,6 +19,7 @@ from mercer.models._base import (
     checked,
     checked_weight,
     column_names,
+    in_main_memory,
     is_sparse,
     old_state_on_failure,
     publish,
@@ -42,6 +43,10 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
     def _refuse_options(self, X: Any) -> None:
         """Raise if the parameters do not go together, or not with such data."""
 
+    def _takes_tensors(self) -> bool:
+        """Whether tensors are fitted where they are, and not as arrays."""
+        return True
+
     def _flat(self, y: Any) -> bool:
         """Whether one target has a vector of coefficients, not a matrix."""
         return bool(y.ndim == 1)
@@ -55,6 +60,8 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         """`solved` gives the `LinearFit` of some rows, and sets what else is to be known of it."""
         with old_state_on_failure(self):
             self._validate_params()
+            if not self._takes_tensors():
+                X, y, sample_weight = in_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
             self._refuse_options(X)
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score, r2_score
 
 from mercer._errors import NoRepresenterError, PenaltyError
 from mercer.families import IDENTITY, L2, LOGIT, Bernoulli, Gaussian, Penalty
@@ -29,6 +28,7 @@ from mercer.models._kernel_rows import row_weight
 from mercer.models._least_squares import checked_penalties
 from mercer.models._logistic_options import classes_and_codes, row_weights
 from mercer.models._ridge_task import finite_numbers
+from mercer.models._tensor_linear import accuracy, in_memory, r_squared
 from mercer.models.logistic_regression import LogisticRegression
 from mercer.models.ridge import Ridge
 
@@ -104,7 +104,7 @@ class OfRidge(NormRegularised):
         return Target(OneMean(Response(Gaussian(), IDENTITY)), Data(values, weight), alpha)
 
     def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-        return float(r2_score(y, model.predict(X), sample_weight=sample_weight))
+        return r_squared(model, X, y, sample_weight)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class OfLogistic(NormRegularised):
         return Target(kind, Data(codes.astype(float), weight), 1 / self.C, classes)
 
     def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-        return float(accuracy_score(y, model.predict(X), sample_weight=sample_weight))
+        return accuracy(model, X, y, sample_weight)
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ class OfRegressor(NormRegularised):
         return Target(OneMean(self.model._response()), data, self.model.alpha * data.total)
 
     def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-        values = self.model._checked_target(np.asarray(y))
-        eta = model.predict_linear(X)
+        values = self.model._checked_target(np.asarray(in_memory(y)))
+        eta = in_memory(model.predict_linear(X))
         return deviance_explained(self.model._response(), values, eta, row_weight(sample_weight, values))
 
 

@@ -34,7 +34,7 @@ from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._refusal import refuse_gaps
 from mercer.models._svm_approximate import ByFeatures, Known, by_features, described
 from mercer.models._svm_machines import Machines, solved
-from mercer.models._svm_training import Training, by_kernel, by_matrix
+from mercer.models._svm_training import Training, by_kernel, by_matrix, centre_of
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.dual import BoxProblem
 
@@ -186,10 +186,12 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         else:
             kernel = self._chosen(X)
         asked = self.approximate
-        map = asked.map if isinstance(asked, Known) else features_for(self, kernel, rows)
+        centre = centre_of(kernel, rows) if self.fit_intercept else None
+        near = rows if centre is None else rows - centre
+        map = asked.map if isinstance(asked, Known) else features_for(self, kernel, near)
         if map is None:
             return self._by_kernel(kernel, rows, X, groups)
-        return by_features(kernel, map, rows, X, groups)
+        return by_features(kernel, map, near, X, groups, centre)
 
     def _chosen(self, X: Any) -> Kernel:
         kernel = chosen_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
@@ -234,7 +236,8 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
     def _moved(self, intercepts: Array) -> Array:
         """Intercepts for the rows as they are, from those the solver has found for the rows it was given."""
         comparison = self._comparison
-        return comparison.moved(intercepts, self._columns()) if isinstance(comparison, ByKernel) else intercepts
+        has_rows = isinstance(comparison, ByKernel | ByFeatures)
+        return comparison.moved(intercepts, self._columns()) if has_rows else intercepts
 
     def _solved(self, problems: Iterable[tuple[BoxProblem, Array | None]]) -> Machines:
         """Each problem solved from its start, as the parameters ask."""
@@ -251,9 +254,9 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
     def _describe(self, X: Any, kept: Array, y: Array, weight: Array, machines: Machines) -> None:
         """Set `approximation_` where features stood for the kernel; y and weight are of the rows kept."""
         self.__dict__.pop("approximation_", None)
-        known = isinstance(self.approximate, Known) or machines.interruption is not None
-        if isinstance(self._comparison, ByFeatures) and not known:
-            self.approximation_ = described(self, take(X, kept), y, weight)
+        known, comparison = isinstance(self.approximate, Known), self._comparison
+        if isinstance(comparison, ByFeatures) and not known and machines.interruption is None:
+            self.approximation_ = described(self, comparison.centred(take(X, kept)), y, weight)
 
     def _finish(self, machines: Machines) -> None:
         """Say how it went, in scikit-learn's words where it has them; raise what ended the fit, now it is stored."""

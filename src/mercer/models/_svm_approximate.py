@@ -14,19 +14,17 @@ from mercer._errors import KernelError
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import blas_for, row_blocks
 from mercer.features.nystroem import NystroemMap
-from mercer.kernels import Gram, Kernel, check_positive_definite
+from mercer.kernels import Gram, Kernel, Linear, check_positive_definite
 from mercer.models._approximate import Approximation, approximation
 from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import sample_of
 from mercer.models._svm_training import ENTRY, LOOKED_AT, Training
-from mercer.solvers.feature_machine import FeatureRows
+from mercer.solvers.feature_machine import COPIES, FeatureRows
 
 Array = NDArray[Any]
 
 #: rows whose features are made at once for predictions
 ROWS = 4096
-#: of the features, what is in memory at once: those of a pair of classes, or of rows on a corner, are copied
-COPIES = 2
 #: seconds that a fit to a sample may take
 SECONDS = 2.0
 
@@ -39,9 +37,13 @@ class ByFeatures:
     kernel: Kernel
     support: Any
     weights: Array  # (features, machines)
+    #: what the fit has taken from rows, where only the intercept depends on it
+    centre: Array | None = None
 
     def times(self, X: Any, v: Array) -> Array:
         """ψ(X) W; v, the coefficients of the support vectors, is in W already."""
+        if isinstance(self.kernel, Linear):
+            return np.asarray(X @ self.columns())
         if isinstance(self.map, NystroemMap):
             # of float64: coefficients of landmarks are large where these are near each other, and cancel
             return Gram(self.kernel, X, self.map.landmarks).times(self._of_landmarks)
@@ -53,17 +55,26 @@ class ByFeatures:
         """Coefficients of the landmarks: ψ(x)·w = Σ c k(x, landmark)."""
         return np.asarray(self.map.back @ self.weights)
 
-    def columns(self) -> Any:
+    def columns(self) -> Array:
         """Weights of the columns of X, a column for each machine, where the kernel is linear."""
-        return self.map.landmarks.T @ self._of_landmarks
+        return np.asarray(self.map.landmarks.T @ self._of_landmarks)
 
     def among(self, a: Array, b: Array) -> Array:
         """ψ(x)·ψ(z) of support vectors by their positions."""
-        return np.asarray(self.map(take(self.support, a)) @ self.map(take(self.support, b)).T)
+        first, second = (self.map(self.centred(take(self.support, positions))) for positions in (a, b))
+        return np.asarray(first @ second.T)
+
+    def centred(self, rows: Any) -> Any:
+        """Rows as the fit had them."""
+        return rows if self.centre is None else rows - self.centre
+
+    def moved(self, intercept: Array, v: Array) -> Array:
+        """Intercepts that go with the rows themselves, from those that go with rows without their centre."""
+        return intercept if self.centre is None else intercept - self.times(self.centre[None, :], v)[0]
 
 
-def by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any) -> Training:
-    """Rows seen through a feature map; see `_svm_training.by_kernel`."""
+def by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any, centre: Array | None) -> Training:
+    """Rows, less their centre if there is one, seen through a feature map; see `_svm_training.by_kernel`."""
     n = count(kept)
     refuse_beyond_memory(
         8.0 * COPIES * n * map.n_features,
@@ -89,7 +100,7 @@ def by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any) -> Tra
         rows.diagonal,
         "float64",
         definite,
-        lambda numbers: ByFeatures(map, kernel, take(X, numbers), nothing),
+        lambda numbers: ByFeatures(map, kernel, take(X, numbers), nothing, centre),
         features=rows,
     )
 

@@ -73,7 +73,7 @@ def by_kernel(
     """
     if is_sparse(kept) and kept.shape[0] * kept.shape[1] <= FEW_NUMBERS:
         kept = kept.toarray()
-    n, centre = count(kept), _centre(kernel, kept) if intercept else None
+    n, centre = count(kept), centre_of(kernel, kept) if intercept else None
     kept = kept if centre is None else kept - centre
     # several machines need the same entries, which are made once where there is room for all
     fits = len(groups) > 1 and 8 * n**2 <= cache_bytes
@@ -92,7 +92,7 @@ def by_kernel(
     )
 
 
-def _centre(kernel: Kernel, X: Any) -> Array | None:
+def centre_of(kernel: Kernel, X: Any) -> Array | None:
     """What to take from rows that lie far from the origin, whose products x·z would lose digits; None elsewhere.
 
     With Σβ = 0, Σ βᵢ(xᵢ − c)·(x − c) is Σ βᵢ xᵢ·x but for a constant, which is the intercept's.

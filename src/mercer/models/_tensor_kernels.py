@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import DataError, DeviceError
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
 from mercer.kernels import FromFunction, Kernel
 from mercer.models._base import Array, Plan
+from mercer.models._comparisons import count
 from mercer.models._kernel_choice import SAMPLE, sample_of
 from mercer.models._tensor_linear import in_memory
 from mercer.models._tensors import checked_tensor, fetched, refuse_not_finite, refuse_other_device, tensor_plan
@@ -36,17 +38,27 @@ def rows_to_look_at(X: Any, gamma: Any) -> Any:
     return fetched(X, sample_of(len(X), SAMPLE))
 
 
-def responses(y: Any, X: Any) -> Array:
-    """Responses of the rows of a tensor, whether they are a tensor there or not, in main memory."""
-    if is_tensor(y):
-        refuse_other_device(y, X, "y")
-    values = np.asarray(in_memory(y))
-    if values.ndim == 0 or len(values) != len(X):
+def of_rows(values: Any, X: Any, name: str) -> Any:
+    """Responses, weights or offsets in main memory, that are tensors beside the rows or none at all."""
+    if is_tensor(X):
+        refuse_other_device(values, X, name)
+    return in_memory(values)
+
+
+def responses(y: Any, X: Any, *, several: bool = False) -> Array:
+    """Responses of rows that scikit-learn does not look at, in main memory: one for each, or several."""
+    values = np.asarray(of_rows(y, X, "y"))
+    if values.ndim == 0 or len(values) != count(X):
         raise DataError(
-            f"Found input variables with inconsistent numbers of samples: {[len(X), values.size]}. Give one response "
+            f"Found input variables with inconsistent numbers of samples: {[count(X), values.size]}. Give one response "
             "for each row of X."
         )
-    return values
+    if values.ndim > 2 or (values.ndim == 2 and values.shape[1] != 1 and not several):
+        raise DataError(
+            f"y should be a {'2d' if several else '1d'} array, got an array of shape {values.shape} instead. Give one "
+            f"{'row of targets' if several else 'response'} for each row of X."
+        )
+    return values if several else column_or_1d(values, warn=True)
 
 
 def kernel_plan(path: str, X: Any, *, exact: bool) -> Plan:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
-from mercer._errors import DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer.models._base import Array
@@ -36,20 +35,9 @@ def tensor_scores(estimator: Any, X: Any, coefficients: Array, intercept: Any) -
     return scores
 
 
-def refuse_as_tensors(estimator: Any, what: str) -> NoReturn:
-    """Raise that something is for arrays alone."""
-    raise DeviceError(
-        f"{type(estimator).__name__} does not fit {what} to tensors. Give arrays, X.cpu().numpy() and y.cpu().numpy(): "
-        "the fitted model predicts tensors all the same."
-    )
-
-
 def in_memory(values: Any) -> Any:
     """Targets or weights that are a tensor as an array; anything else as it is."""
-    if not is_tensor(values):
-        return values
-    # NumPy has fewer types of halves
-    return to_numpy(values.float() if values.is_floating_point() and values.itemsize < 4 else values)
+    return to_numpy(values) if is_tensor(values) else values
 
 
 def two_columns(scores: Any) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score
 
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
@@ -14,6 +13,7 @@ from mercer.data.source import Source
 from mercer.engines import device
 from mercer.models._base import Array
 from mercer.models._classifier import StatisticClassifier
+from mercer.models._tensor_linear import accuracy
 from mercer.models._tensors import checked_tensor, checked_tensor_weight, coded, labelled, tensor_plan
 from mercer.stats.by_class import ByClass
 
@@ -99,9 +99,7 @@ class TakesTensors(StatisticClassifier):
         score : float
             The accuracy.
         """
-        given = (to_numpy(values) if is_tensor(values) else values for values in (y, self.predict(X), sample_weight))
-        truth, predicted, weight = given
-        return float(accuracy_score(truth, predicted, sample_weight=weight))
+        return accuracy(self, X, y, sample_weight)
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -153,7 +153,7 @@ def labelled(classes: Array, codes: Any) -> Any:
     import torch
 
     if classes.dtype.kind in "biuf":
-        return torch.as_tensor(classes, device=codes.device)[codes]
+        return torch.as_tensor(np.array(classes), device=codes.device)[codes]
     return classes[to_numpy(codes)]
 
 

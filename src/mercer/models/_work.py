@@ -32,6 +32,7 @@ from mercer.solvers._kernel_steps import (
 )
 from mercer.solvers._kernel_system import few_features
 from mercer.solvers._mapped_curvature import sample_of as sample_of_rows
+from mercer.solvers.feature_machine import COPIES
 from mercer.solvers.kernel_perceptron import SHARE as KEPT
 from mercer.solvers.kernel_ridge import AIM, MANY_ROWS, System, bytes_at_least, bytes_needed
 
@@ -124,7 +125,7 @@ def _steps(model: Any, X: Any, kernel: Kernel, pivots: int) -> float:
 def support_vectors(model: Any, X: Any) -> Work:
     n = float(count(X))
     if (features := _features(model, X)) is not None:
-        path, memory = f"Newton's method on {features} features of the kernel", 8 * n * features + _bytes(X)
+        path, memory = f"Newton's method on {features} features of the kernel", 8 * COPIES * n * features + _bytes(X)
         return Work(path, memory, 2 * n * features**2, n * features, READINGS * 8 * n * features, _kernel(model.kernel))
     memory = 1e6 * float(model.cache_size) + _bytes(X)
     return Work("decomposition, with a cache of rows", memory, 0.0, SWEEPS * n**2, 0.0, _kernel(model.kernel))
@@ -140,8 +141,16 @@ def _features(model: Any, X: Any) -> int | None:
     return None if asked is None else min(int(asked.n_components), count(X))
 
 
+def _rows_to_choose_from(model: Any, X: Any, features: int) -> float:
+    """How many rows are looked at to choose landmarks among: none where any will do."""
+    from mercer.models._approximate import features_asked
+
+    rule = getattr(features_asked(model, X), "landmarks", "uniform")
+    return 0.0 if rule == "uniform" else min(float(count(X)), ENTRIES / features)
+
+
 def on_features(model: Any, X: Any, kernel: Kernel | None, features: int, passes: int, tuned: int = 0) -> Work:
-    """Landmarks, whose choice looks at many rows; the square of a sample; and passes over all rows, most of them rough.
+    """Landmarks, whose choice may look at many rows; the square of a sample; passes over all rows, most of them rough.
 
     A kernel that is `tuned` takes the square of all rows, and one more pass for the errors of these.
     """
@@ -149,7 +158,7 @@ def on_features(model: Any, X: Any, kernel: Kernel | None, features: int, passes
     room = TILES * available_bytes()
     kept = 4 * n * M if 4 * n * M <= room else 0.0
     sample = float(len(sample_of_rows(int(n), features)))
-    looked_at = min(n, ENTRIES / M)
+    looked_at = _rows_to_choose_from(model, X, features)
     flops = max(1, tuned) * (looked_at * M**2 + DECOMPOSED * M**3) + sample * M**2 + tuned * 5 * n * M**2
     entries = n * M * (passes + 1 + 2 * tuned + (0 if kept else ROUGH_PASSES)) + max(1, tuned) * looked_at * M
     memory = kept + 8 * looked_at * M + 40 * M**2 + _bytes(X)

@@ -30,7 +30,7 @@ from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.kernels import Kernel, KernelHolder
 from mercer.models._approximate import APPROXIMATE
-from mercer.models._base import Array, Plan, checked_table, column_names, old_state_on_failure
+from mercer.models._base import Array, Plan, checked_table, column_names, in_main_memory, old_state_on_failure
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._glm_classes import Classes
 from mercer.models._glm_diagnosis import no_overdispersion, overdispersion
@@ -42,7 +42,7 @@ from mercer.models._glm_predictions import Predictions
 from mercer.models._glm_settle import Settled
 from mercer.models._glm_solve import Limits, SolveInterrupted, unfinished
 from mercer.models._glm_target import Target, is_label_family, read_target
-from mercer.models._glm_tensors import read_tensors, refuse_for_arrays, tensor_terms
+from mercer.models._glm_tensors import fits_tensors, read_tensors, tensor_terms
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._tensors import refuse_not_finite, tensor_plan
 from mercer.solvers.choose import SOLVERS
@@ -243,6 +243,9 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
         if self.kernel is not None:
             return self._learn_function(family, X, y, sample_weight, offset, exposure)
         before = dict(vars(self)) if self.warm_start else {}
+        if is_tensor(X) and not fits_tensors(self, family, X.shape[-1] if X.ndim else 0):
+            given = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset, "exposure": exposure}
+            X, y, sample_weight, offset, exposure = in_main_memory("GLM", **given)
         table: Any
         if is_tensor(X) and y is not None:
             table, y, sample_weight, offset, exposure = read_tensors(self, X, y, sample_weight, offset, exposure)
@@ -290,8 +293,6 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
             self.plan_ = Plan("", dtype, len(design.blocks()), thread_count())
         columns = len(self._terms.names)
         given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
-        if is_tensor(table):
-            refuse_for_arrays(self, family, given)
         of_rows = TensorObservations.of if isinstance(design, TensorDesign) else Observations
         observations = of_rows(design, target.values, weight, read_offset(offset, exposure, link, len(y)))
         return self._kind.problem(observations, design.coordinates.strengths(given))

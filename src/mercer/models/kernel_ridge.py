@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, FitInterrupted
-from mercer._gpu import is_tensor, to_numpy
+from mercer._gpu import is_tensor, like, to_numpy
 from mercer._threads import row_blocks, thread_count
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
@@ -39,9 +39,9 @@ from mercer.models._ridge_kernel import (
     with_width,
 )
 from mercer.models._ridge_task import Task, finite_numbers
-from mercer.models._tensor_kernels import kernel_plan, rows_to_look_at
-from mercer.models._tensor_linear import in_memory
-from mercer.models._tensors import refuse_other_device, tensor_plan
+from mercer.models._tensor_kernels import kernel_plan, of_rows, rows_to_look_at
+from mercer.models._tensor_linear import in_memory, r_squared
+from mercer.models._tensors import tensor_plan
 from mercer.solvers._kernel_spectrum import Eigenvalues
 from mercer.solvers.certificate import Solution
 from mercer.solvers.kernel_ridge import DualFit, by_eigenvalues, kernel_ridge
@@ -206,9 +206,28 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         check_is_fitted(self)
         return self._values(checked_rows(self, plain_kernel(self.kernel), X, reset=False, accept_sparse=SPARSE))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or sequence
+            Rows to predict for, as in `predict`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best, and below 0 for a model that is worse than a constant.
+        """
+        return r_squared(self, X, y, sample_weight)
+
     def _values(self, X: Any) -> Array:
         if self.kernel_ is None:
-            return np.asarray(X @ self.dual_coef_)
+            return like(to_numpy(X) @ self.dual_coef_, X)  # type: ignore[no-any-return]
         function = self._function
         if function is None:
             alpha = self.dual_coef_.reshape(len(self.dual_coef_), -1)
@@ -225,10 +244,10 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 "every row."
             )
         asked: dict[str, Any] = {"accept_sparse": SPARSE, "y_numeric": True, "multi_output": True}
-        if is_tensor(X) and (self._is_tuned or is_precomputed(self.kernel)):
-            # all that is chosen is chosen by decompositions, for which few rows are no work
-            refuse_other_device(y, X, "y")
-            X, y = to_numpy(X), in_memory(y)
+        sample_weight = of_rows(sample_weight, X, "sample_weight")
+        if is_tensor(X) and (self._is_tuned or is_precomputed(self.kernel) or np.any(np.equal(self.alpha, 0))):
+            # by decompositions, for which few rows are no work
+            X, y = in_memory(X), of_rows(y, X, "y")
         X, y = checked_rows(self, plain_kernel(self.kernel), X, y, reset=True, **asked)
         if is_precomputed(self.kernel):
             X = X.toarray() if is_sparse(X) else X

@@ -8,10 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from mercer._gpu import is_tensor
 from mercer.models._diagnosis import Finding
 from mercer.models._least_squares import LeastSquaresRegressor
-from mercer.models._tensor_linear import refuse_as_tensors
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows, least_squares, worth_a_square
 from mercer.solvers.iterative import by_conjugate_gradients
@@ -109,9 +107,8 @@ class LinearRegression(LeastSquaresRegressor):
         """
         return self._fit(X, y, sample_weight, self._solved)
 
-    def _refuse_options(self, X: Any) -> None:
-        if self.positive and is_tensor(X):
-            refuse_as_tensors(self, "coefficients that must not be negative")
+    def _takes_tensors(self) -> bool:
+        return not self.positive
 
     def _accepts_sparse(self) -> bool:
         return not self.positive

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import unique_labels
 
 from mercer._errors import DataError, FitInterrupted
+from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import thread_count
 from mercer.data.labels import codes_of, encode_labels
 from mercer.models._agreement import refuse_labels_of_other_type, refuse_new_classes
@@ -21,6 +22,7 @@ from mercer.models._growing_classes import regrown
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.models._tensors import labelled
 from mercer.solvers.certificate import Solution
 from mercer.solvers.learning import learn
 from mercer.solvers.lesson import Lesson
@@ -321,9 +323,9 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        u = self.decision_function(X)
+        u: Any = self.decision_function(X)
         best = u.argmax(axis=1) if u.ndim == 2 else (u >= 0) * (len(self.classes_) - 1)
-        return np.asarray(self.classes_[best])
+        return labelled(self.classes_, best) if is_tensor(u) else np.asarray(self.classes_[best])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
@@ -339,7 +341,8 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         proba : ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        return np.asarray(np.exp(self.predict_log_proba(X)))
+        logs = self.predict_log_proba(X)
+        return namespace(logs).exp(logs)  # type: ignore[no-any-return]
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
@@ -356,6 +359,9 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             Columns in the order of `classes_`.
         """
         u = self.decision_function(X)
+        return like(self._log_probabilities(to_numpy(u)), u)  # type: ignore[no-any-return]
+
+    def _log_probabilities(self, u: Array) -> Array:
         if len(self.classes_) == 1:
             return np.zeros((len(u), 1))
         if u.ndim == 1:

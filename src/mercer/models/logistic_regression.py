@@ -11,7 +11,7 @@ import numpy as np
 from mercer._errors import DataError
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
-from mercer.models._base import Plan, column_names, old_state_on_failure, publish
+from mercer.models._base import Plan, column_names, in_main_memory, old_state_on_failure, publish
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_not_finite
@@ -30,7 +30,6 @@ from mercer.models._logistic_options import (
 )
 from mercer.models._logistic_path import Coefficients, Limits, LogisticPath, PathInterrupted, Penalised, Point
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
-from mercer.models._tensor_linear import refuse_as_tensors
 from mercer.models._tensors import checked_tensor, coded, tensor_plan
 
 
@@ -172,7 +171,7 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Training rows. A tensor of torch stays on its device, and must come without an L1 penalty.
+            Training rows. A tensor of torch stays on its device; with an L1 penalty it must be in main memory.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -191,8 +190,10 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
     @with_callbacks
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         penalised = self._penalised()
+        if penalised.l1_ratio:
+            X, y, sample_weight = in_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
         if is_tensor(X):
-            X, codes, weight = self._tensors(X, y, sample_weight, penalised)
+            X, codes, weight = self._tensors(X, y, sample_weight)
         else:
             X, y = checked_rows(self, X, y, self.solver, [np.float64, np.float32])
             self.classes_, codes = classes_and_codes(y, self.solver)
@@ -224,10 +225,8 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
         self._store(point)
         warn_if_unfinished(point, self.solver, self.max_iter, stacklevel=5)
 
-    def _tensors(self, X: Any, y: Any, sample_weight: Any, penalised: Penalised) -> tuple[Any, Any, Any]:
+    def _tensors(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """X, the codes of the classes and the weights on the device of X."""
-        if penalised.l1_ratio:
-            refuse_as_tensors(self, "an L1 penalty")
         if y is None:
             checked_rows(self, X, y, self.solver, None)
         X = checked_tensor(self, X, reset=True)

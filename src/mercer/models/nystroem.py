@@ -24,11 +24,11 @@ from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, sample_of
 from mercer.models._kernel_rows import checked_rows
 from mercer.models._nystroem_rows import ByKernel, ByPairs, Comparing, comparing, dense_if_matrix
 from mercer.models._ridge_kernel import is_precomputed, plain_kernel
-from mercer.models._tensors import checked_tensor, refuse_not_finite
+from mercer.models._tensors import checked_tensor, fetched, refuse_not_finite
 
 #: rows by which the error is estimated, and rows that leave a device to have landmarks chosen among them
 SAMPLE, FETCHED = 500, 100_000
-#: eigenvalues below it are taken for it, as scikit-learn does
+#: eigenvalues below it are taken for it, as scikit-learn does; where all are below 1, relative to the largest
 LEAST = 1e-12
 
 
@@ -285,16 +285,14 @@ def landmarks_for(kernel: Kernel, asked: Nystroem, rows: Any) -> Any:
 
 def _fetched(rows: Any, numbers: Array) -> Any:
     """Some rows, in main memory."""
-    if is_tensor(rows):
-        import torch
-
-        return to_numpy(rows[torch.as_tensor(numbers, device=rows.device)])
-    return take(rows, numbers)
+    return fetched(rows, numbers) if is_tensor(rows) else take(rows, numbers)
 
 
 def _inverse_root(K: Array, rows: Any) -> Array:
     """K^(−½) of a symmetric matrix; as scikit-learn has it for one that is not positive definite, sign(K) |K|^(−½)."""
     values, vectors = eigenvalues(K, rows)
-    roots = np.where(np.abs(values) > rounding(values), np.sign(values) / np.sqrt(np.maximum(np.abs(values), LEAST)), 0)
+    sizes = np.abs(values)
+    least = max(LEAST * min(1.0, sizes.max(initial=0.0)), np.finfo(float).tiny)
+    roots = np.where(sizes > rounding(values), np.sign(values) / np.sqrt(np.maximum(sizes, least)), 0)
     half = vectors * np.sqrt(np.abs(roots))
     return np.asarray((half * np.sign(roots)) @ half.T) if (roots < 0).any() else np.asarray(half @ half.T)

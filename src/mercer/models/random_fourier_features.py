@@ -19,6 +19,7 @@ from mercer.kernels.named import KERNELS
 from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
 from mercer.models._fourier_rows import FourierTransformer, in_precision
 from mercer.models._kernel_choice import sample_of, width_of
+from mercer.models._tensor_kernels import rows_to_look_at
 from mercer.models._tensors import tensor_plan
 
 #: rows that are looked at: where the rows lie, and how good the approximation is
@@ -165,7 +166,8 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
         if self.gamma is None or not isinstance(name, str):
             return kernel_from(name)
         # the widths of scikit-learn look at all rows, the median distance at a sample anyhow
-        rows = X if self.gamma == "scale" and not is_tensor(X) else self._sample
+        looked_at = rows_to_look_at(X, self.gamma) if is_tensor(X) else X
+        rows = looked_at if self.gamma == "scale" else self._sample
         return kernel_from(name, gamma=width_of(self.gamma, rows))
 
     def _refuse_odd(self) -> None:

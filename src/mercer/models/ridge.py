@@ -11,11 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
-from mercer._gpu import is_tensor
 from mercer.models._base import is_sparse
 from mercer.models._least_squares import LeastSquaresRegressor, checked_penalties
 from mercer.models._ridge_tuning import tuned
-from mercer.models._tensor_linear import refuse_as_tensors
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows, least_squares, worth_a_square
 from mercer.solvers.iterative import by_conjugate_gradients
@@ -152,9 +150,10 @@ class Ridge(LeastSquaresRegressor):
     def _flat(self, y: Any) -> bool:
         return bool(y.ndim == 1 or y.shape[1] == 1)
 
+    def _takes_tensors(self) -> bool:
+        return not self.positive
+
     def _refuse_options(self, X: Any) -> None:
-        if self.positive and is_tensor(X):
-            refuse_as_tensors(self, "coefficients that must not be negative")
         if self.positive:
             if self.solver not in ("auto", "lbfgs"):
                 raise DataError(

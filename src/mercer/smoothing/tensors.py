@@ -25,8 +25,8 @@ from mercer.smoothing.windows import Windows
 Array = NDArray[Any]
 Tensor = Any
 
-#: bandwidths from the origin at which squared distances are still numbers
-FARTHEST = {4: 1e16, 8: 1e150}
+#: bandwidths from the origin, by the bytes of a number, at which squared distances are still numbers of float64
+FARTHEST = {4: 1e37, 8: 1e150}
 #: a sum is taken again where terms below all floats could be more than one part in so many of it
 LOST = 1e8
 
@@ -55,13 +55,13 @@ class Points(NamedTuple):
         import torch
 
         rate = {"gaussian": 0.5}.get(kernel.name, 1.0)
-        there = _within(like(points, X, dtype=torch.float64)).to(X.dtype)
+        there = _within(like(points, X, dtype=torch.float64), X.element_size()).to(X.dtype)
         return cls(Profile(kernel.name, rate), bandwidth, origin, there, like(sides, X, dtype=torch.float64))
 
     def sums(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Logs of the sums of the first side, and what the other sides are beside it; −inf and NaN out of reach."""
         queries = self._in_bandwidths(X)
-        sums = KernelSums(self.profile, _within(queries).to(X.dtype), self.points).times(self.sides)
+        sums = KernelSums(self.profile, queries.to(X.dtype), self.points).times(self.sides)
         logs, means = sums[:, 0].log(), sums[:, 1:] / sums[:, :1]
         if not self.profile.ends:
             import torch
@@ -91,14 +91,14 @@ class Points(NamedTuple):
         import torch
 
         away = X.double() - like(self.origin, X, dtype=torch.float64)
-        L = like(np.array(self.bandwidth.root), X, dtype=torch.float64)  # torch wants none that is read-only
+        L = like(self.bandwidth.root, X, dtype=torch.float64)
         U = torch.linalg.solve_triangular(L, away.T, upper=False).T if L.ndim == 2 else away / L
-        return _within(U)
+        return _within(U, X.element_size())
 
 
-def _within(U: Tensor) -> Tensor:
-    """What is too far away to be told is as far as it can be."""
-    most = FARTHEST[U.element_size()]
+def _within(U: Tensor, size: int) -> Tensor:
+    """What is too far away to be told by numbers of so many bytes is as far as it can be."""
+    most = FARTHEST[size]
     return U.clamp(-most, most)
 
 

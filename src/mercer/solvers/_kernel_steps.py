@@ -183,7 +183,7 @@ def by_steps_beyond_memory(system: System, alpha: Array, tolerance: float) -> St
     kept = KeptTriangle.of(_rough(system, smallest), room)
     expected = deflation.steps(smallest, tolerance)
     _say_if_long(kept, expected)
-    most = max(MOST_STEPS, int(UNEXPECTED * expected))
+    most = int(max(MOST_STEPS, min(UNEXPECTED * expected, n)))  # more than n steps are of rounding errors
     with blas_for(1):
         return _Correcting(system, alpha, kept, deflation, alone=True).run(tolerance, most)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DeviceMemoryError, NotPositiveDefiniteError
 from mercer._gpu import like, to_numpy
+from mercer._memory import available_bytes
 
 Array = NDArray[Any]
 
@@ -24,8 +25,12 @@ SQUARED = 20_000
 ROWS = 16_384
 #: columns of a triangle that are multiplied at once
 BLOCK = 8_192
+#: matrices of landmarks that are in memory at once beside their kernels, at most
+MATRICES = 3
 #: what is added to a diagonal for a start, in units of rounding, if there is no factor without it
 JITTER = 10.0
+#: … and the most, in units of its largest entry: more is no rounding
+MOST_JITTER = 0.1
 
 
 class TensorInverse:
@@ -102,11 +107,15 @@ class _Squared:
 
 
 class _OfLandmarks:
-    """With K_MM = TTᵀ (T lower), H⁻¹ = T⁻ᵀ (h n/M TᵀT + λ)⁻¹ T⁻¹, in float32; the intercept by its own curvature."""
+    """With K_MM = TTᵀ (T lower), H⁻¹ = T⁻ᵀ (h n/M TᵀT + λ)⁻¹ T⁻¹; the intercept by its own curvature.
+
+    In float64, if the design is and there is room: what float32 adds to K_MM, so as to have a factor, costs steps.
+    """
 
     def __init__(self, design: Any, level: float, total: float) -> None:
         self._intercept, self._total = design.intercept, total
-        self._T = cholesky(design.metric_matrix().float())
+        K = design.metric_matrix()
+        self._T = cholesky(K if MATRICES * K.numel() * K.element_size() <= bytes_left(K) else K.float())
         self._scale = level * design.n_rows / design.n_features
         self.like = self._T
 
@@ -142,12 +151,20 @@ def _turned_square(T: Any) -> Any:
     return square
 
 
-def cholesky(matrix: Any) -> Any:
-    """The lower factor of a matrix that rounding may have left indefinite; in its place where that is large."""
+def bytes_left(tensor: Any) -> float:
+    """Of memory where a tensor is."""
     import torch
 
-    size = float(matrix.diagonal().abs().max()) * torch.finfo(matrix.dtype).eps
-    jitter, most = 0.0, size * 1e12
+    return float(torch.cuda.mem_get_info(tensor.device)[0] if tensor.is_cuda else available_bytes())
+
+
+def cholesky(matrix: Any) -> Any:
+    """The lower factor of a matrix that rounding may have left indefinite; its diagonal is then made larger."""
+    import torch
+
+    largest = float(matrix.diagonal().abs().max())
+    size = largest * torch.finfo(matrix.dtype).eps
+    jitter, most = 0.0, MOST_JITTER * largest
     while True:
         L, failed = torch.linalg.cholesky_ex(matrix)
         if not int(failed):

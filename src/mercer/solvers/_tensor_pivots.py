@@ -6,7 +6,7 @@ from typing import Any
 
 from mercer._errors import DeviceMemoryError
 from mercer.kernels.tensors import TensorGram
-from mercer.solvers._tensor_curvature import cholesky
+from mercer.solvers._tensor_curvature import bytes_left, cholesky
 
 #: pivots that are looked at together, the most of them, and of the memory that is left what L may take
 BLOCK, MOST, SHARE = 256, 4_096, 0.2
@@ -21,7 +21,7 @@ def pivots_of(gram: TensorGram, alpha: float) -> Any:
     import torch
 
     n, diagonal = gram.shape[0], gram.diagonal
-    most = min(n, MOST, max(BLOCK, int(SHARE * _bytes_left(diagonal) / (diagonal.element_size() * n))))
+    most = min(n, MOST, max(BLOCK, int(SHARE * bytes_left(diagonal) / (diagonal.element_size() * n))))
     try:
         L = torch.zeros(n, most, dtype=diagonal.dtype, device=diagonal.device)
     except torch.cuda.OutOfMemoryError as full:
@@ -46,12 +46,3 @@ def pivots_of(gram: TensorGram, alpha: float) -> Any:
         left[block] = 0.0
         rank += size
     return L[:, :rank]
-
-
-def _bytes_left(tensor: Any) -> float:
-    """Of memory where a tensor is."""
-    import torch
-
-    from mercer._memory import available_bytes
-
-    return float(torch.cuda.mem_get_info(tensor.device)[0] if tensor.is_cuda else available_bytes())

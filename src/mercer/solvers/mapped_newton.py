@@ -141,6 +141,8 @@ class Descent:
         #: whether gradients, and products with the Hessian, are by tiles of float64
         self._exact_gradient = self._exact_product = design.rough == np.float64
         self._last_gain, self._stuck = LOOSE, False
+        #: whether the step at hand was found by products of float64
+        self._exact_step = False
         self.length, self.trace = np.inf, list[float]()
         self._at = Point(self._level(), np.zeros((design.n_rows, problem.losses.outputs)), np.inf, np.zeros(0))
 
@@ -185,23 +187,36 @@ class Descent:
     def run(self, most_steps: int) -> None:
         """Step down until there, or until there is no way down; what float32 has to say is looked at once more."""
         step = self._look()
-        headway = Headway(self.length)
+        # rounding may let the objective rise, and a fall after that leads nowhere
+        headway, lowest = Headway(self.length), self.trace[-1]
+        # of least squares a step says itself what it leaves: what float32 would say of that is known
+        self._exact_gradient = self._exact_gradient or (self._problem.losses.quadratic and not self.arrived)
         for number in range(1, most_steps + 1):
-            if self.arrived or headway.none or not self._advance(step.value):
-                if self._exact_gradient:
-                    self._stuck = not self.arrived
-                    return
-                self._exact_gradient, self._at = True, self._exactly_here()
-                headway = Headway(np.inf)
             before = self.length
+            if self.arrived or headway.none or not self._advance(step.value):
+                if not self._look_closer():
+                    return
+                headway, before, lowest = Headway(np.inf), np.inf, np.inf
             step = self._look()
-            self._judge(self.length / before if before > 0 else 0.0)
-            headway.note(self.trace[-2] if len(self.trace) > 1 else np.inf, self.trace[-1], self.length)
+            self._judge(before)
+            headway.note(lowest, self.trace[-1], self.length)
+            lowest = min(lowest, self.trace[-1])
             if self._progress is not None:
                 self._progress(number, self.trace[-1], self.length)
         if self.arrived and not self._exact_gradient:
             self._at = self._exactly_here()
             self._look()
+
+    def _look_closer(self) -> bool:
+        """Where float32 has arrived, or sees no way on, float64 is asked; False if it has been."""
+        if not self._exact_gradient:
+            self._at = self._exactly_here()
+        elif self.arrived or self._exact_step:
+            self._stuck = not self.arrived
+            return False
+        else:
+            self._exact_product = True
+        return True
 
     def _exactly_here(self) -> Point:
         self._exact_gradient = True
@@ -211,10 +226,11 @@ class Descent:
         self.trace[-1] = point.value
         return point
 
-    def _judge(self, gain: float) -> None:
-        """From how much shorter a step made the gradient: whether float32 has to say no more."""
-        self._last_gain = gain
-        self._exact_product = self._exact_product or (gain > SPOILT and self._exact_gradient)
+    def _judge(self, before: float) -> None:
+        """From how much shorter a step made the gradient: whether products of float32 still do."""
+        if 0 < before < np.inf:
+            self._last_gain = self.length / before
+            self._exact_product = self._exact_product or (self._last_gain > SPOILT and self._exact_gradient)
 
     def _look(self) -> Direction:
         """A Newton step from here, and the length of the gradient."""
@@ -228,6 +244,7 @@ class Descent:
         def product(V: Array, _: Array) -> Array:
             return problem.design.curved(bend, V, exactly=self._exact_product) + problem.pull(V)
 
+        self._exact_step = self._exact_product
         step = newton_direction(
             product,
             self._inverse.times,
@@ -271,7 +288,10 @@ class Descent:
             f"distance to the optimum of the approximate problem in standard errors, √(gᵀH⁻¹g), after "
             f"{max(0, len(self.trace) - 1)} Newton steps"
         )
-        tolerance = max(self._tolerance, UNSEEN) if self._stuck else self._tolerance
+        tolerance = self._tolerance
+        if self._stuck and tolerance < self.length <= UNSEEN:
+            tolerance = UNSEEN
+            sentence += f"; {self._tolerance:.2g} was asked for, but rounding of float64 leads no further"
         certificate = Certificate("gradient norm", self.length, tolerance, sentence)
         return Solution(MappedFit(self._at.w, self._at.eta), certificate, tuple(self.trace))
 

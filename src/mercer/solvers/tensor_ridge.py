@@ -7,13 +7,15 @@ rank from randomly chosen pivots: (LLᵀ + alpha)⁻¹ with K ≈ LLᵀ.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
+from mercer._errors import DeviceMemoryError, FitInterrupted
 from mercer._gpu import like, to_numpy
+from mercer._gpu.chunks import room_for
 from mercer.designs.mapped_tensors import worth_double
 from mercer.kernels import Kernel
 from mercer.kernels.tensors import TensorGram
@@ -45,7 +47,8 @@ def kernel_ridge(kernel: Kernel, X: Any, Y: Array, weight: Array | None, alpha: 
     rows = X.double() if double else X
     root = np.ones((len(X), 1)) if weight is None else np.sqrt(weight)[:, None]
     if len(X) <= (ON_CARD if X.is_cuda else ON_CPU):
-        return _by_cholesky(TensorGram(kernel, rows.double()), root, Y, alpha)
+        with suppress(DeviceMemoryError):  # conjugate gradients need less
+            return _by_cholesky(TensorGram(kernel, rows.double()), root, Y, alpha)
     tolerance = TOLERANCE if double else SINGLE_TOLERANCE
     return _by_steps(TensorGram(kernel, rows), root, Y, alpha, tolerance)
 
@@ -54,16 +57,17 @@ def _by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) -> Solut
     import torch
 
     K = gram.matrix()
-    S = like(root, K)
-    K = S * K * S.T
+    S, strengths = like(root, K), like(alpha, K)
     right, c = like(root * Y, K), like(np.zeros(Y.shape), K)
-    for strength in np.unique(alpha):
-        matrix = K.clone()
-        matrix.diagonal().add_(float(strength))
-        L, of = cholesky(matrix), torch.as_tensor(alpha == strength, device=K.device)
-        for _ in range(2):  # the second corrects what rounding left of the first
-            c[:, of] += torch.cholesky_solve((right - K @ c - like(alpha, K) * c)[:, of], L)
-    left = right - K @ c - like(alpha, K) * c
+    with room_for("a kernel matrix and its Cholesky factor"):
+        K.mul_(S).mul_(S.T)
+        for strength in np.unique(alpha):
+            matrix = K.clone()
+            matrix.diagonal().add_(float(strength))
+            L, of = cholesky(matrix), torch.as_tensor(alpha == strength, device=K.device)
+            for _ in range(2):  # the second corrects what rounding left of the first
+                c[:, of] += torch.cholesky_solve((right - K @ c - strengths * c)[:, of], L)
+    left = right - K @ c - strengths * c
     return _solution(to_numpy(S * c), _relative(to_numpy(left), root * Y), TOLERANCE, "a Cholesky factor")
 
 
