@@ -43,7 +43,7 @@ from mercer.solvers.mapped_newton import MappedFit, MappedProblem
 Array = NDArray[Any]
 
 #: root mean square error of predictions, in standard deviations of the noise, that is the optimum to all who look
-PREDICTIONS = 1e-6
+PREDICTIONS = 1e-5
 #: features of all rows from which on a digit that nobody sees costs time
 MANY = 1e8
 #: … of tensors of float32 that are too many for float64

@@ -22,7 +22,7 @@ from mercer.solvers._tensor_curvature import TensorInverse
 Array = NDArray[Any]
 
 #: rows for each feature, and products that their square may cost at most
-ROWS, FEWEST_ROWS, PRODUCTS = 50, 3, 5e10
+ROWS, FEWEST_ROWS, PRODUCTS = 30, 3, 3e10
 #: what is added to the diagonal, in the largest entry of it, if rounding left the matrix indefinite
 JITTER = 1e-12
 

@@ -31,8 +31,8 @@ Array = NDArray[Any]
 
 #: what may be left of a step, at most
 LOOSE = 0.3
-#: rounding of an objective whose values are sums of many terms
-COARSE = 1e-10
+#: rounding of an objective whose values are sums of many terms, by tiles of float64 and of float32
+COARSE, SINGLE = 1e-10, 1e-7
 #: how closely a sample is fitted, and steps after which it is left at that
 SAMPLE_TOLERANCE, SAMPLE_STEPS = 0.1, 10
 #: rows for each column to whose fit a start is fitted
@@ -268,7 +268,8 @@ class Descent:
         """One step, halved until the objective does not rise; False if it always does."""
         here, squared = self._at, abs(float(np.vdot(self._at.gradient, step)))
         # where a step cannot lower the objective by more than rounding, rounding must not forbid it
-        slack = (COARSE if squared < COARSE * abs(here.value) else ROUNDING) * abs(here.value)
+        rounded = COARSE if self._exact_gradient else SINGLE
+        slack = (rounded if squared < rounded * abs(here.value) else ROUNDING) * abs(here.value)
         there = self._point(here.w + step)
         for share in 0.5 ** np.arange(1, MOST_HALVINGS):
             if there.value <= here.value + slack:
