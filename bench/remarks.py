@@ -22,7 +22,7 @@ factor and below the 5 for conjugate gradients.""",
     "nystroem_ridge": """\
 Below the 8 that was set out. Of 4.8 s the kernels with the landmarks take 0.8 s in float32, once, and 1.2 s in float64,
 for the gradient that the certificate is computed with; nine products with 2 GB of them take 1.3 s, the square of 30,000
-rows 0.5 s, the exact twin of 500 rows 0.2 s. scikit-learn took 23.9 s here, not the 40 s that its parts had suggested.""",
+rows 0.5 s, the exact twin of 500 rows 0.2 s. scikit-learn took 23.9 s; its parts had suggested 40 s.""",
     "lasso_path": """\
 Seconds are to three digits, and scikit-learn's are of one call. celer is left out: the machine was busy while it
 ran.""",
