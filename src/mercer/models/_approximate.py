@@ -141,11 +141,11 @@ def approximation(
     numbers = np.random.default_rng(0).permutation(count(X))[: 2 * size]
     half = -(-len(numbers) // 2)
     rows, others = np.sort(numbers[:half]), numbers[half:] if half < len(numbers) else numbers
-    sample = _some(X, rows)
+    sample = fetched(X, rows)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        distance = _distance(lambda: values(sample, rows, _some(X, others)))
-        error = _error(map, kernel, _some(X, sample_of(count(X), SAMPLE)))
+        distance = _distance(lambda: values(sample, rows, fetched(X, others)))
+        error = _error(map, kernel, fetched(X, sample_of(count(X), SAMPLE)))
     kind = "nystroem" if isinstance(map, NystroemMap) else "fourier"
     return Approximation(kind, map.n_features, error, distance, half)
 
@@ -169,10 +169,6 @@ def _distance(values: Callable[[], tuple[Array, Array]]) -> float:
     spread = float(np.sqrt(np.mean(((exact - exact.mean(axis=0)) / unit) ** 2)))
     away = float(np.sqrt(np.mean(((exact - approximate) / unit) ** 2)))
     return away / spread if not spread <= FLAT else away
-
-
-def _some(X: Any, numbers: Array) -> Any:
-    return fetched(X, numbers) if is_tensor(X) else take(X, numbers)
 
 
 def _error(map: Map, kernel: Kernel, rows: Any) -> float:

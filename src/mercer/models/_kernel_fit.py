@@ -242,7 +242,7 @@ class _Fitting:
         strengths = np.broadcast_to(np.asarray(self.machine.strength, dtype=float).ravel(), losses.outputs)
         if isinstance(self.design, MappedTensors):
             assert isinstance(losses, OfResponse | OfClasses)
-            losses = OnDevice.beside(losses, self.rows)
+            return MappedProblem(self.design, OnDevice.beside(losses, self.rows), np.array(strengths))
         return MappedProblem(self.design, losses, np.array(strengths))
 
     def _on_features(

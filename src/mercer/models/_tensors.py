@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d
 from mercer._errors import ColumnMismatchError, DataError, DeviceError, EmptyDataError, NonFiniteError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer.data.labels import encode_labels
+from mercer.kernels._inputs import take
 from mercer.models._base import Array, Plan, checked_weight, column_names
 
 
@@ -142,10 +143,9 @@ def _distinct(y: Any) -> tuple[Any, Any]:
 
 
 def fetched(rows: Any, numbers: Array) -> Any:
-    """Some rows of a tensor, by their numbers, in main memory."""
-    import torch
-
-    return to_numpy(rows[torch.as_tensor(numbers, device=rows.device)])
+    """Some rows, by their numbers, in main memory: those of a tensor come from its device."""
+    some = take(rows, numbers)
+    return to_numpy(some) if is_tensor(some) else some
 
 
 def labelled(classes: Array, codes: Any) -> Any:

@@ -201,7 +201,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _compared(self, by: Comparing, rows: Any) -> tuple[Landmarks, Any, Array]:
         """Landmarks, their rows, and the kernel matrix of these."""
         found = self._chosen(by, rows, self._most(count(rows)))
-        components = _fetched(rows, found.numbers)
+        components = fetched(rows, found.numbers)
         K = by.matrix(components, found.numbers)
         if self.tol and found.error is None:
             return self._shortened(by, rows, found, components, K)
@@ -211,7 +211,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         random = check_random_state(self.random_state)
         if is_tensor(rows) and self.landmarks != "uniform":
             some = np.sort(random.permutation(len(rows))[: max(FETCHED, ROWS_FOR_EACH * most)])
-            found = by.chosen(_fetched(rows, some), most, self.landmarks, random, self.tol)
+            found = by.chosen(fetched(rows, some), most, self.landmarks, random, self.tol)
             return Landmarks(some[found.numbers], found.error, found.among)
         return by.chosen(rows, most, self.landmarks, random, self.tol)
 
@@ -220,7 +220,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     ) -> tuple[Landmarks, Any, Array]:
         """The first of the landmarks, as many as `tol` asks for."""
         sample = sample_of(count(rows), SAMPLE)
-        some = _fetched(rows, sample)
+        some = fetched(rows, sample)
         size = fewest(K, by.across(some, components, found.numbers).T, by.diagonal(some, sample), self.tol)
         first = np.arange(size)
         return Landmarks(found.numbers[:size], None, found.among), take(components, first), K[:size, :size]
@@ -248,7 +248,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         if isinstance(self._by, ByPairs) and not self.tol and self.landmarks == "uniform":
             return False, float("nan")
         sample = sample_of(n, SAMPLE)
-        some = _fetched(rows, sample)
+        some = fetched(rows, sample)
         features = self._by.features(some, self.components_, self.component_indices_, self._back)
         return len(sample) == n, trace_error(features, self._by.diagonal(some, sample))
 
@@ -280,12 +280,7 @@ def map_for(kernel: Kernel, asked: Nystroem, rows: Any) -> NystroemMap:
 def landmarks_for(kernel: Kernel, asked: Nystroem, rows: Any) -> Any:
     """The landmarks alone, in main memory, of rows of a tensor."""
     found = asked._chosen(ByKernel(kernel), rows, asked._most(count(rows)))
-    return _fetched(rows, found.numbers)
-
-
-def _fetched(rows: Any, numbers: Array) -> Any:
-    """Some rows, in main memory."""
-    return fetched(rows, numbers) if is_tensor(rows) else take(rows, numbers)
+    return fetched(rows, found.numbers)
 
 
 def _inverse_root(K: Array, rows: Any) -> Array:

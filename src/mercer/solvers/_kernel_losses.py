@@ -105,8 +105,8 @@ class Softmax(Bend):
         return np.asarray(spread if self.weight is None else self.weight * spread)
 
 
-class Losses(ABC):
-    """Σ weight · loss as a function of η."""
+class RowLosses(ABC):
+    """Σ weight · loss as a function of η, of arrays or tensors."""
 
     @property
     @abstractmethod
@@ -118,15 +118,15 @@ class Losses(ABC):
         """Intercepts to begin with: those of a model that has nothing else, about."""
 
     @abstractmethod
-    def value(self, eta: Array) -> float:
+    def value(self, eta: Any) -> float:
         """Σ weight · loss."""
 
     @abstractmethod
-    def slopes(self, eta: Array) -> tuple[Array, Bend]:
+    def slopes(self, eta: Any) -> tuple[Any, Any]:
         """weight · ∂loss/∂η of every row, and W."""
 
     @abstractmethod
-    def part(self, rows: Any) -> Losses:
+    def part(self, rows: Any) -> RowLosses:
         """Of some rows, a slice or their numbers."""
 
     @abstractmethod
@@ -137,6 +137,16 @@ class Losses(ABC):
     def quadratic(self) -> bool:
         """Whether one Newton step is all it takes."""
         return False
+
+
+class Losses(RowLosses):
+    """Of arrays: an intercept can be taken out of their W."""
+
+    @abstractmethod
+    def slopes(self, eta: Array) -> tuple[Array, Bend]: ...
+
+    @abstractmethod
+    def part(self, rows: Any) -> Losses: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,25 +8,24 @@ from typing import Any
 from numpy.typing import NDArray
 
 from mercer._gpu import like
-from mercer.solvers._kernel_losses import Bend, Losses, OfClasses, OfResponse
+from mercer.solvers._kernel_losses import OfClasses, OfResponse, RowLosses
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class SeparateTensors(Bend):
-    """Outputs that have nothing to do with each other."""
+class SeparateTensors:
+    """W of outputs that have nothing to do with each other (`designs.mapped.Curve`)."""
 
     h: Any
+    #: loops over tiles in memory are for arrays
+    diagonal = None
 
     def times(self, V: Any) -> Any:
         return self.h * V
 
     def part(self, rows: Any) -> SeparateTensors:
         return SeparateTensors(self.h[rows])
-
-    def level(self, sums: Array) -> Array:
-        raise NotImplementedError("intercepts are columns here.")
 
     @property
     def typical(self) -> Any:
@@ -53,7 +52,7 @@ class SoftmaxTensors(SeparateTensors):
 
 
 @dataclass(frozen=True, eq=False)
-class OnDevice(Losses):
+class OnDevice(RowLosses):
     """Losses that are known for arrays, of responses, weights and offsets that are tensors of float64."""
 
     of: OfResponse | OfClasses
@@ -105,7 +104,7 @@ class OnDevice(Losses):
         parts = (self.of.response.loss(self.y[:, k], self._moved(eta[:, k]), self.weight) for k in range(self.outputs))
         return float(sum(parts))
 
-    def slopes(self, eta: Any) -> tuple[Any, Bend]:
+    def slopes(self, eta: Any) -> tuple[Any, SeparateTensors]:
         import torch
 
         eta = like(eta, self.y, dtype=torch.float64)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mercer._errors import FitInterrupted
 from mercer.designs.mapped import MappedDesign
 from mercer.designs.mapped_tensors import MappedTensors
-from mercer.solvers._kernel_losses import Losses
+from mercer.solvers._kernel_losses import RowLosses
 from mercer.solvers._mapped_curvature import Inverse, inverse_of, sample_of, some_of
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.krylov import Direction, newton_direction
@@ -54,7 +54,7 @@ class MappedProblem:
     """What is minimised: losses of rows seen through a map, and λ/2 times the squares of coefficients."""
 
     design: MappedDesign | MappedTensors
-    losses: Losses
+    losses: RowLosses
     strengths: Array  # (outputs,)
     #: no noise is smaller: what is left of responses that are fitted exactly is rounding
     least_noise: float = 0.0
