@@ -11,6 +11,7 @@ import tempfile
 
 WORKLOADS = (
     "gaussian_nb",
+    "multinomial_nb",
     "lda",
     "qda",
     "ridge",
@@ -29,6 +30,7 @@ WORKLOADS = (
     "svr",
     "svc_scaling",
     "weisfeiler_lehman",
+    "count_vectorizer",
     "kernel_ridge",
     "fourier",
     "nystroem",

@@ -7,11 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).parents[1]
 
 # Before numba is imported: the workers of a run, and the processes that tests start, compile each loop once.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(REPOSITORY / ".cache" / "numba"))
+
+# How long an example takes says how busy the machine is, and whether a loop had to be compiled.
+settings.register_profile("mercer", deadline=None)
+settings.load_profile("mercer")
 
 
 @pytest.fixture(scope="session")

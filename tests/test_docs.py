@@ -25,9 +25,25 @@ def lecture_tests() -> list[tuple[str, str]]:
     return sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", LECTURES)))
 
 
-def test_the_example_of_the_readme_runs() -> None:
+#: what comments of the example say that it prints
+PRINTED = ["Encoded(6 rows × 42 columns: ", "377348994", "['spam']", "h = 0.1347, by isj"]
+
+
+def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert [words for words in PRINTED if words not in shown or words not in example] == []
+
+
+def test_the_examples_of_the_page_of_features_run(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (REPOSITORY / "docs" / "features.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for example in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        exec(compile(example, "features.md", "exec"), names)
+    (printed,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in printed.splitlines() if line not in shown] == []
 
 
 @pytest.mark.parametrize("name", models_of_readme())

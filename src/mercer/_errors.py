@@ -41,12 +41,36 @@ class ColumnTypeError(DataError):
     """A column has a type that the model, or the family chosen for it, cannot describe."""
 
 
+class TextError(DataError, AttributeError, TypeError):
+    """A document is no string: the message names it. scikit-learn raises either of these, as it happens."""
+
+
+class DecodingError(DataError, UnicodeDecodeError):
+    """The bytes of a document are not of the encoding that was named: the message names the document."""
+
+
+class VocabularyError(DataError):
+    """There are no terms, or a vocabulary that was given names a term or a column twice."""
+
+
+class WeightingError(DataError):
+    """Weights of terms were asked for that need what is not there: classes, say."""
+
+
 class ColumnMismatchError(DataError):
     """Columns are absent, renamed or added compared with those the model was fitted on."""
 
 
 class UnseenCategoryError(DataError):
     """A category turned up that was never seen when fitting, and `unseen="error"` was asked for."""
+
+
+class TargetLeakError(DataError):
+    """A column is the target itself, and `on_leak="error"` was asked for."""
+
+
+class FormulaError(MercerError, ValueError):
+    """A formula cannot be read, or asks for columns that are not there."""
 
 
 class UnseenCodeError(UnseenCategoryError, IndexError):
@@ -187,6 +211,14 @@ class FitInterrupted(KeyboardInterrupt):
 
 class MercerWarning(UserWarning):
     """Base of every warning of mercer: cause, evidence, and one thing to do."""
+
+
+class UnseenCategoryWarning(MercerWarning):
+    """A category turned up that was never seen when fitting; the model knows nothing of it."""
+
+
+class TargetLeakWarning(MercerWarning):
+    """A column is the target itself, or the target under other names."""
 
 
 class LongFitWarning(MercerWarning):

@@ -64,6 +64,21 @@ def test_a_file(heights: str) -> None:
     assert "40 rows × 1 columns, 2 classes" in result.stdout
 
 
+def test_text_categories_dates_and_gaps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    rows = [
+        f"{i},{'see you at home tonight' if i % 3 else 'win a free prize now'} {i},{'Ulm' if i % 2 else 'NA'},"
+        f"2024-01-{i % 28 + 1:02},{'ham' if i % 3 else 'spam'}"
+        for i in range(60)
+    ]
+    (path := tmp_path / "mails.csv").write_text("\n".join(["id,mail,city,sent,label", *rows]))
+    result = run("compare", str(path), "--target", "label", "--folds", "2")
+    assert result.exit_code == 0
+    assert "Columns left out: 'id' (an identifier)." in result.stdout
+    lines = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines() if len(line.split()) == 4}
+    assert float(lines["MultinomialNB"][0]) == float(lines["LogisticRegression(C=10)"][0]) == 1.0
+
+
 def test_rows_without_a_label_are_left_out_and_mentioned(heights: str) -> None:
     with open(heights, "a", encoding="utf-8") as file:
         file.write("\n41,1.7,?")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mercer._errors import ColumnMismatchError, DataNotFoundError
+from mercer._errors import ColumnMismatchError, DataNotFoundError, EmptyDataError
 from mercer.comparison.datasets import BUNDLED, open_problem
 
 
@@ -51,3 +51,9 @@ def test_a_file_wins_over_a_bundled_name(tmp_path: Path, monkeypatch: pytest.Mon
     parquet.write_table(pa.table({"x": [1.5], "y": ["a"]}), Path("iris") / "part.parquet")
     with pytest.raises(ColumnMismatchError, match="target"):
         open_problem("iris")
+
+
+def test_a_target_that_is_missing_everywhere(tmp_path: Path) -> None:
+    (path := tmp_path / "empty.csv").write_text("x,y\n1,\n2,NA\n")
+    with pytest.raises(EmptyDataError, match=r"'y' is missing in all 2 rows of 'empty\.csv'; name another column"):
+        open_problem(path, target="y")

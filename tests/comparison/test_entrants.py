@@ -29,8 +29,11 @@ WITH_GAPS = {
     "GaussianDiscriminant",
 }
 DENSE = WITH_GAPS | COMPLETE | {"KernelBayes"}
-CATEGORICAL = "GLM(family='categorical', penalty=L2(strength=1.0, mean=0.0))"
-MIXED = {CATEGORICAL, "SVC", LOGISTIC.format(0.5)}
+MIXED = {"LogisticRegression", "SVC", LOGISTIC.format(0.5)}
+TEXT = {"MultinomialNB", "LogisticRegression", "LogisticRegression(C=10)", "LinearThreshold"}
+WORDS = np.where(COUNTS[:, 0] > 4, "lots", "few")
+MESSAGES = [f"there are {word} of them in message {i}" for i, word in enumerate(WORDS)]
+DAYS = np.datetime64("2024-01-01") + np.arange(60)
 
 
 def with_gaps(X: Any) -> Any:
@@ -49,7 +52,8 @@ def with_gaps(X: Any) -> Any:
         (sparse.csr_array(COUNTS), COMPLETE | {"MultinomialNB"}),
         (sparse.csr_array(COUNTS > 2), COMPLETE | {"MultinomialNB", "BernoulliNB"}),
         (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", None)}), MIXED),
-        (pd.DataFrame({"n": NUMBERS[:, 0], "c": [f"message {i}" for i in range(60)]}), set()),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": MESSAGES}), TEXT),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "day": DAYS}), DENSE - {LOGISTIC.format(0.33)} | {LOGISTIC.format(0.5)}),
         (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", "few")}), MIXED),
     ],
     ids=[
@@ -61,6 +65,7 @@ def with_gaps(X: Any) -> Any:
         "sparse bools",
         "categories with gaps",
         "text",
+        "dates",
         "categories",
     ],
 )
@@ -95,8 +100,36 @@ def test_every_model_for_numbers_and_counts_can_be_fitted(X: Any, task: str) -> 
 def test_who_stays_out_is_told_why() -> None:
     (note,) = entrants_for(Table.of(NUMBERS)).notes
     assert note == "Left out: BernoulliNB (needs columns of 0 and 1), MultinomialNB (needs counts)."
-    (note,) = entrants_for(Table.of(pd.DataFrame({"text": [f"message {i}" for i in range(60)]}))).notes
-    assert "(needs categories that recur)" in note
+
+
+def test_who_names_rows_is_told_and_left_out() -> None:
+    named = pd.DataFrame({"key": [f"row {i}" for i in range(60)], "n": NUMBERS[:, 0]})
+    board = compare(named, Y, cv=2)
+    assert "Columns left out: 'key' (an identifier)." in board.notes
+    alone = {result.model: result.accuracy for result in compare(named[["n"]], Y, cv=2).results}
+    assert {result.model: result.accuracy for result in board.results} == alone
+
+
+def test_columns_beside_text_count() -> None:
+    told = pd.DataFrame(
+        {"text": [f"there is nothing to be told in message {i}" for i in range(60)], "n": 3.0 * Y + NUMBERS[:, 0] / 9}
+    )
+    accuracy = {result.model: result.accuracy for result in compare(told, Y, cv=2).results}
+    assert accuracy["NaiveBayes"] == accuracy["LogisticRegression"] == 1.0
+    assert accuracy["MultinomialNB"] < 0.8
+
+
+@pytest.mark.parametrize("task", ["regression", "counts"])
+def test_text_for_numbers_and_counts(task: str) -> None:
+    y = RNG.poisson(np.where(WORDS == "lots", 9, 1))
+    board = compare(pd.DataFrame({"text": MESSAGES}), y, task=task, cv=2)
+    assert len(board.results) >= 1
+    assert board.results[0].explained > 0.2
+
+
+def test_a_target_among_the_columns_is_noted() -> None:
+    notes = {result.model: result.note for result in compare(np.column_stack([NUMBERS, Y]), Y, cv=2).results}
+    assert "TargetLeakWarning: Column 'x3' is the target" in notes["LogisticRegression"]
 
 
 def test_who_compares_each_row_with_all_others_stays_out_of_many_rows() -> None:
@@ -117,7 +150,7 @@ def test_whose_gaps_were_filled_is_told() -> None:
         f"for LogisticRegression, LinearThreshold, LinearThreshold(rule='lms'), KernelBayes, {machines}."
     )
     (filled,) = entrants_for(Table.of(pd.DataFrame({"colour": ["red", None]}))).notes
-    assert filled.endswith(f"for {CATEGORICAL}, SVC, {LOGISTIC.format(1.0)}.")
+    assert filled.endswith(f"for LogisticRegression, SVC, {LOGISTIC.format(1.0)}.")
     assert entrants_for(Table.of(pd.DataFrame({"colour": ["red", "blue"]}))).notes == []
 
 
@@ -136,6 +169,15 @@ def test_learning_rules_get_columns_that_they_can_learn_from() -> None:
 
 
 def test_nobody_to_compare_is_an_error() -> None:
-    text = pd.DataFrame({"text": [f"message {i}" for i in range(60)]})
-    with pytest.raises(DataError, match=r"no model for such columns.*categories that recur"):
-        compare(text, NUMBERS[:, 0])
+    names = pd.DataFrame({"name": [f"row {i}" for i in range(60)]})
+    with pytest.raises(DataError, match=r"no model for such columns.*'name' \(an identifier\)"):
+        compare(names, NUMBERS[:, 0])
+
+
+def test_who_sees_less_than_all_columns_is_told() -> None:
+    frame = pd.DataFrame({"n": NUMBERS[:, 0], "day": DAYS, "mail": MESSAGES})
+    told = "NaiveBayes is not shown 'day', 'mail'; MultinomialNB is shown text alone."
+    assert told in entrants_for(Table.of(frame, dates=True)).notes
+    assert "MultinomialNB is shown text alone." in entrants_for(Table.of(frame[["mail"]], dates=True)).notes
+    assert entrants_for(Table.of(frame[["n"]], dates=True)).notes[:1] != [told]
+    assert not any("shown" in note for note in entrants_for(Table.of(frame, dates=True), "regression").notes)

@@ -139,6 +139,13 @@ def test_a_class_with_fewer_rows_than_folds_is_noted() -> None:
         (X[:50], Y[:50], {}, DataError, "at least two classes"),
         (X, Y, {"cv": 51}, DataError, "from 2 to 50 folds"),
         (X, Y, {"cv": 1}, DataError, "from 2 to 50 folds"),
+        (
+            X,
+            [f"u{i}" for i in range(len(X))],
+            {},
+            DataError,
+            "a label of its own, e.g. 'u0'.*give a target that recurs",
+        ),
         (X, X[:, 0], {"task": "classification"}, DataError, "continuous"),
         (X, Y, {"task": "guessing"}, DataError, "regression, counts or auto"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from typing import Any
+from unittest.mock import ANY
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+from mercer import NaiveBayes
 from mercer._errors import ColumnMismatchError
 from mercer.data import Column, Kind, Schema, Table, read_table
 
@@ -38,7 +40,25 @@ def inferred(values: Any, **options: int) -> Column:
         ([1.0, np.inf] * 5, Kind.NUMBER, None),
         ([1.5, 2.0, *MISSING], Kind.NUMBER, None),
         ([True, False], Kind.BOOLEAN, (False, True)),
-        ([True, True], Kind.BOOLEAN, (False, True)),
+        ([True, True], Kind.CONSTANT, (False, True)),
+        ([True], Kind.BOOLEAN, (False, True)),  # one row does not show that it is always so
+        ([0.5, 0.5, None], Kind.CONSTANT, None),
+        ([None, None], Kind.CONSTANT, ()),
+        ([f"u{i}" for i in range(20)], Kind.IDENTIFIER, None),
+        ([f"u{i}" for i in range(19)], Kind.CATEGORY, tuple(sorted(f"u{i}" for i in range(19)))),
+        (["John Smith", "Ann Lee"] + [f"Max M{i}" for i in range(20)], Kind.IDENTIFIER, None),
+        ([f"a dog barks {i}" for i in range(20)], Kind.TEXT, None),
+        (["free entry to win the cup", "see you at home then mum"], Kind.TEXT, None),
+        (["a bus stop", "a train stop"], Kind.CATEGORY, ("a bus stop", "a train stop")),
+        (["a rather long name of a class", "and another one that is long"] * 9, Kind.CATEGORY, ANY),
+        ([f"the text number {i} is read often" for i in range(101)] * 3, Kind.TEXT, None),
+        (pd.Categorical([f"a dog barks {i}" for i in range(20)]), Kind.CATEGORY, ANY),
+        (["2024-05-31", None, "2024-06-01"], Kind.DATE, None),
+        (["2024-05-31 17:00", "2024-06-01T18:30:15.25"], Kind.DATE, None),
+        (["2024-02-30", "2024-06-01"], Kind.CATEGORY, ("2024-02-30", "2024-06-01")),
+        (pd.to_datetime(["2024-05-31", None, "2024-06-01"]), Kind.DATE, None),
+        (pd.to_datetime(["2024-05-31"] * 2), Kind.CONSTANT, None),
+        (pd.to_timedelta([36, 48], unit="h"), Kind.NUMBER, None),
         (["b", "a", None], Kind.CATEGORY, ("a", "b")),
         (pd.Categorical(["b"], categories=["c", "b"]), Kind.CATEGORY, ("c", "b")),
         (pd.Series(["b", 1], dtype=object), Kind.CATEGORY, (1, "b")),
@@ -48,6 +68,31 @@ def inferred(values: Any, **options: int) -> Column:
 def test_kinds_by_value(values: Any, kind: Kind, levels: tuple[Any, ...] | None) -> None:
     column = inferred(values)
     assert (column.kind, column.levels) == (kind, levels)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        *((name, True) for name in ("id", "ID", "user_id", "userId", "key", "Unnamed: 0")),
+        *((name, False) for name in ("idea", "paid", "grid", "monkey", "year", "x0")),
+    ],
+)
+def test_whole_numbers_name_rows_if_the_column_is_named_so(name: str, is_one: bool) -> None:
+    frame = pd.DataFrame({name: range(100, 150)})
+    assert Schema.infer(frame)[name].kind is (Kind.IDENTIFIER if is_one else Kind.INTEGER)
+    assert Schema.infer(pd.concat([frame, frame]))[name].kind is Kind.INTEGER
+
+
+def test_values_of_several_types_are_noted() -> None:
+    assert "values of several types: int, str" in inferred(pd.Series(["b", 1], dtype=object)).notes
+
+
+def test_what_a_column_is_good_for_does_not_change_what_it_holds() -> None:
+    """Naive Bayes describes identifiers and constants as before."""
+    frame = pd.DataFrame({"id": range(1, 31), "name": [f"u{i}" for i in range(30)], "same": [2] * 30})
+    schema = Schema.infer(frame)
+    assert [column.stored for column in schema] == [Kind.COUNT, Kind.CATEGORY, Kind.CODE]
+    assert NaiveBayes(families=schema).fit(frame, np.arange(30) % 2).predict(frame).shape == (30,)
 
 
 def test_how_many_codes_are_few_can_be_said() -> None:

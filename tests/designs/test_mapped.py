@@ -44,6 +44,10 @@ def close(a: Any, b: Any, error: float) -> None:
     np.testing.assert_allclose(a, b, rtol=0, atol=error * np.abs(b).max())
 
 
+def in_memory(design: MappedDesign) -> MappedDesign:
+    return design.swept_and_kept(np.zeros((design.n_columns, 1)), lambda rows, eta: eta)[0]
+
+
 def test_products_are_those_of_the_features_written_out(design: Any) -> None:
     mapped_rows, Z = design
     w = RNG.normal(size=(Z.shape[1], 2))
@@ -69,7 +73,7 @@ def test_without_an_intercept_there_is_no_column_of_ones() -> None:
 def test_products_by_rough_tiles_are_close(design: Any, kept: bool) -> None:
     mapped_rows, Z = design
     assert mapped_rows.rough == np.float32
-    mapped_rows = mapped_rows.kept() if kept else mapped_rows
+    mapped_rows = in_memory(mapped_rows) if kept else mapped_rows
     assert isinstance(mapped_rows.tiles, KeptTiles) == kept
     for outputs in (1, 3):
         w, h = RNG.normal(size=(Z.shape[1], outputs)), RNG.uniform(0.1, 1, size=(len(Z), outputs))
@@ -92,7 +96,7 @@ def test_the_curvature_of_classes_mixes_outputs(design: Any) -> None:
 def test_some_rows_by_their_numbers(design: Any, monkeypatch: pytest.MonkeyPatch, rough: bool, kept: bool) -> None:
     monkeypatch.setattr(mapped, "WORTH_SINGLE", 0 if rough else np.inf)
     mapped_rows, Z = design
-    mapped_rows = mapped_rows.kept() if kept else mapped_rows
+    mapped_rows = in_memory(mapped_rows) if kept else mapped_rows
     some = np.sort(RNG.choice(len(Z), 90, replace=False))
     h, w = RNG.uniform(0.1, 1, size=90), RNG.normal(size=(Z.shape[1], 1))
     close(mapped_rows.take(some).times(w), Z[some] @ w, 1e-10)
@@ -105,7 +109,7 @@ def test_some_rows_by_their_numbers(design: Any, monkeypatch: pytest.MonkeyPatch
 def test_of_rows_kept_as_float32_few_are_still_the_right_ones(design: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sample so small that it is computed in float64, though the tiles in memory are of float32."""
     mapped_rows, Z = design
-    kept = mapped_rows.kept()
+    kept = in_memory(mapped_rows)
     monkeypatch.setattr(mapped, "WORTH_SINGLE", np.inf)
     part = kept.take(np.arange(300, 700))
     assert part.rough == np.float64
@@ -131,7 +135,7 @@ def test_rows_may_be_sparse_of_float32_or_texts() -> None:
                 continue
             map = NystroemMap.of(kernel, landmarks)
             w = RNG.normal(size=(map.n_features, 1))
-            found = MappedDesign(map.tiles(rows), map.back, intercept=False).kept().times(w)
+            found = in_memory(MappedDesign(map.tiles(rows), map.back, intercept=False)).times(w)
             close(found, map(rows) @ w, 1e-4)
     texts = ["abab", "abba", "baab", "bbbb", "aaab", "abbb"]
     map = NystroemMap.of(Spectrum(2), texts[:3])
@@ -142,10 +146,26 @@ def test_rows_may_be_sparse_of_float32_or_texts() -> None:
 
 def test_tiles_are_kept_where_there_is_room(design: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     mapped_rows, Z = design
-    kept = mapped_rows.kept()
+    kept = in_memory(mapped_rows)
     assert isinstance(kept.tiles, KeptTiles)
-    assert kept.kept() is kept
+    assert in_memory(kept) is kept
+    t = kept.tiles.kept.astype(float)
+    close(kept.tiles.squares, (t**2).sum(axis=1), 1e-5)
+    close(kept.tiles.take(np.array([5, 3])).squares, (t[[5, 3]] ** 2).sum(axis=1), 1e-5)
     w = RNG.normal(size=(Z.shape[1], 1))
     close(kept.swept(w, lambda rows, eta: eta)[1], Z.T @ (Z @ w), 1e-10)
     monkeypatch.setattr(mapped, "SHARE", 0.0)
-    assert mapped_rows.kept() is mapped_rows
+    assert in_memory(mapped_rows) is mapped_rows
+
+
+@pytest.mark.usefixtures("single")
+@pytest.mark.parametrize("room", [0.25, 0.0])
+def test_the_pass_that_keeps_tiles_is_a_sweep(design: Any, room: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapped, "SHARE", room)
+    mapped_rows, Z = design
+    w = RNG.normal(size=(Z.shape[1], 2))
+    kept, (eta, moved) = mapped_rows.swept_and_kept(w, lambda rows, eta: np.tanh(eta))
+    assert isinstance(kept.tiles, KeptTiles) == (room > 0)
+    close(eta, Z @ w, 1e-3)
+    close(moved, Z.T @ np.tanh(Z @ w), 1e-3)
+    close(kept.curved(Separate(np.ones((len(Z), 1))), w[:, :1]), Z.T @ (Z @ w[:, :1]), 1e-3)

@@ -162,6 +162,18 @@ def test_fourier_features_come_closer_the_more_there_are(name: str) -> None:
     assert told[1].n_components == 600
 
 
+@pytest.mark.parametrize("name", ["ridge", "glm poisson", "kernel ridge", "kernel ridge widths"])
+def test_the_kernel_of_features_is_that_of_the_model(name: str) -> None:
+    """Also where features have a width, which goes with a kernel that is given by its name."""
+    model, kind = MODELS[name]
+    for features in (RandomFourierFeatures(n_components=20, random_state=0), Nystroem(n_components=20, random_state=0)):
+        plain = clone(model).set_params(approximate=features).fit(X, Y[kind])
+        other = clone(model).set_params(approximate=clone(features).set_params(gamma=7.0)).fit(X, Y[kind])
+        same(output(other, NEW), output(plain, NEW), 1e-12)
+        with pytest.raises(ValueError, match="gamma"):
+            clone(model).set_params(approximate=clone(features).set_params(gamma=-1.0)).fit(X, Y[kind])
+
+
 @QUICK
 def test_auto_is_exact_where_that_takes_no_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, kind = MODELS[name]

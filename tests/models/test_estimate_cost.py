@@ -7,10 +7,23 @@ import importlib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from mercer import GLM, SVC, KernelRidge, LogisticRegression, Perceptron, Ridge, estimate_cost, kernelize, kernels
-from mercer._errors import DataError, TooLargeError
-from mercer.models._work import work_of
+from mercer import (
+    GLM,
+    SVC,
+    KernelRidge,
+    LogisticRegression,
+    Nystroem,
+    Perceptron,
+    RandomFourierFeatures,
+    Ridge,
+    estimate_cost,
+    kernelize,
+    kernels,
+)
+from mercer._errors import DataError, DeviceError, TooLargeError
+from mercer.models._work import DECOMPOSED, work_of
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +131,44 @@ def test_a_kernel_machine_takes_few_factors_and_a_perceptron_none() -> None:
 def test_a_list_of_rows_and_a_list_of_texts() -> None:
     assert estimate_cost(Ridge(), [[1.0, 2.0]] * 10).bytes == estimate_cost(Ridge(), np.ones((10, 2))).bytes
     assert estimate_cost(KernelRidge(kernel=kernels.Spectrum(2)), ["ab", "cd", "ef"]).bytes == 72
+
+
+@pytest.mark.parametrize("approximate", ["nystroem", "fourier"])
+def test_what_is_approximate_already_is_not_told_to_approximate(
+    monkeypatch: pytest.MonkeyPatch, approximate: str
+) -> None:
+    leave(monkeypatch, 10**6)
+    for model in (KernelRidge(kernel="rbf"), GLM(kernel="rbf"), SVC()):
+        cost = estimate_cost(model.set_params(approximate=approximate), rows(20_000))
+        assert not cost.fits
+        assert "fewer features" in cost.sentence
+        assert "Nystroem before a linear model" not in cost.sentence
+    assert "fewer columns" in estimate_cost(Ridge(), rows(100_000)).sentence
+
+
+def test_frequencies_are_drawn_and_take_no_decomposition() -> None:
+    X, M = rows(30_000), 1000.0
+    uniform, fourier = Nystroem(n_components=1000), RandomFourierFeatures(n_components=1000)
+    for model in (KernelRidge(kernel="rbf"), GLM(kernel="rbf"), SVC(), KernelRidge("loo", kernel="rbf")):
+        landmarks, drawn = (work_of(clone(model).set_params(approximate=asked), X) for asked in (uniform, fourier))
+        assert landmarks.flops - drawn.flops == pytest.approx(DECOMPOSED * M**3)
+
+
+@pytest.mark.parametrize("n", [300, 20_000])
+def test_auto_counts_an_exact_fit_once(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    file, X, exact = importlib.import_module("mercer.models._estimate_cost"), rows(n), []
+    monkeypatch.setattr(file, "work_of", lambda model, X: exact.append(model.approximate) or work_of(model, X))
+    model = GLM(kernel="rbf", approximate="auto")
+    cost = estimate_cost(model, X)
+    few = n < 1000
+    assert exact == ([None] if few else [None, "nystroem"])
+    assert ("features" in cost.sentence) is not few
+    assert model.approximate == "auto"
+
+
+def test_tensors_in_main_memory_cost_what_arrays_do() -> None:
+    torch = pytest.importorskip("torch")
+    X, model = rows(500), KernelRidge(kernel="rbf", approximate="auto")
+    assert estimate_cost(model, torch.as_tensor(X)) == estimate_cost(model, X)
+    with pytest.raises(DeviceError, match=r"X\.cpu"):
+        estimate_cost(model, torch.empty((5, 2), device="meta"))

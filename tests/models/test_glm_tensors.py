@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from mercer import (
     GLM,
@@ -376,3 +377,45 @@ def test_an_interrupted_fit_keeps_the_best_so_far(name, monkeypatch):
         model.fit(_t(columns()), tensor(y))
     assert not model.certificate_.holds
     assert len(model.predict(_t(columns()))) == N
+
+
+EDGES = {
+    "huge columns": lambda X, y: (1e150 * X, y, None),
+    "tiny columns": lambda X, y: (1e-150 * X, y, None),
+    "columns of every size": lambda X, y: (X * [1e150, 1.0, 1e-150], y, None),
+    "more columns than rows": lambda X, y: (np.random.default_rng(2).normal(size=(20, 50)), y[:20], None),
+    "constant columns": lambda X, y: (np.ones_like(X), y, None),
+    "rows without weight": lambda X, y: (X, y, (np.arange(N) % 3 > 0).astype(float)),
+    "huge weights": lambda X, y: (X, y, np.full(N, 1e150)),
+    "tiny weights": lambda X, y: (X, y, np.full(N, 1e-150)),
+}
+
+
+@pytest.mark.parametrize("name", ["ridge", "least squares", "logistic", "softmax", "poisson", "gamma", "GLM poisson"])
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_edges_have_the_answer_of_arrays(name, edge):
+    model, y, _ = task(name)
+    X, y, weight = EDGES[edge](columns(), y)
+    weights = None if weight is None else torch.as_tensor(weight)
+    told = []
+    for data in ((X, y, weight), (torch.as_tensor(X), tensor(y), weights)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            told.append((fitted(model, *data), sorted({warning.category.__name__ for warning in caught})))
+    (arrays, cautions), (given, same_cautions) = told
+    assert same_cautions == cautions
+    assert given.certificate_.holds == arrays.certificate_.holds
+    expected = arrays.predict(X)
+    same(given.predict(torch.as_tensor(X)), expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("ridge", "alpha"), ("softmax", "C"), ("poisson", "alpha")])
+def test_a_search_over_tensors_finds_what_one_over_arrays_does(name, parameter):
+    model, y, _ = task(name)
+    search = GridSearchCV(model, {parameter: [0.01, 100.0]}, cv=3)
+    arrays, given = clone(search).fit(columns(), y), clone(search).fit(torch.as_tensor(columns()), tensor(y))
+    assert given.best_params_ == arrays.best_params_
+    np.testing.assert_allclose(given.cv_results_["mean_test_score"], arrays.cv_results_["mean_test_score"], rtol=1e-9)
+    again = pickle.loads(pickle.dumps(given))
+    same(again.predict(torch.as_tensor(columns())), arrays.predict(columns()), rtol=1e-9)

@@ -7,6 +7,8 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from mercer import (
     GLM,
@@ -18,9 +20,12 @@ from mercer import (
     Ridge,
     kernelize,
 )
-from mercer._errors import DataError, DeviceError, KernelError, NonFiniteError, TooLargeError
+from mercer._errors import DataError, DeviceError, KernelError, NonFiniteError, NotConvergedWarning, TooLargeError
+from mercer.designs import mapped_tensors
+from mercer.families import L2
 from mercer.kernels import RBF, Spectrum
 from mercer.models import _feature_function
+from mercer.models._kernel_function import KernelFunction
 from mercer.solvers import mapped_newton, tensor_ridge
 
 torch = pytest.importorskip("torch")
@@ -190,3 +195,70 @@ def test_exact_ridge_by_steps(monkeypatch):
     expected = model.fit(X, Y["gaussian"]).predict(X)
     close(model.fit(torch.as_tensor(X), Y["gaussian"]).predict(X), expected, 1e-7)
     assert "pivots" in str(model.plan_)
+
+
+def only_single(monkeypatch):
+    """Tensors of float32 are too many for float64, and have no room for a matrix."""
+    monkeypatch.setattr(mapped_tensors, "ON_CPU", 0)
+    monkeypatch.setattr(tensor_ridge, "ON_CPU", 0)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1e-4, 1e-6])
+def test_exact_ridge_of_float32_has_the_digits_that_a_small_penalty_needs(monkeypatch, alpha):
+    only_single(monkeypatch)
+    T = torch.as_tensor(X[:, :2], dtype=torch.float32)
+    model = KernelRidge(alpha, kernel=RBF(gamma=0.5)).fit(T, Y["gaussian"])
+    exact = KernelRidge(alpha, kernel=RBF(gamma=0.5)).fit(X[:, :2], Y["gaussian"])
+    assert model.certificate_.holds
+    assert ("float64" in model.plan_.path) is (alpha < 1e-3)
+    close(model.predict(T), exact.predict(X[:, :2]), 5e-4)
+
+
+def test_values_of_float32_rows_have_digits_where_coefficients_cancel(monkeypatch):
+    only_single(monkeypatch)
+    rows = np.linspace(0, 1, 40)[:, None].astype(np.float32)
+    alpha = np.linalg.solve(RBF()(rows.astype(float)) + 1e-8 * np.eye(40), np.sin(6 * rows))
+    function = KernelFunction(RBF(), rows, alpha, np.zeros(1))
+    assert np.abs(alpha).max() > 1e3
+    close(function.values(torch.as_tensor(rows)), function.values(rows.astype(float)), 1e-6)
+
+
+def test_a_fit_of_float32_that_fails_names_the_remedy(monkeypatch):
+    only_single(monkeypatch)
+    T = torch.as_tensor(X[:, :1], dtype=torch.float32)
+    features = Nystroem(n_components=N, random_state=0)
+    model = GLM("gaussian", penalty=L2(1e-7), kernel=RBF(gamma=0.5), approximate=features, tol=1e-12)
+    with pytest.warns(NotConvergedWarning, match=r"not converged: .* > .*float32.*X\.double\(\).*fewer landmarks"):
+        model.fit(T, Y["gaussian"])
+    assert not model.certificate_.holds
+
+
+EDGES = {
+    "huge columns": lambda: (1e150 * X, None),
+    "tiny columns": lambda: (1e-150 * X, None),
+    "more columns than rows": lambda: (RNG.normal(size=(N, 2 * N)), None),
+    "constant columns": lambda: (np.ones_like(X), None),
+    "rows without weight": lambda: (X, (np.arange(N) % 3 > 0).astype(float)),
+    "tiny weights": lambda: (X, np.full(N, 1e-150)),
+}
+
+
+@pytest.mark.parametrize("features", ["exact", "nystroem"])
+@pytest.mark.parametrize("family", ["gaussian", "categorical", "poisson"])
+@pytest.mark.parametrize("edge", EDGES)
+def test_edges_have_the_answer_of_arrays(edge, family, features):
+    rows, weight = EDGES[edge]()
+    T, weights = torch.as_tensor(rows), None if weight is None else torch.as_tensor(weight)
+    model = GLM(family, penalty="l2", kernel="rbf", approximate=FEATURES[features])
+    arrays = clone(model).fit(rows, Y[family], weight)
+    given = clone(model).fit(T, torch.as_tensor(Y[family]), weights)
+    assert arrays.certificate_.holds
+    assert given.certificate_.holds
+    close(given.predict_linear(T), arrays.predict_linear(rows), 1e-7)
+
+
+def test_a_search_over_tensors_finds_what_one_over_arrays_does():
+    search = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": [0.01, 100.0], "gamma": [0.1, 1.0]}, cv=3)
+    arrays, given = clone(search).fit(X, Y["gaussian"]), clone(search).fit(*map(torch.as_tensor, (X, Y["gaussian"])))
+    assert given.best_params_ == arrays.best_params_
+    close(pickle.loads(pickle.dumps(given)).predict(torch.as_tensor(X)), arrays.predict(X), 1e-9)

@@ -497,3 +497,23 @@ def test_tensors_out_of_reach():
         model.predict(torch.tensor([[0.0], [5.0]]))
     with pytest.raises(DeviceError, match="do not move tensors"):
         model.fit(torch.zeros(3, 1), torch.ones(3, device="meta"))
+
+
+@pytest.mark.parametrize("smoother", BOTH)
+@pytest.mark.parametrize("outputs", [None, 2])
+def test_weights_and_intervals_of_tensors_are_tensors(smoother: Any, outputs: int | None) -> None:
+    torch = pytest.importorskip("torch")
+    X, y = draw(outputs=outputs)
+    model = smoother(bandwidth=0.6).fit(X, y)
+    plain, there = model.predict_interval(X[:7]), model.predict_interval(torch.as_tensor(X[:7]))
+    for name in ("mean", "lower", "upper"):
+        assert isinstance(getattr(there, name), torch.Tensor)
+        assert_allclose(getattr(there, name), getattr(plain, name), rtol=1e-9)
+    assert_allclose(there.frame(), plain.frame())
+    assert model.predict_interval(torch.as_tensor(X[:7]).float()).mean.dtype == torch.float32
+    weights = model.weights(torch.as_tensor(X[:7]))
+    assert isinstance(weights, torch.Tensor)
+    assert_allclose(weights, model.weights(X[:7]), rtol=1e-9)
+    whole = model.weights(torch.zeros((1, 2), dtype=torch.int64))
+    assert whole.dtype == torch.float64
+    assert_allclose(whole.sum(), 1.0)

@@ -17,8 +17,8 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import LogisticRegression, Nystroem, Ridge, engine
-from mercer._errors import ColumnMismatchError, DataError, DeviceError, NonFiniteError, TooLargeError
-from mercer.kernels import RBF, Linear, Polynomial, Spectrum, WeisfeilerLehman
+from mercer._errors import ColumnMismatchError, DataError, DeviceError, KernelError, NonFiniteError, TooLargeError
+from mercer.kernels import RBF, FromFunction, Linear, Polynomial, Spectrum, WeisfeilerLehman
 from mercer.models import nystroem as module
 
 RULES = ["uniform", "kmeans++", "rpcholesky"]
@@ -404,6 +404,33 @@ def test_tensors_of_kernel_matrices_and_functions() -> None:
     assert_allclose(model.transform(torch.tensor(K)).numpy(), model.transform(K))
     with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
         Nystroem(lambda x, z: 1.0).fit(torch.ones(3, 2))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_kernels_that_compare_no_tensors_are_refused_by_the_fit(rule: str) -> None:
+    torch = pytest.importorskip("torch")
+    model = Nystroem(RBF(), n_components=5, landmarks=rule, random_state=0).fit(torch.tensor(rows()))
+    for kernel in (FromFunction(lambda x, z: float(x @ z)), 2 * FromFunction(lambda x, z: 1.0) + RBF()):
+        with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
+            model.set_params(kernel=kernel).fit(torch.tensor(rows()))
+    assert model.kernel_ == RBF()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_kernels_that_are_no_numbers_are_refused(rule: str) -> None:
+    with pytest.raises(NonFiniteError, match="a kernel is finite"):
+        Nystroem(FromFunction(lambda x, z: np.nan), n_components=10, landmarks=rule, random_state=0).fit(rows())
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("size", [1e306, 1e308])
+def test_kernels_too_large_to_be_added_up_are_refused(rule: str, size: float) -> None:
+    model = Nystroem(size * RBF(), n_components=10, landmarks=rule, random_state=0)
+    with pytest.raises(KernelError, match=r"cannot add up .*1e-100"):
+        model.fit(rows())
+    large = model.set_params(kernel=1e300 * RBF()).fit(rows())
+    plain = clone(large).set_params(kernel=RBF()).fit(rows())
+    assert_allclose(large.approximation_error_, plain.approximation_error_, atol=1e-9)
 
 
 def test_bad_tensors() -> None:

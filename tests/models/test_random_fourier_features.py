@@ -113,6 +113,15 @@ def test_sparse_rows(form: str, sampling: str) -> None:
     assert features.approximation_error_ < 0.03
 
 
+@pytest.mark.parametrize("gamma", [2.0, "scale"])
+def test_gamma_is_not_that_of_a_kernel_with_its_own(gamma: object) -> None:
+    X = rows(20)
+    fitted = made(k.RBF(gamma=1.0)).fit(X)
+    with pytest.raises(DataError, match=r"gamma=.*RBF\(gamma=…\)"):
+        fitted.set_params(gamma=gamma).fit(X)
+    assert fitted.kernel_ == k.RBF(gamma=1.0)
+
+
 def test_gamma_by_rule() -> None:
     X = rows()
     assert made(gamma="scale").fit(X).kernel_ == k.RBF(gamma=1 / (4 * X.var()))

@@ -98,7 +98,7 @@ TEXT = {
 def test_a_column_of_text_is_named(name: str, table: object, column: str) -> None:
     with pytest.raises(
         ColumnTypeError,
-        match=rf"^(could not convert string to float|dtype='numeric').*\. Column '{column}' holds.*{name}.*OneHot.*GLM",
+        match=rf"^(could not convert string to float|dtype='numeric').*\. Column '{column}' holds.*{name}.*CategoryFeatures.*GLM",
     ):
         getattr(models, name)().fit(table, LABELS + 1)
 
@@ -147,3 +147,10 @@ def test_only_models_that_forget_advise_to(name: str) -> None:
     with pytest.raises(DataError, match="Row 0 has the weight -1; give 0 or more to each row") as refusal:
         model.fit(X, LABELS, sample_weight=-np.ones(20))
     assert ("forget" in str(refusal.value)) == hasattr(model, "forget")
+
+
+@pytest.mark.parametrize("name", [*CLASSIFIERS, *REGRESSORS, "NaiveBayes", "GLM", "SVC", "KernelRidge"])
+def test_names_that_occur_twice(name: str) -> None:
+    twice = pd.DataFrame(X, columns=["a", "a"])
+    with pytest.raises(DataError, match=r"column 'a' 2 times\. Rename its columns"):
+        getattr(models, name)().fit(twice, LABELS + 1)

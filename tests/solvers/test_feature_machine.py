@@ -10,8 +10,9 @@ import pytest
 from mercer._errors import FitInterrupted
 from mercer.solvers import dual, feature_machine
 from mercer.solvers.box_problem import BoxProblem, Progress
-from mercer.solvers.feature_machine import FeatureRows
+from mercer.solvers.feature_machine import FeatureRows, FreeIntercept
 from mercer.solvers.kernel_rows import KernelRows
+from mercer.solvers.margins import MarginLosses, MarginProblem, MarginRows
 
 Array = np.ndarray
 
@@ -120,3 +121,45 @@ def test_all_rows_alike_have_an_intercept_between_the_classes() -> None:
     solution = feature_machine.solve(problem)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value.scores, 1.0, atol=1e-4)
+
+
+@pytest.mark.parametrize("pass_", [3, 8, 13, 25, 40])
+def test_ctrl_c_in_any_pass_leaves_a_point_and_its_own_gap(
+    features: Array, monkeypatch: pytest.MonkeyPatch, pass_: int
+) -> None:
+    passes, times = [0], MarginRows.transposed_times
+
+    def interrupted(self: MarginRows, r: Array) -> Array:
+        passes[0] += 1
+        if passes[0] == pass_:
+            raise KeyboardInterrupt
+        return times(self, r)
+
+    monkeypatch.setattr(MarginRows, "transposed_times", interrupted)
+    problem = of_numbers(FeatureRows.of(features.copy()), features)
+    with pytest.raises(FitInterrupted) as interruption:
+        feature_machine.solve(problem, tolerance=1e-12)
+    point, certificate = interruption.value.solution.value, interruption.value.solution.certificate
+    np.testing.assert_allclose(features @ point.weights + point.intercept, point.scores, atol=1e-9)
+    beyond = np.maximum(0.0, np.abs(point.scores - problem.target) - problem.epsilon)
+    np.testing.assert_allclose(0.5 * point.weights @ point.weights + beyond.sum(), certificate.primal, rtol=1e-9)
+    assert certificate.gap < (0.5 if pass_ > 20 else 1.1) * certificate.primal
+
+
+def test_ctrl_c_between_two_rounds_does_not_count_the_intercept_twice(
+    features: Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = of_numbers(None, features)
+    losses = MarginLosses(problem.target, problem.lower, problem.upper, np.zeros(len(features)), problem.epsilon)
+    newton = FreeIntercept(MarginProblem(MarginRows.of(features, 10.0), losses), 1e-9, 100)
+    newton.step()
+    before = newton.intercept
+    assert abs(newton.here.w[-1]) > 1e-6
+
+    def interrupted(self: MarginRows, r: Array) -> Array:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MarginRows, "transposed_times", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        newton._new_round(newton.here)
+    assert newton.intercept == before

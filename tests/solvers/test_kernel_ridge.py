@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -220,6 +221,14 @@ def test_a_penalty_of_nothing_needs_the_square_that_has_no_room(monkeypatch: pyt
         kernel_ridge.kernel_ridge(draw(), np.zeros(2))
 
 
+def test_weights_beside_which_a_penalty_is_nothing_need_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = replace(draw(1000), weight=np.full(1000, 1e150))
+    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 400)
+    allow(monkeypatch, 800_000)
+    with pytest.raises(TooLargeError, match="1,000 rows"):
+        kernel_ridge.kernel_ridge(system, ALPHA)
+
+
 @pytest.mark.parametrize("columns", [(), (1,), (3,)])
 @pytest.mark.parametrize("room", [np.inf, 900_000.0, -1.0])
 def test_products_do_not_depend_on_which_tiles_are_kept(columns: tuple[int, ...], room: float) -> None:
@@ -235,6 +244,14 @@ def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     allow(monkeypatch, 400_000)
     with pytest.warns(LongFitWarning, match=r"1,000 rows.*hours: \d+ steps.*Raise alpha"):
         _kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-9)
+
+
+def test_no_more_steps_are_announced_than_would_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    announced: list[float] = []
+    monkeypatch.setattr(_kernel_steps, "_say_if_long", lambda kept, steps: announced.append(steps))
+    allow(monkeypatch, 400_000)
+    _kernel_steps.by_steps_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9)
+    assert announced[0] <= max(1000, _kernel_steps.MOST_STEPS)
 
 
 def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,6 +271,27 @@ def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPat
     assert 0 < stop.value.solution.certificate.value < 1
     assert not stop.value.solution.certificate.holds
     assert np.isfinite(stop.value.solution.value.coefficients).all()
+
+
+@pytest.mark.parametrize("look", [1, 2])
+def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch: pytest.MonkeyPatch, look: int) -> None:
+    system, looks, left_over = draw(1000), [0], System.left_over
+    expected = exact(system)
+
+    def interrupted(self: System, *given: Any) -> Any:
+        looks[0] += 1
+        if looks[0] == look:
+            raise KeyboardInterrupt
+        return left_over(self, *given)
+
+    monkeypatch.setattr(System, "left_over", interrupted)
+    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 400)
+    allow(monkeypatch, 800_000)
+    with pytest.raises(FitInterrupted, match="before what is left over was known") as stop:
+        kernel_ridge.kernel_ridge(system, ALPHA)
+    assert not stop.value.solution.certificate.holds
+    away = np.abs(stop.value.solution.value.coefficients - expected).max() / np.abs(expected).max()
+    assert away < 1e-3**look
 
 
 def test_a_kernel_that_leaves_the_numbers_is_refused() -> None:

@@ -19,9 +19,9 @@ from mercer.families.softmax import SoftmaxResponse
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import RBF
-from mercer.solvers import mapped_newton, newton
-from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse
-from mercer.solvers._mapped_curvature import SampledInverse, some_of
+from mercer.solvers import _mapped_rounding, mapped_newton, newton
+from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse, Softmax
+from mercer.solvers._mapped_curvature import RARE, inverse_of, preconditioner_of, some_of
 from mercer.solvers.mapped_newton import Descent, MappedProblem, solve
 from mercer.solvers.problem import Problem
 
@@ -139,7 +139,9 @@ def test_float32_does_not_decide_where_the_optimum_is(name: str, room: float, mo
     monkeypatch.setattr(mapped, "FELT", 1.0)
     problem = made(name)
     assert problem.design.rough == np.float32
-    assert isinstance(problem.design.kept().tiles, KeptTiles) == (room > 0)
+    descent = Descent(problem, 1e-7)
+    descent.begin(None)
+    assert isinstance(descent._problem.design.tiles, KeptTiles) == (room > 0)
     solution = solve(problem, tolerance=1e-7)
     assert solution.certificate.holds, solution.certificate
     np.testing.assert_allclose(solution.value.values, exact, atol=1e-6 * np.abs(exact).max())
@@ -160,11 +162,87 @@ def test_a_sample_of_the_rows_preconditions_all() -> None:
     problem = made("logit")
     Z, h = written_out(MAPS["nystroem"]), np.full(N, 0.25)
     bend = problem.losses.slopes(np.zeros((N, 1)))[1]
-    inverse = SampledInverse(problem.design, np.arange(N), bend, problem.strengths)
+    inverse = inverse_of(problem.design, np.arange(N), bend, problem.strengths)
     H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
     r = RNG.normal(size=(Z.shape[1], 1))
     np.testing.assert_allclose(inverse.times(H @ r), r, atol=1e-8)
     np.testing.assert_allclose(inverse.used_degrees(), np.trace(np.linalg.solve(H, Z.T @ (h[:, None] * Z))), rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["squares", "logit", "poisson", "softmax"])
+def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sweeps of float64 are of a few rows, and tell how far the gradient is from the one of float64 written out."""
+    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
+        monkeypatch.setattr(mapped, setting, value)
+    monkeypatch.setattr(_mapped_rounding, "OF_ROWS", 4)
+    swept, seen = MappedDesign.swept, list[int]()
+
+    def noted(self: MappedDesign, w: Any, slopes: Any, *, exactly: bool = True) -> Any:
+        seen.extend([self.n_rows] * exactly)
+        return swept(self, w, slopes, exactly=exactly)
+
+    monkeypatch.setattr(MappedDesign, "swept", noted)
+    problem, Z = made(name, MAPS["fourier"]), written_out(MAPS["fourier"])
+    descent = Descent(problem, 0.01)
+    descent.begin(None)
+    descent.run(20)
+    assert descent.arrived
+    assert set(seen) == {N // 4}
+    point = descent._at
+    _, bend = problem.losses.slopes(point.eta)
+    off = (gradient(problem, Z, point.w) - point.gradient).ravel()
+    length = np.sqrt(off @ np.linalg.lstsq(sum_of_curvatures(problem, Z, bend), off, rcond=1e-12)[0])
+    assert 0 < length <= point.rounded
+    assert point.rounded / problem.losses.unit(point.value) < descent.length
+
+
+def test_a_row_that_a_sample_might_miss_has_all_swept_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
+        monkeypatch.setattr(mapped, setting, value)
+    monkeypatch.setattr(_mapped_rounding, "OF_ROWS", 4)
+    for far, counted in ((0.0, True), (1e4, False)):
+        y = F[:, None] + RNG.normal(size=(N, 1)) + far * (np.arange(N) == 7)[:, None]
+        losses = OfResponse(Response(Gaussian(), IDENTITY), y)
+        map = MAPS["fourier"]
+        descent = Descent(MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([0.5])), 0.01)
+        descent.begin(None)
+        descent.run(20)
+        assert descent.arrived
+        assert (descent._at.rounded > 0) == counted
+
+
+def sum_of_curvatures(problem: MappedProblem, Z: Any, bend: Any) -> Any:
+    """The Hessian, column by column."""
+    shape = (Z.shape[1], problem.losses.outputs)
+    directions = np.eye(shape[0] * shape[1]).reshape(-1, *shape)
+    return np.column_stack([(Z.T @ bend.times(Z @ V) + problem.pull(V)).ravel() for V in directions])
+
+
+def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = solve(made("squares"), tolerance=1e-7)
+    monkeypatch.setattr(mapped_newton, "sample_of", lambda n, columns: some_of(n, n // 3))
+    started = solve(made("squares"), tolerance=1e-7)
+    assert started.trace[0] < 0.5 * exact.trace[0]
+    np.testing.assert_allclose(started.value.values, exact.value.values, atol=1e-6 * np.abs(F).max())
+
+
+def test_classes_have_a_curvature_each() -> None:
+    """What all have in common is bent by the penalty alone; without that, each class is solved for exactly."""
+    problem, Z = made("softmax"), written_out(MAPS["nystroem"])
+    p = np.eye(3)[RNG.integers(3, size=N)] * 0.2 + 0.4 * np.array([1, 1, 0.0])
+    bend = Softmax(p, None, symmetric=True)
+    inverse = preconditioner_of(problem.design, np.arange(N), bend, problem.strengths)
+    common = np.tile(np.append(RNG.normal(size=Z.shape[1] - 1), 0.0)[:, None], 3)
+    np.testing.assert_allclose(inverse.times(problem.strengths * common), common, atol=1e-9)
+    R = RNG.normal(size=(Z.shape[1], 3))
+    np.testing.assert_allclose(np.vdot(R, inverse.times(common)), np.vdot(inverse.times(R), common))
+    plain = preconditioner_of(problem.design, np.arange(N), replace(bend, symmetric=False), problem.strengths)
+    for k in range(3):
+        h = p[:, k] * (1 - p[:, k]) + RARE * bend.typical
+        H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
+        np.testing.assert_allclose(H @ plain.times(R)[:, k], R[:, k], atol=1e-8)
+    weaker = plain.penalised(0.1 * problem.strengths)
+    assert weaker.used_degrees() > plain.used_degrees()
 
 
 def test_the_objective_never_rises() -> None:

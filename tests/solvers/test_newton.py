@@ -186,3 +186,14 @@ def test_steps_in_vain_are_counted_in_a_row() -> None:
         assert not headway.none
         headway.note(5.0, 5.0, 0.3)
     assert headway.none
+
+
+def test_an_objective_that_rises_and_falls_by_turns_leads_nowhere() -> None:
+    headway = newton.Headway(1.0)
+    high, low = 5.0 + 1e-11, 5.0
+    headway.note(6.0, low, 0.9)
+    for _ in range(newton.MOST_IN_VAIN):
+        assert not headway.none
+        headway.note(low, high, 0.9)
+        low, high = high, low
+    assert headway.none

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mercer._errors import ColumnMismatchError, DataNotFoundError
+from mercer._errors import ColumnMismatchError, DataNotFoundError, EmptyDataError
 from mercer._suggest import did_you_mean, listed
 from mercer.data import Problem, frame_like, read_table, split_target
 
@@ -45,7 +45,13 @@ def open_problem(
             f"Say which column of {Path(data).name!r} is the target (on the command line with --target). "
             f"There are {listed(frame.column_names)}."
         )
-    return split_target(frame, target, drop=drop)
+    problem = split_target(frame, target, drop=drop)
+    if problem.unlabelled and not len(problem.y):
+        raise EmptyDataError(
+            f"The target {problem.target!r} is missing in all {problem.unlabelled} rows of {Path(data).name!r}; name "
+            "another column."
+        )
+    return problem
 
 
 def load_bundled(name: str) -> Any:

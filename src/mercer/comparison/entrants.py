@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.comparison.kernel_machines import KernelMachine, kernel_machines
+from mercer.comparison.shown import Shown
 from mercer.data import Table
 
 
@@ -35,13 +36,20 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
 
 
 class Candidate(NamedTuple):
-    """A model, what it needs of the columns, the table it is shown, and whether that has to be completed first."""
+    """A model, what it needs of the columns, the table it is shown, and whether gaps in it are filled first."""
 
     model: Any
     need: str
     table: Table
-    completed: bool
+    filled: bool = False
     most_rows: float = math.inf
+
+
+#: what a model may need of the columns to make sense
+ANYTHING, COMPLETE, DENSE = "nothing", "complete columns", "dense columns"
+ZERO_ONE, COUNTS = "columns of 0 and 1", "counts"
+#: rows up to which those are invited that compare each with all others, column by column
+PAIRED_ROWS = 20_000
 
 
 def entrants_for(table: Table, task: str = "classification", outputs: int = 1) -> Invitation:
@@ -49,101 +57,152 @@ def entrants_for(table: Table, task: str = "classification", outputs: int = 1) -
 
     `outputs` is the number of classes, where there are more than two.
     """
-    machines = kernel_machines(task, table.n_rows, table.n_columns, outputs)
-    if all(kind.numeric for kind in table.kinds):
-        return _for_matrix(table, task, machines)
-    # levels that a fold does not show are common where there are categories, so that all are completed
-    candidates = [Candidate(model, need, table, need != ANYTHING) for model, need in _for_categories(task)]
-    of_rows = [Candidate(_in_standard_units(model), RECURRING, table, True, most_rows) for model, most_rows in machines]
-    return _invitation([*candidates, *of_rows], _recurring(table), gaps=_has_gaps(table))
+    if table.library == "scipy":
+        return _for_sparse(table, task, kernel_machines(task, table.n_rows, table.n_columns, outputs))
+    shown = Shown.of(table)
+    if not shown.n_columns:
+        return Invitation([], shown.notes())
+    candidates = [*_for_columns(shown, task), *(_for_text if shown.texts else _for_features)(shown, task)]
+    met = {ANYTHING, COMPLETE}
+    if shown.all_numbers:
+        numbers = shown.as_numbers()
+        met |= _needs_met(numbers.matrix())
+        candidates += _for_numbers(shown, numbers, task)
+    if not shown.texts:
+        machines = kernel_machines(task, table.n_rows, shown.n_columns, outputs)
+        candidates += [
+            # distances need every column
+            Candidate(shown.features(model, output="array"), COMPLETE, table, True, most_rows)
+            for model, most_rows in machines
+        ]
+    return _invitation(candidates, met, gaps=shown.has_gaps, notes=[*shown.notes(), *_partly_shown(shown, task)])
 
 
-def _for_matrix(table: Table, task: str, machines: list[KernelMachine]) -> Invitation:
-    matrix = table.matrix()
-    # as a frame of numbers, so that errors and notes call the columns by their names
-    numbers = Table.of(table.like(dict(zip(table.names, matrix.T, strict=True))) if table.named else matrix)
-    met = _needs_met(matrix)
-    gaps = DENSE in met and COMPLETE not in met
-    anything = [Candidate(model, need, table, False) for model, need in _for_categories(task) if need == ANYTHING]
-    of_numbers = [
-        Candidate(model, need, numbers, gaps and need == COMPLETE)
-        for model, need in _for_numbers(task, centred=DENSE in met)
+def _partly_shown(shown: Shown, task: str) -> list[str]:
+    """Which models see less than all columns."""
+    if task != "classification" or not shown.undescribed:
+        return []
+    blind = ["NaiveBayes is not shown " + ", ".join(map(repr, shown.undescribed))] if shown.described else []
+    told = [*blind, *(["MultinomialNB is shown text alone"] if shown.texts else [])]
+    return [f"{'; '.join(told)}."] if told else []
+
+
+def _for_sparse(table: Table, task: str, machines: list[KernelMachine]) -> Invitation:
+    """Columns that are features already."""
+    rules = [Candidate(_scaled(model), COMPLETE, table) for model in _learning_rules(task)]
+    of_rows = [Candidate(_scaled(model), COMPLETE, table, False, most_rows) for model, most_rows in machines]
+    linear = [Candidate(model, COMPLETE, table) for model in _linear(task)]
+    anything = [Candidate(model, ANYTHING, table) for model in _of_any_column(task)]
+    discrete = [Candidate(model, need, table) for model, need in _discrete(task)]
+    return _invitation([*anything, *discrete, *linear, *rules, *of_rows], _needs_met(table.matrix()), gaps=False)
+
+
+def _for_columns(shown: Shown, task: str) -> list[Candidate]:
+    """Models that describe columns of any type, gaps and all."""
+    table = shown.as_they_are()
+    return [] if table is None else [Candidate(model, ANYTHING, table) for model in _of_any_column(task)]
+
+
+def _for_features(shown: Shown, task: str) -> list[Candidate]:
+    """Linear models of features of all columns."""
+    return [Candidate(shown.features(model), COMPLETE, shown.table, True) for model in _linear(task)]
+
+
+def _for_text(shown: Shown, task: str) -> list[Candidate]:
+    """Linear models of the words, with the other columns beside them; and the classic, of the words alone."""
+    from mercer import models
+
+    if task == "classification":
+        counted = shown.features(models.MultinomialNB(), text_only=True, text="counts")
+        # words have many coefficients, each of which has to be large to matter
+        linear = [models.LogisticRegression(), models.LogisticRegression(C=10), models.LinearThreshold("perceptron")]
+        first = [Candidate(counted, ANYTHING, shown.table)]
+    else:
+        first, linear = [], [*_glms(task), *([models.Ridge()] if task == "regression" else [])]
+    return [*first, *(Candidate(shown.features(model), COMPLETE, shown.table, True) for model in linear)]
+
+
+def _for_numbers(shown: Shown, numbers: Table, task: str) -> list[Candidate]:
+    """Models of the numbers as they are."""
+    if task != "classification":
+        return []
+    from mercer import models
+
+    of_classes = [
+        models.GaussianNB(),
+        models.LinearDiscriminantAnalysis(),
+        # the quadratic discriminant by the name that judges singularity free of units
+        models.GaussianDiscriminant(),
+        models.GaussianDiscriminant(shrinkage="oas"),
     ]
-    of_rows = [
-        Candidate(_scaled(model, DENSE in met), COMPLETE, numbers, gaps, most_rows) for model, most_rows in machines
+    windows = _filled(models.KernelBayes()) if shown.has_gaps else models.KernelBayes()
+    return [
+        *(Candidate(model, DENSE, numbers) for model in of_classes),
+        *(Candidate(model, need, numbers) for model, need in _discrete(task)),
+        *(
+            Candidate(shown.features(_scaled(model, centred=True), output="array"), COMPLETE, shown.table, True)
+            for model in _learning_rules(task)
+        ),
+        Candidate(windows, DENSE, numbers, shown.has_gaps, PAIRED_ROWS),
     ]
-    windows = [Candidate(model, DENSE, numbers, gaps, PAIRED_ROWS) for model in _with_windows(task)]
-    return _invitation([*anything, *of_numbers, *windows, *of_rows], met | {COMPLETE} if gaps else met, gaps=gaps)
 
 
-def _invitation(candidates: list[Candidate], met: set[str], *, gaps: bool) -> Invitation:
+def _invitation(candidates: list[Candidate], met: set[str], *, gaps: bool, notes: Sequence[str] = ()) -> Invitation:
     """Those whose needs are met, and who else would have liked to come."""
     invited, filled, left_out = [], [], []
-    for model, need, table, completed, most_rows in candidates:
+    for model, need, table, fills, most_rows in candidates:
         name = _named(model)
         if need not in met or table.n_rows > most_rows:
             left_out.append(f"{name} (needs {need if need not in met else f'at most {most_rows:,} rows'})")
             continue
-        invited.append(Entrant(name, _completing(model) if completed else model, table))
-        if completed and gaps:
+        invited.append(Entrant(name, model, table))
+        if fills and gaps:
             filled.append(name)
-    notes = [f"Gaps were filled, by means and by levels of their own, for {', '.join(filled)}."] if filled else []
-    return Invitation(invited, [*notes, f"Left out: {', '.join(left_out)}."] if left_out else notes)
+    told = [*notes]
+    if filled:
+        told.append(f"Gaps were filled, by means and by levels of their own, for {', '.join(filled)}.")
+    if left_out:
+        told.append(f"Left out: {', '.join(left_out)}.")
+    return Invitation(invited, told)
 
 
-#: what a model may need of the columns to make sense
-ANYTHING, COMPLETE, DENSE = "nothing", "complete columns", "dense columns"
-ZERO_ONE, COUNTS, RECURRING = "columns of 0 and 1", "counts", "categories that recur"
-#: rows up to which those are invited that compare each with all others, column by column
-PAIRED_ROWS = 20_000
-#: a column of more levels than these, and than half of its rows, is text
-MOST_LEVELS = 20
-
-
-def _for_categories(task: str) -> list[tuple[Any, str]]:
-    """Models for columns of any kind."""
+def _of_any_column(task: str) -> list[Any]:
     from mercer import models
-    from mercer.families import L2
 
-    match task:
-        case "classification":
-            return [(models.NaiveBayes(), ANYTHING), (models.GLM("categorical", penalty=L2()), RECURRING)]
-        case "counts":
-            return [(models.GLM(family, penalty=L2()), RECURRING) for family in ("poisson", "negative_binomial")]
-        case _:
-            return [(models.GLM("gaussian", penalty=L2()), RECURRING)]
+    return [models.NaiveBayes()] if task == "classification" else []
 
 
-def _for_numbers(task: str, *, centred: bool) -> list[tuple[Any, str]]:
-    """Models for columns that are all numbers, which may be centred or not, and what else each needs to make sense."""
+def _discrete(task: str) -> list[tuple[Any, str]]:
+    from mercer import models
+
+    return [(models.BernoulliNB(), ZERO_ONE), (models.MultinomialNB(), COUNTS)] if task == "classification" else []
+
+
+def _linear(task: str) -> list[Any]:
+    """Linear models for features."""
     from mercer import models
 
     if task == "classification":
-        return [
-            (models.GaussianNB(), DENSE),
-            (models.LinearDiscriminantAnalysis(), DENSE),
-            # the quadratic discriminant by the name that judges singularity free of units
-            (models.GaussianDiscriminant(), DENSE),
-            (models.GaussianDiscriminant(shrinkage="oas"), DENSE),
-            (models.BernoulliNB(), ZERO_ONE),
-            (models.MultinomialNB(), COUNTS),
-            (models.LogisticRegression(), COMPLETE),
-            (_scaled(models.LinearThreshold("perceptron"), centred), COMPLETE),
-            (_scaled(models.LinearThreshold("lms"), centred), COMPLETE),
-        ]
-    of_counts = [models.GLM("poisson"), models.GLM("negative_binomial")] if task == "counts" else []
-    of_numbers = [models.LinearRegression(), models.Ridge(alpha="loo"), models.LassoCV()]
-    return [(model, COMPLETE) for model in (*of_counts, *of_numbers)]
+        return [models.LogisticRegression()]
+    return [*_glms(task), models.LinearRegression(), models.Ridge(alpha="loo"), models.LassoCV()]
 
 
-def _with_windows(task: str) -> list[Any]:
-    """Models that keep every row, in the units of its class, and compare each new row with all of them."""
+def _glms(task: str) -> list[Any]:
+    from mercer import models
+    from mercer.families import L2
+
+    families = ("poisson", "negative_binomial") if task == "counts" else ()
+    return [models.GLM(family, penalty=L2()) for family in families]
+
+
+def _learning_rules(task: str) -> list[Any]:
     from mercer import models
 
-    return [models.KernelBayes()] if task == "classification" else []
+    rules = ("perceptron", "lms") if task == "classification" else ()
+    return [models.LinearThreshold(rule) for rule in rules]
 
 
-def _scaled(model: Any, centred: bool) -> Any:
+def _scaled(model: Any, *, centred: bool = False) -> Any:
     """For learning rules, which take their steps in the units of the columns, and for distances between rows."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -151,26 +210,18 @@ def _scaled(model: Any, centred: bool) -> Any:
     return make_pipeline(StandardScaler(with_mean=centred), model)
 
 
-def _in_standard_units(model: Any) -> Any:
-    """The same for columns of which some are categories."""
+def _filled(model: Any) -> Any:
+    """For densities, in which a column that says where gaps are would have no place."""
+    from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
 
-    from mercer.comparison.standard_units import StandardUnits
-
-    return make_pipeline(StandardUnits(), model)
-
-
-def _completing(model: Any) -> Any:
-    from sklearn.pipeline import make_pipeline
-
-    from mercer.comparison.gaps import Completed
-
-    return make_pipeline(Completed(), model)
+    return make_pipeline(SimpleImputer(keep_empty_features=True), model)
 
 
 def _named(model: Any) -> str:
     """A model as it was written, on one line, without what prepares its rows and its target."""
-    model = getattr(model, "steps", [("", model)])[-1][1]
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
     model = getattr(model, "regressor", model)
     if type(model).__name__ == "Kernelized":  # which nobody writes
         return f"kernelize({model.model!r}, {model.kernel!r})"
@@ -188,17 +239,6 @@ def _needs_met(matrix: Any) -> set[str]:
         COUNTS: ((values >= 0) & (values == np.floor(values))).all(),
     }
     return {need for need, is_met in met.items() if is_met}
-
-
-def _has_gaps(table: Table) -> bool:
-    return any(bool((table.coded(column).codes < 0).any()) for column in range(table.n_columns))
-
-
-def _recurring(table: Table) -> set[str]:
-    """What columns of any kind meet: none of them may be text, of which every row has its own."""
-    categories = [j for j, kind in enumerate(table.kinds) if not kind.numeric]
-    levels = max(len(np.unique(table.coded(j).codes)) for j in categories)
-    return {ANYTHING} if levels > max(MOST_LEVELS, table.n_rows / 2) else {ANYTHING, RECURRING}
 
 
 def _unique_name(models: Sequence[Any], position: int) -> str:

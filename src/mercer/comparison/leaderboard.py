@@ -89,7 +89,7 @@ def compare(
     >>> print(f"{leaderboard.results[0].accuracy:.2f}")
     0.96
     """
-    table = Table.of(X)
+    table = Table.of(X, dates=True)
     question = task_for(y, table.n_rows, task)
     folds = question.folds(cv, random_state)
     if models is None:

@@ -110,6 +110,11 @@ class Classification(Task):
                 f"Every row has the label {self.labels[0]!r}; to compare classifiers takes at least two classes."
             )
         most = int(np.bincount(self.codes).max())
+        if most < 2:
+            raise DataError(
+                f"Each of the {len(self.codes)} rows has a label of its own, e.g. {self.labels.tolist()[0]!r}, so that "
+                "there is no class to learn; give a target that recurs, or, of numbers, the task regression."
+            )
         if not 2 <= cv <= most:
             raise DataError(f"There must be from 2 to {most} folds (the rows of the largest class), not {cv}.")
         from sklearn.model_selection import StratifiedKFold

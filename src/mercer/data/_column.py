@@ -71,12 +71,22 @@ class SeriesColumn:
         return np.dtype(np.float32 if self.series.dtype == nw.Float32 else np.float64)
 
     def floats(self, start: int, stop: int) -> Array:
-        return as_floats(self.series[start:stop].to_arrow())
+        return as_floats(self._rows(start, stop).to_arrow())
+
+    def strings(self, start: int, stop: int) -> Any:
+        """As pyarrow has them; None of anything else, and of lone surrogates, which it cannot hold."""
+        import pyarrow as pa
+
+        if self.series.dtype != nw.String:
+            return None
+        with contextlib.suppress(pa.ArrowException, UnicodeError):
+            return self._rows(start, stop).to_arrow().cast(pa.large_string())
+        return None
 
     def coded(self, start: int, stop: int) -> Coded:
         import pyarrow as pa
 
-        part, categories = self.series[start:stop], self._categories()
+        part, categories = self._rows(start, stop), self._categories()
         try:
             if (kept := _pandas_codes(part, categories)) is not None:
                 return kept
@@ -94,6 +104,10 @@ class SeriesColumn:
         if self.series.dtype == nw.Categorical and not self.series.implementation.is_polars():
             return code_arrow(self.series.to_arrow()).labels
         return self._categories()
+
+    def _rows(self, start: int, stop: int) -> nw.Series[Any]:
+        """Cut out only where something is cut off: it takes as long as to read a short column."""
+        return self.series if (start, stop) == (0, len(self.series)) else self.series[start:stop]
 
     def _categories(self) -> Array | None:
         """Categories in an order that the type fixes; of intervals and the like, which pyarrow cannot name, too."""

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError
-from mercer.data.coding import Coded, code_array
+from mercer.data.coding import Coded, code_array, code_floats
+from mercer.data.dates import days
 from mercer.data.kinds import Kind
 
 Array = NDArray[Any]
@@ -50,18 +51,24 @@ class DenseStorage:
     def numbers(self, columns: list[int]) -> Array:
         everything = columns == list(range(self.n_columns))
         values = self.values if everything else self.values[:, columns]
+        if values.dtype.kind in "mM":
+            return days(values)
         # a copy only where compiled loops would otherwise have to be compiled anew for another kind of array
         return np.require(values, float_type(values.dtype), ["C", "A", "W"])
 
     def coded(self, column: int) -> Coded:
-        return code_array(self.values[:, column])
+        values = self.values[:, column]
+        return code_floats(days(values)) if values.dtype.kind in "mM" else code_array(values)
 
     def declared_levels(self, column: int) -> Array | None:
         return np.array([False, True]) if self.values.dtype.kind == "b" else None
 
 
-def as_matrix(X: Any) -> Array:
-    """Anything array-like as a two-dimensional array of numbers, strings or objects."""
+def as_matrix(X: Any, *, spelled: bool = True) -> Array:
+    """Anything array-like as a two-dimensional array of numbers, strings or objects.
+
+    An array of objects is one of numbers if all are; or, as in scikit-learn, if all are `spelled` as numbers.
+    """
     try:
         values = np.asarray(X)
         if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
@@ -76,13 +83,15 @@ def as_matrix(X: Any) -> Array:
         )
     if values.dtype.kind == "c":
         raise ColumnTypeError("Complex data not supported. Give the real and the imaginary part as two columns.")
-    return _numbers_if_all_are(values) if values.dtype.kind == "O" else values
+    return _numbers_if_all_are(values, spelled) if values.dtype.kind == "O" else values
 
 
-def kinds_of(values: Array) -> tuple[Kind, ...]:
+def kinds_of(values: Array, *, dates: bool = False) -> tuple[Kind, ...]:
     """Kinds of the columns, by the type of the array; an array of objects is asked for the types it holds."""
     if values.dtype.kind == "O":
         return tuple(_kind_of_objects(column) for column in values.T)
+    if dates and values.dtype.kind in "mM":
+        return (Kind.DATE if values.dtype.kind == "M" else Kind.NUMBER,) * int(values.shape[1])
     if values.dtype.kind not in _KINDS:
         raise ColumnTypeError(
             f"An array of type {values.dtype} holds neither numbers nor categories. Convert its values to numbers, "
@@ -96,8 +105,9 @@ def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
 
 
-def _numbers_if_all_are(values: Array) -> Array:
-    """An object array of nothing but numbers, or strings that spell them, is a number matrix, as in scikit-learn."""
+def _numbers_if_all_are(values: Array, spelled: bool) -> Array:
+    if not spelled and any(isinstance(value, str | bytes) for value in values.flat):
+        return values
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError):

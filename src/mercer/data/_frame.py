@@ -11,12 +11,15 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError
-from mercer.data._column import FrameColumn, column_of
+from mercer.data._column import FrameColumn, SeriesColumn, column_of
+from mercer.data._times import DATES, TIMES, TimeColumn
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
 
 Array = NDArray[Any]
 
+KINDS: dict[Any, Kind] = {nw.Float64: Kind.NUMBER, nw.Int64: Kind.INTEGER, nw.Boolean: Kind.BOOLEAN}
+KINDS |= dict.fromkeys((nw.String, nw.Categorical, nw.Enum, nw.Object), Kind.CATEGORY)
 REMEDIES = {
     nw.Datetime: "turn it into numbers, e.g. the hour, the weekday or the days since some date, or leave it out",
     nw.Date: "turn it into numbers, e.g. the weekday or the days since some date, or leave it out",
@@ -38,9 +41,16 @@ class FrameStorage:
     stop: int
 
     @classmethod
-    def of(cls, frame: nw.DataFrame[Any], kinds: tuple[Kind, ...]) -> Self:
-        columns = tuple(map(column_of, frame.iter_columns(), kinds))
-        return cls(frame, columns, 0, len(frame))
+    def of(cls, frame: nw.DataFrame[Any], *, dates: bool = False) -> tuple[Self, tuple[Kind, ...]]:
+        """The rows of a frame, and the kinds of its columns, by type alone."""
+        series = list(frame.iter_columns())
+        types = [type(each.dtype) for each in series]
+        kinds = tuple(_kind(each, dtype, dates) for each, dtype in zip(series, types, strict=True))
+        columns = tuple(
+            TimeColumn(each) if dtype in TIMES else column_of(each, kind)
+            for each, dtype, kind in zip(series, types, kinds, strict=True)
+        )
+        return cls(frame, columns, 0, len(frame)), kinds
 
     @property
     def n_rows(self) -> int:
@@ -62,8 +72,7 @@ class FrameStorage:
         return replace(self, start=self.start + start, stop=self.start + stop)
 
     def take(self, rows: Array) -> Self:
-        frame = self.frame[self.start : self.stop][rows]
-        return type(self).of(frame, kinds_of(frame))
+        return type(self).of(self.frame[self.start : self.stop][rows], dates=True)[0]
 
     def numbers(self, columns: list[int]) -> Array:
         types = {self.columns[j].float_type for j in columns}
@@ -78,14 +87,22 @@ class FrameStorage:
     def declared_levels(self, column: int) -> Array | None:
         return self.columns[column].declared_levels()
 
+    def strings(self, column: int) -> Any:
+        """A column of strings as pyarrow has it; None of other columns, and of strings that it cannot hold."""
+        if not isinstance(found := self.columns[column], SeriesColumn):
+            return None
+        return found.strings(self.start, self.stop)
+
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """X as a narwhals frame; None if it is none."""
+    """X as a narwhals frame, the rows of a DuckDB relation fetched; None if it is none."""
     try:
         frame = nw.from_native(X, pass_through=True)
     except DuplicateError as duplicates:
         culprit = str(duplicates).splitlines()[-1].strip("- ")
         raise DataError(f"The frame has column {culprit}. Rename its columns so that every name occurs once.") from None
+    if isinstance(frame, nw.LazyFrame) and frame.implementation.is_duckdb():
+        return frame.collect("pyarrow")
     if isinstance(frame, nw.LazyFrame):
         raise DataError(
             "X is a lazy frame, which has no rows yet. Collect them first: X.collect(), or X.compute() in Dask."
@@ -93,22 +110,16 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def kinds_of(frame: nw.DataFrame[Any]) -> tuple[Kind, ...]:
-    """Kinds of the columns, by type alone."""
-    return tuple(_kind(series) for series in frame.iter_columns())
-
-
-def _kind(series: nw.Series[Any]) -> Kind:
-    dtype = series.dtype
-    if dtype.is_integer():
+def _kind(series: nw.Series[Any], dtype: type[Any], dates: bool) -> Kind:
+    if dates and dtype in TIMES:
+        return Kind.DATE if dtype in DATES else Kind.NUMBER
+    if dtype in KINDS:
+        return KINDS[dtype]
+    if series.dtype.is_integer():
         return Kind.INTEGER
     # a column of nothing but nulls has no type; pandas would have called it a float column
-    if dtype.is_numeric() or _type_name(series).lower() == "null":
+    if series.dtype.is_numeric() or _type_name(series).lower() == "null":
         return Kind.NUMBER
-    if dtype == nw.Boolean:
-        return Kind.BOOLEAN
-    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object):
-        return Kind.CATEGORY
     raise _unsupported(series)
 
 

@@ -201,7 +201,12 @@ def _code_dictionary(array: Any) -> Coded:
 
 
 def _from_dictionary(array: Any) -> Coded:
-    return Coded(_int32(array.indices), label_array([natural(label) for label in array.dictionary.to_pylist()]))
+    import pyarrow as pa
+
+    dictionary = array.dictionary
+    if pa.types.is_string(dictionary.type) or pa.types.is_large_string(dictionary.type):
+        return Coded(_int32(array.indices), dictionary.to_numpy(zero_copy_only=False))
+    return Coded(_int32(array.indices), label_array([natural(label) for label in dictionary.to_pylist()]))
 
 
 def code_positions(array: Any) -> Array:

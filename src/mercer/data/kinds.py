@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """The first five follow from a column's type alone; the last three need a look at the whole column."""
+    """The first six follow from a column's type alone; the others need a look at the whole column."""
 
     NUMBER = "number"
     INTEGER = "integer"
@@ -14,6 +14,8 @@ class Kind(Enum):
     CATEGORY = "category"
     #: a column of a sparse matrix: vectorised text, one-hot codes
     COUNTS = "counts"
+    #: a point in time, or a day: read as days since 1970; only by those who ask for dates
+    DATE = "date"
 
     #: integers of which there are few: names written as numbers
     CODE = "code"
@@ -21,8 +23,14 @@ class Kind(Enum):
     COUNT = "count"
     #: whole numbers of which there are two
     BINARY = "binary"
+    #: strings of several words, most of them different
+    TEXT = "text"
+    #: a name for each row, which tells nothing about others
+    IDENTIFIER = "identifier"
+    #: a single value, or none
+    CONSTANT = "constant"
 
     @property
     def numeric(self) -> bool:
         """Whether the column can be read as numbers."""
-        return self is not Kind.CATEGORY
+        return self not in (Kind.CATEGORY, Kind.TEXT)

@@ -26,6 +26,12 @@ class Column:
     levels: tuple[Any, ...] | None = None
     #: what a reader should know; no part of what the column is
     notes: tuple[str, ...] = field(default=(), compare=False)
+    #: what the values are, where `kind` says what they are good for: text and most identifiers are stored as categories
+    stored: Kind | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.stored is None:
+            object.__setattr__(self, "stored", self.kind)
 
     def __repr__(self) -> str:
         levels = f" of {len(self.levels)}" if self.levels is not None else ""
@@ -75,8 +81,13 @@ class Schema:
         on average, COUNT if they begin at 0 or 1, else INTEGER (a blood pressure that was rounded is no count). Floats
         that are all whole are whole numbers: a reader without nullable integers makes floats of them when one is
         missing. Categories get their levels: those that the type declares, or those that occur.
+
+        Strings of several words, most of them different, are TEXT; strings that spell dates (2024-05-31 17:00) are a
+        DATE. An IDENTIFIER is a string that differs in each of twenty rows or more, or a whole number that does if the
+        column is named like one (id, user_id, key, index, …). What has one value, or none, in two rows or more is
+        CONSTANT.
         """
-        table = data if isinstance(data, Table) else Table.of(data)
+        table = data if isinstance(data, Table) else Table.of(data, dates=True)
         findings = [look_at(table, position, max_codes) for position in range(table.n_columns)]
         return cls(tuple(map(_column, table.names, findings)))
 

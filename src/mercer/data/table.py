@@ -50,8 +50,12 @@ class Table:
     named: bool
 
     @classmethod
-    def of(cls, X: Any) -> Self:
-        """The table over `X`, without a copy."""
+    def of(cls, X: Any, *, dates: bool = False) -> Self:
+        """The table over `X`, without a copy.
+
+        Dates are refused, and strings that spell numbers among Python objects are numbers, as in scikit-learn; where
+        `dates` are welcome they are days, and strings are strings.
+        """
         if sparse.issparse(X):
             matrix = SparseStorage.of(X)
             return cls(matrix, (Kind.COUNTS,) * matrix.n_columns, None, named=False)
@@ -59,11 +63,11 @@ class Table:
             from mercer.data import _frame  # narwhals costs a tenth of a second that arrays need not pay
 
             if (frame := _frame.as_frame(X)) is not None:
-                kinds = _frame.kinds_of(frame)
+                storage, kinds = _frame.FrameStorage.of(frame, dates=dates)
                 named = all(isinstance(name, str) for name in frame.columns)
-                return cls(_frame.FrameStorage.of(frame, kinds), kinds, tuple(map(str, frame.columns)), named)
-        values = _dense.as_matrix(X)
-        return cls(_dense.DenseStorage(values), _dense.kinds_of(values), None, named=False)
+                return cls(storage, kinds, tuple(map(str, frame.columns)), named)
+        values = _dense.as_matrix(X, spelled=not dates)
+        return cls(_dense.DenseStorage(values), _dense.kinds_of(values, dates=dates), None, named=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -133,6 +137,14 @@ class Table:
                 "columns of numbers or strings, or leave the column out."
             ) from None
 
+    def strings(self, column: int) -> Any:
+        """A column of strings as a pyarrow array, without a Python string; None where it is not stored like that."""
+        if self.library in ("numpy", "scipy"):
+            return None
+        from mercer.data import _frame
+
+        return self.storage.strings(column) if isinstance(self.storage, _frame.FrameStorage) else None
+
     def declared_levels(self, column: int) -> Array | None:
         """The levels that the column's type declares (pandas category, polars Enum, pyarrow dictionary, bool)."""
         return self.storage.declared_levels(column)
@@ -140,6 +152,14 @@ class Table:
     def matrix(self) -> Any:
         """The whole table as one block of numbers: a CSR matrix as it is, anything else as `numbers()`."""
         return self.storage.native if self.library == "scipy" else self.numbers()
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas frame."""
+        from mercer.data import _frame
+
+        if isinstance(self.storage, _frame.FrameStorage):
+            return self.storage.frame[self.storage.start : self.storage.stop].to_pandas()
+        return frame_like(self.names, list(np.asarray(self.native).T), "pandas")
 
     def like(self, columns: Mapping[str, Array]) -> Any:
         """New columns in a container of the library this table came in."""

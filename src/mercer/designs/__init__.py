@@ -7,6 +7,7 @@ from mercer.designs.category import Category
 from mercer.designs.codes import CodesDesign
 from mercer.designs.coordinates import Coordinates
 from mercer.designs.dense import DenseDesign
+from mercer.designs.encoded import Encoded
 from mercer.designs.mixed import MixedDesign
 from mercer.designs.observations import Observations
 from mercer.designs.sparse import SparseDesign
@@ -19,6 +20,7 @@ __all__ = [
     "Coordinates",
     "DenseDesign",
     "Design",
+    "Encoded",
     "MixedDesign",
     "Observations",
     "SparseDesign",

@@ -14,17 +14,15 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsyrk, ssyrk
 
-from mercer._jit.gram import mirror
 from mercer._jit.mapped import there_and_back
 from mercer._memory import available_bytes
-from mercer._threads import ordered_stream, row_blocks
+from mercer._threads import blas_for, ordered_stream, row_blocks
 
 Array = NDArray[Any]
 
 #: bytes of a tile that is multiplied while it lies in the cache, and of one whose square is taken
-TILE, SQUARED = 2**21, 2**22
+TILE, SQUARED = 2**22, 2**24
 #: of the memory that is left, what tiles may take that are kept from one pass to the next
 SHARE = 0.25
 #: rows whose sums are of float32
@@ -125,7 +123,8 @@ class MappedDesign:
 
     def raw(self, w: Array) -> tuple[Array, Array]:
         """Coefficients of t, and the intercepts."""
-        c = np.asarray(np.dot(self.back, w[: self.n_features]))
+        with blas_for(w.shape[1]):  # other threads would go on spinning while rows are read
+            c = np.asarray(np.dot(self.back, w[: self.n_features]))
         return c, w[-1] if self.intercept else np.zeros(w.shape[1])
 
     def metric(self, w: Array) -> Array:
@@ -133,11 +132,6 @@ class MappedDesign:
         result = np.array(w)
         result[self.n_features :] = 0.0
         return result
-
-    def kept(self) -> MappedDesign:
-        """The same with its rough tiles in memory, once they have been made, where that has room for them."""
-        fits = self.n_rows * self.tiles.shape[1] * self.rough.itemsize <= SHARE * available_bytes()
-        return replace(self, tiles=KeptTiles.of(self)) if fits and not isinstance(self.tiles, KeptTiles) else self
 
     def times(self, w: Array) -> Array:
         """Z w, for w of shape (columns, outputs)."""
@@ -153,9 +147,25 @@ class MappedDesign:
 
     def swept(self, w: Array, slopes: Slopes, *, exactly: bool = True) -> tuple[Array, Array]:
         """η = Z w, and Zᵀ g with the slopes g that the rows have there, in one pass; by rough tiles if not exactly."""
+        return self._swept(w, slopes, np.dtype(np.float64 if exactly else self.rough))
+
+    def swept_and_kept(self, w: Array, slopes: Slopes) -> tuple[MappedDesign, tuple[Array, Array]]:
+        """`swept` by rough tiles, and the same design with these in memory from then on, where there is room."""
+        n, M = self.tiles.shape
+        if isinstance(self.tiles, KeptTiles) or n * M * self.rough.itemsize > SHARE * available_bytes():
+            return self, self.swept(w, slopes, exactly=False)
+        kept, squares = np.empty((n, M), self.rough), np.empty(n)
+
+        def measured(rows: slice, eta: Array) -> Array:
+            squares[rows] = np.einsum("ij,ij->i", kept[rows], kept[rows])  # while they are in the cache
+            return slopes(rows, eta)
+
+        result = self._swept(w, measured, self.rough, kept)
+        return replace(self, tiles=KeptTiles(self.tiles, kept, squares)), result
+
+    def _swept(self, w: Array, slopes: Slopes, dtype: np.dtype[Any], into: Array | None = None) -> tuple[Array, Array]:
         c, level = self.raw(w)
         eta, first = (np.empty((self.n_rows, w.shape[1])) for _ in range(2))
-        dtype = np.dtype(np.float64 if exactly else self.rough)
         c = c.astype(dtype, copy=False)
 
         def use(rows: slice, tile: Array) -> Array:
@@ -163,7 +173,10 @@ class MappedDesign:
             first[rows] = slopes(rows, eta[rows])
             return np.asarray(tile.T @ first[rows].astype(dtype, copy=False))
 
-        return eta, self._turned(self._summed(use, dtype, w.shape[1]), first)
+        total = np.zeros((self.tiles.shape[1], w.shape[1]))
+        for part in self._stream(use, dtype, TILE, into=into):
+            total += part
+        return eta, self._turned(total, first)
 
     def curved(self, curve: Curve, w: Array, *, exactly: bool = False) -> Array:
         """Zᵀ W Z w, about: by rough tiles unless `exactly`, whose sums are of float64."""
@@ -203,17 +216,16 @@ class MappedDesign:
         cancels = cancels or not SMALLEST < self._size < LARGEST
         turned = np.asarray(self.back, dtype) if cancels and not np.isscalar(self.back) else None
         M = self.tiles.shape[1] if turned is None else self.n_features
-        root, product = np.sqrt(h).astype(dtype)[:, None], ssyrk if dtype == np.float32 else dsyrk
+        root = np.sqrt(h).astype(dtype)[:, None]
 
         def use(rows: slice, tile: Array) -> tuple[Array, Array]:
             tile = tile * root[rows] if turned is None else (tile @ turned) * root[rows]
-            return product(1.0, tile.T, lower=0), root[rows, 0] @ tile
+            return tile.T @ tile, root[rows, 0] @ tile
 
-        square, sums = np.zeros((M, M), order="F"), np.zeros(M)
+        square, sums = np.zeros((M, M)), np.zeros(M)
         for part, along in self._stream(use, dtype, SQUARED, some):
             square += part
             sums += along
-        mirror(square.T)
         return self._bordered(square, sums, float(h.sum()), self.back if turned is None else 1.0)
 
     def _bordered(self, square: Array, sums: Array, total: float, back: Array | float) -> Array:
@@ -228,28 +240,34 @@ class MappedDesign:
 
     def _turned(self, total: Array, first: Array) -> Array:
         """Bᵀ tᵀ g, and the sums of g for the column of ones."""
-        inside = np.asarray(np.dot(np.transpose(self.back), total))
+        with blas_for(total.shape[1]):
+            inside = np.asarray(np.dot(np.transpose(self.back), total))
         return np.vstack([inside, first.sum(axis=0)]) if self.intercept else inside
 
-    def _summed(self, use: Callable[[slice, Array], Array], dtype: Any, outputs: int) -> Array:
-        total = np.zeros((self.tiles.shape[1], outputs))
-        for part in self._stream(use, dtype, TILE):
-            total += part
-        return total
+    def _stream(
+        self,
+        use: Callable[[slice, Array], Any],
+        dtype: Any,
+        size: int,
+        some: Array | None = None,
+        into: Array | None = None,
+    ) -> Any:
+        """What is made of every tile: added up for the tiles of a turn, which share their memory, on all threads.
 
-    def _stream(self, use: Callable[[slice, Array], Any], dtype: Any, size: int, some: Array | None = None) -> Any:
-        """What is made of every tile: added up for the tiles of a turn, which share their memory, on all threads."""
+        Of some rows if their numbers are given; tiles stay in memory if there is some to put them into.
+        """
         n, M = self.n_rows if some is None else len(some), self.tiles.shape[1]
         height = max(FEWEST, size // (dtype.itemsize * max(M, 1)))
         turns = row_blocks(n, max(height, min(TURN, -(-n // 8))))
         kept = self.tiles.kept if isinstance(self.tiles, KeptTiles) and dtype == self.tiles.rough else None
 
         def of_turn(turn: slice) -> Any:
-            memory, total = np.empty((min(height, turn.stop - turn.start) if kept is None else 0, M), dtype), None
+            made = kept is None and into is None
+            memory, total = np.empty((min(height, turn.stop - turn.start) if made else 0, M), dtype), None
             for block in row_blocks(turn.stop - turn.start, height):
                 rows = slice(turn.start + block.start, turn.start + block.stop)
                 if kept is None:
-                    tile = memory[: block.stop - block.start]
+                    tile = memory[: block.stop - block.start] if into is None else into[rows]
                     self.tiles.fill(rows, tile)
                 else:
                     tile = kept[rows if some is None else some[rows]]
@@ -265,13 +283,7 @@ class KeptTiles:
 
     made: Tiles
     kept: Array
-
-    @classmethod
-    def of(cls, design: MappedDesign) -> KeptTiles:
-        kept = np.empty(design.tiles.shape, design.rough)
-        for _ in ordered_stream(lambda rows: design.tiles.fill(rows, kept[rows]), row_blocks(len(kept), FEWEST * 8)):
-            pass
-        return cls(design.tiles, kept)
+    squares: Array  # ‖t‖² of each row
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -288,7 +300,7 @@ class KeptTiles:
             self.made.fill(rows, out)
 
     def take(self, rows: Array) -> KeptTiles:
-        return KeptTiles(self.made.take(rows), self.kept[rows])
+        return KeptTiles(self.made.take(rows), self.kept[rows], self.squares[rows])
 
 
 def _added(total: Any, part: Any) -> Any:

@@ -99,9 +99,6 @@ class MappedTensors(ABC):
 
         return replace(self, X=self.X[like(rows, self.X, dtype=torch.int64)])
 
-    def kept(self) -> Self:
-        return self
-
     def metric(self, w: Array) -> Array:
         """What the penalty is the square of, and nothing for the intercept."""
         result = np.zeros(w.shape)
@@ -122,6 +119,10 @@ class MappedTensors(ABC):
         """η = Z w, and Zᵀ g with the slopes g that the rows have there."""
         eta = self.times(w)
         return eta, self.transposed_times(slopes(slice(None), eta))
+
+    def swept_and_kept(self, w: Array, slopes: Callable[[Any, Any], Any]) -> tuple[Self, tuple[Any, Array]]:
+        """`swept`: of tensors nothing is kept."""
+        return self, self.swept(w, slopes)
 
     def curved(self, curve: Any, w: Array, *, exactly: bool = False) -> Array:
         """Zᵀ W Z w."""

@@ -20,8 +20,9 @@ from mercer.designs.category import Category
 from mercer.designs.codes import CodesDesign
 from mercer.designs.coordinates import Coordinates
 from mercer.designs.dense import DenseDesign
+from mercer.designs.encoded import Encoded
+from mercer.designs.encoded_design import encoded_design, sparse_design
 from mercer.designs.mixed import MixedDesign
-from mercer.designs.sparse import SparseDesign
 
 Array = NDArray[Any]
 
@@ -56,12 +57,22 @@ class Terms:
 
     def design(self, data: Any) -> Design:
         """The design of new rows, in the same coordinates."""
+        if isinstance(data, Encoded):
+            return self._of_encoded(data)
         table = data if isinstance(data, Table) else Table.of(data)
         if table.library == "scipy" and not self.categories and table.n_columns == self.n_columns:
-            return _sparse(table.native, self.coordinates)
+            return sparse_design(table.native, self.coordinates)
         positions = self._positions(table)
         codes = ordered_map(lambda j: self.categories[j].codes(table.coded(positions[j])), self.categories)
         return _Reading(table, positions, self.categories, codes).design(self.coordinates)
+
+    def _of_encoded(self, X: Encoded) -> Design:
+        if self.categories or X.shape[1] != self.n_columns:
+            raise ColumnMismatchError(
+                f"X has {X.shape[1]} encoded columns, but the model was fitted to {self.n_columns}"
+                f"{', some of them categories' if self.categories else ''}; give the columns of the fit."
+            )
+        return encoded_design(X, self.coordinates)
 
     def _positions(self, table: Table) -> list[int]:
         """Where the columns of the fit are in a table, each of the type it had."""
@@ -96,7 +107,7 @@ def design_of(data: Any, *, intercept: bool = True, drop_first: bool = True) -> 
 
     Parameters
     ----------
-    data : Table, or what `Table.of` takes
+    data : Encoded, Table, or what `Table.of` takes
         An array, sparse matrix or frame. Where it is a matrix of floats, it is read in place.
     intercept : bool, default=True
         Whether a column of ones is added, and columns may be shifted.
@@ -108,9 +119,13 @@ def design_of(data: Any, *, intercept: bool = True, drop_first: bool = True) -> 
     -------
     (Design, Terms)
     """
+    if isinstance(data, Encoded):
+        design = encoded_design(data, None, intercept=intercept)
+        names = None if data.given_names is None else tuple(data.given_names)
+        return design, Terms(data.shape[1], names, {}, design.coordinates)
     table = data if isinstance(data, Table) else Table.of(data)
     if table.library == "scipy":
-        design = _sparse(table.native, None, intercept=intercept)
+        design = sparse_design(table.native, None, intercept=intercept)
         return design, Terms(table.n_columns, None, {}, design.coordinates)
     positions = [j for j, kind in enumerate(table.kinds) if kind is Kind.CATEGORY]
     # asked of no rows: some libraries convert a column to find its levels
@@ -187,11 +202,3 @@ class _Reading:
 
         ordered_map(fill, range(len(positions)))
         return X
-
-
-def _sparse(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Design:
-    if known is None:
-        part = SparseDesign.of(X)
-    else:
-        part, intercept = SparseDesign.within(X, replace(known, intercept=False)), known.intercept
-    return MixedDesign.of(sparse=part, intercept=True) if intercept else part

@@ -30,7 +30,7 @@ class KernelTiles:
 
     @cached_property
     def _exact(self) -> Gram:
-        return Gram(self.kernel, self.X, self.landmarks)
+        return self._rough.exact()  # which has been made ready for it already
 
     @cached_property
     def _rough(self) -> Gram:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from mercer._errors import KernelError, NonFiniteError
 from mercer._memory import available_bytes
 from mercer._threads import ordered_stream, row_blocks
 from mercer.kernels import Gram, Kernel
@@ -83,16 +84,28 @@ def choose_from(
     n = gram.shape[0]
     if rule == "uniform":
         return Landmarks(random.permutation(n)[:most], None, n)
+    refuse_too_large(gram.diagonal, n)
     draw = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
     if rule == "kmeans++":
         return Landmarks(_spread(gram, min(most, n), draw), None, n)
-    with np.errstate(over="ignore"):
-        trace = float(np.maximum(gram.diagonal, 0.0).sum())
+    trace = float(np.maximum(gram.diagonal, 0.0).sum())
     found = PivotedCholesky.of(gram, most, tol * trace / n, rng=draw)
     # of a kernel that is 0 everywhere there are no pivots, but features are to have a column
     return Landmarks(
         found.pivots if len(found.pivots) else np.zeros(1, dtype=np.intp), found.error if trace > 0 else None, n
     )
+
+
+def refuse_too_large(entries: Array, rows: int) -> None:
+    """`KernelError` where squared distances of so many rows, each up to four times an entry, have no sum in float64."""
+    largest = float(np.abs(entries).max(initial=0.0))
+    if np.isnan(largest):
+        raise NonFiniteError("the kernel of some of the rows is nan; a kernel is finite.")
+    if not largest < np.finfo(float).max / (4 * rows):
+        raise KernelError(
+            f"the kernel is up to {largest:.2g}, which float64 cannot add up for {rows:,} rows; multiply it by a small "
+            "number (1e-100 * kernel), divide the columns by their scale, or use kernel.normalised()."
+        )
 
 
 def fewest(K: Array, across: Array, diagonal: Array, tol: float) -> int:

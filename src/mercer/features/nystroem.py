@@ -21,8 +21,9 @@ from mercer.kernels._inputs import is_sparse
 
 Array = NDArray[Any]
 
-#: bytes of a tile that is multiplied while it lies in the cache, and the fewest rows that make a product worth it
-TILE, FEWEST = 2**23, 128
+#: bytes of a tile that is multiplied while it lies in the cache, the fewest rows that make a product worth it, and
+#: tiles of few rows, so that each thread has some
+TILE, FEWEST, PARTS = 2**23, 128, 4
 #: error of a feature, compared with the longest ψ, up to which tensors of float32 are multiplied as such
 SINGLE = 1e-6
 
@@ -84,7 +85,7 @@ class NystroemMap:
 
         # a function of a user has never been asked whether it may be called by several threads
         stream = ordered_stream if self.kernel.symmetric else map
-        for _ in stream(fill, row_blocks(n, max(FEWEST, TILE // (8 * M)))):
+        for _ in stream(fill, row_blocks(n, max(FEWEST, min(TILE // (8 * M), -(-n // PARTS))))):
             pass
         return features
 

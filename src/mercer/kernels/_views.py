@@ -277,4 +277,4 @@ def _refine_sparse(tile: Array, left: Points, right: Points, near: float) -> Non
 
 def rounding_error(sensitivity: float, dtype: Any) -> float:
     """Error of an entry, where one relative to ‖x‖² + ‖z‖² grows by `sensitivity`."""
-    return float(ROUNDINGS * np.finfo(dtype).eps * sensitivity)
+    return ROUNDINGS * float(np.finfo(dtype).eps) * float(sensitivity)  # which may be beyond float32

@@ -8,8 +8,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain, combinations_with_replacement
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, TooManyColumnsError
 from mercer.kernels._inputs import dense, is_sparse, matrix_of, scaled_rows
+from mercer.kernels.monomials import MonomialOrder
 
 Array = NDArray[Any]
 
@@ -117,44 +116,19 @@ class Monomials(FeatureMap):
     constant: float
 
     @property
+    def order(self) -> MonomialOrder:
+        return MonomialOrder(self.columns, 0 if self.constant > 0 else self.degree, self.degree)
+
+    @property
     def n_features(self) -> int:
-        d, p = self.columns, self.degree
-        return comb(d + p, p) if self.constant > 0 else _of_degree(d, p)
+        return self.order.n_features
 
     def write(self, X: Any) -> Array:
         _refuse_other(X, self.columns)
-        rows, p = dense(X), self.degree
-        result, start = np.empty((len(rows), self.n_features)), 0
-        for t in range(p + 1) if self.constant > 0 else (p,):
-            factors = _choices(self.columns, t)
-            stop = start + len(factors)
-            block = result[:, start:stop]
-            block[:] = np.sqrt(comb(p, t) * self.constant ** (p - t) * self.gamma**t * _arrangements(factors))
-            for s in range(t):
-                block *= rows[:, factors[:, s]]
-            start = stop
+        rows, order = dense(X), self.order
+        result = np.empty((len(rows), order.n_features))
+        order.write(rows, result, order.weights(self.gamma, self.constant))
         return result
-
-
-def _of_degree(columns: int, degree: int) -> int:
-    """How many monomials there are of exactly this degree: of degree 0 one, even without columns."""
-    return comb(max(columns + degree - 1, 0), degree)
-
-
-def _choices(columns: int, degree: int) -> Array:
-    """The columns multiplied in each monomial of a degree, in ascending order."""
-    count = _of_degree(columns, degree)
-    every = chain.from_iterable(combinations_with_replacement(range(columns), degree))
-    return np.fromiter(every, np.int64, count * degree).reshape(count, degree)
-
-
-def _arrangements(factors: Array) -> Array:
-    """t!/∏aⱼ!: in how many orders the factors of each monomial can be written."""
-    result, run = np.ones(len(factors)), np.ones(len(factors))
-    for s in range(1, factors.shape[1]):
-        run = np.where(factors[:, s] == factors[:, s - 1], run + 1, 1.0)
-        result *= (s + 1) / run
-    return result
 
 
 @dataclass(frozen=True)

@@ -83,12 +83,12 @@ def features_for(model: Any, kernel: Kernel, X: Any) -> Map | None:
 
 
 def features_of(asked: Nystroem | RandomFourierFeatures, kernel: Kernel, X: Any) -> Map:
-    """ψ as a transformer that is not fitted yet has it, for a kernel."""
+    """ψ as a transformer that is not fitted yet has it, for a kernel: its own does not matter, nor does γ of that."""
+    asked._validate_params()
     if not isinstance(asked, Nystroem):
         if not kernel.numeric:
             kernel.spectrum(1)  # which says that there is none, before somebody complains that texts are no numbers
-        return clone(asked).set_params(kernel=kernel).fit(X)._map  # type: ignore[no-any-return]
-    asked._validate_params()
+        return clone(asked).set_params(kernel=kernel, gamma=None).fit(X)._map  # type: ignore[no-any-return]
     if is_tensor(X) and min(asked.n_components, count(X)) > WHITENED:
         return LandmarkMap(kernel, landmarks_for(kernel, asked, X))
     map = map_for(kernel, asked, X)

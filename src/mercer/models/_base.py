@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,10 @@ from mercer._errors import (
     SupportError,
 )
 from mercer._gpu import is_tensor, to_numpy
+from mercer.data.select import fetched
 from mercer.data.table import Table
+from mercer.designs.encoded import Encoded
+from mercer.models._encoded_rows import checked_encoded, encoded_table
 from mercer.models._refusal import explained, refuse_gaps
 
 Array = NDArray[Any]
@@ -62,25 +66,40 @@ def old_state_on_failure(estimator: Any) -> Iterator[None]:
 
 
 def in_main_memory(estimator: str, **given: Any) -> tuple[Any, ...]:
-    """What was given, with tensors as arrays, for who computes with arrays alone; nothing is fetched from a card."""
+    """What was given, with tensors as arrays, for who computes with arrays alone, and the rows of a DuckDB relation.
+
+    Nothing is fetched from a card.
+    """
     for name, values in given.items():
         if is_tensor(values) and values.device.type != "cpu":
             raise DeviceError(
                 f"{estimator} computes this in main memory, but {name} is on {values.device}: models do not move "
                 f"tensors by themselves; give {name}.cpu()."
             )
-    return tuple(to_numpy(values) if is_tensor(values) else values for values in given.values())
+    return tuple(to_numpy(v) if is_tensor(v) else fetched(v) if _is_relation(v) else v for v in given.values())
 
 
-def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
-    """scikit-learn's `validate_data` without its pass over the values: statistics find NaN and infinity themselves."""
+def _is_relation(X: Any) -> bool:
+    """Whether X is a relation of DuckDB: nobody who has not imported it has one."""
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(X, duckdb.DuckDBPyRelation)
+
+
+def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool = False, **options: Any) -> Any:
+    """scikit-learn's `validate_data` without its pass over the values: statistics find NaN and infinity themselves.
+
+    `Encoded` rows stay so for who asks for `codes`; others get a sparse matrix, or an array if they take no such.
+    """
     X, y = in_main_memory(type(estimator).__name__, X=X, y=y)
     options.setdefault("accept_sparse", "csr")
     options.setdefault("ensure_all_finite", False)
     given, numeric = {"X": X} if y is None else {"X": X, "y": y}, options.get("y_numeric", False)
     try:
-        taken = validate_data(estimator, **given, reset=reset, **options)
-        taken = _as_numbers(taken) if y is None else (_as_numbers(taken[0]), taken[1])
+        if isinstance(X, Encoded):
+            taken = checked_encoded(estimator, X, y, reset=reset, codes=codes, **options)
+        else:
+            taken = validate_data(estimator, **given, reset=reset, **options)
+            taken = _as_numbers(taken) if y is None else (_as_numbers(taken[0]), taken[1])
     except (TypeError, ValueError) as refusal:
         better = explained(refusal, X, y, estimator=type(estimator).__name__, numeric=numeric)
         if better is refusal:
@@ -96,23 +115,16 @@ def _as_numbers(X: Any) -> Any:
     return X.astype(np.float64) if X.dtype == object else X
 
 
-def checked_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[Table, Any]:
-    """`checked` for columns of any type: X as a table, nothing converted, and y as a vector of labels."""
+def checked_table(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool = False) -> tuple[Any, Any]:
+    """`checked` for columns of any type: X as a table, nothing converted, and y as a vector of labels.
+
+    `Encoded` rows stay so for who asks for `codes`; for others they are a table of numbers.
+    """
     X, y = in_main_memory(type(estimator).__name__, X=X, y=y)
-    table = Table.of(X)
-    for size, what in ((table.n_rows, "sample(s)"), (table.n_columns, "feature(s)")):
-        if size == 0:
-            shape = (table.n_rows, table.n_columns)
-            raise EmptyDataError(
-                f"Found array with 0 {what} (shape={shape}) while a minimum of 1 is required. Look at how X was "
-                "selected or read."
-            )
-    try:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-    except ValueError as mismatch:
-        raise ColumnMismatchError(
-            f"{str(mismatch).rstrip()}\nGive the columns of the fit, by the same names and in the same order."
-        ) from None
+    if isinstance(X, Encoded):
+        table = encoded_table(estimator, X, reset=reset, codes=codes)
+    else:
+        table = _table_of(estimator, X, reset=reset)
     if y is not None:
         y = column_or_1d(y, warn=True)
         if len(y) != table.n_rows:
@@ -121,6 +133,31 @@ def checked_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tupl
                 "for each row of X."
             )
     return table, y
+
+
+def checked_columns(estimator: Any, X: Any, *, reset: bool) -> Table:
+    """X as a table whose dates and times are read as numbers; where names are those of the fit, so is their order."""
+    (X,) = in_main_memory(type(estimator).__name__, X=X)
+    return _table_of(estimator, X, reset=reset, dates=True)
+
+
+def _table_of(estimator: Any, X: Any, *, reset: bool, dates: bool = False) -> Table:
+    """X as a table with rows and columns, whose names are those of the fit."""
+    table = Table.of(X, dates=dates)
+    for size, what in ((table.n_rows, "sample(s)"), (table.n_columns, "feature(s)")):
+        if size == 0:
+            shape = (table.n_rows, table.n_columns)
+            raise EmptyDataError(
+                f"Found array with 0 {what} (shape={shape}) while a minimum of 1 is required. Look at how X was "
+                "selected or read."
+            )
+    try:
+        validate_data(estimator, table.native if dates else X, reset=reset, skip_check_array=True)
+    except ValueError as mismatch:
+        raise ColumnMismatchError(
+            f"{str(mismatch).rstrip()}\nGive the columns of the fit, by the same names and in the same order."
+        ) from None
+    return table
 
 
 def checked_weight(sample_weight: Any, X: Any, *, forgets: bool = False) -> Array | None:
@@ -166,6 +203,8 @@ def first_where(X: Any, bad: Callable[[Array], Array]) -> tuple[int, int, Any] |
         suspects = (~X.isfinite()).any(dim=1).nonzero()[:, 0]
         first = first_where(to_numpy(X[suspects]), bad)
         return first and (int(suspects[first[0]]), first[1], first[2])
+    if isinstance(X, Encoded):
+        return X.first_where(bad)
     if is_sparse(X):
         if not (found := bad(X.data)).any():
             return None

@@ -31,6 +31,9 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
     def _takes_tensors(self) -> bool:
         return False
 
+    def _reads_codes(self) -> bool:
+        return False  # coordinates are taken one by one: columns are what is read
+
     def _terms(self, l1_ratio: float) -> Terms:
         return Terms(float(l1_ratio), self.fit_intercept, self.positive, self.tol, self.max_iter)
 

@@ -9,15 +9,16 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from mercer._errors import DataError
+from mercer._errors import DataError, DeviceError
+from mercer._gpu import is_tensor, to_numpy
 from mercer._memory import SHARE, available_bytes, gigabytes
 from mercer._threads import thread_count
 from mercer.kernels import Gram, Kernel
 from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import sample_of
 from mercer.models._work import work_of
-from mercer.solvers._kernel_system import INSTEAD
 
 #: seconds that each measurement of this machine takes, about
 LONG_ENOUGH = 0.015
@@ -65,6 +66,22 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     (8000000.0, True)
     """
     X = _rows(model, X)
+    if not _is_auto(model):
+        return _cost(model, X)
+    from mercer.models._approximate import BEARABLE  # which has to know what an exact fit costs
+
+    exact = _cost(clone(model).set_params(approximate=None), X)
+    bearable = exact.fits and exact.seconds <= BEARABLE
+    return exact if bearable else _cost(clone(model).set_params(approximate="nystroem"), X)
+
+
+def _is_auto(model: Any) -> bool:
+    """Whether costs decide if features stand for the kernel."""
+    approximate = getattr(model, "approximate", None)
+    return isinstance(approximate, str) and approximate == "auto"
+
+
+def _cost(model: Any, X: Any) -> Cost:
     work = work_of(model, X)
     seconds = work.flops / flops_per_second(thread_count()) + work.traffic / bytes_per_second(thread_count())
     if work.entries and work.kernel is not None:
@@ -76,7 +93,7 @@ def estimate_cost(model: Any, X: Any) -> Cost:
         f"{what}: about {seconds:.2g} s and {gigabytes(work.memory)} of memory, of which {gigabytes(left)} are left; "
         f"by {work.path}."
     )
-    return Cost(seconds, work.memory, fits, sentence if fits else f"{sentence} It does not fit: {INSTEAD}.")
+    return Cost(seconds, work.memory, fits, sentence if fits else f"{sentence} It does not fit: {work.instead}.")
 
 
 def entries_per_second(kernel: Kernel, X: Any) -> float:
@@ -119,6 +136,13 @@ def _rows(model: Any, X: Any) -> Any:
         raise DataError(
             f"estimate_cost takes a model such as KernelRidge() or SVC(), got {model!r}; give an estimator."
         )
+    if is_tensor(X):
+        if X.device.type != "cpu":
+            raise DeviceError(
+                f"estimate_cost measures the processor of this machine, but X is on {X.device}; give X.cpu() for what "
+                "a fit would take there."
+            )
+        return to_numpy(X)
     if hasattr(X, "to_numpy"):  # a data frame
         return np.asarray(X)
     if hasattr(X, "shape"):

@@ -77,7 +77,7 @@ class Predictions:
     def _of_columns(self, X: Any) -> Array:
         if is_tensor(X):
             return self._of_tensor(X)  # type: ignore[no-any-return]
-        table, _ = checked_table(self, X, reset=False)
+        table, _ = checked_table(self, X, reset=False, codes=True)
         with np.errstate(over="ignore", invalid="ignore"):
             eta = self._terms.design(table).times(self._w)
         if not np.isfinite(eta).all():

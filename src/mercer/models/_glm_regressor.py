@@ -129,7 +129,14 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             X, values, weight = self._tensors(X, y, sample_weight)
         else:
             X, y = checked(
-                self, X, y, reset=True, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], y_numeric=True
+                self,
+                X,
+                y,
+                reset=True,
+                codes=True,
+                accept_sparse=["csc", "csr"],
+                dtype=[np.float64, np.float32],
+                y_numeric=True,
             )
             values, weight = self._checked_target(y), checked_weight(sample_weight, X)
         problem = self._problem(X, values, weight)

@@ -362,6 +362,12 @@ def not_converged(fit: Fit, limits: Limits) -> tuple[NotConvergedWarning, ...]:
         remedy = (
             f"It was stopped after {limits.most_steps} steps; allow more of them (max_iter={10 * limits.most_steps})."
         )
+    elif isinstance(design := getattr(fit.problem(), "design", None), MappedTensors) and design.is_single:
+        remedy = (
+            f"Rounding of float32, in which {len(design.X):,} rows and their kernels are computed, leaves no way on, "
+            "and predictions may be off by as much: give float64 tensors, X.double(), or have fewer landmarks "
+            "(approximate=Nystroem(n_components=…)), or raise the penalty."
+        )
     else:
         remedy = (
             "Rounding leaves no way on: bring the columns to mean 0 and spread 1, e.g. with StandardScaler, raise the "

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
+from mercer.designs.encoded import Encoded
 from mercer.models._base import (
     Array,
     Plan,
@@ -30,6 +31,7 @@ from mercer.models._tensor_linear import in_memory, r_squared
 from mercer.models._tensors import checked_tensor, refuse_other_device
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import LinearFit, Rows
+from mercer.solvers.encoded_rows import rows_of_encoded
 from mercer.solvers.tensor_rows import rows_of
 
 
@@ -52,6 +54,10 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         return bool(y.ndim == 1)
 
     def _accepts_sparse(self) -> bool:
+        return True
+
+    def _reads_codes(self) -> bool:
+        """Whether encoded rows are fitted as they are, and not as a matrix."""
         return True
 
     # Learning.
@@ -88,6 +94,8 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         return X, y
 
     def _rows(self, X: Any, Y: Array, sample_weight: Any) -> Rows:
+        if isinstance(X, Encoded):
+            return rows_of_encoded(X, Y, checked_weight(sample_weight, X))
         if not is_tensor(X):
             return Rows(X, Y, checked_weight(sample_weight, X))
         refuse_other_device(sample_weight, X, "sample_weight")
@@ -107,6 +115,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             accept_sparse="csr" if self._accepts_sparse() else False,
             y_numeric=True,
             multi_output=True,
+            codes=self._reads_codes(),
         )
         if is_sparse(y):
             raise TypeError(

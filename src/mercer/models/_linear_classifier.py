@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.source import COPIED_BLOCK, rows_per_block
+from mercer.designs.encoded import Encoded
 from mercer.models._base import Array, checked, column_names, is_sparse
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._posterior import log_posterior, posterior
@@ -154,7 +155,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     ) -> Array:
         """`finish(scores)` of every row, block by block; `width` is that of the result for two classes."""
         check_is_fitted(self)
-        X = checked(self, X, reset=False)
+        X = checked(self, X, reset=False, codes=True)
         coefficients = _dense(self.coef_).T
         kind = np.result_type(X.dtype, coefficients.dtype)
         n, k = X.shape[0], coefficients.shape[1]
@@ -170,7 +171,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 refuse_non_finite(X, column_names(self), type(self).__name__)
             out[rows] = finish(np.asarray(scores))
 
-        per_row = X.nnz // max(1, n) if is_sparse(X) else X.shape[1]
+        held = X.nbytes // 8 if isinstance(X, Encoded) else X.nnz if is_sparse(X) else n * X.shape[1]
+        per_row = held // max(1, n)
         ordered_map(work, row_blocks(n, rows_per_block(max(per_row, k), COPIED_BLOCK)))
         return out
 

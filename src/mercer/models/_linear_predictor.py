@@ -10,6 +10,7 @@ from mercer._errors import NonFiniteError
 from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.source import rows_per_block
+from mercer.designs.encoded import Encoded
 from mercer.models import _tensors
 from mercer.models._base import Array, checked, column_names, first_where, is_sparse
 from mercer.models._tensor_linear import tensor_scores
@@ -19,7 +20,7 @@ def linear_predictor(estimator: Any, X: Any) -> Array:
     """X @ coef_.T + intercept_ of a fitted estimator, in one pass on all threads; X is only looked at."""
     if is_tensor(X):
         return tensor_scores(estimator, X, np.asarray(estimator.coef_).T, estimator.intercept_)  # type: ignore[no-any-return]
-    X = checked(estimator, X, reset=False, accept_sparse=["csr", "csc"])
+    X = checked(estimator, X, reset=False, accept_sparse=["csr", "csc"], codes=True)
     coefficients, intercept = estimator.coef_, estimator.intercept_
     with np.errstate(invalid="ignore", over="ignore"):  # what spoils a product is looked for below
         predicted = _times(X, coefficients.T) + intercept
@@ -30,6 +31,8 @@ def linear_predictor(estimator: Any, X: Any) -> Array:
 
 def _times(X: Any, w: Array) -> Array:
     """X w, where only a block of X is converted at a time if its type is not that of w."""
+    if isinstance(X, Encoded):
+        return X @ w
     n = X.shape[0]
     blocks = row_blocks(n, rows_per_block(X.shape[1]))
     if is_sparse(X) or len(blocks) == 1:

@@ -87,7 +87,15 @@ def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any) -> tup
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. Pass the "
             "class of every row."
         )
-    X, y = checked(estimator, X, y, reset=True, dtype=dtype, accept_large_sparse=solver not in SMALL_INDICES)
+    X, y = checked(
+        estimator,
+        X,
+        y,
+        reset=True,
+        codes=solver != "liblinear",  # whose penalised intercept allows no shift of columns
+        dtype=dtype,
+        accept_large_sparse=solver not in SMALL_INDICES,
+    )
     if solver == "liblinear":
         _refuse_huge(X, estimator)
     return X, y

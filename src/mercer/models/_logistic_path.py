@@ -23,7 +23,9 @@ from mercer.designs import (
     SparseDesign,
     TensorDesign,
     TensorObservations,
+    design_of,
 )
+from mercer.designs.encoded import Encoded
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response
@@ -217,6 +219,8 @@ class LogisticPath:
 
 def _design(X: Any, *, intercept: bool, shifted: bool) -> Design:
     """Where the intercept is penalised it must stay the user's: columns are not shifted."""
+    if isinstance(X, Encoded):
+        return design_of(X, intercept=intercept)[0]
     if is_sparse(X):
         sparse = SparseDesign.of(X)
         return MixedDesign.of(sparse=sparse, intercept=True) if intercept else sparse

@@ -16,8 +16,8 @@ from mercer.data.table import Table
 NO_VALUE = ("Input y contains", "Input contains NaN", "boolean value of NA is ambiguous")
 #: and those of text
 NOT_NUMBERS = ("could not convert string to float", "dtype='numeric' is not compatible")
-#: and those of dates and of lists, for which a table has better words
-NO_COLUMN = ("The DType", "setting an array element with a sequence")
+#: and those of dates, of lists and of names that occur twice, for which a table has better words
+NO_COLUMN = ("The DType", "setting an array element with a sequence", "Expected unique column names")
 
 
 def explained(refusal: Exception, X: Any, y: Any, *, estimator: str, numeric: bool) -> Exception:
@@ -75,9 +75,8 @@ def _text(sentence: str, X: Any, y: Any, estimator: str, *, numeric: bool) -> Ex
         if (word := _first_not_a_number(words)) is not None:
             return ColumnTypeError(
                 f"{sentence}. Column {table.names[column]!r} holds text or categories such as {quoted(word)}, but "
-                f"{estimator} takes numbers only. Make a column of each level, e.g. with "
-                "sklearn.preprocessing.OneHotEncoder, leave the column out, or use GLM, or for classes NaiveBayes, "
-                "which take it as it is."
+                f"{estimator} takes numbers only. Put TableFeatures or CategoryFeatures before "
+                "it in a pipeline, leave the column out, or use GLM, or for classes NaiveBayes, which take it as it is."
             )
     if numeric and y is not None and (word := _first_not_a_number(np.ravel(np.asarray(y, dtype=object)))) is not None:
         return DataError(

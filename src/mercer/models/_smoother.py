@@ -242,23 +242,28 @@ class KernelSmoother(BaseEstimator):
             self._left_out = found
         return self._left_out
 
-    def weights(self, X: Any) -> Array:
+    def weights(self, X: Any) -> Any:
         """The weight of every row of the fit in the answer for every row of X.
 
         The matrix has as many numbers as there are pairs; it is refused where it does not fit into memory.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_queries, n_features)
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
             Rows to answer for.
 
         Returns
         -------
-        weights : ndarray of shape (n_queries, n_samples)
-            `weights(X) @ y` is `predict(X)`. Every row sums to one; NaN where no row of the fit is in reach.
+        weights : ndarray or tensor of shape (n_queries, n_samples)
+            `weights(X) @ y` is `predict(X)`. Every row sums to one; NaN where no row of the fit is in reach. Of a
+            tensor they are computed in main memory, and on its device.
         """
         check_is_fitted(self)
-        rows = self._read(X, reset=False)
+        if is_tensor(X):
+            X = checked_tensor(self, X, reset=False)
+        return like(self._weights(self._read(X, reset=False)), X)
+
+    def _weights(self, rows: Rows) -> Array:
         size = (rows.count, len(self._seen))
         refuse_beyond_memory(
             8.0 * size[0] * size[1], f"a matrix of {size[0]:,} × {size[1]:,} weights", "ask for fewer rows at a time"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,10 +12,11 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, InferenceError
-from mercer._gpu import is_tensor, to_numpy
+from mercer._gpu import is_tensor, like, to_numpy
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._ridge_task import finite_numbers
 from mercer.models._smoother import KernelSmoother
+from mercer.models._tensors import checked_tensor
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import answers_left_out
 
@@ -108,7 +110,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_queries, n_features)
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
             Rows to predict for.
         level : float, default=0.95
             Probability of each interval.
@@ -116,13 +118,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         Returns
         -------
         interval : PredictionInterval
-            `mean`, `lower` and `upper` in the shape of `predict`, the ends NaN where no row of the fit is in reach;
-            `.frame()` has them as columns.
+            `mean`, `lower` and `upper` in the shape of `predict`, the ends NaN where no row of the fit is in reach,
+            and of a tensor on its device; `.frame()` has them as columns.
         """
         check_is_fitted(self)
         if not isinstance(level, Real) or not 0 < level < 1:
             raise InferenceError(f"level is a probability between 0 and 1; got {level!r}. Give 0.95, say.")
-        return self._interval(self._read(X, reset=False), float(level))
+        if is_tensor(X):
+            X = checked_tensor(self, X, reset=False)
+        found = self._interval(self._read(X, reset=False), float(level))
+        mean, lower, upper = (like(part, X) for part in (found.mean, found.lower, found.upper))
+        return replace(found, mean=mean, lower=lower, upper=upper)
 
     def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
         """Draw the regression on one column of numbers, its confidence band and the rows of the fit.

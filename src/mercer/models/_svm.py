@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mercer._errors import DataError, EmptyDataError, IndefiniteKernelWarning, KernelError
 from mercer._threads import thread_count
+from mercer.designs.encoded import Encoded
 from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
 from mercer.models._approximate import APPROXIMATE, Approximation, features_for
 from mercer.models._base import Array, Plan, checked, column_names, is_sparse
@@ -106,16 +107,19 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             )
         if is_sparse(X) and _is(self.kernel, "precomputed"):
             raise TypeError("Sparse precomputed kernels are not supported. Give K.toarray().")
-        self._sparse = is_sparse(X) and not self._calls_back()
+        self._sparse = (is_sparse(X) or isinstance(X, Encoded)) and not self._calls_back()
         if self._takes_anything():
             _refuse_other_lengths(X, y)
             refuse_gaps(y, numeric=numeric)
             return X, column_or_1d(y, warn=True)
-        X, y = checked(
-            self, X, y, reset=True, dtype=np.float64, order="C", accept_large_sparse=False, y_numeric=numeric
-        )
+        X, y = checked(self, X, y, reset=True, y_numeric=numeric, **self._form(X))
         self._refuse_gaps(X)
         return X, y
+
+    def _form(self, X: Any) -> dict[str, Any]:
+        """How rows are asked for; encoded ones in the form that the fit had."""
+        sparse = "csr" if self._sparse or is_sparse(X) else False
+        return {"dtype": np.float64, "order": "C", "accept_sparse": sparse, "accept_large_sparse": False}
 
     def _refuse_gaps(self, X: Any) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -300,7 +304,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         name = type(self).__name__
         if self._takes_anything():
             return X
-        X = checked(self, X, reset=False, dtype=np.float64, order="C", accept_large_sparse=False)
+        X = checked(self, X, reset=False, **self._form(X))
         if is_sparse(X) and not self._sparse:
             raise DataError(f"cannot use sparse input in {name!r} trained on dense data. Give X.toarray().")
         self._refuse_gaps(X)

@@ -30,7 +30,7 @@ from mercer.solvers._kernel_steps import (
     Deflation,
     pivots_beyond_memory,
 )
-from mercer.solvers._kernel_system import few_features
+from mercer.solvers._kernel_system import INSTEAD, few_features
 from mercer.solvers._mapped_curvature import sample_of as sample_of_rows
 from mercer.solvers.feature_machine import COPIES
 from mercer.solvers.kernel_perceptron import SHARE as KEPT
@@ -48,8 +48,14 @@ SWEEPS, PASSES = 0.4, 10
 READINGS = 90
 #: exact passes over features of all rows, of least squares and of other losses, and rough ones, about
 SQUARED, CURVED, ROUGH_PASSES = 3, 6, 12
-#: M³ products that two decompositions and a factor of M landmarks take
-DECOMPOSED = 20
+#: M³ products that two decompositions of the kernel matrix of M landmarks take, and those that any features take: a
+#: factor of their square, or where penalties are chosen its decomposition
+DECOMPOSED, FACTORISED, EIGENVALUES = 19, 1, 10
+#: what to do where there is no room for so many features, rows or columns
+FEWER_FEATURES = (
+    "have fewer features (n_components of approximate=Nystroem(…) or RandomFourierFeatures(…)), or fit fewer rows"
+)
+FEWER_COLUMNS = "fit fewer rows, or fewer columns"
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ class Work:
     entries: float = 0.0  # of a kernel matrix
     traffic: float = 0.0  # bytes that are read from memory
     kernel: Kernel | None = None
+    instead: str = INSTEAD  # what to do where there is no room
 
 
 def work_of(model: Any, X: Any) -> Work:
@@ -79,7 +86,7 @@ def kernel_ridge(model: Any, X: Any) -> Work:
     several = np.size(model.gamma) if is_several(model.gamma) else 1
     several = WIDTHS if is_several(model.gamma) and isinstance(model.gamma, str) else several
     if kernel is not None and (features := _features(model, X)) is not None:
-        return on_features(model, X, kernel, features, SQUARED, several if tuned else 0)
+        return on_features(X, kernel, features, SQUARED, several if tuned else 0)
     if tuned:
         path, memory = f"{several} eigendecomposition(s) of the kernel matrix", 8 * SQUARES * n**2
         return Work(path, memory, 4 * several * n**3, several * n**2, several * 4 / 3 * n**3, kernel)
@@ -125,45 +132,66 @@ def _steps(model: Any, X: Any, kernel: Kernel, pivots: int) -> float:
 def support_vectors(model: Any, X: Any) -> Work:
     n = float(count(X))
     if (features := _features(model, X)) is not None:
-        path, memory = f"Newton's method on {features} features of the kernel", 8 * COPIES * n * features + _bytes(X)
-        return Work(path, memory, 2 * n * features**2, n * features, READINGS * 8 * n * features, _kernel(model.kernel))
+        M = float(features.count)
+        return Work(
+            features.path,
+            memory=8 * COPIES * n * M + _bytes(X),
+            flops=2 * n * M**2 + features.choosing,
+            entries=n * M + features.looked_at * M,
+            traffic=READINGS * 8 * n * M,
+            kernel=_kernel(model.kernel),
+            instead=FEWER_FEATURES,
+        )
     memory = 1e6 * float(model.cache_size) + _bytes(X)
     return Work("decomposition, with a cache of rows", memory, 0.0, SWEEPS * n**2, 0.0, _kernel(model.kernel))
 
 
-def _features(model: Any, X: Any) -> int | None:
-    """How many features stand for the kernel; None if none do."""
+@dataclass(frozen=True)
+class Features:
+    """How many of them stand for the kernel, and of landmarks how many rows are looked at to choose these."""
+
+    count: int
+    of_landmarks: bool
+    looked_at: float
+
+    @property
+    def path(self) -> str:
+        return f"Newton's method on {self.count} features of the kernel"
+
+    @property
+    def choosing(self) -> float:
+        """Products that landmarks take, until they are features; frequencies are drawn, and take none."""
+        return self.looked_at * self.count**2 + self.of_landmarks * DECOMPOSED * self.count**3
+
+
+def _features(model: Any, X: Any) -> Features | None:
+    """What stands for the kernel; None if nothing does."""
     if getattr(model, "approximate", None) is None:
         return None
     from mercer.models._approximate import features_asked  # which has to know what an exact fit costs
 
     asked = features_asked(model, X)
-    return None if asked is None else min(int(asked.n_components), count(X))
+    if asked is None:
+        return None
+    many, rule = min(int(asked.n_components), count(X)), getattr(asked, "landmarks", None)
+    looked_at = 0.0 if rule in (None, "uniform") else min(float(count(X)), ENTRIES / many)
+    return Features(many, rule is not None, looked_at)
 
 
-def _rows_to_choose_from(model: Any, X: Any, features: int) -> float:
-    """How many rows are looked at to choose landmarks among: none where any will do."""
-    from mercer.models._approximate import features_asked
-
-    rule = getattr(features_asked(model, X), "landmarks", "uniform")
-    return 0.0 if rule == "uniform" else min(float(count(X)), ENTRIES / features)
-
-
-def on_features(model: Any, X: Any, kernel: Kernel | None, features: int, passes: int, tuned: int = 0) -> Work:
+def on_features(X: Any, kernel: Kernel | None, features: Features, passes: int, tuned: int = 0) -> Work:
     """Landmarks, whose choice may look at many rows; the square of a sample; passes over all rows, most of them rough.
 
     A kernel that is `tuned` takes the square of all rows, and one more pass for the errors of these.
     """
-    n, M = float(count(X)), float(features)
+    n, M = float(count(X)), float(features.count)
     room = TILES * available_bytes()
     kept = 4 * n * M if 4 * n * M <= room else 0.0
-    sample = float(len(sample_of_rows(int(n), features)))
-    looked_at = _rows_to_choose_from(model, X, features)
-    flops = max(1, tuned) * (looked_at * M**2 + DECOMPOSED * M**3) + sample * M**2 + tuned * 5 * n * M**2
-    entries = n * M * (passes + 1 + 2 * tuned + (0 if kept else ROUGH_PASSES)) + max(1, tuned) * looked_at * M
-    memory = kept + 8 * looked_at * M + 40 * M**2 + _bytes(X)
-    path = f"Newton's method on {features} features of the kernel"
-    return Work(path, memory, flops, entries, ROUGH_PASSES * kept, kernel)
+    sample = float(len(sample_of_rows(int(n), features.count)))
+    times, inverse = max(1, tuned), EIGENVALUES if tuned else FACTORISED
+    flops = times * (features.choosing + inverse * M**3) + sample * M**2 + tuned * 5 * n * M**2
+    entries = n * M * (passes + 1 + 2 * tuned + (0 if kept else ROUGH_PASSES)) + times * features.looked_at * M
+    memory = kept + 8 * features.looked_at * M + 40 * M**2 + _bytes(X)
+    return Work(features.path, memory, flops, entries, ROUGH_PASSES * kept, kernel, FEWER_FEATURES)
 
 
 def perceptron(model: Any, X: Any) -> Work:
@@ -178,7 +206,7 @@ def kernel_machine(model: Any, X: Any) -> Work:
     """Newton's method for functions, of one output: few factors where there is room, else products by tiles."""
     n, kernel = float(count(X)), _kernel(model.kernel)
     if (features := _features(model, X)) is not None:
-        return on_features(model, X, kernel, features, CURVED)
+        return on_features(X, kernel, features, CURVED)
     if 16 * n**2 > IN_MEMORY * available_bytes():
         path = "Newton's method with the kernel matrix made anew for each product"
         return Work(path, 24 * n * min(MOST_PIVOTS, n), 4 * n * MOST_PIVOTS**2, DESCENTS * 0.5 * n**2, 0.0, kernel)
@@ -194,8 +222,9 @@ def linear(model: Any, X: Any) -> Work:
     square = size / 8 * smaller
     descent = DESCENTS * size
     if square > DESCENTS * size:  # so many columns that no square of them is formed
-        return Work("passes over the rows", size + 8 * d, 0.0, 0.0, descent)
-    return Work("sums over the rows", size + 16 * smaller**2, STEPS * square, 0.0, STEPS * size)
+        return Work("passes over the rows", size + 8 * d, traffic=descent, instead=FEWER_COLUMNS)
+    memory = size + 16 * smaller**2
+    return Work("sums over the rows", memory, STEPS * square, traffic=STEPS * size, instead=FEWER_COLUMNS)
 
 
 def _kernel(kernel: Any) -> Kernel | None:

@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import DataError, LinkError, MercerWarning, NonFiniteError, SeparationWarning
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
-from mercer.data.table import Table
 from mercer.designs import DenseDesign, Observations, TensorDesign, TensorObservations, Terms, design_of
 from mercer.families import (
     Categorical,
@@ -271,10 +270,10 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
         separated = any(isinstance(caution, SeparationWarning) for caution in settled.cautions)
         return settled.cautions if separated else (*settled.cautions, *unfinished(settled.solved, self._limits))
 
-    def _checked(self, X: Any, y: Any) -> tuple[Table, Any]:
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
         if y is None:
             raise DataError("This GLM estimator requires y to be passed, but the target y is None. Pass the responses.")
-        return checked_table(self, X, y, reset=True)
+        return checked_table(self, X, y, reset=True, codes=True)
 
     def _described(self, family: Family, table: Any, y: Any, weight: Array | None, offset: Any, exposure: Any) -> Any:
         """What there is to minimise."""

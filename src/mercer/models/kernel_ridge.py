@@ -361,9 +361,10 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 stacklevel=4,
             )
         elif not solution.certificate.holds:
+            more = ", or give float64 tensors, X.double()" if "tiles of float32" in solution.value.path else ""
             warnings.warn(
                 f"Ill-conditioned matrix in solving dual problem: {solution.certificate}. Raise alpha, or centre and "
-                "scale the columns.",
+                f"scale the columns{more}.",
                 LinAlgWarning,
                 stacklevel=4,
             )

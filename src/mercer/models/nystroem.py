@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._threads import row_blocks, thread_count
-from mercer.features.landmarks import ROWS_FOR_EACH, RULES, Landmarks, fewest
+from mercer.features.landmarks import ROWS_FOR_EACH, RULES, Landmarks, fewest, refuse_too_large
 from mercer.features.nystroem import FEWEST, TILE, NystroemMap, eigenvalues, rounding, trace_error
 from mercer.kernels import Kernel, KernelHolder
+from mercer.kernels._tensor_tiles import diagonal_of
 from mercer.models._base import Array, Plan, old_state_on_failure
 from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, sample_of
@@ -184,7 +185,10 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                     "a function of two rows does not compare rows of a tensor; give a Kernel such as RBF(), or arrays, "
                     "X.cpu().numpy()."
                 )
-            return to_numpy(X) if is_precomputed(self.kernel) else X
+            if is_precomputed(self.kernel):
+                return to_numpy(X)
+            diagonal_of(plain_kernel(self.kernel), X[:1])  # which refuses kernels that compare no rows of a tensor
+            return X
         return dense_if_matrix(self, checked_rows(self, plain_kernel(self.kernel), X, reset=reset))
 
     def _most(self, n: int) -> int:
@@ -203,6 +207,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         found = self._chosen(by, rows, self._most(count(rows)))
         components = fetched(rows, found.numbers)
         K = by.matrix(components, found.numbers)
+        refuse_too_large(K, count(rows))
         if self.tol and found.error is None:
             return self._shortened(by, rows, found, components, K)
         return found, components, K

@@ -39,8 +39,8 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
     kernel : str, Kernel or None, default="rbf"
         A kernel of `mercer.kernels`, or the name of one; None means "rbf".
     gamma : float, {"scale", "auto", "median"} or None, default=None
-        γ of a kernel given by its name; None means its own default. "scale" is 1/(n_features · X.var()), "auto"
-        1/n_features, and "median" that of the median distance.
+        γ of a kernel given by its name, and of no other; None means its own default. "scale" is
+        1/(n_features · X.var()), "auto" 1/n_features, and "median" that of the median distance.
     n_components : int, default=100
         Features M.
     form : {"cosine", "pairs"}, default="cosine"
@@ -160,11 +160,14 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
         return self._features
 
     def _kernel_for(self, X: Any) -> Kernel:
-        if isinstance(self.kernel, Kernel):
-            return self.kernel
         name = "rbf" if self.kernel is None else self.kernel
-        if self.gamma is None or not isinstance(name, str):
+        if self.gamma is None:
             return kernel_from(name)
+        if not isinstance(name, str):
+            raise DataError(
+                f"gamma={self.gamma!r} goes with a kernel that is given by its name, but kernel is {name!r}, which has "
+                "parameters of its own; leave gamma out, or write it there: RBF(gamma=…)."
+            )
         # the widths of scikit-learn look at all rows, the median distance at a sample anyhow
         looked_at = rows_to_look_at(X, self.gamma) if is_tensor(X) else X
         rows = looked_at if self.gamma == "scale" else self._sample

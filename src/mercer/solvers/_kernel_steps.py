@@ -172,18 +172,19 @@ def by_steps(system: System, alpha: Array, tolerance: float) -> Steps | None:
 def by_steps_beyond_memory(system: System, alpha: Array, tolerance: float) -> Steps | None:
     """The same with as much of the matrix as has room, where nothing else is possible, however many steps it takes.
 
-    None where these steps are not possible either: alpha is 0, or a row has no k(x, x) above 0.
+    None where these steps are not possible either: alpha is 0, or as good as 0 beside the weights, or a row has no
+    k(x, x) above 0.
     """
     n, smallest = len(system), float(alpha.min())
-    if not _is_definite(system, smallest):
+    if not _is_definite(system, smallest) or smallest <= np.finfo(float).eps * float(system.diagonal.min()):
         return None
     pivots = pivots_beyond_memory(n)
     deflation = Deflation.of(system, smallest, pivots)
     room = SHARE_OF_TILES * available_bytes() - 8.0 * n * (deflation.L.shape[1] + VECTORS * system.Y.shape[1])
     kept = KeptTriangle.of(_rough(system, smallest), room)
     expected = deflation.steps(smallest, tolerance)
-    _say_if_long(kept, expected)
     most = int(max(MOST_STEPS, min(UNEXPECTED * expected, n)))  # more than n steps are of rounding errors
+    _say_if_long(kept, min(expected, most))
     with blas_for(1):
         return _Correcting(system, alpha, kept, deflation, alone=True).run(tolerance, most)
 
@@ -241,17 +242,18 @@ class _Correcting:
 
     def run(self, tolerance: float, most: int) -> Steps | None:
         c, residual, error, count = np.zeros(self._system.Y.shape), self._system.right, 1.0, 0
-        steps = Steps(c, error, count, "")
+        steps = self._steps(c, error, count)
         while count < most:
             try:
                 found = conjugate_gradient(
                     self._product, residual, precondition=self._inverse, tolerance=CORRECTION, most_steps=most - count
                 )
             except FitInterrupted as interruption:
-                interruption.solution = self._steps(c + interruption.solution.value, count)[0]
+                found = interruption.solution
+                interruption.solution = self._looked_at(c + found.value, count + len(found.trace))[0]
                 raise
             better, count, before = c + found.value, count + len(found.trace), error
-            latest, rest = self._steps(better, count)
+            latest, rest = self._looked_at(better, count)
             if latest.error < error:
                 c, residual, steps, error = better, rest, latest, latest.error
             if error <= tolerance:
@@ -263,10 +265,18 @@ class _Correcting:
     def _product(self, v: Array) -> Array:
         return np.asarray(self._system.times(v, self._kept) + self._alpha * v)
 
-    def _steps(self, c: Array, count: int) -> tuple[Steps, Array]:
-        error, residual = self._system.left_over(c, self._alpha)
+    def _looked_at(self, c: Array, count: int) -> tuple[Steps, Array]:
+        """What c leaves over, by all of the matrix in float64: Ctrl-C keeps c, but nobody knows how good it is."""
+        try:
+            error, residual = self._system.left_over(c, self._alpha)
+        except KeyboardInterrupt:
+            message = "stopped by the user before what is left over was known; the coefficients found so far are kept."
+            raise FitInterrupted(message, self._steps(c, np.inf, count)) from None
+        return self._steps(c, error, count), residual
+
+    def _steps(self, c: Array, error: float, count: int) -> Steps:
         kept = self._kept
         path = f"{count} steps of conjugate gradients, {self._rank} pivots, half of the matrix in {kept.dtype}"
         if kept.rest:
             path += f", of which {1 - kept.share:.0%} made again in each step"
-        return Steps(c, error, count, path), residual
+        return Steps(c, error, count, path)

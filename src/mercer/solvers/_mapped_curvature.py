@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._threads import blas_for
 from mercer.designs.mapped import MappedDesign
-from mercer.solvers._kernel_losses import Bend
+from mercer.solvers._kernel_losses import Softmax
 from mercer.solvers._tensor_curvature import TensorInverse
 
 Array = NDArray[Any]
@@ -25,6 +25,8 @@ Array = NDArray[Any]
 ROWS, FEWEST_ROWS, PRODUCTS = 30, 3, 3e10
 #: what is added to the diagonal, in the largest entry of it, if rounding left the matrix indefinite
 JITTER = 1e-12
+#: portion of the typical curvature that a class has at least
+RARE = 1e-3
 
 
 class Inverse(Protocol):
@@ -41,9 +43,30 @@ class Inverse(Protocol):
 
 def inverse_of(design: Any, sample: Array, bend: Any, strengths: Array) -> Inverse:
     """From the rows of a sample."""
-    kind: Any = SampledInverse if isinstance(design, MappedDesign) else TensorInverse
-    inverse: Inverse = kind(design, sample, bend, strengths)
+    if isinstance(design, MappedDesign):
+        return SampledInverse(design.gram(weights_of(sample, bend.typical), sample), design.n_features, strengths)
+    inverse: Inverse = TensorInverse(design, sample, bend, strengths)
     return inverse
+
+
+def preconditioner_of(design: Any, sample: Array, bend: Any, strengths: Array) -> Inverse:
+    """From the rows of a sample; classes have a curvature each: with one for all it takes three times the steps."""
+    if not (isinstance(design, MappedDesign) and isinstance(bend, Softmax)):
+        return inverse_of(design, sample, bend, strengths)
+    spread = bend.p * (1 - bend.p) if bend.weight is None else bend.weight[:, None] * bend.p * (1 - bend.p)
+    # of a class that hardly any row may be of, nothing would be known of the intercept
+    each = (weights_of(sample, h + RARE * bend.typical) for h in spread.T)
+    parts = [
+        SampledInverse(design.gram(h, sample), design.n_features, strengths[k : k + 1]) for k, h in enumerate(each)
+    ]
+    return ClassInverses(parts, strengths, symmetric=bend.symmetric and bool(np.ptp(strengths) == 0))
+
+
+def weights_of(sample: Array, h: Array) -> Array:
+    """With which the curvature of a sample is about that of all rows, whose weights are given."""
+    of_sample = h[sample]
+    share = of_sample.sum() / h.sum() if h.sum() > 0 else 1.0
+    return np.asarray(of_sample / share if share > 0 else np.ones(len(sample)))
 
 
 def sample_of(n: int, columns: int) -> Array:
@@ -60,12 +83,9 @@ def some_of(n: int, size: int) -> Array:
 class SampledInverse:
     """r ↦ (Zᵀ W Z + λ)⁻¹ r, about, for each output with its λ."""
 
-    def __init__(self, design: MappedDesign, sample: Array, bend: Bend, strengths: Array) -> None:
-        h = bend.typical
-        of_sample = h[sample]
-        share = of_sample.sum() / h.sum() if h.sum() > 0 else 1.0
-        self._gram = design.gram(of_sample / share if share > 0 else np.ones(len(sample)), sample)
-        self._penalised = np.arange(len(self._gram)) < design.n_features
+    def __init__(self, gram: Array, n_features: int, strengths: Array) -> None:
+        self._gram = gram
+        self.penalises = np.arange(len(gram)) < n_features
         self._factorise(strengths)
 
     def penalised(self, strengths: Array) -> SampledInverse:
@@ -83,7 +103,7 @@ class SampledInverse:
         while True:
             matrix = np.array(self._gram, order="F")
             diagonal = np.einsum("ii->i", matrix)
-            diagonal += np.where(self._penalised, strength, 0.0) + jitter
+            diagonal += np.where(self.penalises, strength, 0.0) + jitter
             with blas_for(len(matrix)):
                 factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
             if not failed:
@@ -94,10 +114,42 @@ class SampledInverse:
         result = np.empty_like(R)
         for number, factor in enumerate(self._factors):
             of = self._of == number
-            with blas_for(len(factor)):
+            # other threads would go on spinning while the rows are read that come next
+            with blas_for(R.shape[1]):
                 result[:, of] = dpotrs(factor, R[:, of], lower=1)[0]
         return result
 
     def used_degrees(self) -> float:
         """tr (ZᵀWZ + λ)⁻¹ ZᵀWZ for the first of the penalties."""
         return float(np.trace(dpotrs(self._factors[0], self._gram, lower=1)[0]))
+
+
+class ClassInverses:
+    """One for each class, as if the others were given.
+
+    Where every class has an output, what all have in common changes no probability: only the penalty bends it, and
+    classes are left to what they differ in.
+    """
+
+    def __init__(self, parts: list[SampledInverse], strengths: Array, *, symmetric: bool) -> None:
+        self._parts, self._strengths, self._symmetric = parts, strengths, symmetric
+
+    def penalised(self, strengths: Array) -> ClassInverses:
+        """With other penalties."""
+        parts = [part.penalised(strengths[k : k + 1]) for k, part in enumerate(self._parts)]
+        return ClassInverses(parts, strengths, symmetric=self._symmetric and bool(np.ptp(strengths) == 0))
+
+    def times(self, R: Array) -> Array:
+        if not self._symmetric:
+            return self._each(R)
+        common = R.mean(axis=1, keepdims=True)
+        result = self._each(R - common)
+        shared = np.where(self._parts[0].penalises[:, None], common / self._strengths[0], 0.0)
+        return np.asarray(result - result.mean(axis=1, keepdims=True) + shared)
+
+    def _each(self, R: Array) -> Array:
+        return np.column_stack([part.times(R[:, k : k + 1]) for k, part in enumerate(self._parts)])
+
+    def used_degrees(self) -> float:
+        """Of all classes, each as if the others were given."""
+        return sum(part.used_degrees() for part in self._parts)

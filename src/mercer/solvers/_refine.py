@@ -12,11 +12,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import least_squares as loops
-from mercer._threads import ordered_stream, row_blocks
-from mercer.data.source import COPIED_BLOCK, rows_per_block
 from mercer.solvers._rows import Rows
-from mercer.stats._base import as_block, as_weight, spoilt_sums_are_silent
+from mercer.stats._base import spoilt_sums_are_silent
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 
@@ -114,24 +111,7 @@ class Refinement:
     @spoilt_sums_are_silent
     def _gradient(self, w: Array, level: Array) -> tuple[Array, Array]:
         """What the intercept lacks at the given slopes; and the gradient by the slopes, at the best intercept."""
-        high, low = _gradient(self.rows, np.concatenate(self.centre.pilot), np.concatenate([level[None], w]))
+        high, low = self.rows.gradient(np.concatenate(self.centre.pilot), np.concatenate([level[None], w]))
         offset = self.centre.offset[0][:, None]
         slope = high[1:] - offset * high[0] + (low[1:] - offset * low[0])
         return high[0] / self.centre.weight * self.centre.intercept, slope - self.alpha * w
-
-
-def _gradient(rows: Rows, shift: Array, v: Array) -> tuple[Array, Array]:
-    """High and low part."""
-    n, d = rows.shape
-
-    def of_block(block: slice) -> tuple[Array, Array]:
-        X, Y, weight = rows.batch(block)
-        return loops.gradient(as_block(X), as_block(Y), as_weight(weight), shift, v)  # type: ignore[no-any-return]
-
-    high, low = np.zeros_like(v), np.zeros_like(v)
-    for more, rest in ordered_stream(of_block, row_blocks(n, rows_per_block(d, COPIED_BLOCK))):
-        total = high + more
-        part = total - high
-        low += (high - (total - part)) + (more - part) + rest
-        high = total
-    return high, low

@@ -23,8 +23,6 @@ Array = NDArray[Any]
 
 #: condition number, columns scaled to unit length, up to which a QR factorisation has ten digits by itself
 HEALTHY = 100.0
-#: how a path is called whose gradients have twice the digits
-REFINED = ", refined with gradients of twice the digits"
 
 
 def by_normal_equations(
@@ -57,7 +55,7 @@ def by_normal_equations(
             if not _has_ten_digits(part, factor):
                 return None
         fit.put(which, part)
-    path = "normal equations by Cholesky" + REFINED * refine
+    path = "normal equations by Cholesky" + f", refined with {rows.gradients}" * refine
     size = np.sqrt(products.squares) + np.sqrt(squares) @ np.abs(fit.coefficients)
     solution = fit.solution(path, size, root=factors[alpha[0]].root, rank=len(squares))
     return solution if solution.certificate.holds else None
@@ -89,6 +87,7 @@ def _has_ten_digits(part: Refined, factor: Factored) -> bool:
 
 def by_triangle(rows: Rows, alpha: Array, *, intercept: bool) -> Solution:
     """By the triangle of a QR factorisation, found block by block, and refined."""
+    rows = rows.one_by_one()
     factor = rows.summarised(RFactor)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
@@ -111,7 +110,7 @@ def _of_factor(rows: Rows, factor: RFactor, alpha: Array, *, intercept: bool) ->
             part = refined if np.isfinite(refined.length).all() else part  # as it is, where gradients overflow
         fit.put(which, part)
         roots[strength] = penalised.root if span.basis is None else triangle.R
-    path = "QR factorisation by blocks (TSQR)" + REFINED * refine
+    path = "QR factorisation by blocks (TSQR)" + f", refined with {rows.gradients}" * refine
     size = lengths(np.concatenate([triangle.z, triangle.rest])) + lengths(triangle.R) @ np.abs(fit.coefficients)
     known = {"rank": span.rank, "constant": span.constant, "collinear": span.collinear}
     return fit.solution(path, size, root=roots[alpha[0]], **known)

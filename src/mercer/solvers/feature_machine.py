@@ -255,8 +255,10 @@ class FreeIntercept(MarginNewton):
 
     def _new_round(self, here: Place) -> Place:
         shift = self._rows.constant * float(here.w[-1])
-        self._moved_by += shift
         assert isinstance(self._losses, MarginLosses)
         self._losses = replace(self._losses, target=self._losses.target - shift)
         w = np.append(here.w[:-1], 0.0)
-        return super()._new_round(here._replace(w=w, eta=here.eta - shift))
+        place = super()._new_round(here._replace(w=w, eta=here.eta - shift))
+        # both at once: an interruption before would leave an intercept that counts the shift twice
+        self._moved_by, self.here = self._moved_by + shift, place
+        return place

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._threads import ordered_map, ordered_stream, row_blocks
 from mercer.data.source import rows_per_block
+from mercer.designs.encoded import Encoded
 from mercer.solvers._fit import NOT_FINITE, LinearFit
 from mercer.solvers._rows import Rows
 from mercer.solvers.certificate import Solution
@@ -77,14 +77,10 @@ class CentredProducts:
     @cached_property
     def blocks(self) -> list[tuple[Any, Array, Array]]:
         """Views of the rows: X, y and weight."""
-        X, weight = self.rows.X, self.rows.weight
-        n, d = self.rows.shape
-        held = X.nnz // max(1, n) if self.rows.sparse else d
+        n, weight = len(self.rows), self.rows.weight
         every = np.ones(n) if weight is None else weight
-        return [
-            (row_view(X, rows) if self.rows.sparse else X[rows], self.rows.Y[rows], every[rows])
-            for rows in row_blocks(n, rows_per_block(held))
-        ]
+        blocks = row_blocks(n, rows_per_block(self.rows.held))
+        return [(self.rows.view(rows), self.rows.Y[rows], every[rows]) for rows in blocks]
 
     def _sum(self, of_block: Callable[[tuple[Any, Array, Array]], Array]) -> Array:
         return functools.reduce(np.add, ordered_stream(of_block, self.blocks))
@@ -161,15 +157,7 @@ class CentredProducts:
         return Solution(LinearFit(w, y - x @ w, PATH), solution.certificate, solution.trace)
 
 
-def row_view(X: Any, rows: slice) -> Any:
-    """Rows of a CSR matrix that share its entries."""
-    begin, end = X.indptr[rows.start], X.indptr[rows.stop]
-    view = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
-    # one by one: a matrix made of views of much larger arrays would copy them
-    view.indptr = X.indptr[rows.start : rows.stop + 1] - begin
-    view.indices, view.data = X.indices[begin:end], X.data[begin:end]
-    return view
-
-
 def _squared(X: Any) -> Any:
+    if isinstance(X, Encoded):
+        return X.squared()
     return X.multiply(X) if hasattr(X, "indptr") else np.square(X)

@@ -92,14 +92,16 @@ class _Search:
 
     def run(self, tolerance: float, most_steps: int) -> None:
         """Search until the residual, computed anew, is small; the recursion drifts away from it by and by."""
-        error = np.inf
+        error, least, best = np.inf, self._error(self._residual), (self._v, self._residual)
         while len(self._trace) < most_steps:
             self._descend(tolerance, most_steps)
             self._residual = self._b - self._product(self._v)
             before, error = error, self._error(self._residual)
-            self._known = error
-            if error <= tolerance or error > 0.5 * before:
-                return
+            if error < least:
+                least, best = error, (self._v, self._residual)
+            if error <= tolerance or not error <= 0.5 * before:
+                break
+        (self._v, self._residual), self._known = best, least
 
     def _descend(self, tolerance: float, most_steps: int) -> None:
         across = self._precondition(self._residual)
@@ -117,9 +119,14 @@ class _Search:
             before, energy = energy, _dots(self._residual, across)
             direction = across + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
             self._trace.append(self._error(self._residual))
+            if ((energy < 0) & (self._errors(self._residual) > tolerance)).any():
+                return  # no square is negative: rounding has spoilt the preconditioner, and leads astray
+
+    def _errors(self, residual: Array) -> Array:
+        return np.asarray(np.linalg.norm(residual, axis=0) / self._unit)
 
     def _error(self, residual: Array) -> float:
-        return float(np.max(np.linalg.norm(residual, axis=0) / self._unit, initial=0.0))
+        return float(np.max(self._errors(residual), initial=0.0))
 
     def solution(self, tolerance: float) -> Solution:
         value = self._error(self._b - self._product(self._v)) if self._known is None else self._known

@@ -3,9 +3,10 @@
     min over w of  Σ weight · loss(y, ψ(x)ᵀw + b + offset) + Σ λ/2 ‖w‖²,   one λ for each output
 
 Newton's method, whose steps are found by conjugate gradients: a product Zᵀ W Z v is one pass over the rows, by tiles of
-float32 where they will do, and the gradient one of float64, so that float32 never decides where the optimum is. Both
-are preconditioned by the curvature of a sample of the rows, of which the start is fitted too, with λ decreasing
-(Marteau-Ferey, Bach and Rudi 2019). Of least squares every step corrects what rounding left of the one before.
+float32 where they will do. They are preconditioned by the curvature of a sample of the rows, of which the start is
+fitted too, with λ decreasing (Marteau-Ferey, Bach and Rudi 2019). The gradient that ends a fit is of float64, or of
+float32 where float64 on some of the rows says that rounding is a small part of the tolerance: that part is counted. Of
+least squares every step corrects what rounding left of the one before.
 
 The length of the gradient is measured by the Hessian, in standard errors, as in `newton`.
 """
@@ -22,7 +23,8 @@ from mercer._errors import FitInterrupted
 from mercer.designs.mapped import MappedDesign
 from mercer.designs.mapped_tensors import MappedTensors
 from mercer.solvers._kernel_losses import RowLosses
-from mercer.solvers._mapped_curvature import Inverse, inverse_of, sample_of, some_of
+from mercer.solvers._mapped_curvature import Inverse, SampledInverse, preconditioner_of, sample_of, some_of, weights_of
+from mercer.solvers._mapped_rounding import is_even, rounding, told
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.krylov import Direction, newton_direction
 from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway, Progress
@@ -43,8 +45,11 @@ FALL, MOST_FALLS = 100.0, 3
 MOST_PRODUCTS = 100
 #: steps that a preconditioner of another point must not need, or it is made anew
 POOR = 15
-#: a step that leaves more than this of the gradient was spoilt by rounding of float32
-SPOILT = 0.5
+#: a step that leaves more than this of the gradient was spoilt by rounding of float32, when there are so few standard
+#: errors to go that Newton's method takes them in a step or two
+SPOILT, NEAR = 0.5, 0.1
+#: portion of the tolerance that rounding of float32 may be
+ROUNDED = 0.6
 #: standard errors that nobody will ever see: as many as rounding may leave
 UNSEEN = 1e-4
 
@@ -63,6 +68,10 @@ class MappedProblem:
         """The gradient of the penalty: λ w, and nothing for the intercepts."""
         return np.asarray(self.strengths * self.design.metric(w))
 
+    def slopes(self, rows: slice, eta: Any) -> Any:
+        """Of the losses of some rows, at their values: an array, or a tensor beside theirs."""
+        return self.losses.part(rows).slopes(eta)[0]
+
     def sampled(self, rows: Array) -> MappedProblem:
         """Of some rows, with a penalty that weighs as much beside them as it does beside all."""
         share = len(rows) / self.design.n_rows
@@ -78,6 +87,8 @@ class Point(NamedTuple):
     eta: Array
     value: float
     gradient: Array
+    #: how long, as the Hessian measures it, the error of the gradient is that comes from tiles of float32
+    rounded: float = 0.0
 
 
 class MappedFit(NamedTuple):
@@ -134,13 +145,15 @@ class Descent:
     """Steps down from a start, one at a time."""
 
     def __init__(self, problem: MappedProblem, tolerance: float, progress: Progress | None = None) -> None:
-        design = problem.design.kept()
-        self._problem, self._tolerance, self._progress = replace(problem, design=design), tolerance, progress
+        design = problem.design
+        self._problem, self._tolerance, self._progress = problem, tolerance, progress
         self._sample = sample_of(design.n_rows, design.n_columns)
         self._inverse: Inverse | None = None
         #: whether gradients, and products with the Hessian, are by tiles of float64
         self._exact_gradient = self._exact_product = design.rough == np.float64
-        self._last_gain, self._stuck = LOOSE, False
+        self._last_gain, self._stuck, self._unit = LOOSE, False, 0.0
+        #: whether rounding of float32 is all that its gradients still tell
+        self._spent = False
         #: whether the step at hand was found by products of float64
         self._exact_step = False
         self.length, self.trace = np.inf, list[float]()
@@ -154,12 +167,30 @@ class Descent:
 
     def begin(self, start: Array | None) -> None:
         """At a start that is given, or the fit of some rows."""
-        problem = self._problem
-        if start is None and not problem.losses.quadratic:
-            few = some_of(problem.design.n_rows, START_ROWS * problem.design.n_columns)
-            start = None if len(few) == problem.design.n_rows else _with_falling_strength(problem.sampled(few))
-        self._at = self._point(self._level() if start is None else start)
+        w, problem = self._start() if start is None else start, self._problem
+        design, swept = problem.design.swept_and_kept(w, problem.slopes)
+        self._problem = replace(problem, design=design)
+        self._at = self._point_of(w, swept)
         self.trace.append(self._at.value)
+
+    def _start(self) -> Array:
+        problem, n = self._problem, self._problem.design.n_rows
+        if problem.losses.quadratic:
+            return self._level() if len(self._sample) == n else self._start_of_sample()
+        few = some_of(n, START_ROWS * problem.design.n_columns)
+        return self._level() if len(few) == n else _with_falling_strength(problem.sampled(few))
+
+    def _start_of_sample(self) -> Array:
+        """The fit by least squares of the rows whose curvature is wanted anyway."""
+        problem, w, sample = self._problem, self._level(), self._sample
+        if not isinstance(problem.design, MappedDesign):
+            return w
+        _, bend = problem.losses.slopes(self._at.eta)
+        few, h, seen = problem.sampled(sample), weights_of(sample, bend.typical), float(bend.typical[sample].sum())
+        design, (_, gradient) = few.design.swept_and_kept(w, few.slopes)
+        assert isinstance(design, MappedDesign)
+        self._inverse = SampledInverse(design.gram(h), design.n_features, problem.strengths)
+        return w - self._inverse.times(gradient * (float(h.sum()) / seen)) if seen > 0 else w
 
     def penalise(self, strengths: Array) -> None:
         """Go on with other strengths."""
@@ -171,10 +202,20 @@ class Descent:
 
     def _point(self, w: Array) -> Point:
         problem = self._problem
-        eta, gradient = problem.design.swept(
-            w, lambda rows, eta: problem.losses.part(rows).slopes(eta)[0], exactly=self._exact_gradient
-        )
-        return Point(w, eta, self._objective(w, eta), gradient + problem.pull(w))
+        if self._exact_gradient and (rounded := self._rounded(w)) <= ROUNDED * self._tolerance * self._unit:
+            point = self._point_of(w, problem.design.swept(w, problem.slopes, exactly=False), rounded)
+            if is_even(problem, point.eta):
+                return point
+        return self._point_of(w, problem.design.swept(w, problem.slopes, exactly=self._exact_gradient))
+
+    def _rounded(self, w: Array) -> float:
+        """How long the error of a gradient by tiles of float32 would be; infinite if that is not to be asked."""
+        wanted = not self._exact_product and is_even(self._problem, self._at.eta)
+        return rounding(self._problem, self._inverse, w) if wanted else np.inf
+
+    def _point_of(self, w: Array, swept: tuple[Array, Array], rounded: float = 0.0) -> Point:
+        eta, gradient = swept
+        return Point(w, eta, self._objective(w, eta), gradient + self._problem.pull(w), rounded)
 
     def _objective(self, w: Array, eta: Array) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -193,7 +234,7 @@ class Descent:
         self._exact_gradient = self._exact_gradient or (self._problem.losses.quadratic and not self.arrived)
         for number in range(1, most_steps + 1):
             before = self.length
-            if self.arrived or headway.none or not self._advance(step.value):
+            if self.arrived or headway.none or self._spent or not self._advance(step.value):
                 if not self._look_closer():
                     return
                 headway, before, lowest = Headway(np.inf), np.inf, np.inf
@@ -210,7 +251,7 @@ class Descent:
     def _look_closer(self) -> bool:
         """Where float32 has arrived, or sees no way on, float64 is asked; False if it has been."""
         if not self._exact_gradient:
-            self._at = self._exactly_here()
+            self._at, self._spent = self._exactly_here(), False
         elif self.arrived or self._exact_step:
             self._stuck = not self.arrived
             return False
@@ -227,10 +268,11 @@ class Descent:
         return point
 
     def _judge(self, before: float) -> None:
-        """From how much shorter a step made the gradient: whether products of float32 still do."""
+        """From how much shorter a step made the gradient: whether float32 still does."""
         if 0 < before < np.inf:
             self._last_gain = self.length / before
             self._exact_product = self._exact_product or (self._last_gain > SPOILT and self._exact_gradient)
+            self._spent = self._last_gain > SPOILT and self.length < NEAR and not self._exact_gradient
 
     def _look(self) -> Direction:
         """A Newton step from here, and the length of the gradient."""
@@ -238,8 +280,8 @@ class Descent:
         _, bend = problem.losses.slopes(self._at.eta)
         fresh = self._inverse is None
         if self._inverse is None:
-            self._inverse = inverse_of(problem.design, self._sample, bend, problem.strengths)
-        unit = max(problem.losses.unit(self._at.value), problem.least_noise)
+            self._inverse = preconditioner_of(problem.design, self._sample, bend, problem.strengths)
+        self._unit = unit = max(problem.losses.unit(self._at.value), problem.least_noise)
 
         def product(V: Array, _: Array) -> Array:
             return problem.design.curved(bend, V, exactly=self._exact_product) + problem.pull(V)
@@ -254,7 +296,7 @@ class Descent:
         )
         if step.steps > POOR and not fresh:
             self._inverse = None
-        length = float(np.sqrt(abs(float(np.vdot(gradient, step.value))) + step.left)) / unit
+        length = (float(np.sqrt(abs(float(np.vdot(gradient, step.value))) + step.left)) + self._at.rounded) / unit
         self.length = length if np.isfinite(length) and np.isfinite(self._at.value) else np.inf
         return step
 
@@ -289,6 +331,8 @@ class Descent:
             f"distance to the optimum of the approximate problem in standard errors, √(gᵀH⁻¹g), after "
             f"{max(0, len(self.trace) - 1)} Newton steps"
         )
+        if self._at.rounded > 0:
+            sentence += told(self._at.rounded / self._unit)
         tolerance = self._tolerance
         if self._stuck and tolerance < self.length <= UNSEEN:
             tolerance = UNSEEN

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mercer.solvers.certificate import Solution
 from mercer.solvers.curvature import Curvature
+from mercer.solvers.krylov import newton_direction
 from mercer.solvers.margins import LEAST_GAP, LEAST_WEIGHT, Answers, Judgement, MarginPoint, MarginRows, RoundedLosses
 
 Array = NDArray[Any]
@@ -155,21 +156,13 @@ class MarginNewton:
         """To a digit at first, to more near the end (Dembo and others 1982)."""
         bend = 1.0 + rows.column_squares(h)
         portion = min(RESIDUAL, here.judgement.share**0.25)
-        residual = -here.gradient
-        step, along = np.zeros((2, len(bend)))
-        size = begin = 0.0
-        for _ in range(MOST_PRODUCTS):
-            scaled = residual / bend
-            before, size = size, float(residual @ scaled)
-            begin = begin or size
-            if size <= portion**2 * begin:
-                break
-            along = scaled + (size / before if before else 0.0) * along
-            product = along + rows.transposed_times(h * rows.times(along))
-            length = size / float(along @ product)
-            step += length * along
-            residual -= length * product
-        return step
+        return newton_direction(
+            lambda v, _: v + rows.transposed_times(h * rows.times(v)),
+            lambda r: np.asarray(r / bend),
+            -here.gradient,
+            tolerance=lambda length: portion,
+            most_steps=MOST_PRODUCTS,
+        ).value
 
     def solution(self) -> Solution:
         certificate = self.judgement.certificate(self._asked, f"{self.n_iter} Newton steps")

@@ -215,11 +215,16 @@ class Headway:
     """Whether steps still lead anywhere, or rounding is all that is left."""
 
     def __init__(self, length: float) -> None:
-        self._shortest, self._in_vain = length, 0
+        self._shortest, self._lowest, self._in_vain = length, np.inf, 0
 
     def note(self, before: float, value: float, length: float) -> None:
-        """A step has led from one value of the objective to another, and to a gradient of this length."""
-        if before - value > ROUNDING * abs(before) or length < self._shortest / 2:
+        """A step has led from one value of the objective to another, and to a gradient of this length.
+
+        What counts is the lowest value yet: one that rounding lets rise and fall again, by turns, leads nowhere.
+        """
+        lowest = min(self._lowest, before)
+        self._lowest = min(lowest, value)
+        if lowest - value > ROUNDING * abs(lowest) or length < self._shortest / 2:
             self._shortest, self._in_vain = min(self._shortest, length), 0
         else:
             self._in_vain += 1

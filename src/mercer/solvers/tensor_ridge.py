@@ -1,7 +1,8 @@
 """Kernel ridge regression of the rows of a tensor, without approximation: (S K S + alpha) c = S y on their device.
 
 Few rows by a Cholesky factor, many by conjugate gradients on tiles that are never kept, with a preconditioner of low
-rank from randomly chosen pivots: (LLᵀ + alpha)⁻¹ with K ≈ LLᵀ.
+rank from randomly chosen pivots: (LLᵀ + alpha)⁻¹ with K ≈ LLᵀ. Where tiles of float32 have too few digits for a small
+alpha, those of float64 go on from where they led.
 """
 
 from __future__ import annotations
@@ -49,8 +50,14 @@ def kernel_ridge(kernel: Kernel, X: Any, Y: Array, weight: Array | None, alpha: 
     if len(X) <= (ON_CARD if X.is_cuda else ON_CPU):
         with suppress(DeviceMemoryError):  # conjugate gradients need less
             return _by_cholesky(TensorGram(kernel, rows.double()), root, Y, alpha)
-    tolerance = TOLERANCE if double else SINGLE_TOLERANCE
-    return _by_steps(TensorGram(kernel, rows), root, Y, alpha, tolerance)
+    if double:
+        return _by_steps(TensorGram(kernel, rows), root, Y, alpha, TOLERANCE)
+    rough = _by_steps(TensorGram(kernel, rows), root, Y, alpha, SINGLE_TOLERANCE)
+    if not rough.certificate.holds:
+        with suppress(DeviceMemoryError):
+            begin = rough.value.coefficients / root
+            return _by_steps(TensorGram(kernel, X.double()), root, Y, alpha, SINGLE_TOLERANCE, begin)
+    return rough
 
 
 def _by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) -> Solution:
@@ -71,16 +78,20 @@ def _by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) -> Solut
     return _solution(to_numpy(S * c), _relative(to_numpy(left), root * Y), TOLERANCE, "a Cholesky factor")
 
 
-def _by_steps(gram: TensorGram, root: Array, Y: Array, alpha: Array, tolerance: float) -> Solution:
+def _by_steps(
+    gram: TensorGram, root: Array, Y: Array, alpha: Array, tolerance: float, start: Array | None = None
+) -> Solution:
     S = like(root, gram.diagonal).double()
 
     def product(v: Array) -> Array:
         return np.asarray(to_numpy(S * gram.times(S * like(v, S))) + alpha * v)
 
     inverse, rank = _deflation(gram, S, alpha)
-    path = f"conjugate gradients by tiles, {rank} pivots"
+    path = f"conjugate gradients by tiles of {str(gram.dtype).removeprefix('torch.')}, {rank} pivots"
     try:
-        found = conjugate_gradient(product, root * Y, precondition=inverse, tolerance=tolerance, most_steps=MOST_STEPS)
+        found = conjugate_gradient(
+            product, root * Y, start=start, precondition=inverse, tolerance=tolerance, most_steps=MOST_STEPS
+        )
     except FitInterrupted as stop:
         found = stop.solution
         stop.solution = _solution(root * found.value, found.certificate.value, tolerance, path)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 
 from mercer._errors import InferenceError
+from mercer._gpu import to_numpy
 from mercer._threads import ordered_stream, row_blocks
 from mercer.data import frame_like
 from mercer.data.source import rows_per_block
@@ -30,11 +31,11 @@ HALVINGS = 60
 
 @dataclass(frozen=True, eq=False)
 class PredictionInterval:
-    """Mean and both ends for each row; for classes, for each row and class."""
+    """Mean and both ends for each row; for classes, for each row and class. Tensors where rows were one."""
 
-    mean: Array
-    lower: Array
-    upper: Array
+    mean: Any
+    lower: Any
+    upper: Any
     level: float
     kind: str
 
@@ -42,7 +43,7 @@ class PredictionInterval:
         """One row for each row, as a frame of any library; for classes, columns end in the number of the class."""
         columns: dict[str, Array] = {}
         for name in ("mean", "lower", "upper"):
-            values = getattr(self, name)
+            values = to_numpy(getattr(self, name))
             of_classes = {f"{name}_{k}": column for k, column in enumerate(values.T)} if values.ndim == 2 else {}
             columns |= of_classes or {name: values}
         return frame_like(list(columns), list(columns.values()), library)

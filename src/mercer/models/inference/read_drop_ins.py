@@ -23,7 +23,7 @@ from mercer.solvers.problem import Problem
 
 Array = NDArray[Any]
 
-SPARSE = {"accept_sparse": ["csc", "csr"]}
+AS_GIVEN: dict[str, Any] = {"accept_sparse": ["csc", "csr"], "codes": True}
 
 
 def read_glm_regressor(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
@@ -71,7 +71,7 @@ def _read_logistic(model: Any, X: Any, y: Any, beside: Beside, penalised: tuple[
         raise InferenceError(
             "solver='liblinear' has penalised the intercept too, and its posterior is not known here; fit with another."
         )
-    X, y = checked(model, X, y, reset=False, **SPARSE)
+    X, y = checked(model, X, y, reset=False, **AS_GIVEN)
     classes, codes = encode_labels(y)
     refuse_other_classes(classes, model.classes_)
     weight = row_weights(beside.sample_weight, X, model.class_weight, classes, codes)
@@ -81,7 +81,7 @@ def _read_logistic(model: Any, X: Any, y: Any, beside: Beside, penalised: tuple[
 
 
 def _numbers(model: Any, X: Any, y: Any) -> tuple[Any, Array]:
-    X, y = checked(model, X, y, reset=False, y_numeric=True, multi_output=True, **SPARSE)
+    X, y = checked(model, X, y, reset=False, y_numeric=True, multi_output=True, **AS_GIVEN)
     y = np.asarray(y, dtype=np.float64)
     if y.ndim > 1 and y.shape[1] > 1:
         raise InferenceError(f"y has {y.shape[1]} targets; fit and summarise each of them by itself.")
@@ -129,4 +129,4 @@ class Given:
 
     def _new(self, X: Any, offset: Any, exposure: Any) -> tuple[Design, Array | None]:
         Beside(None, offset, exposure).refuse_offset(self.model)
-        return self._design[1].design(checked(self.model, X, reset=False, **SPARSE)), None
+        return self._design[1].design(checked(self.model, X, reset=False, **AS_GIVEN)), None

@@ -30,7 +30,7 @@ def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
             "predictions, or fit a GLM to the features themselves, e.g. kernel.feature_map(columns)."
         )
     penalty = penalty_from(model.penalty)
-    table, y = checked_table(model, X, y, reset=False)
+    table, y = checked_table(model, X, y, reset=False, codes=True)
     target = read_target(model.family_, y)
     design, terms = design_of(table, intercept=model.fit_intercept, drop_first=penalty is None and model.fit_intercept)
     _refuse_other_data(model, terms.names, target.classes)
@@ -42,7 +42,7 @@ def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
     strengths = weak_prior(observations) if remedied else design.coordinates.strengths(given)
 
     def new(X: Any, offset: Any, exposure: Any) -> tuple[Design, Array | None]:
-        table, _ = checked_table(model, X, reset=False)
+        table, _ = checked_table(model, X, reset=False, codes=True)
         return terms.design(table), read_offset(offset, exposure, model.link_, table.n_rows)
 
     # only the r of a negative binomial is found with the coefficients, and only if the user did not give it

@@ -1,0 +1,184 @@
+"""From the bytes of a document to lower-case words or characters, as scikit-learn cuts it up."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._jit import jit
+from mercer._jit.bits import eight_bytes, lowest_bit, put_eight, word_bits
+
+#: what is known of a document: its bytes are all ASCII; tables tell its lower case; it is to be taken as it is; Python
+#: has to say what its lower case is
+PLAIN, TABLED, AS_IT_IS, PYTHONS = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
+#: what is known of a character
+OF_WORD, WHITE = np.uint8(1), np.uint8(2)
+#: bytes that may be read after the last one that is asked for
+SPARE = 64
+BLANK = np.uint8(32)
+#: in each of eight bytes: the highest bit, and what reaches it from A on and beyond Z
+EACH = 0x0101010101010101
+HIGH_BITS, FROM_A, BEYOND_Z = (np.uint64(EACH * byte) for byte in (0x80, 0x80 - ord("A"), 0x7F - ord("Z")))
+NO_BITS = np.uint64(0)
+
+
+class Alphabet(NamedTuple):
+    """Of every character, by pages of 256: what is to be added for its lower case, and whether it belongs to words or
+    is white space."""
+
+    pages: Any
+    lower: Any
+    kinds: Any
+
+
+@jit
+def describe(data, offsets, lower, states):  # type: ignore[no-untyped-def]
+    """Tell documents of ASCII from others, and from those whose lower case no table of characters tells.
+
+    These hold a capital sigma, whose lower case depends on its neighbours, or İ, which becomes two characters.
+    """
+    for document in range(states.size):
+        together = np.uint8(0)
+        for i in range(offsets[document], offsets[document + 1]):
+            together |= data[i]
+        states[document] = PLAIN if together < 0x80 else TABLED
+        if lower and together >= 0x80:
+            for i in range(offsets[document] + 1, offsets[document + 1]):
+                if (data[i - 1] == 0xCE and data[i] == 0xA3) or (data[i - 1] == 0xC4 and data[i] == 0xB0):
+                    states[document] = PYTHONS
+                    break
+
+
+@jit
+def longest_document(offsets):  # type: ignore[no-untyped-def]
+    """Bytes of the longest document, in lower case: which may take three where there were two."""
+    longest = 0
+    for document in range(offsets.size - 1):
+        longest = max(longest, offsets[document + 1] - offsets[document])
+    return longest + longest // 2 + 4
+
+
+@jit
+def copy_plain(data, start, stop, lower, out):  # type: ignore[no-untyped-def]
+    """ASCII characters, in lower case if asked for; how many."""
+    if lower:
+        for i in range(stop - start):
+            byte = data[start + i]
+            out[i] = byte + (np.uint8(32) if np.uint8(byte - np.uint8(65)) < np.uint8(26) else np.uint8(0))
+    else:
+        for i in range(stop - start):
+            out[i] = data[start + i]
+    return stop - start
+
+
+@jit
+def copy_tabled(data, start, stop, lower, words_only, alphabet, out):  # type: ignore[no-untyped-def]
+    """Characters of any kind, in lower case if asked for, and if asked for those beyond ASCII that are of no word as
+    blanks; how many bytes. Eight of ASCII are copied at once."""
+    size = 0
+    i = start
+    while i < stop:
+        while i + 8 <= stop and eight_bytes(data, i) & HIGH_BITS == NO_BITS:
+            read = eight_bytes(data, i)
+            put_eight(out, size, _lower_case(read) if lower else read)
+            i, size = i + 8, size + 8
+        if i == stop:
+            break
+        byte = np.int64(data[i])
+        if byte < 0x80:
+            point = byte
+            i += 1
+        elif byte < 0xE0:
+            point = (byte & 0x1F) << 6 | (np.int64(data[i + 1]) & 0x3F)
+            i += 2
+        elif byte < 0xF0:
+            point = (byte & 0x0F) << 12 | (np.int64(data[i + 1]) & 0x3F) << 6 | (np.int64(data[i + 2]) & 0x3F)
+            i += 3
+        else:
+            point = (byte & 0x07) << 18 | (np.int64(data[i + 1]) & 0x3F) << 12
+            point |= (np.int64(data[i + 2]) & 0x3F) << 6 | (np.int64(data[i + 3]) & 0x3F)
+            i += 4
+        if lower:
+            point += np.int64(alphabet.lower[alphabet.pages[point >> 8], point & 255])
+        if words_only and point >= 0x80 and alphabet.kinds[alphabet.pages[point >> 8], point & 255] != OF_WORD:
+            point = np.int64(32)
+        size = _put(point, out, size)
+    return size
+
+
+@jit(forceinline=True)
+def _lower_case(read):  # type: ignore[no-untyped-def]
+    """Eight characters of ASCII in lower case: one sum sets the high bit of each from A on, another of each beyond Z."""
+    capital = (read + FROM_A) & ~(read + BEYOND_Z) & HIGH_BITS
+    return read | capital >> np.uint64(2)
+
+
+@jit(forceinline=True)
+def _put(point, out, size):  # type: ignore[no-untyped-def]
+    """Write one character in UTF-8; where the next one goes."""
+    if point < 0x80:
+        out[size] = point
+        return size + 1
+    if point < 0x800:
+        out[size] = 0xC0 | point >> 6
+        out[size + 1] = 0x80 | point & 0x3F
+        return size + 2
+    if point < 0x10000:
+        out[size] = 0xE0 | point >> 12
+        out[size + 1] = 0x80 | point >> 6 & 0x3F
+        out[size + 2] = 0x80 | point & 0x3F
+        return size + 3
+    out[size] = 0xF0 | point >> 18
+    out[size + 1] = 0x80 | point >> 12 & 0x3F
+    out[size + 2] = 0x80 | point >> 6 & 0x3F
+    out[size + 3] = 0x80 | point & 0x3F
+    return size + 4
+
+
+@jit
+def copy_document(data, start, stop, state, lower, words_only, alphabet, out):  # type: ignore[no-untyped-def]
+    """A document ready to be cut up; its bytes."""
+    if state == PLAIN:
+        return copy_plain(data, start, stop, lower, out)
+    return copy_tabled(data, start, stop, lower and state == TABLED, words_only, alphabet, out)
+
+
+@jit
+def find_words(text, size, beyond, shortest, starts, stops):  # type: ignore[no-untyped-def]
+    """Where words of at least `shortest` characters begin and end; how many. `beyond` says whether all is ASCII.
+
+    64 bytes are judged at once: a word begins or ends where the bits of neighbouring bytes differ.
+    """
+    found = 0
+    begins = True
+    before = np.uint64(0)
+    for position in range(0, size + 1, 64):
+        bits = word_bits(text, position)
+        if size - position < 64:
+            bits &= (np.uint64(1) << np.uint64(size - position)) - np.uint64(1)
+        turns = bits ^ (bits << np.uint64(1) | before)
+        before = bits >> np.uint64(63)
+        while turns != np.uint64(0):
+            turn = position + lowest_bit(turns)
+            turns &= turns - np.uint64(1)
+            if begins:
+                starts[found] = turn
+            else:
+                stops[found] = turn
+                length = turn - starts[found]
+                if beyond and length >= shortest:
+                    length = characters(text, starts[found], turn)
+                if length >= shortest:
+                    found += 1
+            begins = not begins
+    return found
+
+
+@jit
+def characters(text, start, stop):  # type: ignore[no-untyped-def]
+    """How many characters there are between two places."""
+    count = 0
+    for i in range(start, stop):
+        count += (text[i] & 0xC0) != 0x80
+    return count

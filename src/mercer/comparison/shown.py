@@ -1,0 +1,105 @@
+"""What models are shown: the columns as they are, or features of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.data import Kind, Schema, Table
+from mercer.data.select import select
+
+#: kinds that each fold is told, so that all folds see the same; what has two values or one, a fold sees for itself
+TOLD = frozenset({*Kind} - {Kind.BINARY, Kind.BOOLEAN, Kind.CONSTANT, Kind.IDENTIFIER})
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A table of rows to learn from, and what its columns were found to be."""
+
+    table: Table
+    schema: Schema
+
+    @classmethod
+    def of(cls, table: Table) -> Self:
+        return cls(table, Schema.infer(table))
+
+    def named(self, *kinds: Kind) -> list[str]:
+        """Columns of these kinds."""
+        return [column.name for column in self.schema if column.kind in kinds]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        return self.named(Kind.TEXT)
+
+    @cached_property
+    def identifiers(self) -> list[str]:
+        return self.named(Kind.IDENTIFIER)
+
+    @cached_property
+    def n_columns(self) -> int:
+        """Those that say something about a row."""
+        return len(self.schema) - len(self.identifiers)
+
+    @cached_property
+    def all_numbers(self) -> bool:
+        """Whether all of these can be read as numbers as they are."""
+        plain = zip(self.schema, self.table.kinds, strict=True)
+        return all(kind.numeric for column, kind in plain if column.kind is not Kind.IDENTIFIER)
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether a value is missing where there are others."""
+        return any("missing" in note for column in self.schema for note in column.notes)
+
+    @cached_property
+    def undescribed(self) -> list[str]:
+        """Text and dates, which models for values of any type have no distribution for."""
+        return self.named(Kind.TEXT, Kind.DATE)
+
+    @cached_property
+    def described(self) -> list[str]:
+        """Those for which they have one."""
+        others = {*self.undescribed, *self.identifiers}
+        return [column.name for column in self.schema if column.name not in others]
+
+    def as_they_are(self) -> Table | None:
+        """The columns that models for values of any type describe; None where there is none."""
+        return self._only(self.described) if self.described else None
+
+    def as_numbers(self) -> Table:
+        """All columns but identifiers as numbers, by their names, so that errors and notes call them so."""
+        kept = [j for j, column in enumerate(self.schema) if column.kind is not Kind.IDENTIFIER]
+        matrix = self.table.numbers(kept)
+        if not self.table.named:
+            return Table.of(matrix)
+        names = [self.table.names[j] for j in kept]
+        return Table.of(self.table.like(dict(zip(names, matrix.T, strict=True))))
+
+    def features(self, model: Any, *, text_only: bool = False, **options: Any) -> Any:
+        """A model of features of the columns: of all, or of text alone."""
+        from sklearn.pipeline import make_pipeline
+
+        from mercer.models import TableFeatures
+
+        kinds: Mapping[str, Kind] = {column.name: column.kind for column in self.schema if column.kind in TOLD}
+        exclude = (
+            [column.name for column in self.schema if column.kind is not Kind.TEXT] if text_only else self.identifiers
+        )
+        told = {name: kind for name, kind in kinds.items() if name not in exclude}
+        return make_pipeline(TableFeatures(kinds=told, exclude=exclude, unseen="ignore", **options), model)
+
+    def notes(self) -> list[str]:
+        """Which columns nobody is shown."""
+        left = [f"{name!r} (an identifier)" for name in self.identifiers]
+        return [f"Columns left out: {', '.join(left)}."] if left else []
+
+    def _only(self, names: list[str]) -> Table:
+        if len(names) == len(self.schema):
+            return Table.of(self.table.native)
+        if self.table.library == "numpy":
+            return Table.of(np.asarray(self.table.native)[:, [self.table.names.index(name) for name in names]])
+        return Table.of(select(self.table.native, names))

@@ -1,0 +1,59 @@
+"""Columns of dates, times and durations as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.coding import Coded, code_floats, one_chunk
+from mercer.data.dates import MICROSECONDS_PER_DAY
+
+Array = NDArray[Any]
+
+#: types of points in time, and all types that are read as numbers
+DATES = (nw.Date, nw.Datetime)
+TIMES = (*DATES, nw.Time, nw.Duration)
+
+
+@dataclass(frozen=True, eq=False)
+class TimeColumn:
+    """Dates and times as days since 1970 by the clock of their zone, durations as days, times of day as hours."""
+
+    series: nw.Series[Any]
+
+    @property
+    def float_type(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
+
+    def floats(self, start: int, stop: int) -> Array:
+        units = MICROSECONDS_PER_DAY / 24 if self.series.dtype == nw.Time else MICROSECONDS_PER_DAY
+        return _microseconds(one_chunk(self.series[start:stop].to_arrow())) / units
+
+    def coded(self, start: int, stop: int) -> Coded:
+        return code_floats(self.floats(start, stop))
+
+    def declared_levels(self) -> None:
+        return None
+
+
+def _microseconds(array: Any) -> Array:
+    """A pyarrow array of any type of time, as floats; NaN for null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        array = pc.local_timestamp(array)
+    if pa.types.is_duration(kind):
+        plain = pa.duration("us")
+    elif pa.types.is_time(kind):
+        plain = pa.time64("us")
+    else:
+        plain = pa.timestamp("us")
+    whole = pc.cast(pc.cast(array, plain, safe=False), pa.int64())
+    floats: Array = pc.cast(whole, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return floats

@@ -1,0 +1,67 @@
+"""Dates as numbers: days since 1970, and where a day lies in its week and its year."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.coding import Coded
+
+Array = NDArray[Any]
+
+MICROSECONDS_PER_DAY = 86_400_000_000
+#: a date, or a date and a time, with a zone or without, as ISO 8601 writes it
+ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:([ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:Z|[+-]\d\d:?\d\d)?)?")
+
+
+class Calendar(NamedTuple):
+    """Monday is 0, January is 0, hours have fractions; NaN where the day is not known."""
+
+    weekday: Array
+    month: Array
+    hour: Array
+
+    @classmethod
+    def of(cls, days: Array) -> Calendar:
+        """Of days since 1970, which began on a Thursday.
+
+        Examples
+        --------
+        >>> [float(part) for part in Calendar.of(np.array(19000.25))]
+        [5.0, 0.0, 6.0]
+        """
+        known = np.isfinite(days)
+        there = np.where(known, days, 0.0)
+        whole = np.floor(there)
+        months = whole.astype(np.int64).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+        hours = np.round((there - whole) * 24, 6)  # a float of days is as exact as that
+        return cls(*(np.where(known, part, np.nan) for part in ((whole + 3) % 7, months, hours)))
+
+
+def days(times: Array) -> Array:
+    """NumPy's dates as days since 1970, and its durations as days; NaN for NaT."""
+    whole = times.astype(f"{times.dtype.kind}8[us]")
+    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MICROSECONDS_PER_DAY)
+
+
+def are_dates(labels: list[Any]) -> bool:
+    """Whether all of the labels are strings that spell a date."""
+    if not labels or not all(isinstance(label, str) and ISO.fullmatch(label) for label in labels):
+        return False
+    try:
+        _read(labels)
+    except ValueError:  # the 30th of February
+        return False
+    return True
+
+
+def days_of_labels(coded: Coded) -> Array:
+    """Days since 1970 by the clock of their zone, of a column of strings that spell dates; NaN where missing."""
+    return np.asarray(np.append(days(_read(coded.labels.tolist())), np.nan)[coded.codes])
+
+
+def _read(spelled: list[str]) -> Array:
+    return np.array([ISO.sub(r"\1\2", label) for label in spelled], dtype="datetime64[us]")

@@ -1,0 +1,51 @@
+"""Some columns of a frame, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def names_of(X: Any) -> list[str] | None:
+    """Names of the columns of a frame; None of what is no frame, or where some are no strings.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> names_of(pa.table({"a": [1], "b": [2]})), names_of([[1, 2]])
+    (['a', 'b'], None)
+    """
+    frame = _frame(X)
+    if frame is None or not all(isinstance(name, str) for name in frame.columns):
+        return None
+    return list(frame.columns)
+
+
+def fetched(X: Any) -> Any:
+    """Rows in memory: those of a DuckDB relation as a pyarrow table, anything else as it is."""
+    frame = _frame(X)
+    return X if frame is None else frame.to_native()
+
+
+def select(X: Any, names: Sequence[str]) -> Any:
+    """The columns of these names, in this order, in the library they came in.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> select(pa.table({"a": [1], "b": [2]}), ["b"]).to_pydict()
+    {'b': [2]}
+    """
+    frame = _frame(X)
+    return X if frame is None else frame.select(*names).to_native()
+
+
+def _frame(X: Any) -> Any:
+    if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
+        return None
+    from mercer.data._frame import as_frame  # narwhals costs a tenth of a second that arrays need not pay
+
+    return as_frame(X)

@@ -1,0 +1,164 @@
+"""Strings as bytes one after another: what compiled loops read, and what models keep instead of Python strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import TextError
+
+Array = NDArray[Any]
+
+#: how a lone surrogate, which UTF-8 has no bytes for, is written: in the order of code points, like all others
+SURROGATES = "surrogatepass"
+#: strings that are written one after the other sooner than pyarrow is asked
+FEW = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Strings in UTF-8: the i-th is `data[offsets[i]:offsets[i + 1]]`.
+
+    Examples
+    --------
+    >>> texts = Texts.of(["naïve", "", "Bayes"])
+    >>> len(texts), texts.offsets.tolist(), texts.strings()
+    (3, [0, 6, 6, 11], ['naïve', '', 'Bayes'])
+    """
+
+    data: Array
+    offsets: Array
+
+    @classmethod
+    def of(cls, strings: Any, *, first: int = 0) -> Self:
+        """From a sequence of str, or a column of strings of pyarrow, pandas or polars, which is not copied if it
+        lies in memory like this already. In errors the first is called `first`."""
+        if isinstance(strings, list | tuple):
+            return cls._of_sequence(strings, first)
+        if (column := column_of_texts(strings)) is not None:
+            return cls(column.data, column.offsets)
+        return cls._of_sequence(list(strings), first)
+
+    @classmethod
+    def packed(cls, pieces: Iterable[bytes]) -> Self:
+        """From bytes, one string each."""
+        pieces = list(pieces)
+        offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
+        np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(pieces), dtype=np.uint8), offsets)
+
+    @classmethod
+    def _of_sequence(cls, strings: Sequence[Any], first: int) -> Self:
+        if len(strings) <= FEW and all(isinstance(string, str) for string in strings):
+            return cls.packed(string.encode("utf-8", SURROGATES) for string in strings)
+        import pyarrow as pa
+
+        try:
+            array = pa.array(strings, pa.large_string())
+            if not array.null_count:
+                return cls.of_strings(array)
+        except (pa.ArrowException, TypeError, UnicodeError):
+            pass
+        refuse_others(strings, first)
+        return cls.packed(string.encode("utf-8", SURROGATES) for string in strings)
+
+    @classmethod
+    def of_strings(cls, array: Any) -> Self:
+        """Of a pyarrow array of large strings (or of large binary values) in one piece, without nulls; not copied."""
+        _, offsets, data = array.buffers()
+        places = (
+            np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1] if len(array) else [0]
+        )
+        return cls(np.frombuffer(data or b"", dtype=np.uint8), np.asarray(places, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_bytes(self) -> int:
+        return int(self.offsets[-1] - self.offsets[0])
+
+    def __getitem__(self, position: int) -> str:
+        return self.data[self.offsets[position] : self.offsets[position + 1]].tobytes().decode("utf-8", SURROGATES)
+
+    def rows(self, rows: slice) -> Self:
+        """Consecutive strings, not copied."""
+        start, stop, _ = rows.indices(len(self))
+        return type(self)(self.data, self.offsets[start : max(start, stop) + 1])
+
+    def take(self, positions: Array) -> Self:
+        """The strings at these positions."""
+        import pyarrow as pa
+
+        return type(self).of_strings(self.binary().take(pa.array(positions)))
+
+    def order(self) -> Array:
+        """Positions in ascending order of the strings, by code points."""
+        import pyarrow.compute as pc
+
+        return np.asarray(pc.array_sort_indices(self.binary()).to_numpy(), dtype=np.int64)
+
+    def distinct_with(self, other: Self) -> tuple[Self, Array]:
+        """The distinct strings of both, and of each of theirs, one after the other, which it is."""
+        import pyarrow as pa
+
+        both = pa.concat_arrays([self.binary(), other.binary()]).dictionary_encode()
+        return type(self).of_strings(both.dictionary), both.indices.to_numpy(zero_copy_only=False)
+
+    def strings(self) -> list[str]:
+        """As Python strings."""
+        try:
+            import pyarrow as pa
+
+            found: list[str] = self.binary().cast(pa.large_string()).to_pylist()
+            return found
+        except (pa.ArrowInvalid, UnicodeError):
+            return [self[position] for position in range(len(self))]
+
+    def binary(self) -> Any:
+        """As a pyarrow array of bytes, not copied."""
+        import pyarrow as pa
+
+        buffers = [None, pa.py_buffer(np.ascontiguousarray(self.offsets)), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
+
+    def __reduce__(self) -> Any:
+        start, stop = self.offsets[0], self.offsets[-1]
+        return type(self), (self.data[start:stop].copy(), self.offsets - start)
+
+
+def refuse_others(strings: Iterable[Any], first: int = 0) -> None:
+    """Name the first that is no string."""
+    for row, string in enumerate(strings, first):
+        if not isinstance(string, str):
+            raise TextError(
+                f"Document {row} is {string!r} of type {type(string).__name__}, not a string; convert it with str(), "
+                'or give missing documents as "".'
+            )
+
+
+def column_of_texts(column: Any) -> Texts | None:
+    """A column of strings of a frame library; None of anything else."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    if not isinstance(column, pa.Array | pa.ChunkedArray):
+        series = nw.from_native(column, pass_through=True, series_only=True)
+        if not isinstance(series, nw.Series) or series.dtype != nw.String:
+            return None
+        try:
+            column = series.to_arrow()
+        except (pa.ArrowException, UnicodeError):
+            return None
+    if not any(check(column.type) for check in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)):
+        return None
+    if column.null_count:
+        refuse_others(column.to_pylist())
+    column = column.cast(pa.large_string())
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return Texts.of_strings(column)

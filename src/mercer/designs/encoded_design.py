@@ -1,0 +1,90 @@
+"""Encoded rows as a design: numbers stay numbers, codes stay codes, counts stay sparse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer.designs._base import Design
+from mercer.designs.codes import CodesDesign
+from mercer.designs.coordinates import Coordinates
+from mercer.designs.dense import DenseDesign
+from mercer.designs.encoded import CodePart, Encoded, NumberPart, SparsePart
+from mercer.designs.mixed import MixedDesign
+from mercer.designs.sparse import SparseDesign
+
+Array = NDArray[Any]
+
+
+def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = False) -> Design:
+    """In known coordinates, or in ones chosen by the data; coefficients come in the order of the columns."""
+    kinds = [type(part) for part in X.parts if part.n_columns]
+    if all(kind is NumberPart for kind in kinds):
+        numbers = _numbers(X)
+        return DenseDesign(numbers, Coordinates.of(numbers, intercept=intercept) if known is None else known)
+    codes = _places(X, CodePart)
+    if known is not None and not _plain(known, codes):
+        return sparse_design(X.tocsr(), known)  # a fit to the columns written out has shifted and scaled them
+    if all(kind is SparsePart for kind in kinds):
+        return sparse_design(_counts(X), known, intercept=intercept)
+    places = _places(X, NumberPart), _places(X, SparsePart), codes
+    return MixedDesign.of(
+        _part_of_numbers(X, _at(known, places[0]), intercept=intercept) if len(places[0]) else None,
+        _part_of_matrix(_counts(X), _at(known, places[1])) if len(places[1]) else None,
+        _codes(X) if len(codes) else None,
+        places=tuple(where for where in places if len(where)),
+        intercept=intercept if known is None else known.intercept,
+    )
+
+
+def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Design:
+    """A sparse matrix, and where there is an intercept a column of ones beside it."""
+    part = _part_of_matrix(X, known and replace(known, intercept=False))
+    intercept = intercept if known is None else known.intercept
+    return MixedDesign.of(sparse=part, intercept=True) if intercept else part
+
+
+def _places(X: Encoded, kind: type) -> Array:
+    """Where the columns of parts of some kind are."""
+    runs = [np.arange(*X.begins[j : j + 2]) for j, part in enumerate(X.parts) if isinstance(part, kind)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *runs])
+
+
+def _at(known: Coordinates | None, places: Array) -> Coordinates | None:
+    """Coordinates of some columns, without an intercept of their own."""
+    return known and Coordinates(known.shift[places], known.scale[places], intercept=False)
+
+
+def _plain(known: Coordinates, places: Array) -> bool:
+    """Whether columns are neither shifted nor scaled."""
+    return not known.shift[places].any() and bool((known.scale[places] == 1).all())
+
+
+def _numbers(X: Encoded) -> Array:
+    found = [part.X for part in X.parts if isinstance(part, NumberPart) and part.n_columns]
+    return found[0] if len(found) == 1 else np.hstack([np.empty((X.n_rows, 0)), *found])
+
+
+def _part_of_numbers(X: Encoded, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
+    numbers = _numbers(X)
+    if known is None:
+        known = replace(Coordinates.of(numbers, intercept=intercept), intercept=False)
+    return DenseDesign(numbers, known)
+
+
+def _counts(X: Encoded) -> Any:
+    found = [part.matrix for part in X.parts if isinstance(part, SparsePart)]
+    return found[0] if len(found) == 1 else sparse.hstack(found, format="csr")
+
+
+def _part_of_matrix(X: Any, known: Coordinates | None) -> SparseDesign:
+    return SparseDesign.of(X) if known is None else SparseDesign.within(X, known)
+
+
+def _codes(X: Encoded) -> CodesDesign:
+    found = [part for part in X.parts if isinstance(part, CodePart) and part.n_levels]
+    return CodesDesign.of([part.codes for part in found], [part.n_levels for part in found])

@@ -1,0 +1,143 @@
+"""Smooth functions of one column, as linear combinations of splines: buckets without steps.
+
+Both bases add up to 1 wherever they are asked. B-splines of degree p are 0 but between p + 2 neighbouring knots.
+Natural cubic splines are linear beyond the first and the last knot, and each is 1 at one of them and 0 at the others,
+so that coefficients of a linear model are its values at knots. All is computed with the first knot at 0 and the last
+one at 1, so that no power of a distance is too large or too small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline, CubicSpline
+
+from mercer._threads import ordered_map, row_blocks
+from mercer.features.buckets import halved, told_apart
+
+Array = NDArray[Any]
+
+#: rows that are made at once
+BLOCK = 1 << 13
+
+
+def quantile_knots(x: Array, count: int) -> Array:
+    """Knots at quantiles, from the smallest value to the largest; fewer where values are equal, but two at least."""
+    if not len(x):
+        return np.array([0.0, 1.0])
+    x, unit = halved(x)
+    return _two_at_least(np.unique(np.quantile(x, np.linspace(0.0, 1.0, count)) * unit))
+
+
+def even_knots(x: Array, count: int) -> Array:
+    """Knots at equal distances, from the smallest value to the largest."""
+    if not len(x):
+        return np.array([0.0, 1.0])
+    x, unit = halved(x)
+    return _two_at_least(np.unique(np.linspace(x.min(), x.max(), count) * unit))
+
+
+def _two_at_least(knots: Array) -> Array:
+    """A column that does not vary has a spline on either side of the one value."""
+    if len(knots) > 1:
+        return knots
+    value = float(knots[0])
+    apart = max(1.0, abs(value) / 2)
+    around = [knot for knot in (value - apart, value, value + apart) if np.isfinite(knot)]
+    return np.array([around[0], around[-1]])
+
+
+@dataclass(frozen=True, eq=False)
+class Splines:
+    """Splines of one column with the given knots; beyond them either `linear` or constant.
+
+    Examples
+    --------
+    >>> hats = Splines(np.array([0.0, 1.0, 2.0]), degree=1)
+    >>> hats(np.array([0.0, 0.25, 2.0])).tolist()
+    [[1.0, 0.0, 0.0], [0.75, 0.25, 0.0], [0.0, 0.0, 1.0]]
+    """
+
+    knots: Array
+    degree: int = 3
+    natural: bool = False
+    linear: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many splines there are."""
+        return len(self.knots) if self.natural else len(self.knots) + self.degree - 1
+
+    def _in_units(self, x: Array) -> Array:
+        """Values in units of the distance between the first and the last knot, from the first."""
+        first, last = self.knots[0] / 2, self.knots[-1] / 2  # their difference may be no number
+        return np.asarray((x / 2 - first) / (last - first))
+
+    @cached_property
+    def _inner_knots(self) -> Array:
+        return self._in_units(self.knots)
+
+    @cached_property
+    def _all_knots(self) -> Array:
+        """With as many more on either side as the degree, at the distance of the last two."""
+        knots, steps = self._inner_knots, np.arange(1, self.degree + 1)
+        return np.concatenate([-knots[1] * steps[::-1], knots, 1.0 + (1.0 - knots[-2]) * steps])
+
+    @cached_property
+    def _functions(self) -> Any:
+        """All of them as one function with vectors for values."""
+        if self.natural:
+            return CubicSpline(self._inner_knots, np.eye(self.count), bc_type="natural")
+        return BSpline(self._all_knots, np.eye(self.count), self.degree, extrapolate=False)
+
+    @cached_property
+    def slopes(self) -> tuple[Array, Array]:
+        """At the first and the last knot, from within."""
+        if self.degree == 0 and not self.natural:
+            return np.zeros(self.count), np.zeros(self.count)
+        within = 1.0 if self.natural or self.degree > 1 else (1.0 + self._inner_knots[-2]) / 2
+        slope = self._functions.derivative()
+        return np.asarray(slope(0.0)), np.asarray(slope(within))
+
+    def __call__(self, x: Array) -> Array:
+        """A row of splines for every value; NaN where it is missing."""
+        result = np.empty((len(x), self.count), x.dtype)
+        self.write(x, result)
+        return result
+
+    def write(self, x: Array, out: Array) -> None:
+        """A row of splines for every value into an array, which may have no room for the last one."""
+
+        def some(rows: slice) -> None:
+            out[rows] = self._of_some(self._in_units(x[rows].astype(np.float64)))[:, : out.shape[1]]
+
+        ordered_map(some, row_blocks(len(x), BLOCK))
+
+    def _of_some(self, x: Array) -> Array:
+        missing = np.isnan(x)
+        x[missing] = 0.0
+        result = self._between_knots(np.clip(x, 0.0, 1.0))
+        if self.linear:
+            for beyond, end, slopes in zip((x < 0, x > 1), (0.0, 1.0), self.slopes, strict=True):
+                result[beyond] += (x[beyond] - end)[:, None] * slopes
+        result[missing] = np.nan
+        return result
+
+    def _between_knots(self, x: Array) -> Array:
+        if self.natural:
+            return np.asarray(self._functions(x))
+        result = np.zeros((len(x), self.count))
+        found = BSpline.design_matrix(x, self._all_knots, self.degree)
+        # each row has as many entries, some of which may be 0
+        result[np.arange(len(x))[:, None], found.indices.reshape(len(x), -1)] = found.data.reshape(len(x), -1)
+        return result
+
+    def names(self, column: str) -> list[str]:
+        """Of the column: at which knot a natural spline is 1, and which one another is."""
+        if self.natural:
+            return [f"{column} at {knot}" for knot in told_apart(self.knots)]
+        return [f"{column} spline {j}" for j in range(self.count)]

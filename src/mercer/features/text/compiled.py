@@ -1,0 +1,211 @@
+"""Documents as counts of terms, by compiled loops on every core.
+
+What is learned and what is written do not depend on threads and blocks: terms are put in order at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer._errors import EmptyDataError
+from mercer._jit import hashing, scanning
+from mercer._threads import ordered_map
+from mercer.data.texts import Texts
+from mercer.features.text.analysis import Analysis
+from mercer.features.text.blocks import Decode, in_blocks
+from mercer.features.text.scanner import Scanned, Scanner, Terms
+from mercer.stats.vocabulary import Vocabulary
+
+Array = NDArray[Any]
+A = TypeVar("A")
+B = TypeVar("B")
+#: where a term is that has no column
+NOWHERE = np.int32(-1)
+
+
+class Pool:
+    """Scanners that no thread uses just now."""
+
+    def __init__(self, make: Callable[[], Scanner]) -> None:
+        self._make, self._idle = make, SimpleQueue[Scanner]()
+
+    @contextmanager
+    def one(self) -> Iterator[Scanner]:
+        """A scanner for a while; not to be used again if that ends with an error."""
+        try:
+            scanner = self._idle.get_nowait()
+        except Empty:
+            scanner = self._make()
+        yield scanner
+        self._idle.put(scanner)
+
+    def scan(self, texts: Texts) -> Scanned:
+        with self.one() as scanner:
+            return scanner.scan(texts)
+
+
+@dataclass(eq=False)
+class Learned:
+    """Terms that were found in documents, which are to be written as rows."""
+
+    vocabulary: Vocabulary
+    _terms: Terms
+    _scanned: list[Scanned]
+    #: of each scanner, the codes of its words and runs in that of `_terms`
+    _codes: dict[Scanner, tuple[Array, Array]]
+
+    @property
+    def by_python(self) -> int:
+        """Documents whose lower case Python had to find."""
+        return sum(scanned.by_python for scanned in self._scanned)
+
+    @property
+    def counts(self) -> sparse.csr_array:
+        """How often each document has each term."""
+        return self.matrix(np.ones(len(self.vocabulary), dtype=bool))
+
+    def matrix(self, kept: Array, dtype: Any = np.int64) -> sparse.csr_array:
+        """How often each document has each of the terms that are kept, by a mask."""
+        columns = np.where(kept, np.cumsum(kept) - 1, NOWHERE).astype(np.int32)
+        scanner, codes = self._terms
+        of_words, of_runs = _by_code(codes, columns, scanner.n_words, scanner.n_runs)
+        of_scanner = {one: Columns(of_words[words], of_runs[runs]) for one, (words, runs) in self._codes.items()}
+        return write(self._scanned, of_scanner, int(kept.sum()), dtype)
+
+
+def learn(documents: Any, analysis: Analysis, decode: Decode | None = None) -> Learned:
+    """Find the terms of documents: a sequence or column of strings, or an iterable of them."""
+    pool = Pool(lambda: Scanner.of(analysis))
+    scanned = _scanned(documents, decode, lambda block: pool.scan(block()))
+    scanners = list(dict.fromkeys(one.scanner for one in scanned))
+    first = scanners[0] if scanners else Scanner.of(analysis)
+    codes = {first: (np.arange(first.n_words), np.arange(first.n_runs))}
+    codes |= {scanner: first.absorb(scanner) for scanner in scanners[1:]}
+    terms = first.terms()
+    n_documents = sum(len(one.rows) - 1 for one in scanned)
+    vocabulary = Vocabulary(terms.spelled(), *terms.counts(), n_documents)
+    return Learned(vocabulary, terms, scanned, codes)
+
+
+class Columns(NamedTuple):
+    """Where words and runs go, by code."""
+
+    of_words: Array
+    of_runs: Array
+
+
+@dataclass(eq=False)
+class Known:
+    """Terms that are given, in the order of the columns."""
+
+    terms: Texts
+    analysis: Analysis
+    _pool: Pool = field(init=False)
+    _columns: Columns = field(init=False)
+
+    def __post_init__(self) -> None:
+        scanner, codes = Scanner.knowing(self.analysis, self.terms)
+        columns = np.arange(len(self.terms), dtype=np.int32)
+        self._columns = Columns(*_by_code(codes, columns, scanner.n_words, scanner.n_runs))
+        self._pool = Pool(scanner.twin)
+
+    def matrix(
+        self, documents: Any, dtype: Any = np.int64, decode: Decode | None = None
+    ) -> tuple[sparse.csr_array, int]:
+        """Counts, one row for each document; and of how many documents Python had to find the lower case."""
+        scanned = _scanned(documents, decode, lambda block: self._pool.scan(block()))
+        of_scanner = {one.scanner: self._columns for one in scanned}
+        found = write(scanned, of_scanner, len(self.terms), dtype)
+        return found, sum(one.by_python for one in scanned)
+
+
+def hashed(
+    documents: Any, analysis: Analysis, n_columns: int, *, signed: bool, dtype: Any, decode: Decode | None = None
+) -> tuple[sparse.csr_array, int]:
+    """Hashed counts, one row for each document; and of how many documents Python had to find the lower case."""
+    stop_words = Scanner.of(analysis).words
+
+    def scan(block: Callable[[], Texts]) -> tuple[Array, Array, Array, int]:
+        read = analysis.read(block())
+        entries = hashing.hash_terms(
+            (read.data, read.offsets), read.states, read.alphabet, analysis.how, stop_words, n_columns, signed
+        )
+        return *entries, read.by_python
+
+    parts = _scanned(documents, decode, scan)
+    if not parts:
+        raise EmptyDataError("Cannot vectorize empty sequence. Give at least one document.")
+    counts = np.concatenate([np.diff(rows) for rows, *_ in parts])
+    rows = _row_starts(counts)
+    indices = np.concatenate([indices for _, indices, _, _ in parts])
+    values = np.concatenate([values for _, _, values, _ in parts]).astype(dtype)
+    return _csr(values, indices, rows, n_columns), sum(by_python for *_, by_python in parts)
+
+
+def _scanned(documents: Any, decode: Decode | None, scan: Callable[[Callable[[], Texts]], A]) -> list[A]:
+    """What is found in each block of documents, in their order."""
+    return [found for blocks in in_blocks(documents, decode) for found in _each(scan, blocks)]
+
+
+def _each(function: Callable[[B], A], blocks: Sequence[B]) -> list[A]:
+    """On all threads, unless there is but one block: to call them takes longer than to read a short document."""
+    return ordered_map(function, blocks) if len(blocks) > 1 else [function(block) for block in blocks]
+
+
+def write(scanned: list[Scanned], columns: dict[Scanner, Columns], n_columns: int, dtype: Any) -> sparse.csr_array:
+    """The rows of a sparse matrix of what was scanned, columns in ascending order."""
+    places = np.cumsum([0, *(len(one.rows) - 1 for one in scanned)])
+    kept = np.zeros(places[-1], dtype=np.int64)
+
+    def count(block: int) -> None:
+        one = scanned[block]
+        of_words, of_runs = columns[one.scanner]
+        scanning.kept_entries(one.rows, one.codes, of_words, of_runs, kept[places[block] : places[block + 1]])
+
+    _each(count, range(len(scanned)))
+    rows = _row_starts(kept)
+    indices = np.empty(rows[-1], dtype=np.int32)
+    values = np.empty(rows[-1], dtype=_loop_type(dtype))
+    starts = rows.astype(np.int64, copy=False)
+
+    def fill(block: int) -> None:
+        one = scanned[block]
+        of_words, of_runs = columns[one.scanner]
+        here = starts[places[block] : places[block + 1]]
+        scanning.write_rows(one.rows, one.codes, one.counts, of_words, of_runs, here, indices, values)
+
+    _each(fill, range(len(scanned)))
+    return _csr(values.astype(dtype, copy=False), indices, rows, n_columns)
+
+
+def _by_code(codes: Array, columns: Array, n_words: int, n_runs: int) -> tuple[Array, Array]:
+    """Columns of words and of runs by their codes, given those of terms; `NOWHERE` for all others."""
+    of_words, of_runs = np.full(n_words, NOWHERE), np.full(n_runs, NOWHERE)
+    is_word = codes >= 0
+    of_words[codes[is_word]] = columns[is_word]
+    of_runs[-1 - codes[~is_word]] = columns[~is_word]
+    return of_words, of_runs
+
+
+def _row_starts(counts: Array) -> Array:
+    rows = np.concatenate([[0], np.cumsum(counts)])
+    return rows.astype(np.int32 if rows[-1] <= np.iinfo(np.int32).max else np.int64)
+
+
+def _loop_type(dtype: Any) -> Any:
+    """The type that a loop writes: one that it is compiled for."""
+    return dtype if np.dtype(dtype) in (np.dtype(np.float64), np.dtype(np.float32)) else np.int64
+
+
+def _csr(values: Array, indices: Array, rows: Array, n_columns: int) -> sparse.csr_array:
+    matrix = sparse.csr_array((values, indices.astype(rows.dtype, copy=False), rows), shape=(len(rows) - 1, n_columns))
+    matrix.has_canonical_format = True
+    return matrix

@@ -1,0 +1,315 @@
+"""From documents to terms in Python: whatever a function makes of a document can be counted, if it can be a key.
+
+This is what every faster way is measured against, and the way for what only Python knows: a tokenizer of one's own,
+a pattern, documents that are not strings.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import murmurhash3_32
+
+from mercer._errors import DataError, EmptyDataError
+from mercer.stats.vocabulary import Vocabulary
+
+Array = NDArray[Any]
+Analyze = Callable[[Any], Iterable[Any]]
+
+_SPACES = re.compile(r"\s\s+")
+
+
+# What a document is made of.
+
+
+@dataclass(frozen=True)
+class Analyzer:
+    """A document to its terms, step by step; a step that is None is left out."""
+
+    decode: Callable[[Any], Any]
+    preprocess: Callable[[Any], Any] | None = None
+    tokenize: Callable[[Any], Any] | None = None
+    stop_words: frozenset[Any] | None = None
+    ngrams: Callable[[Any], Any] | None = None
+
+    def __call__(self, document: Any) -> Any:
+        found = self.decode(document)
+        for step in (self.preprocess, self.tokenize, self._without_stop_words, self.ngrams):
+            if step is not None:
+                found = step(found)
+        return found
+
+    def _without_stop_words(self, tokens: Any) -> Any:
+        stop = self.stop_words
+        return tokens if stop is None else [token for token in tokens if token not in stop]
+
+
+@dataclass(frozen=True)
+class Preprocess:
+    """A string in lower case, if that is wanted, and then without accents."""
+
+    lowercase: bool
+    strip_accents: Callable[[str], str] | None
+
+    def __call__(self, text: str) -> str:
+        if self.lowercase:
+            text = text.lower()
+        return text if self.strip_accents is None else self.strip_accents(text)
+
+
+@dataclass(frozen=True)
+class WordNgrams:
+    """Sequences of `low` to `high` tokens, joined by a space; the shorter ones come first."""
+
+    low: int
+    high: int
+
+    def __call__(self, tokens: Any) -> Any:
+        if self.high == 1:
+            return tokens
+        words = list(tokens)
+        return [term for n in _lengths(self.low, self.high, len(words)) for term in _joined(words, n)]
+
+
+@dataclass(frozen=True)
+class CharNgrams:
+    """Sequences of `low` to `high` characters; runs of white space count as one blank."""
+
+    low: int
+    high: int
+
+    def __call__(self, text: str) -> list[str]:
+        text = _SPACES.sub(" ", text)
+        return [term for n in _lengths(self.low, self.high, len(text)) for term in _windows(text, n)]
+
+
+@dataclass(frozen=True)
+class WordCharNgrams:
+    """Sequences of characters inside words, each of which has a blank on both sides; a shorter word is one term."""
+
+    low: int
+    high: int
+
+    def __call__(self, text: str) -> list[str]:
+        return [term for word in text.split() for term in self._of_word(f" {word} ")]
+
+    def _of_word(self, word: str) -> Iterator[str]:
+        for n in range(self.low, self.high + 1):
+            if n >= len(word):
+                yield word
+                return
+            yield from _windows(word, n)
+
+
+def _lengths(low: int, high: int, longest: int) -> range:
+    """Lengths that fit; sequences of one are had even of nothing, where there are none."""
+    return range(low, min(high, longest) + 1)
+
+
+def _joined(words: list[Any], n: int) -> Iterable[Any]:
+    return words if n == 1 else (" ".join(words[start : start + n]) for start in range(len(words) - n + 1))
+
+
+def _windows(text: str, n: int) -> Iterable[str]:
+    return (text[start : start + n] for start in range(len(text) - n + 1))
+
+
+def strip_accents_unicode(text: str) -> str:
+    """Without combining marks, after compatibility decomposition (NFKD).
+
+    Examples
+    --------
+    >>> strip_accents_unicode("naïve Größe")
+    'naive Große'
+    """
+    if text.isascii():
+        return text
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+
+
+def strip_accents_ascii(text: str) -> str:
+    """What of the compatibility decomposition (NFKD) is ASCII.
+
+    Examples
+    --------
+    >>> strip_accents_ascii("naïve Größe")
+    'naive Groe'
+    """
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+
+
+# Counting.
+
+
+@dataclass(frozen=True, eq=False)
+class OtherVocabulary:
+    """A `Vocabulary` of terms that are not all strings, in ascending order."""
+
+    terms: list[Any]
+    document_counts: Array
+    term_counts: Array
+    n_documents: int
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def merge(self, other: Any) -> OtherVocabulary | Vocabulary:
+        """With the documents of another added."""
+        totals: dict[Hashable, Array] = defaultdict(lambda: np.zeros(2, dtype=np.int64))
+        for one in (self, other):
+            for term, *counts in zip(one.names(), one.document_counts, one.term_counts, strict=True):
+                totals[term] = totals[term] + counts
+        both = np.array(list(totals.values()), dtype=np.int64).reshape(len(totals), 2)
+        return vocabulary_of(list(totals), both[:, 0], both[:, 1], self.n_documents + other.n_documents)[0]
+
+    def keep(self, chosen: Array) -> Self:
+        """Some of the terms, by a mask or by ascending positions."""
+        positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        terms = [self.terms[position] for position in positions]
+        return replace(
+            self,
+            terms=terms,
+            document_counts=self.document_counts[positions],
+            term_counts=self.term_counts[positions],
+        )
+
+    def names(self) -> Array:
+        """The terms as an array of objects."""
+        names = np.empty(len(self), dtype=object)
+        names[:] = self.terms
+        return names
+
+    def as_dict(self) -> dict[Any, int]:
+        """Positions of the terms."""
+        return {term: position for position, term in enumerate(self.terms)}
+
+
+AnyVocabulary = Vocabulary | OtherVocabulary
+
+
+class Learned(NamedTuple):
+    """How often each document has each term, a column for each; and the terms, in ascending order."""
+
+    counts: sparse.csr_array
+    vocabulary: AnyVocabulary
+
+    def matrix(self, kept: Array, dtype: Any = np.int64) -> Any:
+        """How often each document has each of the terms that are kept, by a mask."""
+        counts = self.counts if kept.all() else self.counts[:, np.flatnonzero(kept)]
+        return counts.astype(dtype, copy=False)
+
+
+def merged(one: AnyVocabulary, other: AnyVocabulary) -> AnyVocabulary:
+    """All documents of two vocabularies."""
+    if isinstance(one, Vocabulary):
+        return one.merge(other) if isinstance(other, Vocabulary) else other.merge(one)
+    return one.merge(other)
+
+
+def vocabulary_of(
+    terms: list[Any], document_counts: Array, term_counts: Array, n_documents: int
+) -> tuple[AnyVocabulary, Array]:
+    """A vocabulary of distinct terms in any order, and the position that each of them has in it."""
+    order = np.array(sorted(range(len(terms)), key=terms.__getitem__), dtype=np.int64)
+    places = np.empty(len(terms), dtype=np.int64)
+    places[order] = np.arange(len(terms))
+    ordered = [terms[position] for position in order]
+    made = Vocabulary.of_strings if all(isinstance(term, str) for term in terms) else OtherVocabulary
+    return made(ordered, document_counts[order], term_counts[order], n_documents), places
+
+
+def learn(documents: Iterable[Any], analyze: Analyze) -> Learned:
+    """Count every term that there is."""
+    number: defaultdict[Any, int] = defaultdict()
+    number.default_factory = number.__len__
+    tally = _Tally()
+    for document in documents:
+        counts = Counter(analyze(document))
+        tally.add([number[term] for term in counts], counts.values())
+    X = tally.matrix(len(number))
+    document_counts = np.bincount(X.indices, minlength=len(number))
+    term_counts = np.bincount(X.indices, X.data, minlength=len(number)).astype(np.int64)
+    vocabulary, places = vocabulary_of(list(number), document_counts, term_counts, X.shape[0])
+    X.indices = places.astype(X.indices.dtype)[X.indices]
+    return Learned(_sorted(X), vocabulary)
+
+
+def count_known(documents: Iterable[Any], analyze: Analyze, number: Mapping[Any, int]) -> sparse.csr_array:
+    """Count terms that have a number; others are passed over."""
+    tally = _Tally()
+    for document in documents:
+        counts = Counter(analyze(document))
+        known = [term for term in counts if term in number]
+        tally.add([number[term] for term in known], [counts[term] for term in known])
+    return _sorted(tally.matrix(len(number)))
+
+
+def hashed(
+    documents: Iterable[Any], analyze: Analyze, n_features: int, *, signed: bool, dtype: Any
+) -> sparse.csr_array:
+    """Count terms in the column |h| mod `n_features`, h the 32 bits of MurmurHash3; `signed`, by the sign of h."""
+    hashes, ends = array("i"), array("q", [0])
+    for document in documents:
+        terms = analyze(document)
+        if len(ends) == 1 and isinstance(terms, str):
+            raise DataError(
+                "Samples can not be a single string. The input must be an iterable over iterables of strings. Let the "
+                "analyzer return a list of terms."
+            )
+        hashes.extend(map(_hash, terms))
+        ends.append(len(hashes))
+    if len(ends) == 1:
+        raise EmptyDataError("Cannot vectorize empty sequence. Give at least one document.")
+    # 64 bits, where |−2³¹| exists
+    h = np.array(hashes, dtype=np.int64)
+    values = np.where(h < 0, -1, 1) if signed else np.ones(len(h), dtype=np.int64)
+    index = _index_type(len(h))
+    parts: Any = (values.astype(dtype), (np.abs(h) % n_features).astype(index), np.array(ends, dtype=index))
+    X = sparse.csr_array(parts, shape=(len(ends) - 1, n_features))
+    X.sum_duplicates()
+    return X
+
+
+def _hash(term: Any) -> int:
+    if isinstance(term, str):
+        term = term.encode("utf-8")
+    elif not isinstance(term, bytes):
+        raise TypeError("feature names must be strings")
+    return int(murmurhash3_32(term, seed=0))
+
+
+class _Tally:
+    """Rows of a sparse matrix, one after the other."""
+
+    def __init__(self) -> None:
+        self.indices, self.data, self.ends = array("q"), array("q"), array("q", [0])
+
+    def add(self, indices: Iterable[int], data: Iterable[int]) -> None:
+        self.indices.extend(indices)
+        self.data.extend(data)
+        self.ends.append(len(self.indices))
+
+    def matrix(self, n_columns: int) -> sparse.csr_array:
+        index = _index_type(len(self.indices))
+        # "q" is C's long long, which to NumPy is another type than int64 of the same size
+        parts: Any = (np.array(self.data, np.int64), np.array(self.indices, index), np.array(self.ends, index))
+        return sparse.csr_array(parts, shape=(len(self.ends) - 1, n_columns))
+
+
+def _index_type(n_entries: int) -> type:
+    return np.int64 if n_entries > np.iinfo(np.int32).max else np.int32
+
+
+def _sorted(X: sparse.csr_array) -> sparse.csr_array:
+    X.has_sorted_indices = False
+    X.sort_indices()
+    return X

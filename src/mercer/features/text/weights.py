@@ -1,0 +1,127 @@
+"""What a count of a term is worth: by how many documents have the term, how long its document is, or its classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer._errors import MergeError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """What weights are made of: documents, documents with each term, terms in all of them; and those of each class."""
+
+    n_documents: int
+    document_counts: Array
+    #: how many terms all documents together have
+    length: float
+    #: how often each class has each term
+    by_class: dict[Any, Array] | None = None
+
+    @classmethod
+    def of(cls, X: sparse.csr_array, labels: Array | None = None, codes: Array | None = None) -> Self:
+        """Of documents × terms, and of the class of each document."""
+        document_counts = np.bincount(X.indices, minlength=X.shape[1])
+        by_class = None
+        if labels is not None and codes is not None:
+            sums = class_sums(X, codes, len(labels))
+            by_class = dict(zip(labels.tolist(), sums, strict=True))
+        return cls(X.shape[0], document_counts, float(X.data.sum()), by_class)
+
+    def merge(self, other: Self) -> Self:
+        """With the documents of another added."""
+        mine, theirs = len(self.document_counts), len(other.document_counts)
+        if mine != theirs:
+            raise MergeError(f"cannot merge weights of {theirs} columns into those of {mine}: give the same columns.")
+        by_class = None
+        if self.by_class is not None and other.by_class is not None:
+            none = np.zeros(mine)
+            labels = [*self.by_class, *(label for label in other.by_class if label not in self.by_class)]
+            by_class = {label: self.by_class.get(label, none) + other.by_class.get(label, none) for label in labels}
+        return type(self)(
+            self.n_documents + other.n_documents,
+            self.document_counts + other.document_counts,
+            self.length + other.length,
+            by_class,
+        )
+
+    @property
+    def average_length(self) -> float:
+        return self.length / self.n_documents if self.n_documents else 0.0
+
+
+def class_sums(X: sparse.csr_array, codes: Array, n_classes: int) -> Array:
+    """How often each class (a row) has each term (a column)."""
+    member = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
+    return np.asarray((member @ X.astype(np.float64)).toarray())
+
+
+def sklearn_idf(totals: Totals, *, smooth: bool, dtype: Any = np.float64) -> Array:
+    """1 + log(n / df), of one more document that has every term where `smooth`."""
+    df = totals.document_counts.astype(dtype) + dtype(smooth)
+    return np.asarray(np.log(dtype(totals.n_documents + smooth) / df) + dtype(1))
+
+
+def lecture_idf(totals: Totals, *, add_one: bool) -> Array:
+    """log(n / df) or log(n / (df + 1)), the self-information of having the term (lecture 5).
+
+    A term of a given vocabulary that no document has is taken for one that one document has.
+
+    Examples
+    --------
+    >>> totals = Totals(4, np.array([1, 2, 4]), 10.0)
+    >>> lecture_idf(totals, add_one=False).round(3)
+    array([1.386, 0.693, 0.   ])
+    """
+    return np.asarray(np.log(totals.n_documents / np.maximum(totals.document_counts + add_one, 1)))
+
+
+def bm25_idf(totals: Totals) -> Array:
+    """log(1 + (n − df + ½) / (df + ½)): of Robertson and Spärck Jones, but never negative."""
+    df = totals.document_counts
+    return np.asarray(np.log1p((totals.n_documents - df + 0.5) / (df + 0.5)))
+
+
+def log_count_ratio(first: Array, second: Array) -> Array:
+    """log (p/‖p‖₁)/(q/‖q‖₁), p = 1 + counts of the second class, q = 1 + counts of the first (Wang and Manning, 2012).
+
+    Examples
+    --------
+    >>> log_count_ratio(np.array([3, 0]), np.array([0, 1])).round(3)
+    array([-0.875,  1.204])
+    """
+    p, q = 1 + second, 1 + first
+    return np.asarray(np.log(p / p.sum()) - np.log(q / q.sum()))
+
+
+def relative_frequencies(X: sparse.csr_array) -> None:
+    """Counts, in place, as parts of the terms of their document (the lecture's TF)."""
+    X.data /= _of_entries(X, _lengths(X))
+
+
+def saturated(X: sparse.csr_array, average_length: float, *, k1: float, b: float) -> None:
+    """Counts, in place, as BM25 has them: (k₁ + 1) f / (f + k₁ (1 − b + b length / average length))."""
+    relative = _lengths(X) / average_length if average_length else np.zeros(X.shape[0])
+    at = _of_entries(X, k1 * (1 - b + b * relative)).astype(X.dtype)
+    X.data *= (k1 + 1) / np.where((total := X.data + at) != 0, total, 1)
+
+
+def weigh_columns(X: sparse.csr_array, weights: Array) -> None:
+    """Entries times the weight of their column, in place."""
+    X.data *= weights[X.indices]
+
+
+def _lengths(X: sparse.csr_array) -> Array:
+    return np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _of_entries(X: sparse.csr_array, of_rows: Array) -> Array:
+    """For each entry the value of its row."""
+    return np.repeat(of_rows, np.diff(X.indptr))

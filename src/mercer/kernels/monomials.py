@@ -1,0 +1,215 @@
+"""All products of up to p columns, each made out of one of a lower degree by one multiplication.
+
+Monomials of a degree are in the order of `itertools.combinations_with_replacement`, which is scikit-learn's. Those that
+begin with column j are xⱼ times the monomials of one degree less that begin with j or later (later, where there are to
+be no powers), and these are the last ones of that degree. So every degree is made of slices of the one before; and so
+are exponents, names, and in how many orders the factors can be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import NonFiniteError
+from mercer._threads import ordered_map, row_blocks
+
+Array = NDArray[Any]
+
+#: features from which on monomials are made in place: rows are long enough then
+WIDE = 1 << 11
+#: numbers of a block that is made in place, and of one that is made apart, column by column, and written from the cache
+IN_PLACE, APART = 1 << 19, 1 << 17
+#: blocks that one thread writes one after another
+BLOCKS = 16
+
+
+class Slice(NamedTuple):
+    """Monomials `start` to `stop` of a degree are column `first` times those `after` and later of the one below.
+
+    Of these, `same` begin with that column too.
+    """
+
+    first: int
+    after: int
+    start: int
+    stop: int
+    same: int
+
+
+@dataclass(frozen=True)
+class MonomialOrder:
+    """Which monomials of `columns` columns there are from degree `lowest` to `highest`, and in which order.
+
+    Examples
+    --------
+    >>> MonomialOrder(40, 8, 8).n_features, MonomialOrder(40, 0, 8).n_features
+    (314457495, 377348994)
+    >>> MonomialOrder(2, 0, 2).exponents().tolist()
+    [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
+    """
+
+    columns: int
+    lowest: int
+    highest: int
+    #: whether no column is to be a factor twice
+    distinct: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # what follows from the four numbers is not kept in files
+        return MonomialOrder, (self.columns, self.lowest, self.highest, self.distinct)
+
+    @property
+    def n_features(self) -> int:
+        """How many there are, by counting only."""
+        if self.distinct:
+            return sum(self.of_degree(t) for t in self.degrees if t <= self.columns)
+        d, p, lower = self.columns, self.highest, self.lowest - 1
+        return comb(d + p, p) - (comb(d + lower, lower) if lower >= 0 else 0)
+
+    @property
+    def n_made(self) -> int:
+        """How many are made on the way, those of lower degrees included."""
+        return MonomialOrder(self.columns, 0, self.highest, self.distinct).n_features
+
+    @property
+    def degrees(self) -> range:
+        return range(self.lowest, self.highest + 1)
+
+    def of_degree(self, degree: int) -> int:
+        """How many there are of exactly this degree: of degree 0 one, even without columns."""
+        return comb(self.columns, degree) if self.distinct else comb(max(self.columns + degree - 1, 0), degree)
+
+    @cached_property
+    def left(self) -> list[Array]:
+        """Of each degree from 0 on: how many begin with column j or later, for every j up to the number of columns."""
+        counts = [np.ones(self.columns + 1, np.int64)]
+        for _ in range(self.highest):
+            begin = counts[-1][1:] if self.distinct else counts[-1][:-1]
+            counts.append(np.append(np.cumsum(begin[::-1])[::-1], 0))
+        return counts
+
+    @cached_property
+    def slices(self) -> list[list[Slice]]:
+        """What each degree is made of, column by column; of degree 0 nothing."""
+        return [[], *(list(self._slices(t)) for t in range(1, self.highest + 1))]
+
+    def _slices(self, degree: int) -> Iterator[Slice]:
+        lower, ours = self.left[degree - 1].tolist(), self.left[degree].tolist()
+        for j in range(self.columns):
+            after, same = (lower[j + 1], 0) if self.distinct else (lower[j], lower[j] - lower[j + 1])
+            yield Slice(j, lower[0] - after, ours[0] - ours[j], ours[0] - ours[j + 1], same)
+
+    def exponents(self) -> Array:
+        """Of every column in every monomial."""
+        made = [np.zeros((1, self.columns), np.int64)]
+        for t in range(1, self.highest + 1):
+            made.append(np.concatenate([made[-1][:0], *(made[-1][part.after :] for part in self.slices[t])]))
+            for part in self.slices[t]:
+                made[-1][part.start : part.stop, part.first] += 1
+        return np.concatenate([made[t] for t in self.degrees])
+
+    def names(self, columns: list[str]) -> list[str]:
+        """Names of monomials, such as "height weight^2", by those of columns."""
+        made, rests = [["1"]], [[""]]  # the rest is what comes after the first factor and its power
+        powers = [[0]]
+        for t in range(1, self.highest + 1):
+            rest, power = [], []
+            for part in self.slices[t]:
+                twice = part.after + part.same
+                rest += rests[-1][part.after : twice] + (made[-1][twice:] if t > 1 else [""])
+                power += [1 + before for before in powers[-1][part.after : twice]]
+                power += [1] * (part.stop - part.start - part.same)
+            first = [columns[part.first] for part in self.slices[t] for _ in range(part.start, part.stop)]
+            factors = [name if k == 1 else f"{name}^{k}" for name, k in zip(first, power, strict=True)]
+            made.append([f"{factor} {more}" if more else factor for factor, more in zip(factors, rest, strict=True)])
+            rests.append(rest)
+            powers.append(power)
+        return [name for t in self.degrees for name in made[t]]
+
+    def factors(self, feature: int) -> list[int]:
+        """The columns that are multiplied in one of the monomials, in ascending order.
+
+        Examples
+        --------
+        >>> MonomialOrder(40, 0, 8).factors(377_348_993)
+        [39, 39, 39, 39, 39, 39, 39, 39]
+        """
+        degree = next(t for t in self.degrees if feature < self.places[t].stop)
+        at, chosen = feature - self.places[degree].start, []
+        for t in range(degree, 0, -1):
+            begins, lower = self.left[t][0] - self.left[t], self.left[t - 1]
+            j = int(np.searchsorted(begins, at, side="right")) - 1
+            chosen.append(j)
+            at += int(lower[0] - lower[j + self.distinct] - begins[j])
+        return chosen
+
+    def arrangements(self) -> list[Array]:
+        """Of each degree from 0 on, t!/∏aⱼ!: in how many orders the factors of each monomial can be written."""
+        made, powers = [np.ones(1)], np.zeros(1)
+        for t in range(1, self.highest + 1):
+            result, power = np.empty(self.of_degree(t)), np.ones(self.of_degree(t))
+            for part in self.slices[t]:
+                power[part.start : part.start + part.same] += powers[part.after : part.after + part.same]
+                result[part.start : part.stop] = made[-1][part.after :]
+            with np.errstate(over="ignore"):
+                made.append(result * (t / power))
+            powers = power
+        return made
+
+    def weights(self, gamma: float, constant: float) -> Array:
+        """√(C(p, t) cᵖ⁻ᵗ γᵗ t!/∏aⱼ!) of each: what makes inner products (γ x·z + c)ᵖ."""
+        p, orders = self.highest, self.arrangements()
+        try:
+            with np.errstate(over="raise"):
+                squares = [comb(p, t) * constant ** (p - t) * gamma**t * orders[t] for t in self.degrees]
+        except (OverflowError, FloatingPointError):
+            raise NonFiniteError(
+                f"coefficients of monomials of degree {p} are beyond float64; use the kernel, which needs none of them."
+            ) from None
+        return np.asarray(np.sqrt(np.concatenate(squares)))
+
+    def climb(self, columns: Array, made: list[Array]) -> None:
+        """Fill the monomials of every degree from 1 on, a row for each, given those of degree 0."""
+        for t in range(1, self.highest + 1):
+            for part in self.slices[t]:
+                np.multiply(made[t - 1][part.after :], columns[part.first], out=made[t][part.start : part.stop])
+
+    def write(self, X: Array, out: Array, weights: Array | None = None) -> None:
+        """The monomials of rows into an array; NaN stays NaN, and what is too large becomes infinite."""
+        lower, in_place = self.n_made - self.n_features, self.n_features >= WIDE
+        size = max(1, (IN_PLACE if in_place else APART) // self.n_made)
+
+        def several(rows: slice) -> None:
+            scratch = np.empty((lower if in_place else self.n_made, size), out.dtype)
+            for start in range(rows.start, rows.stop, size):
+                here = slice(start, min(start + size, rows.stop))
+                self._write_block(X[here], out[here], weights, scratch[:, : here.stop - here.start])
+
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            ordered_map(several, row_blocks(len(X), size * BLOCKS))
+
+    def _write_block(self, X: Array, out: Array, weights: Array | None, scratch: Array) -> None:
+        """Rows of a block: where `scratch` has no room for what is written, it has some for lower degrees only."""
+        lower = self.n_made - self.n_features
+        apart = scratch[lower:] if len(scratch) > lower else out.T
+        ends = np.cumsum([self.of_degree(t) for t in range(self.lowest)]).tolist()
+        made = np.split(scratch[:lower], ends)[: self.lowest] + [apart[self.places[t]] for t in self.degrees]
+        made[0][:] = 1
+        self.climb(np.ascontiguousarray(X.T), made)
+        if weights is not None:
+            np.multiply(apart.T, weights, out=out)
+        elif len(scratch) > lower:
+            out[:] = apart.T
+
+    @cached_property
+    def places(self) -> list[slice]:
+        """Where each degree is written; nowhere if it is below the lowest."""
+        stops = np.cumsum([self.of_degree(t) if t in self.degrees else 0 for t in range(self.highest + 1)]).tolist()
+        return [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]

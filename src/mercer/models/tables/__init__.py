@@ -1,0 +1,1 @@
+"""Features of tables: columns of any kind as numbers, codes and words."""

@@ -1,0 +1,102 @@
+"""Dates as days since the first, and as weekday, month and hour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.dates import Calendar
+from mercer.data.table import Table
+from mercer.designs.encoded import CodePart, NumberPart, Part
+from mercer.models.tables._numbers import Gaps, Number, Scale
+from mercer.models.tables._reading import days_of, refuse_gaps
+from mercer.models.tables._treatment import LEVELS, NUMBERS, Slot, Treatment, Unseen
+
+Array = NDArray[Any]
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+
+@dataclass(frozen=True)
+class Date(Treatment):
+    """Days since the first; weekday and month as levels and the hour as a point on a circle, where they vary."""
+
+    column: str
+    first: float
+    days: Number
+    weekdays: tuple[int, ...]
+    months: tuple[int, ...]
+    hourly: bool
+
+    @classmethod
+    def of(cls, table: Table, position: int, *, scaled: bool, missing: str) -> Self:
+        days, column = days_of(table, position), table.names[position]
+        there = days[~np.isnan(days)]
+        first = float(there.min()) if there.size else 0.0
+        gaps = Gaps.of(column, np.isnan(days), missing)
+        number = Number(f"{column}[days]", Scale.of(days - first), scaled, gaps)
+        weekday, month, hour = Calendar.of(there)
+        return cls(column, first, number, _varying(weekday), _varying(month), len(np.unique(hour)) > 1)
+
+    def described(self) -> str:
+        varying = {"weekday": self.weekdays, "month": self.months, "hour": self.hourly}
+        return ", ".join(["days since the first", *(name for name, there in varying.items() if there)]) + (
+            self.days.gaps.described()
+        )
+
+    def slots(self) -> list[Slot]:
+        hours = [f"{self.column}[hour sine]", f"{self.column}[hour cosine]"] if self.hourly else []
+        numbers = [self.days.column, *self.days.gaps.names(self.column), *hours]
+        levels = [
+            Slot(LEVELS, [f"{self.column}[{names[code]}]" for code in codes])
+            for codes, names in ((self.weekdays, WEEKDAYS), (self.months, MONTHS))
+            if codes
+        ]
+        return [Slot(NUMBERS, numbers), *levels]
+
+    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+        days = days_of(table, position)
+        if self.days.gaps.missing == "error":
+            refuse_gaps(self.column, np.isnan(days))
+        calendar = Calendar.of(days)
+        numbers = [self.days.columns(days - self.first)]
+        if self.hourly:
+            angle = calendar.hour * (2 * np.pi / 24)
+            kept = np.nan if self.days.gaps.missing == "keep" else 0.0
+            numbers += [np.where(np.isnan(days), kept, wave(angle))[:, None] for wave in (np.sin, np.cos)]
+        levels: list[Part] = [
+            CodePart(_places(values, codes), len(codes))
+            for values, codes in ((calendar.weekday, self.weekdays), (calendar.month, self.months))
+            if codes
+        ]
+        return [NumberPart(np.hstack(numbers)), *levels]
+
+
+def _varying(values: Array) -> tuple[int, ...]:
+    """The different values, if there are two or more."""
+    found = np.unique(values).astype(int).tolist()
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _places(values: Array, codes: tuple[int, ...]) -> Array:
+    """Positions among the codes, −1 for others and for NaN."""
+    table = np.full(14, -1, dtype=np.int32)
+    table[list(codes)] = np.arange(len(codes), dtype=np.int32)
+    return np.asarray(table[np.where(np.isnan(values), -1, values).astype(int)])

@@ -1,0 +1,75 @@
+"""Whether the target is among the features: a model would only repeat it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import TargetLeakError, TargetLeakWarning
+from mercer.data.coding import Coded, code_array
+from mercer.data.table import Table
+
+Array = NDArray[Any]
+
+#: rows in which a column has to be the target itself, and those in which it has to be another name for it
+ROWS_ALIKE, ROWS_RENAMED = 3, 20
+#: rows that tell of most columns that they are not the target
+SOME_ROWS = 1000
+
+
+def guard_target(table: Table, positions: list[int], y: Any, on_leak: str) -> None:
+    """Look for a column that is y, or y under other names."""
+    labels = np.asarray(y)
+    if on_leak == "ignore" or labels.shape != (table.n_rows,) or table.n_rows < ROWS_ALIKE:
+        return
+    try:
+        target = code_array(labels)
+    except TypeError:  # no labels
+        return
+    distinct = len(_occurring(target))
+    if distinct < 2 or (target.codes < 0).any():
+        return
+    # where all values differ, each column names all others
+    renamed = table.n_rows >= ROWS_RENAMED and 2 * distinct <= table.n_rows
+    rows = np.unique(np.linspace(0, table.n_rows - 1, SOME_ROWS).astype(np.int64))
+    few, some = table.take(rows), Coded(target.codes[rows], target.labels)
+    for position in positions:
+        if _alike(some, few.coded(position), renamed) and (how := _alike(target, table.coded(position), renamed)):
+            _tell(table.names[position], how, on_leak)
+
+
+def _tell(column: str, how: str, on_leak: str) -> None:
+    sentence = (
+        f"Column {column!r} {how}, so that a model would learn nothing but to repeat it. Leave it out "
+        f"(exclude=[{column!r}]), or allow it with on_leak='ignore'."
+    )
+    if on_leak == "error":
+        raise TargetLeakError(sentence)
+    warnings.warn(sentence, TargetLeakWarning, stacklevel=5)
+
+
+def _alike(target: Coded, column: Coded, renamed: bool) -> str | None:
+    """In which way a column is the target; "under other names" only where such may be."""
+    if (column.codes < 0).any():
+        return None
+    here, there = _occurring(target), _occurring(column)
+    if len(here) != len(there):
+        return None
+    if set(here) == set(there) and _equal(target, column):
+        return "is the target"
+    if not renamed:
+        return None
+    pairs = target.codes.astype(np.int64) * len(column.labels) + column.codes
+    return "is the target under other names" if len(np.unique(pairs)) == len(here) else None
+
+
+def _occurring(coded: Coded) -> list[Any]:
+    counts = np.bincount(coded.codes + 1, minlength=len(coded.labels) + 1)[1:]
+    return list(coded.labels[counts > 0].tolist())
+
+
+def _equal(target: Coded, column: Coded) -> bool:
+    return bool((target.labels[target.codes] == column.labels[column.codes]).all())

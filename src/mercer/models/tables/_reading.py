@@ -1,0 +1,133 @@
+"""Columns of a table as numbers, days or texts, or an error that says what they hold instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer._errors import ColumnMismatchError, ColumnTypeError, NonFiniteError
+from mercer._suggest import did_you_mean, listed, quoted
+from mercer.data.coding import Coded
+from mercer.data.dates import are_dates, days_of_labels
+from mercer.data.kinds import Kind
+from mercer.data.table import Table
+from mercer.designs.encoded import Encoded
+
+Array = NDArray[Any]
+
+
+def numbers_of(table: Table, position: int) -> Array:
+    """A column as float64, NaN where it is missing."""
+    if table.kinds[position] is Kind.DATE:
+        raise _of_another_type(table, position, "numbers", "dates", "Turn them into numbers")
+    if not table.kinds[position].numeric:
+        coded = table.coded(position)
+        if (coded.codes >= 0).any():
+            raise _no_number(table, position, coded)
+        return np.full(table.n_rows, np.nan)
+    values = np.asarray(table.numbers([position])[:, 0], dtype=np.float64)
+    if (infinite := np.isinf(values)).any():
+        row = int(np.argmax(infinite))
+        raise NonFiniteError(
+            f"Input X contains infinity. Column {table.names[position]!r} is {values[row]} in row {row}; replace it by "
+            "a number, or by NaN if it is unknown."
+        )
+    return values
+
+
+def days_of(table: Table, position: int) -> Array:
+    """A column of dates, or of strings that spell them, as days since 1970; NaN where they are missing."""
+    if table.kinds[position] is Kind.DATE:
+        return table.numbers([position])[:, 0]
+    coded = table.coded(position)
+    if not (coded.codes >= 0).any():
+        return np.full(table.n_rows, np.nan)
+    labels = coded.labels.tolist()
+    if not are_dates(labels):
+        wrong = next(label for label in labels if not are_dates([label]))
+        row = int(np.argmax(coded.codes == labels.index(wrong)))
+        raise ColumnTypeError(
+            f"Column {table.names[position]!r} is to hold dates, but is {quoted(wrong)} in row {row}. Write dates as "
+            "2024-05-31 or 2024-05-31 17:00, or give a column of dates."
+        )
+    return days_of_labels(coded)
+
+
+def labels_of(table: Table, position: int, *, text: bool | None) -> Coded:
+    """A column as codes and labels, after a look whether labels still are `text` (None: of either type)."""
+    if table.kinds[position] is Kind.DATE:
+        raise _of_another_type(table, position, "labels", "dates", "Turn them into strings")
+    coded = table.coded(position)
+    if text is None or not (coded.codes >= 0).any():
+        return coded
+    is_text = coded.labels.dtype.kind == "O"
+    if is_text and not text:
+        raise _no_number(table, position, coded)
+    if text and not is_text:
+        row = int(np.argmax(coded.codes >= 0))
+        raise ColumnTypeError(
+            f"Column {table.names[position]!r} held strings when this was fitted, but is "
+            f"{quoted(coded.labels.tolist()[coded.codes[row]])} in row {row}. Convert it to strings, as they were "
+            "written then."
+        )
+    return coded
+
+
+def texts_of(table: Table, position: int) -> tuple[Any, Array]:
+    """Documents, the missing ones empty, and where they are missing: of pyarrow where the column is of strings."""
+    if (strings := table.strings(position)) is not None:
+        return strings.fill_null(""), np.asarray(strings.is_null())
+    coded = labels_of(table, position, text=None)
+    labels = np.append(coded.labels.astype(object), "")
+    for code, label in enumerate(labels.tolist()):
+        if not isinstance(label, str) and (row := np.flatnonzero(coded.codes == code)).size:
+            raise ColumnTypeError(
+                f"Column {table.names[position]!r} is to hold text, but is {quoted(label)} of type "
+                f"{type(label).__name__} in row {int(row[0])}. Convert it to a string, or leave it empty."
+            )
+    return labels[coded.codes], coded.codes < 0
+
+
+def refuse_sparse(X: Any) -> None:
+    """What is made of features already."""
+    if sparse.issparse(X) or isinstance(X, Encoded):
+        raise ColumnTypeError(
+            "X is a sparse or encoded matrix, which is made of features already: give it to the model as it is. "
+            "TableFeatures takes frames and dense arrays."
+        )
+
+
+def absent_columns(absent: list[str], names: list[str]) -> ColumnMismatchError:
+    """The error about columns of the fit that are not among these names."""
+    return ColumnMismatchError(
+        "The feature names should match those that were passed during fit.\nFeature names seen at fit time, yet now "
+        f"missing: {listed(absent)}. {did_you_mean(absent[0], names)} Give the columns of the fit; their order "
+        "does not matter, and others are ignored."
+    )
+
+
+def refuse_gaps(column: str, gaps: Array) -> None:
+    """Name the first row of a column without a value."""
+    if gaps.any():
+        raise NonFiniteError(
+            f"Input X contains NaN. Column {column!r} has a missing value in row {int(np.argmax(gaps))}; fill it, or "
+            "allow gaps with missing='indicator' or missing='keep'."
+        )
+
+
+def _no_number(table: Table, position: int, coded: Coded) -> ColumnTypeError:
+    labels = coded.labels.tolist()
+    row = next((r for r, c in enumerate(coded.codes.tolist()) if c >= 0 and isinstance(labels[c], str)), 0)
+    return ColumnTypeError(
+        f"Column {table.names[position]!r} is to hold numbers, but is {quoted(labels[coded.codes[row]])} in row {row}. "
+        "Convert it to numbers, with NaN where there is none; or, if it is meant to be so, fit again."
+    )
+
+
+def _of_another_type(table: Table, position: int, wanted: str, found: str, remedy: str) -> ColumnTypeError:
+    return ColumnTypeError(
+        f"Column {table.names[position]!r} is to hold {wanted}, but holds {found}. {remedy}, or fit again."
+    )

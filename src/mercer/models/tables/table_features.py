@@ -1,0 +1,350 @@
+"""A frame of numbers, categories, dates, text and gaps as a matrix that any model takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from mercer._errors import ColumnMismatchError, EmptyDataError
+from mercer._suggest import did_you_mean
+from mercer.data.select import fetched, names_of, select
+from mercer.data.table import Table
+from mercer.designs.encoded import Encoded, NumberPart, Part
+from mercer.models._base import Plan, checked_columns, old_state_on_failure
+from mercer.models.tables._choose import Manner, name_of, schema_for, treatment
+from mercer.models.tables._leak import guard_target
+from mercer.models.tables._reading import absent_columns, refuse_sparse
+from mercer.models.tables._treatment import LeftOut, Treatment, Unseen, distinct, side_by_side
+from mercer.models.tables.formula_features import FormulaFeatures
+from mercer.report import Field, Grid
+
+Array = NDArray[Any]
+
+#: columns whose reasons are given where none is left
+MOST_REASONS = 5
+
+
+class TableFeatures(TransformerMixin, BaseEstimator):
+    """Columns of any kind as features: looks at each column of a frame, and does with it what is usual for its kind.
+
+    Numbers and counts are standardised, two values become 0 and 1, categories one feature for each level (kept as
+    codes), text is vectorised, dates become days since the first and, where they vary, weekday, month and hour.
+    Identifiers and constants are left out. `grid()` lists what was done and why.
+
+    New rows are read by the same rules. The columns of a frame are found by their names, in any order; others are
+    ignored. Features come in the order of the columns: first all numbers, then levels, then words.
+
+    Parameters
+    ----------
+    kinds : dict, default=None
+        From names of columns (or positions) to what they are, where a look at the values is mistaken: "number",
+        "count", "binary", "category", "text", "date", or "identifier" or "constant", which are left out.
+    exclude : sequence of str, default=()
+        Columns to leave out.
+    missing : {"indicator", "keep", "error"}, default="indicator"
+        "indicator" fills numbers by the mean, and says by a feature of its own where they were missing if rows of the
+        fit have gaps; missing is a level of categories; missing text has no words. "keep" leaves NaN for models that
+        integrate it out, such as `GaussianNB` and `GaussianDiscriminant`.
+    unseen : {"warn", "error", "ignore"}, default="warn"
+        What happens when a category has a level that no row of the fit has. If not refused, it counts as infrequent,
+        where such levels were pooled, or else all features of the column are 0.
+    scale : bool, default=True
+        Whether numbers are standardised.
+    min_frequency : int or float, default=None
+        Levels in fewer rows than this number, or part, of them are pooled.
+    max_levels : int, default=1000
+        At most so many levels of a column are told apart, the most frequent ones; None for all.
+    text : {"tfidf", "counts"} or vectoriser, default="tfidf"
+        What makes features of text: `TfidfVectorizer`, `CountVectorizer`, or one with parameters of your own.
+    formula : str, default=None
+        Features as R's formulas write them, e.g. "log(income) + C(region) * age", by formulaic; nothing is inferred
+        then but the schema. The intercept is left to the model. Needs `pip install 'mercer[formula]'`.
+    on_leak : {"warn", "error", "ignore"}, default="warn"
+        What happens in a fit where a column is the target itself, or the target under other names.
+    output : {"auto", "array", "sparse"}, default="auto"
+        "auto" gives an array if every column became numbers, else an `Encoded` matrix, whose categories are codes and
+        whose words are sparse, for models of mercer; `np.asarray` writes it out.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        What each column was found to be, and remarks.
+    plan_ : Plan
+        How many columns became how many features.
+    n_features_in_ : int
+        Number of columns of the fit that were not excluded.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mercer import TableFeatures
+    >>> frame = pa.table({"age": [31.5, 40.0, None, 25.0], "sex": [0, 1, 1, 0], "city": ["Ulm", "Bonn", "Ulm", "Ulm"]})
+    >>> features = TableFeatures().fit(frame)
+    >>> print(features.grid())
+    column  kind      treatment                                features  notes
+    ------  --------  ---------------------------------------  --------  -----------
+    age     number    standardised, and whether it is missing         2  25% missing
+    sex     binary    1 where it is 1                                 1
+    city    category  a feature for each level                        2
+    >>> features.get_feature_names_out().tolist()
+    ['age', 'age[missing]', 'sex', 'city[Bonn]', 'city[Ulm]']
+    >>> features.transform(frame)
+    Encoded(4 rows × 5 columns: 3 of numbers, 2 of levels)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kinds": [Mapping, None],
+        "exclude": ["array-like"],
+        "missing": [StrOptions({"indicator", "keep", "error"})],
+        "unseen": [StrOptions({"warn", "error", "ignore"})],
+        "scale": ["boolean"],
+        "min_frequency": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+            None,
+        ],
+        "max_levels": [Interval(Integral, 1, None, closed="left"), None],
+        "text": [StrOptions({"tfidf", "counts"}), HasMethods(["fit_transform", "transform", "get_feature_names_out"])],
+        "formula": [str, None],
+        "on_leak": [StrOptions({"warn", "error", "ignore"})],
+        "output": [StrOptions({"auto", "array", "sparse"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        kinds: Mapping[Any, Any] | None = None,
+        exclude: Sequence[str] = (),
+        missing: str = "indicator",
+        unseen: str = "warn",
+        scale: bool = True,
+        min_frequency: float | None = None,
+        max_levels: int | None = 1000,
+        text: Any = "tfidf",
+        formula: str | None = None,
+        on_leak: str = "warn",
+        output: str = "auto",
+    ) -> None:
+        self.kinds = kinds
+        self.exclude = exclude
+        self.missing = missing
+        self.unseen = unseen
+        self.scale = scale
+        self.min_frequency = min_frequency
+        self.max_levels = max_levels
+        self.text = text
+        self.formula = formula
+        self.on_leak = on_leak
+        self.output = output
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what the columns are, and means, levels and words.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), DuckDB relation, or array-like of shape (n_samples, n_features)
+            Columns of any kind.
+        y : array-like of shape (n_samples,), default=None
+            The target, which no column should be.
+
+        Returns
+        -------
+        self : object
+            The fitted features.
+        """
+        self._learn(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn what the columns are, and the features of the same rows; text is read once.
+
+        Parameters
+        ----------
+        X : data frame, DuckDB relation, or array-like of shape (n_samples, n_features)
+            Columns of any kind.
+        y : array-like of shape (n_samples,), default=None
+            The target, which no column should be.
+
+        Returns
+        -------
+        X_new : ndarray, Encoded or sparse matrix of shape (n_samples, n_features_out)
+            As `output` says.
+        """
+        return self._features(*self._learn(X, y))
+
+    def transform(self, X: Any) -> Any:
+        """Features of rows.
+
+        Parameters
+        ----------
+        X : data frame, DuckDB relation, or array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit: those of a frame by their names, those of an array by their order.
+
+        Returns
+        -------
+        X_new : ndarray, Encoded or sparse matrix of shape (n_samples, n_features_out)
+            As `output` says.
+        """
+        check_is_fitted(self)
+        refuse_sparse(X)
+        return self._features(self._table(fetched(X)), {})
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the features: the column's, with [a level], [a word] or [missing] behind it.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            If given, the names of the columns of the fit.
+
+        Returns
+        -------
+        names : ndarray of str objects
+            One for each feature.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return self._names.copy()
+
+    def grid(self) -> Grid:
+        """What was done with each column, as a record to print.
+
+        Returns
+        -------
+        grid : Grid
+            Column, kind, treatment, number of features, and remarks.
+        """
+        check_is_fitted(self)
+        rows = tuple(
+            (column.name, column.kind.value, *self._done_with(column.name), "; ".join(column.notes))
+            for column in self.schema_
+        )
+        fields = ("column", "kind", "treatment")
+        notes = (f"Formula: {self.formula}",) if self._formula is not None else ()
+        return Grid("", (*map(Field, fields), Field("features", "d"), Field("notes")), rows, notes)
+
+    # Learning.
+
+    def _learn(self, X: Any, y: Any) -> tuple[Table, dict[str, list[Part]]]:
+        """All but parameters is set; the table, and those of its features that were found on the way."""
+        with old_state_on_failure(self):
+            self._validate_params()
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            refuse_sparse(X)
+            table = checked_columns(self, self._without_excluded(fetched(X)), reset=True)
+            self.schema_ = schema_for(table, self.kinds or {})
+            made = self._learn_columns(table, y) if self.formula is None else self._learn_formula(table)
+            guard_target(table, [table.names.index(name) for name in self._used], y, self.on_leak)
+            self.plan_ = Plan(f"{table.n_columns} columns to {len(self._names)} features", "float64", 1, 1)
+        return table, made
+
+    def _without_excluded(self, X: Any) -> Any:
+        """A frame without columns that may be of any type; those of an array are left out later."""
+        names = names_of(X)
+        if names is None or not len(self.exclude):
+            return X
+        for name in self.exclude:
+            if name not in names:
+                raise ColumnMismatchError(f"There is no column {name!r} to exclude. {did_you_mean(str(name), names)}")
+        kept = [name for name in names if name not in self.exclude]
+        if not kept:
+            raise EmptyDataError("There is no column to learn from: all are in `exclude`. Take at least one out of it.")
+        return select(X, kept)
+
+    def _learn_columns(self, table: Table, y: Any) -> dict[str, list[Part]]:
+        self._formula: FormulaFeatures | None = None
+        excluded = set() if names_of(table.native) is not None else {name_of(table, key) for key in self.exclude}
+        levels = {"min_frequency": self.min_frequency, "max_levels": self.max_levels}
+        manner = Manner(self.missing, self.scale, self._vectorizer(), levels, y, {})
+        found: list[Treatment] = [
+            LeftOut(column.name, "as asked for") if column.name in excluded else treatment(table, j, column, manner)
+            for j, column in enumerate(self.schema_)
+        ]
+        self._treatments = {each.column: each for each in found}
+        self._used = [each.column for each in found if not isinstance(each, LeftOut)]
+        self._slots = [slot for name in self._used for slot in self._treatments[name].slots()]
+        names = [name for slot in sorted(self._slots, key=lambda slot: slot.order) for name in slot.names]
+        if not names:
+            why = "; ".join(f"{each.column!r} was {each.described()}" for each in found[:MOST_REASONS])
+            raise EmptyDataError(f"There is no column to learn from: {why}. Say what columns are with `kinds`.")
+        self._names = np.array(distinct(names), dtype=object)
+        return manner.made
+
+    def _learn_formula(self, table: Table) -> dict[str, list[Part]]:
+        formula = FormulaFeatures.of(str(self.formula), table, missing=self.missing)
+        self._used = [name for name in table.names if name in formula.variables]
+        self._names = np.array(distinct(formula.names), dtype=object)
+        self._formula = formula
+        return {}
+
+    def _vectorizer(self) -> Any:
+        from mercer import models
+
+        named = {"tfidf": models.TfidfVectorizer, "counts": models.CountVectorizer}
+        return named[self.text]() if isinstance(self.text, str) else self.text
+
+    # Reading.
+
+    def _features(self, table: Table, made: dict[str, list[Part]]) -> Any:
+        """Features of rows, of which some may have been made."""
+        unseen = Unseen(self.unseen)
+        if self._formula is not None:
+            encoded = Encoded.of([NumberPart(self._formula.read(table, unseen))], names=self._names)
+        else:
+            parts = [
+                part
+                for name in self._used
+                for part in made.get(name) or self._treatments[name].parts(table, table.names.index(name), unseen)
+            ]
+            encoded = Encoded.of(side_by_side(self._slots, parts), names=self._names)
+        unseen.warn()
+        return self._as_asked(encoded)
+
+    def _table(self, X: Any) -> Table:
+        names = names_of(X)
+        if names is None or not hasattr(self, "feature_names_in_"):
+            return replace(checked_columns(self, X, reset=False), column_names=self.schema_.names)
+        if absent := [name for name in self._used if name not in names]:
+            raise absent_columns(absent, names)
+        table = Table.of(select(X, self._used), dates=True)
+        if not table.n_rows:
+            raise EmptyDataError(
+                f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required by "
+                "TableFeatures. Look at how X was selected or read."
+            )
+        return table
+
+    def _as_asked(self, encoded: Encoded) -> Any:
+        if self.output == "array" or _get_output_config("transform", self)["dense"] != "default":
+            return encoded.toarray()
+        if self.output == "sparse":
+            return encoded.tocsr()
+        match encoded.parts:
+            case (NumberPart(X),):
+                return X
+        return encoded
+
+    def _done_with(self, column: str) -> tuple[str, int | None]:
+        """What became of a column, and how many features it is."""
+        if self._formula is not None:
+            return ("in the formula" if column in self._used else "not in the formula"), None
+        done = self._treatments[column]
+        return done.described(), sum(len(slot.names) for slot in done.slots())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.categorical = tags.input_tags.string = True
+        return tags

@@ -1,0 +1,1 @@
+"""Estimators that make a matrix of documents."""

@@ -1,0 +1,201 @@
+"""Which way terms are counted: the one place that chooses, and that says which document it was that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy import sparse
+
+from mercer._errors import DecodingError, TextError
+from mercer._threads import thread_count
+from mercer.data.texts import SURROGATES, Texts
+from mercer.features.text import compiled, interpreted
+from mercer.features.text.analysis import Analysis, shortest_word
+from mercer.features.text.interpreted import Learned
+from mercer.models._base import Plan
+from mercer.models.text._vectorizer import ACCENTS, TextVectorizer
+from mercer.stats.vocabulary import Vocabulary
+
+
+def learn(vectorizer: Any, documents: Any) -> Learned | compiled.Learned:
+    """All terms of documents, and how often each document has each."""
+    how, analyze = _analysis(vectorizer), vectorizer.build_analyzer()
+    if isinstance(how, Analysis):
+        with _again_in_python(documents):
+            found = compiled.learn(_texts(vectorizer, documents), how, vectorizer.decode)
+            vectorizer.plan_ = plan(vectorizer, found.by_python)
+            return found
+    with _named(vectorizer, documents) as rows:
+        return interpreted.learn(rows, analyze)
+
+
+def count_known(vectorizer: Any, documents: Any) -> sparse.csr_array:
+    """How often each document has each term of the vocabulary."""
+    if not _is_short(documents) and (known := _known(vectorizer)) is not None:
+        with _again_in_python(documents):
+            return known.matrix(_texts(vectorizer, documents), vectorizer.dtype, vectorizer.decode)[0]
+    with _named(vectorizer, documents) as rows:
+        return interpreted.count_known(rows, vectorizer.build_analyzer(), vectorizer.vocabulary_)
+
+
+def hashed(vectorizer: Any, documents: Any) -> sparse.csr_array:
+    """How often each document has terms of each hash."""
+    n_columns, signed, dtype = vectorizer.n_features, vectorizer.alternate_sign, vectorizer.dtype
+    how, analyze = _analysis(vectorizer), vectorizer.build_analyzer()
+    if isinstance(how, Analysis):
+        with _again_in_python(documents):
+            texts, decode = _texts(vectorizer, documents), vectorizer.decode
+            return compiled.hashed(texts, how, n_columns, signed=signed, dtype=dtype, decode=decode)[0]
+    with _named(vectorizer, documents) as rows:
+        return interpreted.hashed(rows, analyze, n_columns, signed=signed, dtype=dtype)
+
+
+def plan(vectorizer: Any, by_python: int = 0) -> Plan:
+    """Which way it is, and why; and of how many documents Python had to find the lower case."""
+    how, dtype = _analysis(vectorizer), np.dtype(vectorizer.dtype).name
+    if isinstance(how, str):
+        return Plan(f"terms by Python ({how})", dtype, blocks=1, threads=1)
+    aside = f", lower case or accents of {by_python} document(s) by Python" if by_python else ""
+    return Plan(f"terms by a compiled scanner{aside}", dtype, blocks=1, threads=thread_count())
+
+
+def _analysis(vectorizer: Any) -> Analysis | str:
+    """What the compiled scanner is to do, or why only Python can do it."""
+    for name in ("analyzer", "preprocessor", "tokenizer", "strip_accents"):
+        if callable(getattr(vectorizer, name)):
+            return f"{name} is a function"
+    for name in ("build_analyzer", "build_preprocessor", "build_tokenizer", "decode", "get_stop_words"):
+        if getattr(type(vectorizer), name) is not getattr(TextVectorizer, name):
+            return f"{type(vectorizer).__name__} has a {name} of its own"
+    if vectorizer.input == "file":
+        return "a file can be read once"
+    shortest = 0
+    stop_words: frozenset[Any] = frozenset()
+    if vectorizer.analyzer == "word":
+        if vectorizer.token_pattern is None:
+            return "there is no token_pattern"
+        shortest = shortest_word(vectorizer.token_pattern) or 0
+        if not shortest:
+            return f"token_pattern={vectorizer.token_pattern!r} is not one of whole words"
+        stop_words = frozenset(vectorizer.get_stop_words() or ())
+        if not all(isinstance(word, str) for word in stop_words):
+            return "some stop words are not strings"
+    accents, grams = ACCENTS.get(vectorizer.strip_accents), vectorizer.ngram_range
+    if not (1 <= grams[0] <= grams[1] <= MOST_GRAMS):
+        return f"ngram_range={grams} does not lie between 1 and {MOST_GRAMS}"
+    return Analysis(vectorizer.analyzer, vectorizer.lowercase, accents, grams, shortest, stop_words)
+
+
+#: runs of more words or characters than anybody counts would take too much room
+MOST_GRAMS = 100
+
+#: characters that Python has counted the words of before the scanner is called
+SHORT = 1000
+
+#: terms of vectorizers as the scanner needs them, and what they were made of
+_scanners: WeakKeyDictionary[Any, tuple[Any, Analysis, compiled.Known]] = WeakKeyDictionary()
+
+
+def _known(vectorizer: Any) -> compiled.Known | None:
+    """The terms of a vectorizer as the scanner needs them, made once; None if only Python can count them."""
+    how, columns = _analysis(vectorizer), vectorizer._columns
+    if isinstance(how, str) or not isinstance(columns, Vocabulary | None):
+        return None
+    source: Any = vectorizer.vocabulary_ if columns is None else columns
+    if (made := _scanners.get(vectorizer)) is not None:
+        made_of, made_for, known = made
+        if made_of is source and made_for == how and len(known.terms) == len(source):
+            return known
+    terms = columns.terms if columns is not None else _in_order(source)
+    if terms is None:
+        return None
+    vectorizer.build_analyzer()  # which looks whether the stop words make sense
+    known = compiled.Known(terms, how)
+    _scanners[vectorizer] = source, how, known
+    return known
+
+
+def _is_short(documents: Any) -> bool:
+    """Whether Python has counted a few words before the scanner is called."""
+    if not isinstance(documents, list | tuple) or len(documents) > 4:
+        return False
+    return all(isinstance(document, str) for document in documents) and sum(map(len, documents)) <= SHORT
+
+
+def _in_order(numbers: dict[Any, int]) -> Texts | None:
+    """Terms in the order of their columns, if they are strings."""
+    terms = sorted(numbers, key=numbers.__getitem__)
+    if not all(isinstance(term, str) for term in terms):
+        return None
+    return Texts.packed(term.encode("utf-8", SURROGATES) for term in terms)
+
+
+def _texts(vectorizer: Any, documents: Any) -> Any:
+    """Documents to read, where they are the names of files."""
+    return map(vectorizer.decode, documents) if vectorizer.input == "filename" else documents
+
+
+@contextmanager
+def _again_in_python(documents: Any) -> Iterator[None]:
+    """Leave what is no text to Python, which says in scikit-learn's words what is wrong with it, or knows better."""
+    try:
+        yield
+    except (TextError, UnicodeDecodeError):
+        if iter(documents) is documents:  # what is gone cannot be read again
+            raise
+
+
+class _Rows:
+    """Documents one by one, with the one that is being looked at."""
+
+    def __init__(self, documents: Any) -> None:
+        # columns of pyarrow give scalars of their own when asked one by one
+        self._documents = documents.to_pylist() if hasattr(documents, "to_pylist") else documents
+        self.row = -1
+        self.document: Any = None
+
+    def __iter__(self) -> Iterator[Any]:
+        for row, document in enumerate(self._documents):
+            self.row, self.document = row, document
+            yield document
+
+
+@contextmanager
+def _named(vectorizer: Any, documents: Any) -> Iterator[_Rows]:
+    """Documents to iterate over; what fails because of one of them names it."""
+    rows = _Rows(documents)
+    try:
+        yield rows
+    except UnicodeDecodeError as failure:
+        raise DecodingError(
+            failure.encoding,
+            failure.object,
+            failure.start,
+            failure.end,
+            f"{failure.reason}. It is in document {rows.row}; name its encoding, encoding=…, or give "
+            'decode_error="replace"',
+        ) from failure
+    except (AttributeError, TypeError, ValueError) as failure:
+        better = _explained(vectorizer, rows, failure)
+        if better is None:
+            raise
+        raise better from None
+
+
+def _explained(vectorizer: Any, rows: _Rows, failure: Exception) -> TextError | None:
+    """An error that names the document, if it is to blame."""
+    document = rows.document
+    if isinstance(document, str | bytes) or rows.row < 0:
+        return None
+    if not (isinstance(failure, TextError) or vectorizer._analyzes_strings()):
+        return None
+    sentence = str(failure).split(". ")[0].rstrip(".")
+    missing = document is None or document != document
+    remedy = 'leave missing documents out, or give them as ""' if missing is True else "convert documents with str()"
+    return TextError(
+        f"{sentence}. Document {rows.row} is {document!r} of type {type(document).__name__}, not a string; {remedy}."
+    )

@@ -1,0 +1,427 @@
+"""Bag of words (lecture 3): a column for each term, in which a document has how often it holds the term."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array, metadata_routing
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
+from sklearn.utils._sparse import _align_api_if_sparse
+
+from mercer._errors import MergeError, VocabularyError
+from mercer.features.text import compiled
+from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
+from mercer.models._base import Array, old_state_on_failure
+from mercer.models.text import _counting
+from mercer.models.text._selection import chosen, numbered, refuse_limits
+from mercer.models.text._vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
+
+_DF = [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 1, None, closed="left")]
+
+
+class CountVectorizer(TextVectorizer, BaseEstimator):
+    r"""Documents as counts of their terms; scikit-learn's, which also learns from one batch after the other.
+
+    Parameters
+    ----------
+    input : {"filename", "file", "content"}, default="content"
+        What documents are: names of files, objects with a method `read`, or the text itself.
+    encoding : str, default="utf-8"
+        Of bytes and files.
+    decode_error : {"strict", "ignore", "replace"}, default="strict"
+        What becomes of bytes that are not of this encoding.
+    strip_accents : {"ascii", "unicode"} or callable, default=None
+        Whether accents are taken off.
+    lowercase : bool, default=True
+        Whether all becomes lower case.
+    preprocessor : callable, default=None
+        In place of lower case and accents.
+    tokenizer : callable, default=None
+        In place of `token_pattern`.
+    stop_words : {"english"}, list, default=None
+        Words that are no terms.
+    token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
+        What a word is: two or more letters or digits.
+    ngram_range : tuple (min_n, max_n), default=(1, 1)
+        How many words, or characters, a term has.
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
+        Whether terms are words, characters, or characters inside words; or a function from a document to its terms.
+    max_df : float in range [0.0, 1.0] or int, default=1.0
+        Terms in more documents than this part, or number, of them are left out.
+    min_df : float in range [0.0, 1.0] or int, default=1
+        Terms in fewer documents are left out.
+    max_features : int, default=None
+        Only so many terms, the most frequent ones.
+    vocabulary : Mapping or iterable, default=None
+        The terms, with their columns or in their order, if they are not to be learnt.
+    binary : bool, default=False
+        Whether counts above 1 become 1.
+    dtype : dtype, default=np.int64
+        Of the matrix.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        The column of each term; made when it is first asked for.
+    fixed_vocabulary_ : bool
+        Whether the vocabulary was given.
+    plan_ : Plan
+        Which way terms are counted.
+
+    Examples
+    --------
+    >>> from mercer import CountVectorizer
+    >>> words = CountVectorizer()
+    >>> words.fit_transform(["the cat sat", "the cat, the mat"]).toarray()
+    array([[1, 0, 1, 1], [1, 1, 0, 2]])
+    >>> words.get_feature_names_out()
+    array(['cat', 'mat', 'sat', 'the'], dtype=object)
+    >>> words.partial_fit(["a dog"]).vocabulary_
+    {'cat': 0, 'dog': 1, 'mat': 2, 'sat': 3, 'the': 4}
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"raw_documents": metadata_routing.UNUSED}
+    __metadata_request__partial_fit: ClassVar[dict[str, Any]] = {"raw_documents": metadata_routing.UNUSED}
+    __metadata_request__transform: ClassVar[dict[str, Any]] = {"raw_documents": metadata_routing.UNUSED}
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ANALYSIS_CONSTRAINTS,
+        "max_df": _DF,
+        "min_df": _DF,
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "vocabulary": [Mapping, HasMethods("__iter__"), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        input: Any = "content",
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        strip_accents: Any = None,
+        lowercase: bool = True,
+        preprocessor: Any = None,
+        tokenizer: Any = None,
+        stop_words: Any = None,
+        token_pattern: str | None = TOKEN_PATTERN,
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: Any = "word",
+        max_df: Any = 1.0,
+        min_df: Any = 1,
+        max_features: int | None = None,
+        vocabulary: Any = None,
+        binary: bool = False,
+        dtype: Any = np.int64,
+    ) -> None:
+        self.input = input
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.strip_accents = strip_accents
+        self.lowercase = lowercase
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.max_df = max_df
+        self.min_df = min_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.binary = binary
+        self.dtype = dtype
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn the vocabulary.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+            Documents.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted vectorizer.
+        """
+        with old_state_on_failure(self):
+            self._learnt(raw_documents, y)
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        """Learn the vocabulary, and count its terms in the same documents.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+            Documents.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        X : sparse matrix of shape (n_samples, n_features)
+            Documents × terms.
+        """
+        with old_state_on_failure(self):
+            return _align_api_if_sparse(self._learnt(raw_documents, y))
+
+    def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Add documents: afterwards the vocabulary is that of one fit on all of them.
+
+        `min_df`, `max_df` and `max_features` are about all documents so far, so that columns may come and go.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+            More documents.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The vectorizer itself.
+        """
+        with old_state_on_failure(self):
+            self._begin(raw_documents)
+            self._add(raw_documents, y)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Fold in everything `other` has learnt; the result is that of one fit on the documents of both.
+
+        Parameters
+        ----------
+        other : object
+            A fitted vectorizer with the same parameters.
+
+        Returns
+        -------
+        self : object
+            The vectorizer itself.
+        """
+        self._refuse_stranger(other)
+        with old_state_on_failure(self):
+            if not self.fixed_vocabulary_:
+                self._select(merged(self._seen, other._seen))
+        return self
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Count the terms of the vocabulary.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+            Documents.
+
+        Returns
+        -------
+        X : sparse matrix of shape (n_samples, n_features)
+            Documents × terms.
+        """
+        return _align_api_if_sparse(self._counted(raw_documents))
+
+    def inverse_transform(self, X: Any) -> list[Array]:
+        """The terms that documents have.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Documents × terms.
+
+        Returns
+        -------
+        X_original : list of arrays of shape (n_samples,)
+            Terms of each document, in the order of the columns; how often is lost.
+        """
+        names = self.get_feature_names_out()
+        rows = sparse.csr_array(check_array(X, accept_sparse="csr"))
+        rows.eliminate_zeros()
+        kind = str if all(isinstance(name, str) for name in names) else None
+        found = (names[rows.indices[start:stop]] for start, stop in zip(rows.indptr, rows.indptr[1:], strict=False))
+        return [np.array(terms.tolist(), dtype=kind) for terms in found]
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The terms in the order of their columns.
+
+        Parameters
+        ----------
+        input_features : Ignored
+            Not used.
+
+        Returns
+        -------
+        feature_names_out : ndarray of objects
+            Terms.
+        """
+        self._refuse_no_vocabulary()
+        if self._columns is not None:
+            return self._columns.names()
+        names = np.empty(len(self.vocabulary_), dtype=object)
+        for term, column in self.vocabulary_.items():
+            names[column] = term
+        return names
+
+    # The vocabulary: as columns, which were learnt, or as a dict, which was given or asked for.
+
+    @property
+    def vocabulary_(self) -> dict[Any, int]:
+        if vars(self).get("_numbers") is None:
+            if self._columns is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute 'vocabulary_'; fit it first.")
+            self._numbers: dict[Any, int] | None = self._columns.as_dict()
+        return self._numbers  # type: ignore[return-value]
+
+    @vocabulary_.setter
+    def vocabulary_(self, value: dict[Any, int]) -> None:
+        self.__dict__.pop("_kept", None)
+        self._numbers = value
+
+    @vocabulary_.deleter
+    def vocabulary_(self) -> None:
+        for name in ("_kept", "_numbers"):
+            self.__dict__.pop(name, None)
+
+    @property
+    def _columns(self) -> AnyVocabulary | None:
+        """The terms that were learnt and are columns."""
+        return vars(self).get("_kept")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if state.get("_kept") is not None:
+            state.pop("_numbers", None)  # made of the columns again when it is asked for
+        return state
+
+    # Learning.
+
+    def _begin(self, raw_documents: Any) -> None:
+        """Refuse parameters and documents, warn, and take a vocabulary that was given."""
+        self._validate_params()
+        self._refuse_documents(raw_documents)
+        self._refuse_ngram_range()
+        self._warn_for_unused_parameters()
+        self._take_vocabulary()
+        if self.fixed_vocabulary_ and self.lowercase:
+            self._warn_about_upper_case()
+        self.plan_ = _counting.plan(self)
+
+    def _take_vocabulary(self) -> None:
+        self.fixed_vocabulary_ = self.vocabulary is not None
+        if self.fixed_vocabulary_:
+            self.vocabulary_ = numbered(self.vocabulary)
+
+    def _learnt(self, raw_documents: Any, y: Any) -> sparse.csr_array:
+        """What the documents have of the vocabulary that was given, or is learnt from them."""
+        self._begin(raw_documents)
+        if self.fixed_vocabulary_:
+            return self._as_asked(_counting.count_known(self, raw_documents))
+        learned = _counting.learn(self, raw_documents)
+        vocabulary = learned.vocabulary
+        if not len(vocabulary):
+            raise VocabularyError(
+                "empty vocabulary; perhaps the documents only contain stop words, or words of one letter, which "
+                "token_pattern passes over."
+            )
+        refuse_limits(vocabulary.n_documents, self.max_df, self.min_df)
+        self._note(learned, y, all_classes=True)
+        mask = self._select(vocabulary)
+        if not mask.any():
+            raise VocabularyError(
+                "After pruning, no terms remain. Try a lower min_df or a higher max_df. The term in most documents is "
+                f"in {vocabulary.document_counts.max()} of {vocabulary.n_documents}."
+            )
+        return self._as_asked(learned.matrix(mask, self.dtype))
+
+    def _add(self, raw_documents: Any, y: Any) -> None:
+        """Add the terms of more documents; that there are no columns yet is no failure."""
+        if self.fixed_vocabulary_:
+            return
+        learned = _counting.learn(self, raw_documents)
+        self._note(learned, y, all_classes=False)
+        seen = vars(self).get("_seen")
+        self._select(learned.vocabulary if seen is None else merged(seen, learned.vocabulary))
+
+    def _note(self, learned: Learned | compiled.Learned, y: Any, *, all_classes: bool) -> None:
+        """For weights that need more than a vocabulary."""
+
+    def _select(self, vocabulary: AnyVocabulary) -> Array:
+        """Keep all terms that were ever seen, and say which are columns."""
+        mask = chosen(vocabulary, self.max_df, self.min_df, self.max_features, self._frequencies(vocabulary))
+        self._seen, self._chosen = vocabulary, mask
+        self._kept = vocabulary if mask.all() else vocabulary.keep(mask)
+        self._numbers = None
+        return mask
+
+    def _frequencies(self, vocabulary: AnyVocabulary) -> Array:
+        """Column sums of the matrix, in the type that they have in it."""
+        counts = vocabulary.document_counts if self.binary else vocabulary.term_counts
+        dtype = np.dtype(self.dtype)
+        return counts.astype(np.int64 if np.can_cast(dtype, np.int64) else dtype)
+
+    # Counting.
+
+    def _counted(self, raw_documents: Any) -> sparse.csr_array:
+        self._refuse_documents(raw_documents)
+        self._refuse_no_vocabulary()
+        return self._as_asked(_counting.count_known(self, raw_documents))
+
+    def _as_asked(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Counts of the type that was asked for, or ones."""
+        counts = counts.astype(self.dtype, copy=False)
+        if self.binary:
+            counts.data.fill(1)
+        return counts
+
+    def _refuse_no_vocabulary(self) -> None:
+        if self._columns is None and vars(self).get("_numbers") is None:
+            self._take_vocabulary()
+            if not self.fixed_vocabulary_:
+                raise NotFittedError(
+                    "Vocabulary not fitted or provided. Call fit with documents, or give a vocabulary when you make it."
+                )
+        if not len(self.vocabulary_ if self._columns is None else self._columns):
+            raise VocabularyError("Vocabulary is empty. No term is in as many documents as min_df and max_df ask for.")
+
+    def _refuse_stranger(self, other: Any) -> None:
+        self._refuse_no_vocabulary()
+        if type(other) is not type(self):
+            raise MergeError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}: give one of these.")
+        other._refuse_no_vocabulary()
+        for name, mine in self.get_params().items():
+            if mine is not (theirs := other.get_params()[name]) and not _same(mine, theirs):
+                raise MergeError(
+                    f"cannot merge vectorizers of different {name}, {theirs!r} and {mine!r}; fit both with the same."
+                )
+
+    def _warn_about_upper_case(self) -> None:
+        if any(str.isupper(char) for term in self.vocabulary_ if isinstance(term, str) for char in term):
+            warnings.warn(
+                "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not be "
+                "matched with any documents",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    try:
+        return bool(np.all(mine == theirs))
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,288 @@
+"""TF-IDF and its relatives (lecture 5): counts of terms, weighed by how much they say."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.preprocessing import normalize
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._sparse import _align_api_if_sparse
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import DataError, MergeError, WeightingError
+from mercer.data.labels import encode_labels
+from mercer.features.text import weights
+from mercer.features.text.weights import Totals
+from mercer.models._base import Array, Plan, checked, is_sparse, old_state_on_failure
+
+WEIGHTINGS = {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}
+WEIGHTING_CONSTRAINTS: dict[str, Any] = {
+    "norm": [StrOptions({"l1", "l2"}), None],
+    "use_idf": ["boolean"],
+    "smooth_idf": ["boolean"],
+    "sublinear_tf": ["boolean"],
+    "weighting": [StrOptions(WEIGHTINGS)],
+    "k1": [Interval(Real, 0, None, closed="left")],
+    "b": [Interval(Real, 0, 1, closed="both")],
+}
+
+
+class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Counts of terms to their weights; scikit-learn's, with more weightings, batch after batch.
+
+    Parameters
+    ----------
+    norm : {"l1", "l2"} or None, default="l2"
+        By which rows get the length 1; of scikit-learn's weighting only.
+    use_idf : bool, default=True
+        Whether columns weigh more that fewer documents have; no matter to log-count ratios.
+    smooth_idf : bool, default=True
+        Whether one more document is assumed that has every term; of scikit-learn's weighting only.
+    sublinear_tf : bool, default=False
+        Whether counts become 1 + log(count); of scikit-learn's weighting only.
+    weighting : {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}, default="sklearn"
+        "sklearn": count × (1 + log (n + 1)/(df + 1)), then `norm`. "lecture": the count as a part of the terms of its
+        document, × log n/df; "lecture-smooth": × log n/(df + 1). "bm25": of Robertson and others, with `k1` and `b`.
+        "log-count-ratio": count × the naive Bayes log ratio of two classes, for which `fit` needs y (Wang and Manning,
+        who use it on binary counts). A term of a given vocabulary that no document has is to "lecture" as if one had.
+    k1 : float, default=1.2
+        Of BM25: how slowly more of the same stops to count.
+    b : float, default=0.75
+        Of BM25: how much longer documents count less.
+
+    Attributes
+    ----------
+    idf_ : ndarray of shape (n_features,)
+        Weights of the columns; of all weightings but log-count ratios, if `use_idf`.
+    log_count_ratio_ : ndarray of shape (n_features,)
+        Weights of the columns, above 0 where they speak for `classes_[1]`; of log-count ratios only.
+    classes_ : ndarray of shape (2,)
+        The classes of log-count ratios.
+    average_length_ : float
+        Terms in a document, on average; of BM25 only.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if they had any.
+    plan_ : Plan
+        Which weighting it was.
+
+    Examples
+    --------
+    >>> from mercer import TfidfTransformer
+    >>> counts = [[3, 0, 1], [2, 0, 0], [3, 1, 0], [4, 0, 0]]
+    >>> TfidfTransformer(weighting="lecture").fit(counts).idf_.round(3)
+    array([0.   , 1.386, 1.386])
+    >>> TfidfTransformer(weighting="log-count-ratio").fit(counts, [1, 0, 1, 0]).log_count_ratio_.round(3)
+    array([-0.201, 0.492, 0.492])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = WEIGHTING_CONSTRAINTS
+
+    idf_: Array
+
+    def __init__(
+        self,
+        *,
+        norm: str | None = "l2",
+        use_idf: bool = True,
+        smooth_idf: bool = True,
+        sublinear_tf: bool = False,
+        weighting: str = "sklearn",
+        k1: float = 1.2,
+        b: float = 0.75,
+    ) -> None:
+        self.norm = norm
+        self.use_idf = use_idf
+        self.smooth_idf = smooth_idf
+        self.sublinear_tf = sublinear_tf
+        self.weighting = weighting
+        self.k1 = k1
+        self.b = b
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the weights of the columns.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_samples, n_features)
+            Documents × terms: counts.
+        y : array-like of shape (n_samples,), default=None
+            Two classes, for log-count ratios; not used otherwise.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            X = self._checked(X, reset=True)
+            self._settle(self._totals_of(X, y, all_classes=True), _float_type(X.dtype))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add documents: afterwards the weights are those of one fit on all of them.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_samples, n_features)
+            More documents × the same terms.
+        y : array-like of shape (n_samples,), default=None
+            Their classes, for log-count ratios.
+
+        Returns
+        -------
+        self : object
+            The transformer itself.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            before = vars(self).get("_totals")
+            X = self._checked(X, reset=before is None)
+            totals = self._totals_of(X, y, all_classes=False)
+            self._settle(totals if before is None else before.merge(totals), _float_type(X.dtype))
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Fold in everything `other` has learnt; the result is that of one fit on the documents of both.
+
+        Parameters
+        ----------
+        other : object
+            A fitted transformer of the same weighting and columns.
+
+        Returns
+        -------
+        self : object
+            The transformer itself.
+        """
+        if type(other) is not type(self) or other.weighting != self.weighting:
+            raise MergeError("cannot merge weights of different kinds; give a TfidfTransformer of the same weighting.")
+        for one in (self, other):
+            check_is_fitted(one, "_totals")
+        with old_state_on_failure(self):
+            self._settle(self._totals.merge(other._totals), np.dtype(self.plan_.dtype).type)
+        return self
+
+    def transform(self, X: Any, copy: bool = True) -> Any:
+        """Weigh counts.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_samples, n_features)
+            Documents × terms: counts.
+        copy : bool, default=True
+            False allows a CSR matrix of floats to be changed in place.
+
+        Returns
+        -------
+        vectors : sparse matrix of shape (n_samples, n_features)
+            Weights.
+        """
+        check_is_fitted(self)
+        X = checked(self, X, reset=False, dtype=[np.float64, np.float32], copy=copy, ensure_all_finite=True)
+        return _align_api_if_sparse(self._weighed(X if is_sparse(X) else sparse.csr_array(X)))
+
+    # What is shared with vectorizers, whose counts need no checks.
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        X = checked(self, X, reset=reset, accept_sparse=("csr", "csc"), ensure_all_finite=True)
+        return sparse.csr_array(X)
+
+    def _totals_of(self, X: sparse.csr_array, y: Any, *, all_classes: bool) -> Totals:
+        if self.weighting != "log-count-ratio":
+            return Totals.of(X)
+        labels, codes = two_classes(y, X.shape[0], both=all_classes)
+        return Totals.of(X, labels, codes)
+
+    def _settle(self, totals: Totals, dtype: Any) -> None:
+        """Store the weights that follow from what was seen."""
+        for name in ("idf_", "average_length_", "log_count_ratio_", "classes_"):
+            self.__dict__.pop(name, None)
+        self._totals = totals
+        self.plan_ = Plan(f"weights of {totals.n_documents:,} documents ({self.weighting})", np.dtype(dtype).name, 1, 1)
+        if self.weighting == "log-count-ratio":
+            self._compare(totals.by_class or {}, dtype)
+            return
+        if self.weighting == "bm25":
+            self.average_length_ = totals.average_length
+        if self.use_idf:
+            self.idf_ = self._idf(totals, dtype)
+
+    def _idf(self, totals: Totals, dtype: Any) -> Array:
+        if self.weighting == "sklearn":
+            return weights.sklearn_idf(totals, smooth=self.smooth_idf, dtype=dtype)
+        if self.weighting == "bm25":
+            return weights.bm25_idf(totals).astype(dtype)
+        return weights.lecture_idf(totals, add_one=self.weighting == "lecture-smooth").astype(dtype)
+
+    def _compare(self, by_class: dict[Any, Array], dtype: Any) -> None:
+        if len(by_class) > 2:
+            refuse_classes(list(by_class))
+        self.classes_ = np.array(sorted(by_class))
+        if len(by_class) == 2:
+            first, second = (by_class[label] for label in self.classes_.tolist())
+            self.log_count_ratio_ = weights.log_count_ratio(first, second).astype(dtype)
+
+    def _weighed(self, X: Any) -> Any:
+        """The same matrix, its values changed in place."""
+        if self.weighting == "log-count-ratio":
+            if not hasattr(self, "log_count_ratio_"):
+                refuse_classes(list(self.classes_))
+            weights.weigh_columns(X, self.log_count_ratio_)
+            return X
+        if self.weighting == "sklearn" and self.sublinear_tf:
+            np.log(X.data, X.data)
+            X.data += 1.0
+        elif self.weighting.startswith("lecture"):
+            weights.relative_frequencies(X)
+        elif self.weighting == "bm25":
+            weights.saturated(X, self.average_length_, k1=self.k1, b=self.b)
+        if hasattr(self, "idf_"):
+            weights.weigh_columns(X, np.asarray(self.idf_))
+        if self.weighting == "sklearn" and self.norm is not None:
+            return normalize(X, norm=self.norm, copy=False)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.target_tags.required = self.weighting == "log-count-ratio"
+        return tags
+
+
+def two_classes(y: Any, n: int, *, both: bool) -> tuple[Array, Array]:
+    """The two classes, and which one each document has; of a batch, `both` need not be there."""
+    if y is None:
+        raise WeightingError(
+            'requires y to be passed, but the target y is None: weighting="log-count-ratio" compares two classes of '
+            "documents; give y to fit, or take another weighting."
+        )
+    labels, codes = encode_labels(y)
+    if len(codes) != n:
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: {[n, len(codes)]}. Give one label for each "
+            "document."
+        )
+    if len(labels) > 2 or (both and len(labels) < 2):
+        refuse_classes(labels.tolist())
+    return labels, codes
+
+
+def refuse_classes(labels: list[Any]) -> None:
+    """Say that two classes are needed, and what to do with others."""
+    remedy = "take one class against the rest, y == label" if len(labels) > 2 else "give documents of a second class"
+    raise WeightingError(
+        f'weighting="log-count-ratio" compares two classes of documents, but there are {len(labels)}: {labels[:5]}; '
+        f"{remedy}."
+    )
+
+
+def _float_type(dtype: Any) -> Any:
+    return np.float32 if dtype == np.float32 else np.float64

@@ -1,0 +1,104 @@
+"""Which terms there are, and in how many documents and how often each occurs: merging two is counting both at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.texts import SURROGATES, Texts
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Terms in the order of their code points, which is that of Python's strings.
+
+    Examples
+    --------
+    >>> one = Vocabulary.of_strings(["cat", "sat"], [2, 1], [3, 1], n_documents=2)
+    >>> both = one.merge(Vocabulary.of_strings(["mat", "sat"], [1, 1], [1, 2], n_documents=1))
+    >>> both.as_dict(), both.document_counts.tolist(), both.term_counts.tolist(), both.n_documents
+    ({'cat': 0, 'mat': 1, 'sat': 2}, [2, 1, 2], [3, 1, 3], 3)
+    """
+
+    terms: Texts
+    #: documents that hold a term
+    document_counts: Array
+    #: how often it occurs in all of them
+    term_counts: Array
+    n_documents: int
+
+    @classmethod
+    def of_strings(cls, terms: list[str], document_counts: Any, term_counts: Any, n_documents: int) -> Self:
+        """From strings in any order, no two the same."""
+        packed = Texts.packed(term.encode("utf-8", SURROGATES) for term in terms)
+        return cls.in_order(packed, document_counts, term_counts, n_documents)[0]
+
+    @classmethod
+    def in_order(cls, terms: Texts, document_counts: Any, term_counts: Any, n_documents: int) -> tuple[Self, Array]:
+        """From distinct terms in any order; also the position that each of them has now."""
+        order, places = term_order(terms)
+        documents, occurrences = (
+            np.asarray(counts, dtype=np.int64)[order] for counts in (document_counts, term_counts)
+        )
+        return cls(terms.take(order), documents, occurrences, n_documents), places
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """Of no documents."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(Texts.packed([]), none, none, 0)
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def merge(self, other: Self) -> Self:
+        """With the documents of another added."""
+        terms, codes = self.terms.distinct_with(other.terms)
+        document_counts, term_counts = (
+            _added(codes, np.concatenate([mine, theirs]), len(terms))
+            for mine, theirs in (
+                (self.document_counts, other.document_counts),
+                (self.term_counts, other.term_counts),
+            )
+        )
+        n_documents = self.n_documents + other.n_documents
+        return type(self).in_order(terms, document_counts, term_counts, n_documents)[0]
+
+    def keep(self, chosen: Array) -> Self:
+        """Some of the terms, by a mask or by ascending positions."""
+        positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        return replace(
+            self,
+            terms=self.terms.take(positions),
+            document_counts=self.document_counts[positions],
+            term_counts=self.term_counts[positions],
+        )
+
+    def names(self) -> Array:
+        """The terms as an array of Python strings."""
+        names = np.empty(len(self), dtype=object)
+        names[:] = self.terms.strings()
+        return names
+
+    def as_dict(self) -> dict[str, int]:
+        """Positions of the terms."""
+        return {term: position for position, term in enumerate(self.terms.strings())}
+
+
+def term_order(terms: Texts) -> tuple[Array, Array]:
+    """Positions of terms in ascending order, and where each term is in that order."""
+    order = terms.order()
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return order, places
+
+
+def _added(codes: Array, counts: Array, n_codes: int) -> Array:
+    total = np.zeros(n_codes, dtype=np.int64)
+    np.add.at(total, codes, counts)
+    return total

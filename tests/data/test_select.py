@@ -1,0 +1,40 @@
+"""Some columns of a frame, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mercer.data import Table
+from mercer.data.select import fetched, names_of, select
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_by_name(make: Any) -> None:
+    frame = make({"a": [1], "b": [2], "c": [3]})
+    assert names_of(frame) == ["a", "b", "c"]
+    assert names_of(select(frame, ["c", "a"])) == ["c", "a"]
+    assert type(select(frame, ["c"])) is type(frame)
+
+
+def test_what_has_no_names() -> None:
+    matrix = np.ones((2, 2))
+    assert names_of(matrix) is None
+    assert names_of(pd.DataFrame(matrix)) is None
+    assert select(matrix, ["x0"]) is matrix
+
+
+def test_rows_of_a_duckdb_relation_are_fetched() -> None:
+    relation = duckdb.sql("SELECT range AS x, 'a' AS y FROM range(3)")
+    assert names_of(relation) == ["x", "y"]
+    assert Table.of(relation).numbers([0])[:, 0].tolist() == [0, 1, 2]
+    assert Table.of(relation).library == "pyarrow"
+    assert fetched(relation).to_pydict() == {"x": [0, 1, 2], "y": ["a", "a", "a"]}
+    frame = pd.DataFrame({"x": [1]})
+    assert fetched(frame) is frame

@@ -1,0 +1,99 @@
+"""Monomials in their order: how many, which, what they are called, and how often their factors can be rearranged."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import chain, combinations, combinations_with_replacement
+from math import factorial, prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mercer
+from mercer._errors import NonFiniteError
+from mercer.kernels import monomials
+from mercer.kernels.monomials import MonomialOrder
+
+orders = st.builds(
+    lambda d, lowest, more, distinct: MonomialOrder(d, lowest, lowest + more, distinct),
+    st.integers(1, 5),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.booleans(),
+)
+
+
+def factors(order: MonomialOrder) -> list[tuple[int, ...]]:
+    """The columns that are multiplied, as itertools has them."""
+    choose = combinations if order.distinct else combinations_with_replacement
+    return list(chain.from_iterable(choose(range(order.columns), t) for t in order.degrees))
+
+
+@settings(max_examples=80, deadline=None)
+@given(order=orders)
+def test_exponents_are_those_of_itertools(order: MonomialOrder) -> None:
+    expected = [[each.count(j) for j in range(order.columns)] for each in factors(order)]
+    assert order.n_features == len(expected)
+    assert [tuple(order.factors(k)) for k in range(order.n_features)] == factors(order)
+    np.testing.assert_array_equal(order.exponents(), np.reshape(expected, (-1, order.columns)))
+
+
+@settings(max_examples=80, deadline=None)
+@given(order=orders, seed=st.integers(0, 100), rows=st.integers(0, 70))
+def test_written_they_are_products(order: MonomialOrder, seed: int, rows: int) -> None:
+    X = np.random.default_rng(seed).normal(size=(rows, order.columns))
+    out = np.full((rows, order.n_features), np.nan)
+    order.write(X, out)
+    expected = [[prod(x[j] for j in each) for each in factors(order)] for x in X]
+    np.testing.assert_allclose(out, np.reshape(expected, out.shape), rtol=1e-14)
+
+
+@settings(max_examples=50, deadline=None)
+@given(order=orders)
+def test_arrangements_are_multinomial(order: MonomialOrder) -> None:
+    found = np.concatenate([order.arrangements()[t] for t in order.degrees])
+    by_hand = [factorial(len(each)) / prod(factorial(each.count(j)) for j in set(each)) for each in factors(order)]
+    np.testing.assert_allclose(found, by_hand, rtol=1e-14)
+
+
+def test_names() -> None:
+    assert MonomialOrder(2, 3, 3).names(["height", "weight"]) == [
+        "height^3", "height^2 weight", "height weight^2", "weight^3",
+    ]  # fmt: skip
+    assert MonomialOrder(3, 0, 3, distinct=True).names(["a", "b", "c"]) == [
+        "1", "a", "b", "c", "a b", "a c", "b c", "a b c",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lowest", "wide"), [(0, 1), (0, 1 << 40), (3, 1), (3, 1 << 40)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_in_place_or_apart_and_on_any_number_of_threads(
+    lowest: int, wide: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, order = np.random.default_rng(0).normal(size=(500, 4)), MonomialOrder(4, lowest, 3)
+    weights = order.weights(1.0, 1.0) if weighted else None
+    expected = np.empty((500, order.n_features))
+    with mercer.engine(threads=1):
+        order.write(X, expected, weights)
+    for name, value in (("WIDE", wide), ("IN_PLACE", 100), ("APART", 100), ("BLOCKS", 2)):
+        monkeypatch.setattr(monomials, name, value)
+    out = np.empty_like(expected)
+    order.write(X, out, weights)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_counting_takes_no_time_and_coefficients_beyond_float64_are_refused() -> None:
+    assert MonomialOrder(100_000, 0, 50_000).n_features.bit_length() > 100_000
+    with pytest.raises(NonFiniteError, match="degree 2000 are beyond float64"):
+        MonomialOrder(1, 0, 2000).weights(1.0, 1.0)
+    with pytest.raises(NonFiniteError, match="degree 3 are beyond float64"):
+        MonomialOrder(1, 0, 3).weights(1.0, 1e200)
+
+
+def test_files_hold_the_numbers_that_it_is_known_by() -> None:
+    order = MonomialOrder(1000, 0, 2)
+    assert len(order.slices[2]) == 1000
+    assert len(pickle.dumps(order)) < 200
+    assert pickle.loads(pickle.dumps(order)) == order
