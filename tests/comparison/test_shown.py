@@ -33,6 +33,15 @@ def test_columns_as_they_are_are_those_with_a_distribution() -> None:
     assert shown("key", "text").as_they_are() is None
 
 
+def test_codes_are_names() -> None:
+    """Whose numbers have no normal distribution."""
+    frame = FRAME.assign(ward=np.arange(ROWS) % 4)
+    table = Shown.of(Table.of(frame[["n", "ward"]], dates=True)).as_they_are()
+    assert table is not None
+    assert [kind.value for kind in table.kinds] == ["number", "category"]
+    assert sorted(table.coded(1).labels) == ["0", "1", "2", "3"]
+
+
 def test_columns_as_numbers() -> None:
     assert not shown("n", "city").all_numbers
     table = shown("key", "n", "day").as_numbers()

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from mercer.data import Table
-from mercer.data.select import fetched, names_of, select
+from mercer.data.select import as_labels, fetched, names_of, select
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -38,3 +38,16 @@ def test_rows_of_a_duckdb_relation_are_fetched() -> None:
     assert fetched(relation).to_pydict() == {"x": [0, 1, 2], "y": ["a", "a", "a"]}
     frame = pd.DataFrame({"x": [1]})
     assert fetched(frame) is frame
+
+
+@pytest.mark.parametrize("make", [lambda data: pd.DataFrame(data, index=[5, 3, 4]), pl.DataFrame, pa.table])
+def test_numbers_that_are_names(make: Any) -> None:
+    frame = make({"ward": [3.0, None, 1.0], "age": [31, 40, 28]})
+    table = Table.of(as_labels(frame, ["ward"]))
+    assert [kind.value for kind in table.kinds] == ["category", "integer"]
+    codes, labels = table.coded(0)
+    assert [None if code < 0 else labels[code] for code in codes] == ["3", None, "1"]
+    assert table.numbers([1])[:, 0].tolist() == [31, 40, 28]
+    assert as_labels(frame, []) is frame
+    matrix = np.ones((2, 2))
+    assert as_labels(matrix, ["x0"]) is matrix

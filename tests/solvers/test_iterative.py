@@ -11,8 +11,8 @@ from scipy import sparse
 
 from mercer._errors import FitInterrupted, NonFiniteError
 from mercer.solvers import iterative
-from mercer.solvers.direct import Rows, least_squares
 from mercer.solvers._rows import row_view
+from mercer.solvers.direct import Rows, least_squares
 from mercer.solvers.iterative import by_conjugate_gradients
 
 Array = np.ndarray

@@ -246,12 +246,36 @@ def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
         _kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-9)
 
 
+@pytest.mark.parametrize("size", [2.0**-500, 2.0**500])
+@pytest.mark.parametrize("many", [400, 10_000])
+def test_weights_of_any_size(monkeypatch: pytest.MonkeyPatch, size: float, many: int) -> None:
+    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", many)
+    system = draw()
+    assert system.weight is not None
+    plain = kernel_ridge.kernel_ridge(system, ALPHA)
+    other = kernel_ridge.kernel_ridge(replace(system, weight=size * system.weight), size * ALPHA)
+    assert_allclose(other.value.coefficients, plain.value.coefficients, rtol=1e-12)
+    assert other.value.path == plain.value.path
+    assert other.certificate == plain.certificate
+
+
+def test_huge_weights_leave_a_certificate_that_is_a_number() -> None:
+    system = draw(weighted=False)
+    for weight in (np.full(480, 1e150), np.where(np.arange(480) % 3 > 0, 1.0, 1e150)):
+        solution = kernel_ridge.kernel_ridge(replace(system, weight=weight), ALPHA)
+        assert solution.certificate.value < 1e-3
+        assert np.isfinite(solution.value.coefficients).all()
+
+
 def test_no_more_steps_are_announced_than_would_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    announced: list[float] = []
-    monkeypatch.setattr(_kernel_steps, "_say_if_long", lambda kept, steps: announced.append(steps))
+    def announced(kept: KeptTriangle, steps: float) -> None:
+        raise KeyboardInterrupt(steps)
+
+    monkeypatch.setattr(_kernel_steps, "_say_if_long", announced)
     allow(monkeypatch, 400_000)
-    _kernel_steps.by_steps_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9)
-    assert announced[0] <= max(1000, _kernel_steps.MOST_STEPS)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        _kernel_steps.by_steps_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9)
+    assert stop.value.args[0] <= max(1000, _kernel_steps.MOST_STEPS)
 
 
 def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:

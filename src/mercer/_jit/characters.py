@@ -43,11 +43,21 @@ def describe(data, offsets, lower, states):  # type: ignore[no-untyped-def]
         for i in range(offsets[document], offsets[document + 1]):
             together |= data[i]
         states[document] = PLAIN if together < 0x80 else TABLED
-        if lower and together >= 0x80:
-            for i in range(offsets[document] + 1, offsets[document + 1]):
-                if (data[i - 1] == 0xCE and data[i] == 0xA3) or (data[i - 1] == 0xC4 and data[i] == 0xB0):
-                    states[document] = PYTHONS
-                    break
+        if lower and together >= 0x80 and _needs_python(data, offsets[document], offsets[document + 1]):
+            states[document] = PYTHONS
+
+
+@jit
+def _needs_python(data, start, stop):  # type: ignore[no-untyped-def]
+    """Whether there is a capital sigma (CE A3) or an İ (C4 B0); eight bytes of ASCII are passed over at once."""
+    i = start
+    while i + 1 < stop:
+        while i + 8 <= stop and eight_bytes(data, i) & HIGH_BITS == NO_BITS:
+            i += 8
+        if i + 1 < stop and ((data[i] == 0xCE and data[i + 1] == 0xA3) or (data[i] == 0xC4 and data[i + 1] == 0xB0)):
+            return True
+        i += 1
+    return False
 
 
 @jit
@@ -109,7 +119,7 @@ def copy_tabled(data, start, stop, lower, words_only, alphabet, out):  # type: i
 
 @jit(forceinline=True)
 def _lower_case(read):  # type: ignore[no-untyped-def]
-    """Eight characters of ASCII in lower case: one sum sets the high bit of each from A on, another of each beyond Z."""
+    """Eight characters of ASCII in lower case: one sum marks those from A on, another those after Z."""
     capital = (read + FROM_A) & ~(read + BEYOND_Z) & HIGH_BITS
     return read | capital >> np.uint64(2)
 
@@ -166,19 +176,24 @@ def find_words(text, size, beyond, shortest, starts, stops):  # type: ignore[no-
                 starts[found] = turn
             else:
                 stops[found] = turn
-                length = turn - starts[found]
-                if beyond and length >= shortest:
-                    length = characters(text, starts[found], turn)
-                if length >= shortest:
-                    found += 1
+                found += has_characters(text, np.int64(starts[found]), turn, shortest, beyond)
             begins = not begins
     return found
 
 
-@jit
-def characters(text, start, stop):  # type: ignore[no-untyped-def]
-    """How many characters there are between two places."""
-    count = 0
-    for i in range(start, stop):
-        count += (text[i] & 0xC0) != 0x80
-    return count
+@jit(forceinline=True)
+def has_characters(text, start, stop, many, beyond):  # type: ignore[no-untyped-def]
+    """Whether there are at least so many characters between two places; `beyond` says whether some are beyond ASCII."""
+    if not beyond or stop - start < many:
+        return stop - start >= many
+    place = start
+    for _ in range(many - 1):
+        place = after(text, place)
+    return place < stop
+
+
+@jit(forceinline=True)
+def after(text, place):  # type: ignore[no-untyped-def]
+    """Where the next character begins."""
+    byte = text[place]
+    return place + (1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4)

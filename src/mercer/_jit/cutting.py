@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._jit import jit
-from mercer._jit.characters import BLANK, PLAIN, SPARE, WHITE, copy_document, find_words, longest_document
+from mercer._jit.characters import BLANK, PLAIN, SPARE, WHITE, after, copy_document, find_words, longest_document
 
 #: what documents are cut up into: words, characters, or characters of each word by itself
 WORDS, CHARACTERS, WITHIN_WORDS = 0, 1, 2
@@ -98,7 +98,7 @@ def _one_blank(text, size, alphabet, out, places):  # type: ignore[no-untyped-de
     begin, and how many there are."""
     count = place = i = 0
     while i < size:
-        stop = _after(text, i)
+        stop = after(text, i)
         places[count] = place
         count += 1
         if _is_white(text, i, alphabet) and stop < size and _is_white(text, stop, alphabet):
@@ -124,7 +124,7 @@ def _blanks_around(text, size, alphabet, out, places, ends):  # type: ignore[no-
         places[count], out[place] = place, BLANK
         count, place = count + 1, place + 1
         while i < size and not _is_white(text, i, alphabet):
-            stop = _after(text, i)
+            stop = after(text, i)
             places[count] = place
             count += 1
             for k in range(i, stop):
@@ -144,15 +144,8 @@ def _blanks_around(text, size, alphabet, out, places, ends):  # type: ignore[no-
 def _after_white(text, i, size, alphabet):  # type: ignore[no-untyped-def]
     """Where the first character is that is not white, from a place on."""
     while i < size and _is_white(text, i, alphabet):
-        i = _after(text, i)
+        i = after(text, i)
     return i
-
-
-@jit(forceinline=True)
-def _after(text, i):  # type: ignore[no-untyped-def]
-    """Where the next character begins."""
-    byte = text[i]
-    return i + (1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4)
 
 
 @jit(forceinline=True)

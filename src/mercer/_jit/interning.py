@@ -29,7 +29,7 @@ NO_SLOT = np.uint64(0)
 SPARE = 16
 #: bytes from which on a string is not told by its signature
 LONG = 16
-#: pairs whose slots are fetched before the first of them is looked for
+#: strings or pairs whose slots are fetched before the first of them is looked for
 AHEAD = 256
 #: LOWEST[n] has the lowest n bytes set
 LOWEST = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
@@ -198,8 +198,14 @@ def code_of(table, data, start, length, learning):  # type: ignore[no-untyped-de
 def intern(table, data, offsets, codes):  # type: ignore[no-untyped-def]
     """Codes of strings, new ones added; the last of them must have `SPARE` bytes after it."""
     table = with_room(table, codes.size, offsets[codes.size] - offsets[0])
-    for i in range(codes.size):
-        codes[i] = code_of(table, data, offsets[i], offsets[i + 1] - offsets[i], True)
+    slots, last = table.slots, np.uint64(table.slots.size - 1)
+    for first in range(0, codes.size, AHEAD):
+        stop = min(first + AHEAD, codes.size)
+        for i in range(first, stop):
+            head, tail = signature(data, offsets[i], offsets[i + 1] - offsets[i])
+            fetch(slots, np.int64(hash_of(data, offsets[i], offsets[i + 1] - offsets[i], head, tail) & last))
+        for i in range(first, stop):
+            codes[i] = code_of(table, data, offsets[i], offsets[i + 1] - offsets[i], True)
     return table
 
 

@@ -38,8 +38,8 @@ from mercer._jit.interning import (
 #: marks the code of a run of words, where that of a word may stand too
 RUN = np.int64(1 << 31)
 #: pieces of a document for which room is made at once
-AT_ONCE = 1 << 14
-#: pairs that are looked for ahead of their turn: the slot first, then the entry
+AT_ONCE = 1 << 12
+#: terms that are looked for ahead of their turn, because memory is slow: the slot first, then the entry
 FAR, NEAR = 12, 6
 #: entries that are sorted by insertion
 FEW = 40
@@ -55,9 +55,12 @@ class Progress(NamedTuple):
     at: Any
     #: the runs of 1, 2, … words before the next one
     before: Any
-    #: codes of the pieces at hand, and hashes of the pairs that they make
+    #: codes of the pieces at hand, and hashes of them or of the pairs that they make
     found: Any
     keys: Any
+    #: signatures of the pieces at hand
+    heads: Any
+    tails: Any
 
 
 @jit
@@ -86,6 +89,8 @@ def scan(texts, states, alphabet, how, n_stop, learning, words, runs, base):  # 
         np.empty(most + 1, dtype=np.int64),
         np.empty(AT_ONCE, dtype=np.int64),
         np.empty(AT_ONCE, dtype=np.uint64),
+        np.empty(AT_ONCE, dtype=np.uint64),
+        np.empty(AT_ONCE, dtype=np.uint64),
     )
     while True:
         lacking = _scan_some(texts, states, alphabet, how, n_stop, learning, words, runs, base, room, done)
@@ -95,9 +100,8 @@ def scan(texts, states, alphabet, how, n_stop, learning, words, runs, base):  # 
             words = with_room(words, AT_ONCE, lacking)
             runs = with_room_for_pairs(runs, AT_ONCE * (most - 1))
         if done.at[3] + AT_ONCE * most > done.codes.size:
-            done = Progress(
-                done.rows, twice(done.codes), twice(done.counts), done.at, done.before, done.found, done.keys
-            )
+            rows, codes, counts, at, before, found, keys, heads, tails = done
+            done = Progress(rows, twice(codes), twice(counts), at, before, found, keys, heads, tails)
     used = done.rows[n]
     return words, runs, done.rows, done.codes[:used].copy(), done.counts[:used].copy()
 
@@ -107,10 +111,11 @@ def _scan_some(texts, states, alphabet, how, n_stop, learning, words, runs, base
     """Go on as far as there is room; the bytes of the pieces for which there is none, or −1 when all is done."""
     data, offsets = texts
     fewest, most = (how.fewest, how.most) if how.unit == WORDS else (1, 1)
-    rows, codes, counts, at, before, found, keys = done
+    rows, codes, counts, at, before, found, keys, heads, tails = done
     document, piece, pieces, used, first = at[0], at[1], at[2], at[3], at[4]
     text, starts, stops = room.text, room.starts, room.stops
     slots, signatures, places, arena, seen, _ = words
+    last = np.uint64(slots.size - 1)
     _, run_entries, n_runs = runs
     while document < states.size:
         if piece == 0:
@@ -127,15 +132,21 @@ def _scan_some(texts, states, alphabet, how, n_stop, learning, words, runs, base
             ):
                 at[0], at[1], at[2], at[3], at[4] = document, piece, pieces, used, first
                 return size
-            kept = 0
-            for k in range(piece, piece + many):
-                start = np.int64(starts[k])
-                length = stops[k] - start
+            for k in range(many):
+                start, length = np.int64(starts[piece + k]), np.int64(stops[piece + k] - starts[piece + k])
                 head, tail = signature(text, start, length)
-                key = hash_of(text, start, length, head, tail)
-                word = find(slots, signatures, places, arena, text, start, length, head, tail, key)
+                heads[k], tails[k], keys[k] = head, tail, hash_of(text, start, length, head, tail)
+                fetch(slots, np.int64(keys[k] & last))
+            kept = 0
+            for k in range(many):
+                if k + NEAR < many:
+                    likely = max(np.int64(slots[keys[k + NEAR] & last] & CODES) - 1, np.int64(0))
+                    fetch(signatures, 2 * likely)
+                    fetch(seen, 3 * likely)
+                start, length = np.int64(starts[piece + k]), np.int64(stops[piece + k] - starts[piece + k])
+                word = find(slots, signatures, places, arena, text, start, length, heads[k], tails[k], keys[k])
                 if word < 0 and learning:
-                    word = add(words, text, start, length, head, tail, key, -1 - word)
+                    word = add(words, text, start, length, heads[k], tails[k], keys[k], -1 - word)
                 if fewest == 1 and word >= n_stop:
                     used = _counted(seen, LAST, word, word, first, base, used, codes, counts)
                 found[kept] = word

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.data import Kind, Schema, Table
-from mercer.data.select import select
+from mercer.data.select import as_labels, select
 
 #: kinds that each fold is told, so that all folds see the same; what has two values or one, a fold sees for itself
 TOLD = frozenset({*Kind} - {Kind.BINARY, Kind.BOOLEAN, Kind.CONSTANT, Kind.IDENTIFIER})
@@ -67,8 +67,11 @@ class Shown:
         return [column.name for column in self.schema if column.name not in others]
 
     def as_they_are(self) -> Table | None:
-        """The columns that models for values of any type describe; None where there is none."""
-        return self._only(self.described) if self.described else None
+        """The columns that models for values of any type describe, codes as names; None where there is none."""
+        if not self.described:
+            return None
+        codes = [name for name in self.named(Kind.CODE) if self.table.named]
+        return Table.of(as_labels(self._only(self.described).native, codes))
 
     def as_numbers(self) -> Table:
         """All columns but identifiers as numbers, by their names, so that errors and notes call them so."""

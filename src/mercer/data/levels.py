@@ -185,12 +185,11 @@ class Levels:
     def names(self, column: str) -> list[str]:
         """A name for each column, as scikit-learn gives them; labels that print alike are written as in code."""
         extra = [MISSING] * self.own_missing + [INFREQUENT] * self.pooled
-        printed = [str(float(label) if self._fractional else label) for label in self.kept]
+        printed = list(map(str, map(float, self.kept) if self._fractional() else self.kept))
         times = Counter([*printed, *extra])
         shown = [text if times[text] == 1 else repr(self.kept[j]) for j, text in enumerate(printed)]
         return [f"{column}_{name}" for name in [*shown, *extra][self.drop_first :]]
 
-    @property
     def _fractional(self) -> bool:
         """Whether labels are numbers and some are not whole, in whichever batch: then none is printed as such."""
         types = set(map(type, self.kept + self.rare))

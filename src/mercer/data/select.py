@@ -43,6 +43,30 @@ def select(X: Any, names: Sequence[str]) -> Any:
     return X if frame is None else frame.select(*names).to_native()
 
 
+def as_labels(X: Any, names: Sequence[str]) -> Any:
+    """A frame whose columns of these names are strings: names written as numbers, read as names.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> as_labels(pa.table({"ward": [3.0, None, 1.0], "age": [31, 40, 28]}), ["ward"]).to_pydict()
+    {'ward': ['3', None, '1'], 'age': [31, 40, 28]}
+    """
+    frame = _frame(X)
+    if frame is None or not names:
+        return X
+    import narwhals as nw
+
+    from mercer.data.table import Table
+
+    spelled = []
+    for name in names:
+        codes, labels = Table.of(frame.select(name)).coded(0)
+        values = np.array([*map(str, labels.tolist()), None], dtype=object)[codes].tolist()
+        spelled.append(nw.new_series(name, values, nw.String, backend=frame.implementation))
+    return frame.with_columns(*spelled).to_native()
+
+
 def _frame(X: Any) -> Any:
     if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
         return None

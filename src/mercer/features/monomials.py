@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from mercer._errors import TooManyColumnsError
 from mercer._memory import refuse_beyond_memory
+from mercer._threads import ordered_map
 from mercer.kernels.monomials import MonomialOrder
 
 Array = NDArray[Any]
 
 #: numbers of sparse rows that are made at once
-BLOCK = 1 << 15
+BLOCK = 1 << 16
 MOST_COLUMNS = int(np.iinfo(np.int64).max)
 
 
@@ -92,11 +93,15 @@ class MonomialMap:
         indptr = np.append(0, np.cumsum(np.asarray(lengths, np.int64)[group], dtype=np.int64))
         data, indices = np.empty(total, X.dtype), np.empty(total, place)
         left = [counts.astype(place) for counts in self.order.left]
-        for g, order in enumerate(orders):
-            for rows in _in_blocks(np.flatnonzero(group == g), order):
-                into = indptr[rows][:, None] + np.arange(order.n_features)
-                values, columns = self._some(X, rows, order, left)
-                data[into], indices[into] = values.T, columns.T
+
+        def write(block: tuple[MonomialOrder, Array]) -> None:
+            order, rows = block
+            into = indptr[rows][:, None] + np.arange(order.n_features)
+            values, columns = self._some(X, rows, order, left)
+            data[into], indices[into] = values.T, columns.T
+
+        alike = ((order, np.flatnonzero(group == g)) for g, order in enumerate(orders))
+        ordered_map(write, [(order, rows) for order, every in alike for rows in _in_blocks(every, order)])
         made = (data, indices, indptr.astype(place, copy=False))
         return type(X)(made, shape=(X.shape[0], self.n_features))
 

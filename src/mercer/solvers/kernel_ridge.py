@@ -68,6 +68,7 @@ def kernel_ridge(system: System, alpha: Array) -> Solution:
     FitInterrupted
         On Ctrl-C during conjugate gradients, with the solution so far.
     """
+    system, alpha = _with_weights_up_to_4(system, alpha)
     if len(system) >= MANY_ROWS:
         if (by_columns := by_features(system, alpha)) is not None:
             return by_columns
@@ -80,6 +81,15 @@ def kernel_ridge(system: System, alpha: Array) -> Solution:
             return _of_steps(system, steps)
     refuse_beyond_memory(8.0 * len(system) ** 2, _what(len(system)), INSTEAD)
     return by_cholesky(system, alpha) or by_least_squares(system, alpha)
+
+
+def _with_weights_up_to_4(system: System, alpha: Array) -> tuple[System, Array]:
+    """The same equations in numbers that have squares: all divided by a power of 4, so that none is rounded."""
+    heaviest = 0.0 if system.weight is None else float(system.weight.max(initial=0.0))
+    if system.weight is None or not 0 < heaviest < np.inf:
+        return system, alpha
+    unit = 4.0 ** np.floor(np.log2(heaviest) / 2)
+    return replace(system, weight=system.weight / unit), alpha / unit
 
 
 def _by_steps(system: System, alpha: Array) -> Steps | None:

@@ -311,10 +311,10 @@ def test_pipelines_and_searches_take_it_as_it_is() -> None:
     X = people(n=200)
     y = (X["city"] == "Ulm") ^ (np.random.default_rng(1).random(200) < 0.1)
     for model in (LogisticRegression(), TheirLogisticRegression(), DecisionTreeClassifier()):
-        assert cross_val_score(make_pipeline(CategoryFeatures(), model), X, y).mean() > 0.8
-        assert cross_val_score(model, CategoryFeatures().fit_transform(X), y).mean() > 0.8
+        assert cross_val_score(make_pipeline(CategoryFeatures(), model), X, y, cv=2).mean() > 0.8
+        assert cross_val_score(model, CategoryFeatures().fit_transform(X), y, cv=2).mean() > 0.8
     pipeline = make_pipeline(CategoryFeatures(), LogisticRegression())
-    search = GridSearchCV(pipeline, {"categoryfeatures__max_levels": [1, 4], "logisticregression__C": [0.1, 1.0]})
+    search = GridSearchCV(pipeline, {"categoryfeatures__max_levels": [1, 4]}, cv=2)
     assert search.fit(X, y).best_params_["categoryfeatures__max_levels"] == 4
 
 

@@ -78,7 +78,7 @@ class Learned:
         scanner, codes = self._terms
         of_words, of_runs = _by_code(codes, columns, scanner.n_words, scanner.n_runs)
         of_scanner = {one: Columns(of_words[words], of_runs[runs]) for one, (words, runs) in self._codes.items()}
-        return write(self._scanned, of_scanner, int(kept.sum()), dtype)
+        return write(self._scanned, of_scanner, int(kept.sum()), dtype, all_kept=bool(kept.all()))
 
 
 def learn(documents: Any, analysis: Analysis, decode: Decode | None = None) -> Learned:
@@ -160,7 +160,9 @@ def _each(function: Callable[[B], A], blocks: Sequence[B]) -> list[A]:
     return ordered_map(function, blocks) if len(blocks) > 1 else [function(block) for block in blocks]
 
 
-def write(scanned: list[Scanned], columns: dict[Scanner, Columns], n_columns: int, dtype: Any) -> sparse.csr_array:
+def write(
+    scanned: list[Scanned], columns: dict[Scanner, Columns], n_columns: int, dtype: Any, *, all_kept: bool = False
+) -> sparse.csr_array:
     """The rows of a sparse matrix of what was scanned, columns in ascending order."""
     places = np.cumsum([0, *(len(one.rows) - 1 for one in scanned)])
     kept = np.zeros(places[-1], dtype=np.int64)
@@ -168,7 +170,11 @@ def write(scanned: list[Scanned], columns: dict[Scanner, Columns], n_columns: in
     def count(block: int) -> None:
         one = scanned[block]
         of_words, of_runs = columns[one.scanner]
-        scanning.kept_entries(one.rows, one.codes, of_words, of_runs, kept[places[block] : places[block + 1]])
+        here = kept[places[block] : places[block + 1]]
+        if all_kept:
+            here[:] = np.diff(one.rows)
+        else:
+            scanning.kept_entries(one.rows, one.codes, of_words, of_runs, here)
 
     _each(count, range(len(scanned)))
     rows = _row_starts(kept)

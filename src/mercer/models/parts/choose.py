@@ -58,8 +58,8 @@ def choose_parts(table: Table, families: Any, *, unseen: Any) -> tuple[Part, ...
 
 def _choices(table: Table, families: Any) -> list[Choice]:
     if isinstance(families, Schema):
-        described = [families[name] for name in table.names]
-        return [Choice((j,), FAMILY_OF[column.stored or column.kind], column.levels) for j, column in enumerate(described)]
+        described = enumerate(families[name] for name in table.names)
+        return [Choice((j,), FAMILY_OF[column.stored or column.kind], column.levels) for j, column in described]
     if isinstance(families, Mapping):
         asked = [Choice(_columns(table, key), _family(family)) for key, family in families.items()]
         _refuse_twice(table, asked)

@@ -64,7 +64,7 @@ class Unseen:
                 f"{self.found[0]}{more} Such values say nothing to the model; fit again on rows that show them, or "
                 "silence this with unseen='ignore'.",
                 UnseenCategoryWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 

@@ -46,7 +46,7 @@ def hashed(vectorizer: Any, documents: Any) -> sparse.csr_array:
     """How often each document has terms of each hash."""
     n_columns, signed, dtype = vectorizer.n_features, vectorizer.alternate_sign, vectorizer.dtype
     how, analyze = _analysis(vectorizer), vectorizer.build_analyzer()
-    if isinstance(how, Analysis):
+    if isinstance(how, Analysis) and not _is_short(documents):
         with _again_in_python(documents):
             texts, decode = _texts(vectorizer, documents), vectorizer.decode
             return compiled.hashed(texts, how, n_columns, signed=signed, dtype=dtype, decode=decode)[0]

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._sparse import _align_api_if_sparse
 
+from mercer.features.text.weights import normalised
 from mercer.models._base import old_state_on_failure
 from mercer.models.text import _counting
 from mercer.models.text._vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
@@ -172,7 +172,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
         if self.binary:
             counts.data.fill(1)
         if self.norm is not None:
-            counts = normalize(counts, norm=self.norm, copy=False)
+            counts = normalised(counts, self.norm)
         return _align_api_if_sparse(counts)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._sparse import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
@@ -246,7 +245,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         if hasattr(self, "idf_"):
             weights.weigh_columns(X, np.asarray(self.idf_))
         if self.weighting == "sklearn" and self.norm is not None:
-            return normalize(X, norm=self.norm, copy=False)
+            return weights.normalised(X, self.norm)
         return X
 
     def __sklearn_tags__(self) -> Any:
