@@ -153,6 +153,25 @@ def test_documents_whose_lower_case_no_table_has() -> None:
     assert "οδος" in learned.vocabulary.as_dict()
 
 
+@given(lines=st.lists(st.text(CHARACTERS.replace("\n", "").replace("\ud800", ""), max_size=20), min_size=1, max_size=9))
+@settings(max_examples=30, deadline=None)
+def test_lines_of_a_file(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path, whole = tmp_path_factory.mktemp("lines") / "lines.txt", "\n".join(lines)
+    path.write_bytes(whole.encode())
+    wanted = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
+    for unit in ("word", "char"):
+        analysis = Analysis(unit, shortest=1)
+        before = blocks.BLOCK
+        try:
+            blocks.BLOCK = 16
+            found = compiled.learn(path, analysis)
+        finally:
+            blocks.BLOCK = before
+        learned = compiled.learn([line for line in wanted if line], analysis)
+        assert found.vocabulary.names().tolist() == learned.vocabulary.names().tolist()
+        np.testing.assert_array_equal(all_counts(found), all_counts(learned))
+
+
 def test_columns_of_frames_and_what_is_no_text() -> None:
     import pandas as pd
     import polars as pl

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -291,3 +292,15 @@ def test_only_vectorizers_of_the_same_parameters_merge() -> None:
 def test_the_plan_says_why() -> None:
     assert "tokenizer is a function" in str(CountVectorizer(tokenizer=str.split, token_pattern=None).fit(["a"]).plan_)
     assert "analyzer is a function" in str(HashingVectorizer(analyzer=str.split).fit(["a"]).plan_)
+
+
+def test_lines_of_a_file_are_documents(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes("the naïve cat\nsat\n\non the mat".encode("latin-1"))
+    lines = ["the naïve cat", "sat", "", "on the mat"]
+    for options in ({}, {"tokenizer": str.split, "token_pattern": None}):
+        of_file = CountVectorizer(encoding="latin-1", **options)
+        of_list = CountVectorizer(**options)
+        assert (of_file.fit_transform(path) != of_list.fit_transform(lines)).nnz == 0
+        assert of_file.vocabulary_ == of_list.vocabulary_
+        assert (of_file.transform(path) != of_list.transform(lines)).nnz == 0

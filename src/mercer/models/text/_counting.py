@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -136,7 +137,8 @@ def _in_order(numbers: dict[Any, int]) -> Texts | None:
 
 def _texts(vectorizer: Any, documents: Any) -> Any:
     """Documents to read, where they are the names of files."""
-    return map(vectorizer.decode, documents) if vectorizer.input == "filename" else documents
+    named = vectorizer.input == "filename" and not isinstance(documents, Path)
+    return map(vectorizer.decode, documents) if named else documents
 
 
 @contextmanager
@@ -145,8 +147,13 @@ def _again_in_python(documents: Any) -> Iterator[None]:
     try:
         yield
     except (TextError, UnicodeDecodeError):
-        if iter(documents) is documents:  # what is gone cannot be read again
+        if not isinstance(documents, Path) and iter(documents) is documents:  # what is gone cannot be read again
             raise
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from file
 
 
 class _Rows:
@@ -155,6 +162,8 @@ class _Rows:
     def __init__(self, documents: Any) -> None:
         # columns of pyarrow give scalars of their own when asked one by one
         self._documents = documents.to_pylist() if hasattr(documents, "to_pylist") else documents
+        if isinstance(documents, Path):
+            self._documents = _lines(documents)
         self.row = -1
         self.document: Any = None
 

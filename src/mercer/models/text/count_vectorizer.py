@@ -143,7 +143,7 @@ class CountVectorizer(TextVectorizer, BaseEstimator):
 
         Parameters
         ----------
-        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+        raw_documents : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
             Documents.
         y : Ignored
             Not used.
@@ -162,7 +162,7 @@ class CountVectorizer(TextVectorizer, BaseEstimator):
 
         Parameters
         ----------
-        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+        raw_documents : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
             Documents.
         y : Ignored
             Not used.
@@ -182,7 +182,7 @@ class CountVectorizer(TextVectorizer, BaseEstimator):
 
         Parameters
         ----------
-        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+        raw_documents : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
             More documents.
         y : Ignored
             Not used.
@@ -221,7 +221,7 @@ class CountVectorizer(TextVectorizer, BaseEstimator):
 
         Parameters
         ----------
-        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+        raw_documents : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
             Documents.
 
         Returns

@@ -158,7 +158,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
 
         Parameters
         ----------
-        X : iterable of str, bytes, files or file names, or a column of a data frame
+        X : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
             Documents.
 
         Returns
@@ -180,7 +180,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
 
         Parameters
         ----------
-        X : iterable of str, bytes, files or file names, or a column of a data frame
+        X : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
             Documents.
         y : Ignored
             Not used.

@@ -167,7 +167,7 @@ class TfidfVectorizer(CountVectorizer):
 
         Parameters
         ----------
-        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+        raw_documents : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
             Documents.
         y : array-like of shape (n_samples,), default=None
             Two classes, for log-count ratios; not used otherwise.
@@ -186,7 +186,7 @@ class TfidfVectorizer(CountVectorizer):
 
         Parameters
         ----------
-        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+        raw_documents : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
             Documents.
         y : array-like of shape (n_samples,), default=None
             Two classes, for log-count ratios; not used otherwise.
@@ -205,7 +205,7 @@ class TfidfVectorizer(CountVectorizer):
 
         Parameters
         ----------
-        raw_documents : iterable of str, bytes, files or file names, or a column of a data frame
+        raw_documents : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
             Documents.
 
         Returns
