@@ -9,7 +9,7 @@ from mercer._jit.bits import four_bytes
 from mercer._jit.characters import BLANK
 from mercer._jit.cutting import WORDS, cut, room_for
 from mercer._jit.interning import code_of
-from mercer._jit.scanning import sort_entries, twice
+from mercer._jit.scanning import sort_entries
 
 FIRST, SECOND = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)
 
@@ -128,3 +128,11 @@ def _with_room(indices, values, size):  # type: ignore[no-untyped-def]
     while size > indices.size:
         indices, values = twice(indices), twice(values)
     return indices, values
+
+
+@jit
+def twice(values):  # type: ignore[no-untyped-def]
+    """Values with as much room again."""
+    larger = np.empty(2 * values.size, dtype=values.dtype)
+    larger[: values.size] = values
+    return larger

@@ -155,33 +155,38 @@ def has_room(table, strings, size):  # type: ignore[no-untyped-def]
     return count + strings <= table.signatures.shape[0] and table.offsets[count] + size + SPARE <= table.arena.size
 
 
-@jit
-def with_room(table, strings, size):  # type: ignore[no-untyped-def]
-    """The table with room for so many strings of so many bytes together: as it is, or some times larger."""
-    while table.sizes[0] + strings > table.signatures.shape[0]:
-        table = _twice_the_strings(table)
-    used = table.offsets[table.sizes[0]]
-    if used + size + SPARE > table.arena.size:
-        arena = np.empty(2 * (used + size + SPARE), dtype=np.uint8)
-        arena[:used] = table.arena[:used]
-        table = Strings(table.slots, table.signatures, table.offsets, arena, table.seen, table.sizes)
+def with_room(table: Strings, strings: int, size: int) -> Strings:
+    """The table with room for so many strings of so many bytes together: as it is, or some times larger.
+
+    In Python, because compiled loops in which tuples of arrays change places take very long to compile.
+    """
+    count, room = int(table.sizes[0]), len(table.signatures)
+    while count + strings > room:
+        room *= 2
+    if room > len(table.signatures):
+        slots, offsets = np.zeros(2 * room, dtype=np.uint64), _larger(table.offsets, count + 1, (room + 1,))
+        signatures = _larger(table.signatures, count, (room, 2))
+        seen = _larger(table.seen, count, (room, 3))
+        _enter_strings(slots, signatures, offsets, table.arena, count)
+        table = Strings(slots, signatures, offsets, table.arena, seen, table.sizes)
+    used = int(table.offsets[count])
+    if used + size + SPARE > len(table.arena):
+        table = table._replace(arena=_larger(table.arena, used, (2 * (used + size + SPARE),)))
     return table
 
 
+def _larger(values: Any, count: int, shape: tuple[int, ...]) -> Any:
+    """The first so many values in an array of another shape."""
+    larger = np.empty(shape, dtype=values.dtype)
+    larger[:count] = values[:count]
+    return larger
+
+
 @jit
-def _twice_the_strings(table):  # type: ignore[no-untyped-def]
-    count, room = table.sizes[0], 2 * table.signatures.shape[0]
-    slots = np.zeros(2 * table.slots.size, dtype=np.uint64)
-    signatures = np.empty((room, 2), dtype=np.uint64)
-    offsets = np.empty(room + 1, dtype=np.int64)
-    seen = np.empty((room, 3), dtype=np.int64)
-    signatures[:count] = table.signatures[:count]
-    offsets[: count + 1] = table.offsets[: count + 1]
-    seen[:count] = table.seen[:count]
+def _enter_strings(slots, signatures, offsets, arena, count):  # type: ignore[no-untyped-def]
     for code in range(count):
         start, length = offsets[code], offsets[code + 1] - offsets[code]
-        _enter(slots, hash_of(table.arena, start, length, signatures[code, 0], signatures[code, 1]), code)
-    return Strings(slots, signatures, offsets, table.arena, seen, table.sizes)
+        _enter(slots, hash_of(arena, start, length, signatures[code, 0], signatures[code, 1]), code)
 
 
 @jit
@@ -194,10 +199,15 @@ def code_of(table, data, start, length, learning):  # type: ignore[no-untyped-de
     return add(table, data, start, length, head, tail, key, -1 - code) if code < 0 and learning else code
 
 
+def intern(table: Strings, data: Any, offsets: Any, codes: Any) -> Strings:
+    """Codes of strings, new ones added; the last of them must have `SPARE` bytes after it. The table as it is then."""
+    table = with_room(table, len(codes), int(offsets[-1] - offsets[0]))
+    _add_strings(table, data, offsets, codes)
+    return table
+
+
 @jit
-def intern(table, data, offsets, codes):  # type: ignore[no-untyped-def]
-    """Codes of strings, new ones added; the last of them must have `SPARE` bytes after it."""
-    table = with_room(table, codes.size, offsets[codes.size] - offsets[0])
+def _add_strings(table, data, offsets, codes):  # type: ignore[no-untyped-def]
     slots, last = table.slots, np.uint64(table.slots.size - 1)
     for first in range(0, codes.size, AHEAD):
         stop = min(first + AHEAD, codes.size)
@@ -206,7 +216,6 @@ def intern(table, data, offsets, codes):  # type: ignore[no-untyped-def]
             fetch(slots, np.int64(hash_of(data, offsets[i], offsets[i + 1] - offsets[i], head, tail) & last))
         for i in range(first, stop):
             codes[i] = code_of(table, data, offsets[i], offsets[i + 1] - offsets[i], True)
-    return table
 
 
 @jit(forceinline=True)
@@ -251,43 +260,57 @@ def code_of_pair(table, pair):  # type: ignore[no-untyped-def]
 
 
 @jit
-def with_room_for_pairs(table, many):  # type: ignore[no-untyped-def]
+def has_room_for_pairs(table, many):  # type: ignore[no-untyped-def]
+    """Whether so many pairs can be added."""
+    return table.sizes[0] + many <= table.entries.shape[0]
+
+
+def with_room_for_pairs(table: Pairs, many: int) -> Pairs:
     """The table with room for so many more pairs: as it is, or some times larger."""
-    count = table.sizes[0]
-    while count + many > table.entries.shape[0]:
-        slots = np.zeros(2 * table.slots.size, dtype=np.uint64)
-        entries = np.empty((2 * table.entries.shape[0], PAIR_WIDTH), dtype=np.int64)
-        entries[:count] = table.entries[:count]
-        for code in range(count):
-            _enter(slots, hash_of_pair(np.uint64(entries[code, PAIR])), code)
-        table = Pairs(slots, entries, table.sizes)
+    count, room = int(table.sizes[0]), len(table.entries)
+    while count + many > room:
+        room *= 2
+    if room == len(table.entries):
+        return table
+    slots, entries = np.zeros(2 * room, dtype=np.uint64), _larger(table.entries, count, (room, PAIR_WIDTH))
+    _enter_pairs(slots, entries, count)
+    return Pairs(slots, entries, table.sizes)
+
+
+@jit
+def _enter_pairs(slots, entries, count):  # type: ignore[no-untyped-def]
+    for code in range(count):
+        _enter(slots, hash_of_pair(np.uint64(entries[code, PAIR])), code)
+
+
+def merge_pairs(table: Pairs, other: Pairs, mark: Any, words: Any, codes: Any) -> Pairs:
+    """Add the pairs of another table, whose right halves are `words[right]` here and whose left halves are too, or
+    with the mark the code here of an earlier pair; codes[c] becomes the code here of its pair c. The table then."""
+    table = with_room_for_pairs(table, len(codes))
+    _add_pairs(table, other.entries, mark, words, codes)
     return table
 
 
 @jit
-def merge_pairs(table, other, mark, words, codes):  # type: ignore[no-untyped-def]
-    """Add the pairs of another table, whose right halves are `words[right]` here and whose left halves are too, or
-    with the mark the code here of an earlier pair; codes[c] becomes the code here of its pair c."""
-    table = with_room_for_pairs(table, codes.size)
+def _add_pairs(table, others, mark, words, codes):  # type: ignore[no-untyped-def]
     slots, last = table.slots, np.uint64(table.slots.size - 1)
     pairs = np.empty(AHEAD, dtype=np.uint64)
     for first in range(0, codes.size, AHEAD):
         many = min(AHEAD, codes.size - first)
         for i in range(many):  # most begin with a word: their slots can be fetched ahead
-            pair = np.uint64(other.entries[first + i, PAIR])
+            pair = np.uint64(others[first + i, PAIR])
             left, right = pair >> HALF, np.uint64(words[np.int64(pair & CODES)])
             pairs[i] = pair
             if not left & mark:
                 pairs[i] = np.uint64(words[np.int64(left)]) << HALF | right
                 fetch(slots, np.int64(hash_of_pair(pairs[i]) & last))
         for i in range(many):
-            pair = np.uint64(other.entries[first + i, PAIR])
+            pair = np.uint64(others[first + i, PAIR])
             left = pair >> HALF
             if left & mark:
                 here = np.uint64(codes[np.int64(left ^ mark)]) | mark
                 pairs[i] = here << HALF | np.uint64(words[np.int64(pair & CODES)])
             codes[first + i] = code_of_pair(table, pairs[i])
-    return table
 
 
 @jit

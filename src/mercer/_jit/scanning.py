@@ -9,7 +9,7 @@ import numpy as np
 from mercer._jit import jit
 from mercer._jit.bits import eight_bytes, fetch, put_eight
 from mercer._jit.characters import BLANK
-from mercer._jit.cutting import WORDS, cut, room_for
+from mercer._jit.cutting import WORDS, cut
 from mercer._jit.interning import (
     CODES,
     DOCUMENTS,
@@ -21,6 +21,8 @@ from mercer._jit.interning import (
     PAIR_LAST,
     PAIR_OCCURRENCES,
     PAIR_WIDTH,
+    Pairs,
+    Strings,
     add,
     add_pair,
     code_of,
@@ -28,6 +30,7 @@ from mercer._jit.interning import (
     find,
     find_pair,
     has_room,
+    has_room_for_pairs,
     hash_of,
     hash_of_pair,
     signature,
@@ -55,68 +58,39 @@ class Progress(NamedTuple):
     at: Any
     #: the runs of 1, 2, … words before the next one
     before: Any
-    #: codes of the pieces at hand, and hashes of them or of the pairs that they make
+    #: codes of the pieces at hand, and their hashes and signatures
     found: Any
     keys: Any
-    #: signatures of the pieces at hand
-    heads: Any
-    tails: Any
 
 
-@jit
-def scan(texts, states, alphabet, how, n_stop, learning, words, runs, base):  # type: ignore[no-untyped-def]
-    """Count the terms of documents.
-
-    The codes below `n_stop` are stop words, which are passed over. A run of words is a pair: the run without its last
-    word, and that word; so no run is ever spelled. Terms that are not in the tables are added if `learning`, else
-    passed over. Positions in the tables are counted from `base` on, which is to grow from call to call by the number
-    of codes that were returned.
-
-    Returns
-    -------
-    (words, runs, rows, codes, counts)
-        Terms of document i are codes[rows[i]:rows[i + 1]], those of runs as −1 − code.
-    """
-    _, offsets = texts
-    n, most = states.size, how.most if how.unit == WORDS else 1
-    size = AT_ONCE * most + most * (offsets[n] - offsets[0]) // 16
-    room = room_for(offsets, how)
-    done = Progress(
-        np.zeros(n + 1, dtype=np.int64),
-        np.empty(size, dtype=np.int32),
-        np.empty(size, dtype=np.int32),
+def progress(n_documents: int, size: int, most: int) -> Progress:
+    """Room for the entries of so many documents of so many bytes together, with runs of at most `most` words."""
+    entries = AT_ONCE * most + most * size // 16
+    return Progress(
+        np.zeros(n_documents + 1, dtype=np.int64),
+        np.empty(entries, dtype=np.int32),
+        np.empty(entries, dtype=np.int32),
         np.zeros(5, dtype=np.int64),
         np.empty(most + 1, dtype=np.int64),
         np.empty(AT_ONCE, dtype=np.int64),
-        np.empty(AT_ONCE, dtype=np.uint64),
-        np.empty(AT_ONCE, dtype=np.uint64),
-        np.empty(AT_ONCE, dtype=np.uint64),
+        np.empty((3, AT_ONCE), dtype=np.uint64),
     )
-    while True:
-        lacking = _scan_some(texts, states, alphabet, how, n_stop, learning, words, runs, base, room, done)
-        if lacking < 0:
-            break
-        if learning:
-            words = with_room(words, AT_ONCE, lacking)
-            runs = with_room_for_pairs(runs, AT_ONCE * (most - 1))
-        if done.at[3] + AT_ONCE * most > done.codes.size:
-            rows, codes, counts, at, before, found, keys, heads, tails = done
-            done = Progress(rows, twice(codes), twice(counts), at, before, found, keys, heads, tails)
-    used = done.rows[n]
-    return words, runs, done.rows, done.codes[:used].copy(), done.counts[:used].copy()
 
 
 @jit
-def _scan_some(texts, states, alphabet, how, n_stop, learning, words, runs, base, room, done):  # type: ignore[no-untyped-def]
-    """Go on as far as there is room; the bytes of the pieces for which there is none, or −1 when all is done."""
+def scan_some(texts, states, alphabet, how, n_stop, learning, words, runs, base, room, done):  # type: ignore[no-untyped-def]
+    """Count the terms of documents as far as there is room; the bytes of the pieces for which there is none, or −1 when
+    all is done.
+
+    The codes below `n_stop` are stop words, which are passed over. A run of words is a pair: the run without its last
+    word, and that word; so no run is ever spelled. Terms that are not in the tables are added if `learning`, else
+    passed over. Positions in the tables are counted from `base` on. In `done`, terms of document i are
+    codes[rows[i]:rows[i + 1]], those of runs as −1 − code.
+    """
     data, offsets = texts
     fewest, most = (how.fewest, how.most) if how.unit == WORDS else (1, 1)
-    rows, codes, counts, at, before, found, keys, heads, tails = done
+    at, before = done.at, done.before
     document, piece, pieces, used, first = at[0], at[1], at[2], at[3], at[4]
-    text, starts, stops = room.text, room.starts, room.stops
-    slots, signatures, places, arena, seen, _ = words
-    last = np.uint64(slots.size - 1)
-    _, run_entries, n_runs = runs
     while document < states.size:
         if piece == 0:
             pieces = cut(data, offsets[document], offsets[document + 1], states[document], alphabet, how, room)
@@ -124,42 +98,66 @@ def _scan_some(texts, states, alphabet, how, n_stop, learning, words, runs, base
             before[:] = -1
         while piece < pieces:
             many = min(AT_ONCE, pieces - piece)
+            starts, stops = room.starts[piece : piece + many], room.stops[piece : piece + many]
             size = np.int64(0)
-            for k in range(piece, piece + many):
+            for k in range(many):
                 size += np.int64(stops[k] - starts[k])
-            if used + many * most > codes.size or (
-                learning and not (has_room(words, many, size) and n_runs[0] + many * (most - 1) <= run_entries.shape[0])
+            if used + many * most > done.codes.size or (
+                learning and not (has_room(words, many, size) and has_room_for_pairs(runs, many * (most - 1)))
             ):
                 at[0], at[1], at[2], at[3], at[4] = document, piece, pieces, used, first
                 return size
-            for k in range(many):
-                start, length = np.int64(starts[piece + k]), np.int64(stops[piece + k] - starts[piece + k])
-                head, tail = signature(text, start, length)
-                heads[k], tails[k], keys[k] = head, tail, hash_of(text, start, length, head, tail)
-                fetch(slots, np.int64(keys[k] & last))
-            kept = 0
-            for k in range(many):
-                if k + NEAR < many:
-                    likely = max(np.int64(slots[keys[k + NEAR] & last] & CODES) - 1, np.int64(0))
-                    fetch(signatures, 2 * likely)
-                    fetch(seen, 3 * likely)
-                start, length = np.int64(starts[piece + k]), np.int64(stops[piece + k] - starts[piece + k])
-                word = find(slots, signatures, places, arena, text, start, length, heads[k], tails[k], keys[k])
-                if word < 0 and learning:
-                    word = add(words, text, start, length, heads[k], tails[k], keys[k], -1 - word)
-                if fewest == 1 and word >= n_stop:
-                    used = _counted(seen, LAST, word, word, first, base, used, codes, counts)
-                found[kept] = word
-                kept += not 0 <= word < n_stop
+            _sign(room.text, starts, stops, words.slots, done.keys)
+            kept, used = _count_words(
+                room.text, starts, stops, done.keys, words, learning, n_stop, fewest == 1, done.found,
+                first, base, used, done.codes, done.counts,
+            )  # fmt: skip
             if most > 1:
                 used = _count_runs(
-                    found, kept, keys, fewest, most, learning, runs, before, first, base, used, codes, counts
-                )
+                    done.found, kept, done.keys[0], fewest, most, learning, runs, before,
+                    first, base, used, done.codes, done.counts,
+                )  # fmt: skip
             piece += many
         piece = 0
         document += 1
-        rows[document] = used
+        done.rows[document] = used
     return np.int64(-1)
+
+
+@jit
+def _sign(text, starts, stops, slots, keys):  # type: ignore[no-untyped-def]
+    """Hashes and signatures of pieces of a text, one below the other; their slots are on their way into the cache."""
+    last = np.uint64(slots.size - 1)
+    for k in range(starts.size):
+        start, length = np.int64(starts[k]), np.int64(stops[k] - starts[k])
+        head, tail = signature(text, start, length)
+        keys[0, k], keys[1, k], keys[2, k] = hash_of(text, start, length, head, tail), head, tail
+        fetch(slots, np.int64(keys[0, k] & last))
+
+
+@jit
+def _count_words(  # type: ignore[no-untyped-def]
+    text, starts, stops, keys, words, learning, n_stop, counts_words, found, first, base, used, codes, counts
+):
+    """Codes of pieces of a text that are no stop words, and count them if asked for; how many, and entries then."""
+    slots, signatures, places, arena, seen, _ = words
+    last = np.uint64(slots.size - 1)
+    kept = 0
+    for k in range(starts.size):
+        if k + NEAR < starts.size:
+            likely = max(np.int64(slots[keys[0, k + NEAR] & last] & CODES) - 1, np.int64(0))
+            fetch(signatures, 2 * likely)
+            fetch(seen, 3 * likely)
+        start, length = np.int64(starts[k]), np.int64(stops[k] - starts[k])
+        key, head, tail = keys[0, k], keys[1, k], keys[2, k]
+        word = find(slots, signatures, places, arena, text, start, length, head, tail, key)
+        if word < 0 and learning:
+            word = add(words, text, start, length, head, tail, key, -1 - word)
+        if counts_words and word >= n_stop:
+            used = _counted(seen, LAST, word, word, first, base, used, codes, counts)
+        found[kept] = word
+        kept += not 0 <= word < n_stop
+    return kept, used
 
 
 @jit
@@ -213,28 +211,21 @@ def _counted(entries, last_in, code, column, first, base, used, codes, counts): 
     return used + 1
 
 
-@jit
-def twice(values):  # type: ignore[no-untyped-def]
-    """Values with as much room again."""
-    larger = np.empty(2 * values.size, dtype=values.dtype)
-    larger[: values.size] = values
-    return larger
-
-
-@jit
-def intern_terms(words, runs, data, offsets, codes):  # type: ignore[no-untyped-def]
+def intern_terms(words: Strings, runs: Pairs, data: Any, offsets: Any, codes: Any) -> tuple[Strings, Pairs]:
     """Enter terms, words with a blank between them, into tables; codes[i] is that of a word, or −1 − that of a run.
 
     The last of the terms must have bytes to spare after it.
     """
-    blanks, size = 0, offsets[codes.size] - offsets[0]
-    for i in range(offsets[0], offsets[codes.size]):
-        blanks += data[i] == BLANK
-    words = with_room(words, codes.size + blanks, size)
-    runs = with_room_for_pairs(runs, blanks)
+    blanks, size = int(np.count_nonzero(data == BLANK)), int(offsets[-1] - offsets[0])
+    words, runs = with_room(words, len(codes) + blanks, size), with_room_for_pairs(runs, blanks)
+    _enter_terms(words, runs, data, offsets, codes)
+    return words, runs
+
+
+@jit
+def _enter_terms(words, runs, data, offsets, codes):  # type: ignore[no-untyped-def]
     for term in range(codes.size):
         codes[term] = _enter_term(words, runs, data, offsets[term], offsets[term + 1])
-    return words, runs
 
 
 @jit

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import interning, scanning
+from mercer._jit import cutting, interning, scanning
 from mercer._jit.interning import (
     DOCUMENTS,
     PAIR,
@@ -82,13 +82,25 @@ class Scanner:
 
     def scan(self, texts: Texts) -> Scanned:
         """Count the terms of documents."""
-        read = self.analysis.read(texts)
-        self.words, self.runs, rows, codes, counts = scanning.scan(
-            (read.data, read.offsets), read.states, read.alphabet, self.analysis.how, self.n_stop, self.learning,
-            self.words, self.runs, self.base,
-        )  # fmt: skip
-        self.base += len(codes)
-        return Scanned(self, rows, codes, counts, read.by_python)
+        read, how = self.analysis.read(texts), self.analysis.how
+        most = how.most if self.analysis.unit == "word" else 1
+        documents = (read.data, read.offsets), read.states, read.alphabet, how, self.n_stop, self.learning
+        room = cutting.room_for(read.offsets, how)
+        done = scanning.progress(len(texts), texts.n_bytes, most)
+        while (lacking := scanning.scan_some(*documents, self.words, self.runs, self.base, room, done)) >= 0:
+            done = self._with_room(lacking, most, done)
+        rows, used = done.rows, int(done.rows[-1])
+        self.base += used
+        return Scanned(self, rows, done.codes[:used].copy(), done.counts[:used].copy(), read.by_python)
+
+    def _with_room(self, size: int, most: int, done: scanning.Progress) -> scanning.Progress:
+        """Make room for the pieces that are next, of `size` bytes together."""
+        if self.learning:
+            self.words = interning.with_room(self.words, scanning.AT_ONCE, size)
+            self.runs = interning.with_room_for_pairs(self.runs, scanning.AT_ONCE * (most - 1))
+        if done.at[3] + scanning.AT_ONCE * most <= len(done.codes):
+            return done
+        return done._replace(codes=np.tile(done.codes, 2), counts=np.tile(done.counts, 2))
 
     @property
     def n_words(self) -> int:
