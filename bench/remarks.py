@@ -26,11 +26,11 @@ gradient that ends the fit 0.2 s, what float32 did to it, told by float64 on one
 landmarks 0.15 s, the exact twin of 500 rows 0.15 s. Such a run takes 3.0 s, which is the reach; but runs whose 2 GB the
 system had not handed out before took up to 2 s longer, and the median was one of them.""",
     "count_vectorizer": """\
-40,000,000 bytes hold 6.3 million words of 200,000, each as frequent as any other a decade away, so that most tables
-lie outside of the cache. A word takes about 100 ns of one core: 25 to find it and write it in lower case, 15 for its
-hash, the rest for the table and the count. Rows are sorted, which scikit-learn's are not. With two cores the tables of
-both have to become one. Pairs of words are six times as many as words, and to put them in order, spell them and merge
-them is half of the time. 200 MB, which were planned, would keep scikit-learn busy for half an hour. One short document
+78 MB hold 12.5 million words of 200,000 different ones, of which rare ones are frequent (every decade of ranks alike),
+so that most of the tables lie outside of the cache. A word takes about 100 ns of one core: 25 to find it and write it
+in lower case, 15 for its hash, the rest for the table and the count. Rows are sorted, which scikit-learn's are not.
+With two cores the tables of both have to become one. There are many more pairs than words; to put them in order, spell
+and merge them was half of the time of a text of 20 MB. 200 MB, which were planned, would keep scikit-learn busy for half an hour. One short document
 is counted by Python itself, as scikit-learn does, and pays for the choice.""",
     "lasso_path": """\
 Seconds are to three digits, and scikit-learn's are of one call. celer is left out: the machine was busy while it
