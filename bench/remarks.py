@@ -31,8 +31,8 @@ one above.""",
 so that most of the tables lie outside of the cache. A word takes about 100 ns of one core: 25 to find it and write it
 in lower case, 15 for its hash, the rest for the table and the count. Rows are sorted, which scikit-learn's are not.
 With two cores the tables of both have to become one. There are many more pairs than words; to put them in order, spell
-and merge them was half of the time of a text of 20 MB. 200 MB, which were planned, would keep scikit-learn busy for
-half an hour. One short document is counted by Python itself, as scikit-learn does, and pays for the choice.""",
+and merge them was half of the time of a text of 20 MB. With 200 MB, which were planned, the races
+had not ended after ten minutes. One short document is counted by Python itself, as scikit-learn does.""",
     "lasso_path": """\
 Seconds are to three digits, and scikit-learn's are of one call. celer is left out: the machine was busy while it
 ran.""",

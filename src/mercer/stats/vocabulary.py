@@ -36,16 +36,16 @@ class Vocabulary:
     def of_strings(cls, terms: list[str], document_counts: Any, term_counts: Any, n_documents: int) -> Self:
         """From strings in any order, no two the same."""
         packed = Texts.packed(term.encode("utf-8", SURROGATES) for term in terms)
-        return cls.in_order(packed, document_counts, term_counts, n_documents)[0]
+        return cls.in_order(packed, document_counts, term_counts, n_documents)
 
     @classmethod
-    def in_order(cls, terms: Texts, document_counts: Any, term_counts: Any, n_documents: int) -> tuple[Self, Array]:
-        """From distinct terms in any order; also the position that each of them has now."""
-        order, places = term_order(terms)
+    def in_order(cls, terms: Texts, document_counts: Any, term_counts: Any, n_documents: int) -> Self:
+        """From distinct terms in any order."""
+        order = terms.order()
         documents, occurrences = (
             np.asarray(counts, dtype=np.int64)[order] for counts in (document_counts, term_counts)
         )
-        return cls(terms.take(order), documents, occurrences, n_documents), places
+        return cls(terms.take(order), documents, occurrences, n_documents)
 
     @classmethod
     def nothing(cls) -> Self:
@@ -67,7 +67,7 @@ class Vocabulary:
             )
         )
         n_documents = self.n_documents + other.n_documents
-        return type(self).in_order(terms, document_counts, term_counts, n_documents)[0]
+        return type(self).in_order(terms, document_counts, term_counts, n_documents)
 
     def keep(self, chosen: Array) -> Self:
         """Some of the terms, by a mask or by ascending positions."""
@@ -88,14 +88,6 @@ class Vocabulary:
     def as_dict(self) -> dict[str, int]:
         """Positions of the terms."""
         return {term: position for position, term in enumerate(self.terms.strings())}
-
-
-def term_order(terms: Texts) -> tuple[Array, Array]:
-    """Positions of terms in ascending order, and where each term is in that order."""
-    order = terms.order()
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order))
-    return order, places
 
 
 def _added(codes: Array, counts: Array, n_codes: int) -> Array:

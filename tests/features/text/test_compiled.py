@@ -77,7 +77,7 @@ def test_counts_terms_that_are_known(documents: list[str], others: list[str], an
     terms = terms[::-1]
     known = compiled.Known(Texts.packed(term.encode("utf-8", "surrogatepass") for term in terms), analysis)
     for _ in range(2):  # a scanner that was used before
-        counts, _ = known.matrix(others)
+        counts = known.matrix(others)
         counted = [Counter(terms_of(document, analysis)) for document in others]
         wanted = np.array([[count[term] for term in terms] for count in counted]).reshape(len(others), len(terms))
         np.testing.assert_array_equal(counts.toarray(), wanted)
@@ -88,7 +88,7 @@ def test_counts_terms_that_are_known(documents: list[str], others: list[str], an
 @settings(max_examples=100, deadline=None)
 def test_hashes_like_python(documents: list[str], analysis: Analysis, columns: int, signed: bool) -> None:
     documents = [document.replace("\ud800", "") for document in documents]  # which has no bytes to hash
-    X, _ = compiled.hashed(documents, analysis, columns, signed=signed, dtype=np.float64)
+    X = compiled.hashed(documents, analysis, columns, signed=signed, dtype=np.float64)
     wanted = hashed(documents, lambda text: terms_of(text, analysis), columns, signed=signed, dtype=np.float64)
     assert (wanted != X).nnz == 0
     np.testing.assert_array_equal(X.indices, wanted.indices)  # stored zeros, too
@@ -115,7 +115,7 @@ def test_blocks_and_threads_make_no_difference(
     for threads in (1, 2, 4):
         with engine(threads=threads):
             parts = compiled.learn(documents, analysis)
-            known, _ = compiled.Known(whole.vocabulary.terms, analysis).matrix(iter(documents))
+            known = compiled.Known(whole.vocabulary.terms, analysis).matrix(iter(documents))
         assert parts.vocabulary.names().tolist() == whole.vocabulary.names().tolist()
         np.testing.assert_array_equal(parts.vocabulary.document_counts, whole.vocabulary.document_counts)
         np.testing.assert_array_equal(parts.vocabulary.term_counts, whole.vocabulary.term_counts)
@@ -131,7 +131,7 @@ def test_tables_that_grow_lose_nothing() -> None:
     learned = compiled.learn(documents, Analysis(grams=(1, 2)))
     terms, counts = expected(documents[:3], Analysis(grams=(1, 2)))
     assert set(terms) <= set(learned.vocabulary.names())
-    part = compiled.Known(Texts.of(terms), Analysis(grams=(1, 2))).matrix(documents[:3])[0]
+    part = compiled.Known(Texts.of(terms), Analysis(grams=(1, 2))).matrix(documents[:3])
     np.testing.assert_array_equal(part.toarray(), counts)
 
 
@@ -144,7 +144,7 @@ def test_terms_that_are_not_kept_have_no_column() -> None:
 
 def test_a_term_that_is_only_part_of_a_run_is_not_counted() -> None:
     known = compiled.Known(Texts.of(["aa bb", "bb", "cc dd ee"]), Analysis(grams=(1, 2)))
-    np.testing.assert_array_equal(known.matrix(["aa bb cc dd ee", "bb aa"])[0].toarray(), [[1, 1, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(known.matrix(["aa bb cc dd ee", "bb aa"]).toarray(), [[1, 1, 0], [0, 1, 0]])
 
 
 def test_documents_whose_lower_case_no_table_has() -> None:

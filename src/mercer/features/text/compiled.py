@@ -117,37 +117,34 @@ class Known:
         self._columns = Columns(*_by_code(codes, columns, scanner.n_words, scanner.n_runs))
         self._pool = Pool(scanner.twin)
 
-    def matrix(
-        self, documents: Any, dtype: Any = np.int64, decode: Decode | None = None
-    ) -> tuple[sparse.csr_array, int]:
-        """Counts, one row for each document; and of how many documents Python had to find the lower case."""
+    def matrix(self, documents: Any, dtype: Any = np.int64, decode: Decode | None = None) -> sparse.csr_array:
+        """Counts, one row for each document."""
         scanned = _scanned(documents, decode, lambda block: self._pool.scan(block()))
         of_scanner = {one.scanner: self._columns for one in scanned}
-        found = write(scanned, of_scanner, len(self.terms), dtype)
-        return found, sum(one.by_python for one in scanned)
+        return write(scanned, of_scanner, len(self.terms), dtype)
 
 
 def hashed(
     documents: Any, analysis: Analysis, n_columns: int, *, signed: bool, dtype: Any, decode: Decode | None = None
-) -> tuple[sparse.csr_array, int]:
-    """Hashed counts, one row for each document; and of how many documents Python had to find the lower case."""
+) -> sparse.csr_array:
+    """Hashed counts, one row for each document."""
     stop_words = Scanner.of(analysis).words
 
-    def scan(block: Callable[[], Texts]) -> tuple[Array, Array, Array, int]:
+    def scan(block: Callable[[], Texts]) -> tuple[Array, Array, Array]:
         read = analysis.read(block())
-        entries = hashing.hash_terms(
+        entries: tuple[Array, Array, Array] = hashing.hash_terms(
             (read.data, read.offsets), read.states, read.alphabet, analysis.how, stop_words, n_columns, signed
         )
-        return *entries, read.by_python
+        return entries
 
     parts = _scanned(documents, decode, scan)
     if not parts:
         raise EmptyDataError("Cannot vectorize empty sequence. Give at least one document.")
-    counts = np.concatenate([np.diff(rows) for rows, *_ in parts])
+    counts = np.concatenate([np.diff(rows) for rows, _, _ in parts])
     rows = _row_starts(counts)
-    indices = np.concatenate([indices for _, indices, _, _ in parts])
-    values = np.concatenate([values for _, _, values, _ in parts]).astype(dtype)
-    return _csr(values, indices, rows, n_columns), sum(by_python for *_, by_python in parts)
+    indices = np.concatenate([indices for _, indices, _ in parts])
+    values = np.concatenate([values for _, _, values in parts]).astype(dtype)
+    return _csr(values, indices, rows, n_columns)
 
 
 def _scanned(documents: Any, decode: Decode | None, scan: Callable[[Callable[[], Texts]], A]) -> list[A]:

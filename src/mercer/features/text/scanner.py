@@ -20,7 +20,6 @@ from mercer._jit.interning import (
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.texts import SURROGATES, Texts
 from mercer.features.text.analysis import Analysis
-from mercer.stats.vocabulary import term_order
 
 Array = NDArray[Any]
 
@@ -130,7 +129,7 @@ class Scanner:
 
     def terms(self) -> Terms:
         """All terms that were counted, in order."""
-        places = term_order(self.spelled_words())[1]
+        places = _places(self.spelled_words())
         counted_words = np.flatnonzero(self.words.seen[: self.n_words, DOCUMENTS])
         counted_runs = np.flatnonzero(self.runs.entries[: self.n_runs, PAIR_DOCUMENTS])
         codes = np.concatenate([counted_words, -1 - counted_runs])
@@ -194,6 +193,13 @@ def _order(codes: Array, words: Array, runs: Array, places: Array, scanner: Scan
     if longest == 2:
         return np.argsort(keys[0] * (len(places) + 1) + keys[1])
     return np.lexsort(keys[::-1])
+
+
+def _places(words: Texts) -> Array:
+    """Where each word is in ascending order."""
+    places = np.empty(len(words), dtype=np.int64)
+    places[words.order()] = np.arange(len(words))
+    return places
 
 
 def _packed(strings: list[str]) -> Texts:

@@ -38,7 +38,7 @@ def count_known(vectorizer: Any, documents: Any) -> sparse.csr_array:
     """How often each document has each term of the vocabulary."""
     if not _is_short(documents) and (known := _known(vectorizer)) is not None:
         with _again_in_python(documents):
-            return known.matrix(_texts(vectorizer, documents), vectorizer.dtype, vectorizer.decode)[0]
+            return known.matrix(_texts(vectorizer, documents), vectorizer.dtype, vectorizer.decode)
     with _named(vectorizer, documents) as rows:
         return interpreted.count_known(rows, vectorizer.build_analyzer(), vectorizer.vocabulary_)
 
@@ -50,7 +50,7 @@ def hashed(vectorizer: Any, documents: Any) -> sparse.csr_array:
     if isinstance(how, Analysis) and not _is_short(documents):
         with _again_in_python(documents):
             texts, decode = _texts(vectorizer, documents), vectorizer.decode
-            return compiled.hashed(texts, how, n_columns, signed=signed, dtype=dtype, decode=decode)[0]
+            return compiled.hashed(texts, how, n_columns, signed=signed, dtype=dtype, decode=decode)
     with _named(vectorizer, documents) as rows:
         return interpreted.hashed(rows, analyze, n_columns, signed=signed, dtype=dtype)
 

@@ -21,12 +21,13 @@ from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models.text import _counting
 from mercer.models.text._selection import chosen, numbered, refuse_limits
+from mercer.models.text._term_columns import TermColumns
 from mercer.models.text._vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
 
 _DF = [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 1, None, closed="left")]
 
 
-class CountVectorizer(TextVectorizer, BaseEstimator):
+class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
     r"""Documents as counts of their terms; scikit-learn's, which also learns from one batch after the other.
 
     Parameters
@@ -271,37 +272,6 @@ class CountVectorizer(TextVectorizer, BaseEstimator):
         for term, column in self.vocabulary_.items():
             names[column] = term
         return names
-
-    # The vocabulary: as columns, which were learnt, or as a dict, which was given or asked for.
-
-    @property
-    def vocabulary_(self) -> dict[Any, int]:
-        if vars(self).get("_numbers") is None:
-            if self._columns is None:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute 'vocabulary_'; fit it first.")
-            self._numbers: dict[Any, int] | None = self._columns.as_dict()
-        return self._numbers  # type: ignore[return-value]
-
-    @vocabulary_.setter
-    def vocabulary_(self, value: dict[Any, int]) -> None:
-        self.__dict__.pop("_kept", None)
-        self._numbers = value
-
-    @vocabulary_.deleter
-    def vocabulary_(self) -> None:
-        for name in ("_kept", "_numbers"):
-            self.__dict__.pop(name, None)
-
-    @property
-    def _columns(self) -> AnyVocabulary | None:
-        """The terms that were learnt and are columns."""
-        return vars(self).get("_kept")
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if state.get("_kept") is not None:
-            state.pop("_numbers", None)  # made of the columns again when it is asked for
-        return state
 
     # Learning.
 
