@@ -197,6 +197,10 @@ class NoLinearFormError(MercerError, TypeError):
     """The model is no softmax of a linear function of features that do not depend on its parameters."""
 
 
+class WriteError(MercerError, OSError):
+    """A file cannot be written; what was there before is as it was."""
+
+
 class MissingDependencyError(MercerError, ImportError):
     """An optional package is needed for what was asked; the message says how to install it."""
 
