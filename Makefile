@@ -18,7 +18,7 @@ demo: $(VENV)/demo.installed
 	$(BIN)/mercer compare breast-cancer
 
 # one file per worker: the laws of a file share what its loops compiled
-test: $(VENV)/test.installed
+test: $(VENV)/test.installed $(VENV)/chromium.tried
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
 
 test-slow: $(VENV)/test.installed
@@ -48,6 +48,15 @@ $(VENV)/demo.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/%.installed: pyproject.toml | $(BIN)/python
 	$(INSTALL) '.[$*]'
+	@touch $@
+
+# The page of a comparison is tested in a browser. Where it may be installed it is, once; elsewhere those tests are skipped.
+$(VENV)/chromium.tried: | $(BIN)/python
+	@if [ -z "$$(command -v chromium)" ] && [ "$$(id -u)" = 0 ] && [ -n "$$(command -v apt-get)" ]; then \
+	  export DEBIAN_FRONTEND=noninteractive; quick="-qq -o Acquire::Retries=0 -o Acquire::http::Timeout=20"; \
+	  { apt-get $$quick update && apt-get $$quick install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
+	    || echo "chromium could not be installed; the tests of the page in a browser are skipped"; \
+	fi
 	@touch $@
 
 $(BIN)/python:

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from mercer import families, kernels, smoothing, testing
     from mercer._threads import engine
     from mercer.comparison import compare
+    from mercer.comparison.learning_curves import learning_curves
+    from mercer.comparison.pairs import counterpart
+    from mercer.comparison.stress import stress
     from mercer.data import Schema
-    from mercer.decide import DensityOutliers
+    from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor, Decision, DensityOutliers
+    from mercer.files import load, save
     from mercer.models import (
         GLM,
         SVC,
@@ -79,10 +83,14 @@ __all__ = [
     "SVR",
     "BernoulliNB",
     "BucketFeatures",
+    "Calibrated",
     "CategoricalNB",
     "CategoryFeatures",
     "ComplementNB",
+    "ConformalClassifier",
+    "ConformalRegressor",
     "CountVectorizer",
+    "Decision",
     "DensityOutliers",
     "ElasticNet",
     "ElasticNetCV",
@@ -125,6 +133,7 @@ __all__ = [
     "TfidfVectorizer",
     "TweedieRegressor",
     "compare",
+    "counterpart",
     "enet_path",
     "engine",
     "estimate_cost",
@@ -132,8 +141,12 @@ __all__ = [
     "kernelize",
     "kernels",
     "lasso_path",
+    "learning_curves",
     "linear_form",
+    "load",
+    "save",
     "smoothing",
+    "stress",
     "summary",
     "testing",
 ]
@@ -141,10 +154,19 @@ __all__ = [
 # Rooms that are public as a whole; every other name above lives in `models` unless it is listed here.
 _ROOMS = frozenset({"families", "kernels", "smoothing", "testing"})
 _ELSEWHERE = {
+    "Calibrated": "mercer.decide",
+    "ConformalClassifier": "mercer.decide",
+    "ConformalRegressor": "mercer.decide",
+    "Decision": "mercer.decide",
     "DensityOutliers": "mercer.decide",
     "Schema": "mercer.data",
     "compare": "mercer.comparison",
+    "counterpart": "mercer.comparison.pairs",
     "engine": "mercer._threads",
+    "learning_curves": "mercer.comparison.learning_curves",
+    "load": "mercer.files",
+    "save": "mercer.files",
+    "stress": "mercer.comparison.stress",
 }
 
 

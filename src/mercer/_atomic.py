@@ -19,6 +19,9 @@ def write_atomically(path: str | Path, content: str | bytes | Iterable[bytes]) -
         Where the folder is missing or may not be written to, or the disk is full; the old file is as it was.
     """
     path = Path(path)
+    if path.exists() and not path.is_file():  # a device or a pipe has no old content to keep, and is not to be replaced
+        _write_through(path, content)
+        return
     try:
         mode = _mode_of(path)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
@@ -37,6 +40,14 @@ def write_atomically(path: str | Path, content: str | bytes | Iterable[bytes]) -
         if isinstance(error, OSError):
             raise WriteError(_refused(path, error)) from error
         raise
+
+
+def _write_through(path: Path, content: str | bytes | Iterable[bytes]) -> None:
+    try:
+        with path.open("wb") as file:
+            file.writelines(_parts(content))
+    except OSError as error:
+        raise WriteError(_refused(path, error)) from error
 
 
 def _parts(content: str | bytes | Iterable[bytes]) -> Iterable[bytes]:

@@ -97,6 +97,14 @@ class PriorError(DataError):
     """Class priors do not fit the classes, are negative, or do not sum to one."""
 
 
+class CostError(DataError):
+    """Costs do not fit the classes and actions, are not numbers, or do not give a single threshold."""
+
+
+class ScoresOnlyError(MercerError, TypeError):
+    """A model has scores but no probabilities, so that costs and priors cannot change what it decides."""
+
+
 class BandwidthError(DataError):
     """A bandwidth is not positive, does not fit the columns, or cannot be chosen from these points."""
 
@@ -197,8 +205,44 @@ class NoLinearFormError(MercerError, TypeError):
     """The model is no softmax of a linear function of features that do not depend on its parameters."""
 
 
+class RecordError(MercerError, ValueError):
+    """The parts of a record for a report do not fit together: the message names them and their lengths."""
+
+
+class NoExplanationError(MercerError, TypeError):
+    """What the model says of a row is no sum of what its columns say."""
+
+
+class ExportError(MercerError, TypeError):
+    """A model, or one of its columns, cannot be written down as SQL, ONNX or Python; the message says what can be."""
+
+
+class ServeError(MercerError, OSError):
+    """A model cannot be served there: the port is in use, or the address is open to others and there is no token."""
+
+
+class NoCounterpartError(MercerError, TypeError):
+    """A model is neither half of a generative-discriminative pair: the message says why, and what has a counterpart."""
+
+
 class WriteError(MercerError, OSError):
     """A file cannot be written; what was there before is as it was."""
+
+
+class UnsavableError(MercerError, TypeError):
+    """A model holds what no file may: a function, say. The message names the place in the model and the remedy."""
+
+
+class ModelFileError(MercerError, ValueError):
+    """A file is no model file, is damaged, cut off or tampered with, or asks for what no model file may."""
+
+
+class NewerModelFileError(ModelFileError):
+    """A model file was written by a newer version of mercer than this one."""
+
+
+class MissingModelFileError(ModelFileError, FileNotFoundError):
+    """There is no such model file, or it cannot be read."""
 
 
 class MissingDependencyError(MercerError, ImportError):
@@ -211,6 +255,14 @@ class FitInterrupted(KeyboardInterrupt):
     def __init__(self, message: str, solution: Any = None) -> None:
         super().__init__(message)
         self.solution = solution
+
+
+class ComparisonInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a comparison: `comparison` has the models that were done; None where there were none."""
+
+    def __init__(self, message: str, comparison: Any = None) -> None:
+        super().__init__(message)
+        self.comparison = comparison
 
 
 class MercerWarning(UserWarning):
@@ -254,4 +306,7 @@ class IndefiniteKernelWarning(MercerWarning):
 
 
 class CalibrationWarning(MercerWarning):
-    """Too little to compare rows with, so that none is flagged, however strange: the message says how much it takes."""
+    """Too few rows to compare with: none is flagged, a set holds all classes, an interval has no end.
+
+    The message says how much it takes.
+    """

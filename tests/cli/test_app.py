@@ -1,155 +1,154 @@
-"""The program: what it prints, how it ends."""
+"""The program: its commands, what they load, how they end."""
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sklearn.dummy import DummyClassifier
-from sklearn.naive_bayes import GaussianNB
-from typer.testing import CliRunner, Result
+import typer
+from typer.testing import Result
 
 import mercer
+from mercer._errors import DataError, MissingDependencyError, ServeError, WriteError
+from mercer.cli._ending import ending_in_a_sentence
 from mercer.cli.app import app
-from mercer.comparison import leaderboard
-from mercer.comparison.entrants import entrants_given
-from mercer.data import Table
+
+#: as a shell would start it
+PROGRAM = f'{sys.executable} -c "from mercer.cli import main; main()"'
+
+Run = Callable[..., Result]
+COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
 
 
-@pytest.fixture(autouse=True)
-def two_quick_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    def quick(table: Table, task: str, outputs: int) -> Any:
-        return entrants_given([GaussianNB(), DummyClassifier()], table)
-
-    monkeypatch.setattr(leaderboard, "entrants_for", quick)
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments)
-
-
-@pytest.fixture
-def heights(tmp_path: Path) -> str:
-    path = tmp_path / "heights.csv"
-    rows = (f"{i},{1.5 + i % 2 * 0.3 + i / 1000},{'tall' if i % 2 else 'short'}" for i in range(40))
-    path.write_text("\n".join(["id,height,size", *rows]))
-    return str(path)
-
-
-@pytest.fixture
-def twins(tmp_path: Path) -> str:
-    path = tmp_path / "twins.csv"
-    path.write_text("height,height,size\n1.5,1.5,short\n1.9,1.9,tall\n")
-    return str(path)
-
-
-def test_version() -> None:
+def test_version(run: Run) -> None:
     assert run("--version").stdout.strip() == f"mercer {mercer.__version__}"
 
 
-def test_without_target_a_bundled_set_is_compared() -> None:
-    result = run("compare", "--folds", "3")
-    assert result.exit_code == 0
-    assert "569 rows × 30 columns, 2 classes; 3 stratified folds" in result.stdout
-    assert "6/6" in result.stderr
-    assert result.stdout.index("GaussianNB") < result.stdout.index("DummyClassifier")
-
-
-def test_a_file(heights: str) -> None:
-    result = run("compare", heights, "--target", "-1", "--drop", "id", "--seed", "1")
-    assert result.exit_code == 0
-    assert "40 rows × 1 columns, 2 classes" in result.stdout
-
-
-def test_text_categories_dates_and_gaps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    rows = [
-        f"{i},{'see you at home tonight' if i % 3 else 'win a free prize now'} {i},{'Ulm' if i % 2 else 'NA'},"
-        f"2024-01-{i % 28 + 1:02},{'ham' if i % 3 else 'spam'}"
-        for i in range(60)
+def test_the_commands() -> None:
+    assert COMMANDS == [
+        "compare",
+        "fit",
+        "predict",
+        "explain",
+        "describe",
+        "outliers",
+        "merge",
+        "forget",
+        "export",
+        "serve",
     ]
-    (path := tmp_path / "mails.csv").write_text("\n".join(["id,mail,city,sent,label", *rows]))
-    result = run("compare", str(path), "--target", "label", "--folds", "2")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(run: Run, command: str) -> None:
+    result = run(command, "--help")
     assert result.exit_code == 0
-    assert "Columns left out: 'id' (an identifier)." in result.stdout
-    lines = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines() if len(line.split()) == 4}
-    assert float(lines["MultinomialNB"][0]) == float(lines["LogisticRegression(C=10)"][0]) == 1.0
+    assert f"  mercer {command} " in result.stdout
 
 
-def test_rows_without_a_label_are_left_out_and_mentioned(heights: str) -> None:
-    with open(heights, "a", encoding="utf-8") as file:
-        file.write("\n41,1.7,?")
-    result = run("compare", heights, "--target", "size")
-    assert "40 rows × 2 columns" in result.stdout
-    assert "Rows left out because they have no 'size': 1." in result.stdout
+def test_shells_can_complete(run: Run) -> None:
+    assert "--show-completion" in run("--help").stdout
 
 
-def test_the_seed_deals_the_rows() -> None:
-    def accuracies(seed: str) -> list[str]:
-        lines = run("compare", "wine", "--seed", seed).stdout.splitlines()
-        return [line.split()[1] for line in lines if line.strip().startswith("GaussianNB")]
-
-    assert accuracies("1") == accuracies("1") != accuracies("2")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["brest-cancer"], "Did you mean 'breast-cancer'?"),
-        (["no/such.csv"], "There is no file 'no/such.csv', nor a folder 'no'; check the path."),
-        (["HEIGHTS"], "There are 'id', 'height', 'size'."),
-        (["HEIGHTS", "--target", "Size"], "Did you mean 'size'?"),
-        (["HEIGHTS", "--target", "weight_in_kg"], "There is no column 'weight_in_kg'. There are 'id', 'height'"),
-        (["HEIGHTS", "--target", "height", "--task", "classification"], "Unknown label type: continuous"),
-        (["HEIGHTS", "--target", "size", "--task", "counts"], "use the task classification"),
-        (["HEIGHTS", "--target", "height", "--task", "counts"], "use the task regression"),
-        (["HEIGHTS", "--target", "size", "--folds", "99"], "from 2 to 20 folds"),
-        (["TWINS", "--target", "size"], "column 'height' 2 times"),
-    ],
-)
-def test_a_mistake_is_answered_in_one_line(arguments: list[str], sentence: str, heights: str, twins: str) -> None:
-    files = {"HEIGHTS": heights, "TWINS": twins}
-    result = run("compare", *(files.get(argument, argument) for argument in arguments))
-    last = result.stderr.splitlines()[-1]
-    assert result.exit_code == 2
-    assert last.startswith("mercer: ")
-    assert sentence in last
-    assert "Traceback" not in result.stderr
-    assert result.stdout == ""
-
-
-def test_ctrl_c_ends_with_a_word_and_the_code_of_shells(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(table: Table, task: str, outputs: int) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(leaderboard, "entrants_for", interrupted)
-    result = run("compare")
-    assert result.exit_code == 130
-    assert result.stderr.splitlines()[-1] == "mercer: stopped by Ctrl-C."
-
-
-def test_what_nobody_foresaw_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(table: Table, task: str, outputs: int) -> Any:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(leaderboard, "entrants_for", broken)
-    assert isinstance(run("compare").exception, ZeroDivisionError)
-
-
-def test_help_loads_nothing_that_counts() -> None:
-    code = """
+@pytest.mark.parametrize("arguments", [["--help"], ["compare", "--help"], ["predict", "--help"]])
+def test_help_loads_nothing_that_counts(arguments: list[str]) -> None:
+    code = f"""
 import sys
 from mercer.cli import main
-sys.argv = ["mercer", "compare", "--help"]
+sys.argv = ["mercer", *{arguments}]
 try:
     main()
 except SystemExit as end:
-    heavy = {"numpy", "scipy", "sklearn", "numba", "pyarrow", "pandas", "narwhals"}
+    heavy = {{"numpy", "scipy", "sklearn", "numba", "pyarrow", "pandas", "narwhals", "fastapi", "uvicorn", "duckdb"}}
     print(end.code, sorted(heavy & set(sys.modules)))
 """
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert finished.stdout.splitlines()[-1] == "0 []"
-    assert "--target" in finished.stdout
+    assert "--help" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    ("failure", "code", "sentence"),
+    [
+        (DataError("The table is odd."), 2, "mercer: The table is odd."),
+        (WriteError("It cannot be written."), 3, "mercer: It cannot be written."),
+        (ServeError("The port is in use."), 3, "mercer: The port is in use."),
+        (MissingDependencyError("duckdb is needed."), 3, "mercer: duckdb is needed."),
+        (
+            MemoryError(),
+            3,
+            "mercer: there is not enough memory for this. Give fewer rows or columns, or another model.",
+        ),
+        (OSError(errno.ENOSPC, "No space left on device", "a.csv"), 3, "mercer: 'a.csv': no space left on device."),
+        (KeyboardInterrupt(), 130, "mercer: stopped by Ctrl-C."),
+    ],
+)
+def test_how_it_ends(failure: BaseException, code: int, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> None:
+        raise failure
+
+    with pytest.raises(typer.Exit) as ended:
+        ending_in_a_sentence(command)()
+    assert ended.value.exit_code == code
+    assert capsys.readouterr().err.splitlines() == [sentence]
+
+
+def test_what_nobody_foresaw_keeps_its_traceback() -> None:
+    def command() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ending_in_a_sentence(command)()
+
+
+def test_a_warning_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    import warnings
+
+    def command() -> None:
+        warnings.simplefilter("always")
+        warnings.warn("two\n lines", UserWarning, stacklevel=1)
+
+    ending_in_a_sentence(command)()
+    assert capsys.readouterr().err == "mercer: note: two lines\n"
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_exit_codes_of_the_real_program(model: Path) -> None:
+    """In one shell, because each start of the program takes a second."""
+    folder = model.parent
+    (folder / "other.csv").write_text("a,b\n1,2\n")
+    (folder / "full.csv").symlink_to("/dev/full")
+    told = shell(
+        """
+        MERCER predict people.mercer people.csv -q | head -1; echo ${PIPESTATUS[0]}
+        MERCER predict people.mercer people.csv -q > /dev/full; echo $?
+        MERCER predict people.mercer people.csv -q -o full.csv; echo $?
+        MERCER predict people.mercer other.csv -q; echo $?
+        """.replace("MERCER", PROGRAM),
+        folder,
+    )
+    lines: Any = told.stdout.splitlines()
+    assert lines == ['"prediction","probability[short]","probability[tall]"', "0", "3", "3", "2"]
+    assert "Traceback" not in told.stderr
+    first, second, third = told.stderr.splitlines()
+    assert first == "mercer: what was found cannot be printed: no space left on device."
+    assert second.startswith("mercer: 'full.csv' cannot be written: no space left on device.")
+    assert "'height'" in third
+
+
+def test_a_reader_that_goes_away_is_no_failure(model: Path) -> None:
+    """More rows than a pipe holds, so that the program is still writing when `head` has gone."""
+    folder = model.parent
+    people = (folder / "people.csv").read_text().splitlines(keepends=True)
+    (folder / "many.csv").write_text(people[0] + "".join(people[1:]) * 200)
+    told = shell(f"{PROGRAM} predict people.mercer many.csv -q | head -1; echo ${{PIPESTATUS[0]}}", folder)
+    assert told.stdout.splitlines()[-1] == "141"
+    assert told.stderr == ""

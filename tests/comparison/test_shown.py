@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from mercer.comparison.shown import Shown
 from mercer.data import Table
@@ -36,10 +37,19 @@ def test_columns_as_they_are_are_those_with_a_distribution() -> None:
 def test_codes_are_names() -> None:
     """Whose numbers have no normal distribution."""
     frame = FRAME.assign(ward=np.arange(ROWS) % 4)
-    table = Shown.of(Table.of(frame[["n", "ward"]], dates=True)).as_they_are()
-    assert table is not None
-    assert [kind.value for kind in table.kinds] == ["number", "category"]
-    assert sorted(table.coded(1).labels) == ["0", "1", "2", "3"]
+    found = Shown.of(Table.of(frame[["n", "ward"]], dates=True))
+    assert found.codes == ["ward"]
+    assert not found.plain_numbers
+    assert shown("n").plain_numbers
+    assert not shown("n", "day").plain_numbers
+
+
+def test_numbers_in_standard_units_with_their_gaps() -> None:
+    frame = FRAME[["key", "n"]].assign(m=1e6 * np.arange(ROWS))
+    values = Shown.of(Table.of(frame)).numbers(StandardScaler())[0].fit_transform(frame)
+    assert values.shape == (ROWS, 2)
+    np.testing.assert_array_equal(np.isnan(values), frame[["n", "m"]].isna())
+    np.testing.assert_allclose(values[:, 1].std(), 1.0)
 
 
 def test_columns_as_numbers() -> None:

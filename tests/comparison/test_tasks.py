@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import d2_tweedie_score, r2_score, root_mean_squared_error
 from sklearn.model_selection import KFold
@@ -62,9 +63,9 @@ def test_numbers_written_as_text_are_numbers_if_asked_for() -> None:
 
 def test_many_numbers_as_classes_may_be_amounts() -> None:
     doubt = "The classes are numbers; the task counts or regression would take them for amounts."
-    assert doubt in task_for(np.repeat(np.arange(11), 5), 55).notes(5)
-    assert doubt not in task_for(np.repeat(np.arange(10), 5), 50).notes(5)
-    assert doubt not in task_for(np.repeat(np.arange(11), 5).astype(str), 55).notes(5)
+    assert doubt in task_for(np.repeat(np.arange(11), 5), 55).notes()
+    assert doubt not in task_for(np.repeat(np.arange(10), 5), 50).notes()
+    assert doubt not in task_for(np.repeat(np.arange(11), 5).astype(str), 55).notes()
 
 
 class Certain:
@@ -80,14 +81,46 @@ class Certain:
 
 
 def test_the_log_loss_of_probabilities() -> None:
-    rows = np.array([0, 1])
-    accuracy, loss = task_for([0, 1], 2).score(Certain(), None, rows, rows)
-    assert accuracy == 0.5
-    assert loss == pytest.approx(-np.log([0.5, 0.75]).mean())
+    rows, task = np.array([0, 1]), task_for([0, 1], 2)
+    scores = task.scores(task.forecast(Certain(), None), rows, rows)
+    assert scores["accuracy"] == 0.5
+    assert scores["log_loss"] == pytest.approx(-np.log([0.5, 0.75]).mean())
+
+
+def test_a_class_that_a_model_never_saw_has_probability_zero() -> None:
+    task = task_for([0, 1, 2], 3)
+    forecast = task.forecast(Certain(), None)
+    np.testing.assert_allclose(task.held(forecast), [[0.5, 0.5, 0], [0.25, 0.75, 0]])
+
+
+class Ranking:
+    """A classifier with scores alone, in the shape of its choice."""
+
+    classes_ = np.array(["a", "b", "c"])
+
+    def __init__(self, scores: Any) -> None:
+        self._scores = np.asarray(scores, dtype=float)
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[self._scores.argmax(axis=1)]
+
+    def decision_function(self, X: Any) -> Any:
+        return self._scores
+
+
+def test_scores_of_classes_are_ranked_and_those_of_pairs_are_not() -> None:
+    task = task_for(["a", "b", "c", "d"], 4)
+    forecast = task.forecast(Ranking(np.eye(3)), None)
+    assert forecast.decisions.tolist() == [0, 1, 2]
+    assert forecast.scores is not None
+    np.testing.assert_array_equal(forecast.scores, np.column_stack([np.eye(3), np.full(3, -np.inf)]))
+    np.testing.assert_array_equal(task.held(forecast), np.eye(4)[:3])
+    pairs = Ranking(np.eye(3)[:, :2])
+    assert task.forecast(pairs, None).scores is None
 
 
 def test_numbers_are_measured_by_r2_and_rmse() -> None:
-    (result,) = compare(X, Y + 0.5, models=[LinearRegression()], cv=3, random_state=1).results
+    (entry,) = compare(X, Y + 0.5, models=[LinearRegression()], cv=3, random_state=1).entries
     scores = []
     for train, test in KFold(3, shuffle=True, random_state=1).split(X):
         predicted = LinearRegression().fit(X[train], Y[train]).predict(X[test])
@@ -95,7 +128,7 @@ def test_numbers_are_measured_by_r2_and_rmse() -> None:
         baseline = np.square(Y[test] - Y[train].mean()).sum() / np.square(Y[test] - Y[test].mean()).sum()
         explained = 1 - (1 - r2_score(Y[test], predicted)) / baseline
         scores.append((explained, root_mean_squared_error(Y[test], predicted)))
-    np.testing.assert_allclose(result[1:3], np.mean(scores, axis=0))
+    np.testing.assert_allclose(np.transpose([entry.scores["explained"], entry.scores["rmse"]]), scores)
 
 
 class Fixed:
@@ -110,12 +143,37 @@ class Fixed:
 
 def test_counts_are_measured_by_poisson_deviance() -> None:
     y, predicted, rows = np.arange(1.0, 7.0), np.array([2.0, 3.0, 3.0]), np.array([0, 1, 2])
-    explained, rmse = task_for(y, 6, "counts").score(Fixed(predicted), None, rows, rows)
-    assert explained == pytest.approx(d2_tweedie_score(y[:3], predicted, power=1))
-    assert rmse == pytest.approx(np.sqrt(2 / 3))
+    task = task_for(y, 6, "counts")
+    scores = task.scores(task.forecast(Fixed(predicted), None), rows, rows)
+    assert scores["explained"] == pytest.approx(d2_tweedie_score(y[:3], predicted, power=1))
+    assert scores["rmse"] == pytest.approx(np.sqrt(2 / 3))
 
 
-@pytest.mark.parametrize("impossible", [-1.0, 0.0])
-def test_to_rule_out_a_count_that_was_seen_explains_less_than_nothing(impossible: float) -> None:
-    y, rows = np.arange(1.0, 4.0), np.arange(3)
-    assert task_for(y, 3, "counts").score(Fixed([1.0, impossible, 3.0]), None, rows, rows)[0] == -np.inf
+class Nothing(DummyRegressor):  # type: ignore[misc]
+    """Predicts that nothing is ever counted."""
+
+    def predict(self, X: Any) -> Any:
+        return np.zeros(len(X))
+
+
+def test_an_infinite_deviance_is_explained_in_words() -> None:
+    y = np.arange(60) % 7
+    (entry,) = compare(X[:60], y, models=[Nothing()], task="counts", cv=3).entries
+    assert entry.mean("deviance") == np.inf
+    assert "a mean of 0 or less where something was counted, in 3 of 3 splits" in entry.notes[0]
+    fixed = task_for(y, 60, "counts").remark({"deviance": np.array([1.0, np.inf, np.inf])})
+    assert "in 2 of 3 splits; a model with a log link" in fixed
+    assert task_for(y, 60, "counts").remark({"deviance": np.ones(3)}) == ""
+
+
+def test_amounts_thin_out_where_they_are_large_and_codes_of_classes_do_not() -> None:
+    rings = np.round(np.random.default_rng(0).gamma(9, 1.1, size=4000))
+    assert 10 < len(np.unique(rings)) <= 30
+    assert task_for(rings, 4000).name == "counts"
+    assert "different whole numbers; the task classification" in task_for(rings, 4000).notes()[0]
+    assert task_for(5 - rings, 4000).name == "regression"
+    letters = np.random.default_rng(0).integers(26, size=4000)
+    assert task_for(letters, 4000).name == "classification"
+    spread = rings * 100
+    assert task_for(spread, 4000).name == "classification"
+    assert task_for(np.repeat(np.arange(10), [100, 1, 1, 1, 1, 1, 1, 1, 1, 1]), 109).name == "classification"

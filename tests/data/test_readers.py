@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from pyarrow import parquet
 
 from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError
-from mercer.data import Kind, Schema, read_table, split_target
+from mercer.data import Kind, Schema, read_table, readers_separated, split_target
+from mercer.data.readers import Reading, open_rows
 
 
 @pytest.fixture
@@ -76,9 +78,15 @@ def test_a_missing_file_suggests_one_beside_it(write: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("a.xlsx", "", r"'a\.xlsx'.*Known endings are '\.csv'"),
-        ("a.csv", "", "empty"),
-        ("a.csv", "a,b\n1,2,3\n", "'a.csv' cannot be read: .*Expected 2 columns, got 3"),
+        ("a.xlsx", "", r"'a\.xlsx' is a file of Excel\. Save it as CSV"),
+        ("a.doc", "", r"'a\.doc'.*Known endings are '\.csv'"),
+        ("a.csv", "", "'a.csv' is empty"),
+        ("a.csv", " \n\n", "'a.csv' is empty"),
+        ("a.csv", b"PK\x03\x04\x00\x00", "'a.csv' is not a file of text"),
+        ("a.csv", "a,b\n1,2\n1,2,3\n", "Line 3 of 'a.csv' has 3 fields, but the first line has 2"),
+        ("a.csv", 'a,b\n"x\ny",2\n1\n', "Line 4 of 'a.csv' has 1 fields, but the first line has 2"),
+        ("a.csv.gz", gzip.compress(b"a,b\n1\n", mtime=0), r"Line 2 of 'a\.csv\.gz' has 1 fields"),
+        ("a.csv.gz", b"no gzip", r"'a\.csv\.gz' cannot be opened"),
         ("a.csv", b"word\n\xff\xfe\n", "'word' of 'a.csv' is not UTF-8.*latin-1"),
         ("a.parquet", "no parquet", "'a.parquet' cannot be read as Parquet"),
     ],
@@ -88,15 +96,90 @@ def test_files_that_cannot_be_read(write: Any, name: str, text: Any, sentence: s
         read_table(write(name, text))
 
 
-def test_a_folder_without_parquet_names_the_files_in_it(write: Any) -> None:
-    folder = write("heart.csv", "a\n1\n").parent
-    with pytest.raises(DataError, match=r"is a folder without Parquet files\. Name one of its files: 'heart\.csv'\.$"):
-        read_table(folder)
-
-
 def test_other_encodings(write: Any) -> None:
     path = write("a.csv", "word\ncafé\n".encode("latin-1"))
     assert read_table(path, encoding="latin-1")["word"].to_pylist() == ["café"]
+    with pytest.raises(DataError, match="There is no encoding 'utf-9'; try 'utf-8'"):
+        read_table(path, encoding="utf-9")
+
+
+def test_a_mark_at_the_start_tells_utf_16(write: Any) -> None:
+    rows = open_rows(write("a.csv", "n;word\n1;café\n".encode("utf-16")))
+    assert rows.table().to_pydict() == {"n": [1], "word": ["café"]}
+    assert rows.described == "fields separated by semicolons, names in the first line, utf-16"
+
+
+def test_what_was_guessed_is_told_and_can_be_told_better(write: Any) -> None:
+    path = write("a.txt", "a|b\n1|2\n")
+    rows = open_rows(path, Reading(separator="|", header=False))
+    assert rows.described == "fields separated by bars, no line with names"
+    assert rows.table().to_pydict() == {"x0": ["a", "1"], "x1": ["b", "2"]}
+    with pytest.raises(DataError, match="A separator is one character, not '::'"):
+        open_rows(path, Reading(separator="::")).table()
+    assert open_rows(write("b.csv", "a\tb\n1\t2\n"), Reading(separator="tab")).names() == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+def test_words_that_stand_for_gaps(write: Any, tmp_path: Path, name: str) -> None:
+    path = write(name, "n,word\n-999,red\n2,unknown\n")
+    table = pa.table({"n": [-999, 2], "word": ["red", "unknown"]})
+    if name == "a.parquet":
+        parquet.write_table(table, path)
+    if name == "a.jsonl":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()))
+    read = open_rows(path, Reading(missing=("-999", "unknown"))).table()
+    assert read.to_pydict() == {"n": [None, 2], "word": ["red", None]}
+
+
+def test_nothing_else_is_missing_where_so_told(write: Any) -> None:
+    path = write("a.csv", "n,country\n-1,NA\n2,\n")
+    read = open_rows(path, Reading(missing=("-1",), only_missing=True)).table()
+    assert read.to_pydict() == {"n": [None, 2], "country": ["NA", None]}
+
+
+def test_what_columns_hold_can_be_told(write: Any) -> None:
+    path = write("a.csv", "plz,stars\n01307,5\n89073,4\n")
+    table = open_rows(path, Reading(held={"plz": "category"}, kinds={"stars": Kind.CATEGORY})).table()
+    assert table["plz"].to_pylist() == ["01307", "89073"]
+    assert Schema.infer(table)["plz"].levels == ("01307", "89073")
+    with pytest.raises(DataError, match=r"There is no column 'star'\. Did you mean 'stars'"):
+        open_rows(path, Reading(kinds={"star": Kind.NUMBER}))
+    with pytest.raises(DataError, match=r"'b\.csv' cannot be read: .*'x'"):
+        open_rows(write("b.csv", "a\nx\n"), Reading(held={"a": "number"})).table()
+
+
+def test_only_names_are_a_table_without_rows(write: Any) -> None:
+    table = read_table(write("a.csv", "a,b\n"))
+    assert (table.num_rows, table.column_names) == (0, ["a", "b"])
+
+
+def test_a_query_is_for_databases(write: Any) -> None:
+    with pytest.raises(DataError, match=r"--sql.*DuckDB file, which 'a\.csv' is not"):
+        open_rows(write("a.csv", "a\n1\n"), Reading(sql="SELECT 1"))
+
+
+def test_parts_are_all_rows_in_order(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_separated, "BLOCK", 2000)
+    path = write("a.csv", "id,x,word\n" + "".join(f"{i},{i / 2},w{i}\n" for i in range(1000)))
+    parts = list(open_rows(path, Reading(held={"x": "number"})).parts(["word", "x"]))
+    assert len(parts) > 3
+    assert [share for _, share in parts] == sorted(share for _, share in parts if share is not None)
+    whole = pa.concat_tables([frame for frame, _ in parts])
+    assert whole.equals(read_table(path).select(["word", "x"]))
+
+
+def test_a_ragged_line_in_a_later_part_has_its_number(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_separated, "BLOCK", 2000)
+    path = write("a.csv", "id,x\n" + "".join(f"{i},{i / 2}\n" for i in range(1000)) + "1,2,3\n")
+    with pytest.raises(DataError, match=r"Line 1002 of 'a\.csv' has 3 fields"):
+        list(open_rows(path).parts(["x"]))
+
+
+def test_a_value_that_is_no_number_in_a_later_part(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_separated, "BLOCK", 2000)
+    path = write("a.csv", "x\n" + "1\n" * 2000 + "many\n")
+    with pytest.raises(DataError, match=r"'a\.csv' cannot be read: .*'many'"):
+        list(open_rows(path, Reading(held={"x": "number"})).parts(["x"]))
 
 
 class TestTarget:
@@ -154,5 +237,3 @@ def test_a_missing_file_is_one_sentence_where_nothing_else_was_meant(tmp_path: P
         read_table(tmp_path / "a.csv")
     with pytest.raises(DataNotFoundError, match=r"^There is no file '.*a\.csv', nor a folder '.*gone'; check .*\.$"):
         read_table(tmp_path / "gone" / "a.csv")
-    with pytest.raises(DataError, match=r"is a folder without Parquet files\. Name a CSV or Parquet file\.$"):
-        read_table(tmp_path)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, log_softmax
 
-from mercer.solvers.calibration import FLAT, Span, scale_of
+from mercer.solvers.calibration import FLAT, Span, scale, scale_of, sigmoid
 
 Array = np.ndarray
 
@@ -98,3 +98,43 @@ def test_distances_have_the_unit_of_the_kernel(rng: np.random.Generator, unit: f
 @pytest.mark.parametrize("affine", [True, False])
 def test_a_matrix_of_an_indefinite_kernel_has_distances_too(affine: bool) -> None:
     assert np.isfinite(Span.of(-np.ones((5, 5)), intercept=affine).squared_distances).all()
+
+
+def test_the_certificate_of_the_scale_is_the_slope_of_its_likelihood(rng: np.random.Generator) -> None:
+    scores, codes = rng.normal(size=(300, 3)), rng.integers(3, size=300)
+    scores[np.arange(300), codes] += 1.0
+    for size in (1e-150, 1.0, 1e150):
+        found = scale(size * scores, codes)
+        assert found.certificate.holds
+        np.testing.assert_allclose(size * found.value, scale_of(scores, codes), rtol=1e-9)
+    assert scale(-scores, codes).certificate.holds
+    assert scale(np.zeros((5, 2)), np.zeros(5, dtype=int)).value == FLAT
+
+
+def test_a_weight_that_is_a_count_is_so_many_rows(rng: np.random.Generator) -> None:
+    scores, codes, count = rng.normal(size=(80, 2)), rng.integers(2, size=80), rng.integers(1, 4, 80)
+    scores[np.arange(80), codes] += 1.0
+    weighted = scale(scores, codes, count.astype(float), rows=float(count.sum()))
+    repeated = scale(np.repeat(scores, count, axis=0), np.repeat(codes, count))
+    np.testing.assert_allclose(weighted.value, repeated.value, rtol=1e-9)
+
+
+def test_the_sigmoid_has_the_greatest_likelihood(rng: np.random.Generator) -> None:
+    scores, weight = rng.normal(size=200), rng.uniform(0.5, 2, 200)
+    targets = np.where(rng.random(200) < expit(2 * scores - 1), 0.98, 0.03)
+
+    def loss(ab: Array) -> float:
+        eta = ab[0] * scores + ab[1]
+        return float(weight @ (np.logaddexp(0, eta) - targets * eta))
+
+    found = sigmoid(scores, targets, weight)
+    assert found.certificate.holds
+    np.testing.assert_allclose(found.value, minimize(loss, [0, 0], tol=1e-12).x, rtol=1e-4)
+    far = sigmoid(1e8 + scores, targets, weight)
+    np.testing.assert_allclose(far.value[0], found.value[0], rtol=1e-6)
+
+
+def test_equal_scores_have_the_mean_target() -> None:
+    slope, level = sigmoid(np.full(4, 7.0), np.array([0.9, 0.9, 0.9, 0.1])).value
+    assert slope == 0
+    assert expit(level) == pytest.approx(0.7)

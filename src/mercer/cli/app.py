@@ -1,21 +1,24 @@
-"""The program `mercer`: its commands, and how it ends when something goes wrong."""
+"""The program `mercer`: its commands."""
 
 from __future__ import annotations
 
-import functools
-import sys
-from collections.abc import Callable
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from mercer._errors import MercerError
+from mercer.cli._ending import ending_in_a_sentence
 from mercer.cli.compare import compare
+from mercer.cli.describe import describe
+from mercer.cli.explain import explain
+from mercer.cli.export import export
+from mercer.cli.fit import fit
+from mercer.cli.forget import forget
+from mercer.cli.merge import merge
+from mercer.cli.outliers import outliers
+from mercer.cli.predict import predict
+from mercer.cli.serve import serve
 
-#: exit codes by which a shell knows wrong use and Ctrl-C
-MISUSED, INTERRUPTED = 2, 130
-
-app = typer.Typer(name="mercer", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(name="mercer", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
 def _print_version(wanted: bool) -> None:
@@ -33,7 +36,13 @@ def mercer(
         typer.Option("--version", callback=lambda on: _print_version(on), is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Linear, kernel and probabilistic models with certificates."""
+    """Linear, kernel and probabilistic models with certificates.
+
+    \b
+    mercer compare patients.csv --target outcome --report report.html
+    mercer fit patients.csv --target outcome --model LogisticRegression -o patients.mercer
+    mercer predict patients.mercer tomorrow.csv -o predicted.csv
+    """
 
 
 def main() -> None:
@@ -41,25 +50,5 @@ def main() -> None:
     app(prog_name="mercer")
 
 
-def _ending_in_a_sentence(command: Callable[..., None]) -> Callable[..., None]:
-    """What mercer refuses to do is one line and a way on; a traceback is for what nobody foresaw."""
-
-    @functools.wraps(command)
-    def run(*args: object, **options: object) -> None:
-        try:
-            command(*args, **options)
-        except MercerError as error:
-            _end(str(error), MISUSED)
-        except KeyboardInterrupt:
-            _end("stopped by Ctrl-C.", INTERRUPTED)
-
-    return run
-
-
-def _end(sentence: str, status: int) -> NoReturn:
-    print(f"mercer: {sentence}", file=sys.stderr)
-    raise typer.Exit(status)
-
-
-for command in (compare,):
-    app.command()(_ending_in_a_sentence(command))
+for command in (compare, fit, predict, explain, describe, outliers, merge, forget, export, serve):
+    app.command()(ending_in_a_sentence(command))

@@ -2,63 +2,178 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from mercer.cli._options import (
+    DATA_HELP,
+    Bars,
+    Drop,
+    Encoding,
+    Header,
+    Kinds,
+    Missing,
+    OnlyMissing,
+    Quiet,
+    Separator,
+    Sql,
+    Target,
+    reading_of,
+)
 
-    from mercer.comparison import Leaderboard
+if TYPE_CHECKING:
+    from mercer.cli._progress import Stages
+    from mercer.comparison.comparison import Comparison
     from mercer.data import Problem
+    from mercer.data.readers import Rows
 
 
 def compare(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file, or breast-cancer, digits, iris, wine.")
-    ] = "breast-cancer",
-    target: Annotated[
-        str | None, typer.Option(help="The column to predict: its name, or its position (-1 is the last).")
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be given several times.")] = None,
+    data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)] = "breast-cancer",
+    target: Target = None,
     task: Annotated[
         Literal["auto", "classification", "regression", "counts"],
         typer.Option(help="What the target is: classes, numbers or counts. Decided by its values if not given."),
     ] = "auto",
-    header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Does the first line hold names? Guessed if not given.")
+    drop: Drop = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A model that takes part; by default all that suit the data. Repeatable."),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="How many folds to cross-validate on.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="How many times rows are dealt to folds anew.")] = 1,
+    group: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Rows with the same value here are never parted.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Models are scored on rows later than those they have seen.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Stop starting models after so many seconds.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Fixes how rows are dealt to the folds.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Write a page with all that was found: report.html.")
+    ] = None,
+    json: Annotated[str | None, typer.Option(metavar="PATH", help="Write it as JSON; - for standard output.")] = None,
+    markdown: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Write it as Markdown; - for standard output.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Write the best model, fitted to all rows: best.mercer.")
+    ] = None,
+    kind: Kinds = None,
+    header: Header = None,
+    separator: Separator = None,
+    missing: Missing = None,
+    only_missing: OnlyMissing = False,
+    encoding: Encoding = None,
+    sql: Sql = None,
+    quiet: Quiet = False,
+    progress: Bars = None,
 ) -> None:
-    """Cross-validate every model that suits DATA and print a leaderboard.
+    """Cross-validate every model that suits DATA; say which to use, and why.
 
-    The first run on a machine compiles, which takes half a minute.
+    What was guessed and how far it is goes to standard error, the answer to standard output. Nothing is written but
+    where you say so. The first run on a machine compiles, which takes half a minute.
+
+    \b
+    mercer compare iris
+    mercer compare patients.csv --target outcome --report report.html --save best.mercer
+    mercer compare visits.parquet --target cost --group patient --time-limit 120 --json -
     """
-    from rich.console import Console
+    from mercer.cli._printing import as_json, check_places, remark, remark_columns, write
+    from mercer.cli._progress import stages
+    from mercer.comparison.datasets import open_data
+    from mercer.data import Schema
 
-    from mercer.comparison.datasets import open_problem
-    from mercer.report import print_grid
-
-    problem = open_problem(data, target=target, header=header, drop=drop or ())
-    grid = _compare_with_progress(problem, task, folds, seed, Console(stderr=True)).grid()
+    check_places(report, json, markdown, save)
+    options: dict[str, Any] = {
+        "header": header,
+        "separator": separator,
+        "missing": missing,
+        "encoding": encoding,
+        "sql": sql,
+    }
+    rows = open_data(data, reading_of(**options, only_missing=only_missing, kinds=kind))
+    problem, asides = _apart(rows, target, drop or [], {"groups": group, "times": time})
+    remark(f"{data}: {rows.described}; {problem.X.num_rows} rows, target {problem.target!r}.", quiet)
     if problem.unlabelled:
-        note = f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}."
-        grid = replace(grid, notes=(*grid.notes, note))
-    print_grid(grid, Console())
+        remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
+    remark_columns(Schema.infer(problem.X), quiet)
+    with stages(quiet, progress) as bars:
+        found, stopped = _compared(
+            problem.X,
+            problem.y,
+            models=models,
+            task=task,
+            cv=folds,
+            repeats=repeats,
+            random_state=seed,
+            time_limit=time_limit,
+            progress=bars.tell,
+            **asides,
+        )
+    if "-" not in (json, markdown):
+        _print(found)
+    if json is not None:
+        write(as_json(found.json()), json)
+    if markdown is not None:
+        write(found.markdown(), markdown)
+    if stopped:
+        raise KeyboardInterrupt
+    with stages(quiet, progress) as bars:
+        _write_files(found, save, report, bars)
+    if save is not None:
+        remark(f"The best model, {found.entry().name}, is in {save}.", quiet)
+    if report is not None:
+        remark(f"The page is {report}.", quiet)
 
 
-def _compare_with_progress(problem: Problem, task: str, folds: int, seed: int, console: Console) -> Leaderboard:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+def _write_files(found: Comparison, save: Path | None, report: Path | None, bars: Stages) -> None:
+    if save is not None:
+        from mercer.files import save as save_model
 
+        bars.tell("best model", 0, 1)
+        save_model(found.best_, save)
+        bars.tell("best model", 1, 1)
+    if report is not None:
+        bars.tell("page", 0, 1)
+        found.report(report)
+        bars.tell("page", 1, 1)
+
+
+def _apart(
+    rows: Rows, target: str | None, drop: list[str], asides: dict[str, str | None]
+) -> tuple[Problem, dict[str, Any]]:
+    """What to predict from what, without the columns that only tell how to split the rows."""
+    from mercer.comparison.datasets import problem_of
+
+    problem = problem_of(rows, target=target, drop=drop)
+    found = {use: problem.column(name) for use, name in asides.items() if name is not None}
+    return problem.without([name for name in asides.values() if name is not None]), found
+
+
+def _compared(X: Any, y: Any, **options: Any) -> tuple[Comparison, bool]:
+    """What was found, and whether Ctrl-C came before the end."""
     from mercer.comparison import compare as compare_models
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as bar:
-        fits = bar.add_task("", total=None)
+    try:
+        return compare_models(X, y, **{name: value for name, value in options.items() if value is not None}), False
+    except KeyboardInterrupt as stopped:
+        done = getattr(stopped, "comparison", None)
+        if done is None:
+            raise
+        return done, True
 
-        def show(done: int, total: int, model: str) -> None:
-            bar.update(fits, completed=done, total=total, description=model or "done")
 
-        return compare_models(problem.X, problem.y, task=task, cv=folds, random_state=seed, progress=show)
+def _print(found: Comparison) -> None:
+    from mercer.cli._printing import console, show
+
+    show(found.leaderboard())
+    if len(found.done) > 1:
+        show(found.differences())
+    for sentence in found.sentences():
+        console().print(sentence, markup=False, highlight=False)

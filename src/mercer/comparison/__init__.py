@@ -1,6 +1,7 @@
 """Models side by side."""
 
-from mercer.comparison.leaderboard import Leaderboard, compare
-from mercer.comparison.tasks import RegressionResult, Result
+from mercer.comparison.comparing import compare
+from mercer.comparison.comparison import Comparison
+from mercer.comparison.entry import Entry
 
-__all__ = ["Leaderboard", "RegressionResult", "Result", "compare"]
+__all__ = ["Comparison", "Entry", "compare"]

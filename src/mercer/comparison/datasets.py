@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mercer._errors import ColumnMismatchError, DataNotFoundError, EmptyDataError
 from mercer._suggest import did_you_mean, listed
-from mercer.data import Problem, frame_like, read_table, split_target
+from mercer.data import Problem, frame_like, split_target
+from mercer.data.readers import Part, Reading, Rows, open_rows
 
 
 class Bundled(NamedTuple):
@@ -26,8 +28,40 @@ BUNDLED = {
 }
 
 
+@dataclass(frozen=True)
+class BundledRows(Rows):
+    """A data set of scikit-learn, read like a file."""
+
+    path: Path
+    reading: Reading
+
+    @property
+    def described(self) -> str:
+        return "comes with scikit-learn"
+
+    def names(self) -> list[str]:
+        return [str(name) for name in self.table().column_names]
+
+    def table(self) -> Any:
+        return self.finished(load_bundled(str(self.path)))
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        yield Part(self.table().select(list(columns)), 1.0)
+
+
+def open_data(data: str | Path, reading: Reading | None = None) -> Rows:
+    """Rows of a file or a folder, or of a bundled data set if there is no file of its name."""
+    if Path(data).exists() or Path(data).suffix:
+        return open_rows(data, reading)
+    if str(data) not in BUNDLED:
+        raise DataNotFoundError(
+            f"{str(data)!r} is neither a file nor a bundled data set. {did_you_mean(str(data), BUNDLED)}"
+        )
+    return BundledRows(Path(data), reading or Reading())
+
+
 def open_problem(
-    data: str | Path, *, target: str | None = None, header: bool | None = None, drop: Sequence[str] = ()
+    data: str | Path, *, target: str | None = None, drop: Sequence[str] = (), reading: Reading | None = None
 ) -> Problem:
     """Rows to learn from: `data` is a path, or the name of a bundled data set, whose target is known.
 
@@ -37,18 +71,25 @@ def open_problem(
     >>> problem.X.num_rows, problem.X.num_columns, problem.target
     (150, 4, 'species')
     """
-    if str(data) in BUNDLED and not Path(data).exists():
-        return split_target(load_bundled(str(data)), target or BUNDLED[str(data)].target, drop=drop)
-    frame = _read(data, header=header)
+    return problem_of(open_data(data, reading), target=target, drop=drop)
+
+
+def problem_of(rows: Rows, *, target: str | None = None, drop: Sequence[str] = ()) -> Problem:
+    """What to predict from what, in rows that were opened."""
+    frame = rows.table()
+    if target is None and isinstance(rows, BundledRows):
+        target = BUNDLED[str(rows.path)].target
     if target is None:
         raise ColumnMismatchError(
-            f"Say which column of {Path(data).name!r} is the target (on the command line with --target). "
+            f"Say which column of {rows.path.name!r} is the target (on the command line with --target). "
             f"There are {listed(frame.column_names)}."
         )
+    if not frame.num_rows:
+        raise EmptyDataError(f"{rows.path.name!r} has names of columns, but no rows.")
     problem = split_target(frame, target, drop=drop)
     if problem.unlabelled and not len(problem.y):
         raise EmptyDataError(
-            f"The target {problem.target!r} is missing in all {problem.unlabelled} rows of {Path(data).name!r}; name "
+            f"The target {problem.target!r} is missing in all {problem.unlabelled} rows of {rows.path.name!r}; name "
             "another column."
         )
     return problem
@@ -62,11 +103,3 @@ def load_bundled(name: str) -> Any:
     names = [*map(str, bunch.feature_names), BUNDLED[name].target]
     labels = bunch.target_names[bunch.target]
     return frame_like(names, [*bunch.data.T, labels], "pyarrow")
-
-
-def _read(data: str | Path, *, header: bool | None) -> Any:
-    if not Path(data).exists() and not Path(data).suffix:
-        raise DataNotFoundError(
-            f"{str(data)!r} is neither a file nor a bundled data set. {did_you_mean(str(data), BUNDLED)}"
-        )
-    return read_table(data, header=header)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from mercer.comparison.tuning import Tuned
+
 #: Rows up to which they are invited: those that need a part of the kernel matrix, a factor of it, several factors, or
 #: its eigenvalues. A number of seconds would make the list of models depend on how busy the machine is.
 PART, FACTOR, FACTORS, EIGENVALUES = 10_000, 5_000, 4_000, 2_000
+#: rows × functions up to which the price of an error is chosen by folds, and the prices that are tried, safest first
+SEARCHED, PRICES, PRICES_OF_LOGS = 1_500, (1.0, 10.0, 100.0), (10.0, 1.0, 100.0)
 
 
 class KernelMachine(NamedTuple):
@@ -25,17 +29,20 @@ def kernel_machines(task: str, rows: int, columns: int, outputs: int) -> list[Ke
     # the mean squared distance of two rows is twice the number of columns; γ = 1/d is also what "scale" comes to
     kernel = RBF(gamma=float(f"{1 / max(columns, 1):.2g}"))
     several = int(FACTORS / outputs ** (1 / 3))
+    few = rows * outputs <= SEARCHED
     if task == "classification":
         # C = 1 shrinks a function of such a kernel too far: on four of five data sets 10 has the lower log loss
+        vectors, smooth = models.SVC(), models.kernelize(models.LogisticRegression(C=10), kernel)
         return [
-            KernelMachine(models.SVC(), PART),
-            KernelMachine(models.kernelize(models.LogisticRegression(C=10), kernel), several),
+            KernelMachine(Tuned(vectors, "C", PRICES) if few else vectors, PART),
+            KernelMachine(Tuned(smooth, "model__C", PRICES_OF_LOGS) if few else smooth, several),
         ]
     poisson = models.GLM("poisson", penalty=L2(0.1), kernel=kernel)
     ridge = models.KernelRidge(alpha="loo" if rows <= EIGENVALUES else 0.1, kernel="rbf", gamma="median")
+    tube = Tuned(models.SVR(), "C", PRICES, "regression") if few else models.SVR()
     return [
         *([KernelMachine(poisson, several)] if task == "counts" else []),
-        KernelMachine(_of_standard_target(models.SVR()), PART),
+        KernelMachine(_of_standard_target(tube), PART),
         KernelMachine(_of_standard_target(ridge), FACTOR),
     ]
 

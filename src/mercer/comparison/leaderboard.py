@@ -1,121 +1,169 @@
-"""Models side by side on the same folds of the same data."""
+"""A comparison as tables: what each model reached, and which differences are real."""
 
 from __future__ import annotations
 
+import importlib.util
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._errors import DataError
-from mercer.comparison.crossvalidation import cross_validate
-from mercer.comparison.entrants import entrants_for, entrants_given
-from mercer.comparison.tasks import Classification, RegressionResult, Result, Task, task_for
-from mercer.data import Table, frame_like
-from mercer.report import Field, Grid
+from mercer.comparison.metrics import CLASSES, Metric
+from mercer.comparison.paired import Difference, Interval, difference_of, holm, interval_of, overlap_of
+from mercer.data import frame_like
+from mercer.report import Cell, Field, Grid
+from mercer.report.grid import NOTHING
 
-#: told how many fits are done, of how many, and which model is next
-Progress = Callable[[int, int, str], None]
+if TYPE_CHECKING:
+    from mercer.comparison.comparison import Comparison
+    from mercer.comparison.entry import Entry
 
-
-@dataclass(frozen=True)
-class Leaderboard:
-    """Models from best to worst; those that could not be fitted come last and say why."""
-
-    title: str
-    results: tuple[Result, ...] | tuple[RegressionResult, ...]
-    notes: tuple[str, ...] = ()
-    #: the two measures, as they are headed and printed
-    measures: tuple[Field, ...] = Classification.fields
-
-    def frame(self, library: str = "pandas") -> Any:
-        """The results as a frame of any library: "pandas", "polars", "pyarrow", …"""
-        columns = [np.array(column) for column in zip(*self.results, strict=True)]
-        return frame_like(self.results[0]._fields, columns, library)
-
-    def grid(self) -> Grid:
-        """The leaderboard as a record to print."""
-        fields = (Field("model"), *self.measures, Field("fit seconds", ".4f"))
-        rows = tuple(result[:-1] for result in self.results)
-        # below the table, where there is room for a sentence
-        of_models = tuple(f"{result.model}: {result.note}" for result in self.results if result.note)
-        return Grid(self.title, fields, rows, (*self.notes, *of_models))
-
-    def __str__(self) -> str:
-        return str(self.grid())
+#: a difference is called real below this
+LEVEL = 0.05
 
 
-def compare(
-    X: Any,
-    y: Any,
-    *,
-    models: Mapping[str, Any] | Sequence[Any] | None = None,
-    task: str = "auto",
-    cv: int = 5,
-    random_state: int | None = 0,
-    progress: Progress | None = None,
-) -> Leaderboard:
-    """Cross-validate models on folds (stratified, for classes) that are the same for all of them.
+def leaderboard(comparison: Comparison) -> Grid:
+    """The main measures with their intervals, seconds and bytes; below them what a reader should know."""
+    task, overlap = comparison.task, overlap_of(comparison.splits)
+    metrics = [metric for metric in task.metrics if metric.shown]
+    calibrated = task.metrics == CLASSES
+    fields = (
+        Field("model"),
+        *(metric.field for metric in metrics),
+        *([Field("calibration error", ".4f")] if calibrated else []),
+        Field("fit s", "#.3g"),
+        Field("predict s", "#.3g"),
+        Field("size", "s"),
+    )
+    rows = tuple(
+        (
+            entry.name,
+            *(_with_margin(metric.form, interval(entry, metric, overlap)) for metric in metrics),
+            *([_calibration(entry)] if calibrated else []),
+            entry.fit_seconds,
+            entry.predict_seconds,
+            bytes_in_words(entry.size_bytes),
+        )
+        for entry in comparison.entries
+    )
+    return Grid(comparison.title, fields, rows, notes_of(comparison))
 
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Numbers, categories, missing values.
-    y : array-like of shape (n_samples,)
-        Class labels of any type, numbers, or counts.
-    models : mapping from name to model, or sequence of models, default=None
-        Whom to compare; by default every model of mercer that suits the target and the columns.
-    task : {"auto", "classification", "regression", "counts"}, default="auto"
-        What is asked for; by default decided by the target: text and few whole numbers are classes.
-    cv : int, default=5
-        How many folds.
-    random_state : int or None, default=0
-        Fixes how the rows are dealt to the folds.
-    progress : callable, default=None
-        Called as `progress(done, total, model)` before every fit, and after the last.
 
-    Returns
-    -------
-    leaderboard : Leaderboard
-        What each model reached; it prints as a table and has `.frame()`.
+def notes_of(comparison: Comparison) -> tuple[str, ...]:
+    """Those of the comparison, and below them those of its models, by name."""
+    return (*comparison.notes, *(f"{entry.name}: {note}" for entry in comparison.entries for note in entry.notes))
+
+
+def against_best(comparison: Comparison) -> dict[str, Difference]:
+    """For each model but the best, by how much it is worse by the measure that models are ranked by.
+
+    Where the best and the model have no such measure in common, it is compared by the next that both have.
+    """
+    best, *others = comparison.done
+    overlap = overlap_of(comparison.splits)
+    found = {}
+    for entry in others:
+        metric = shared_metric(comparison, best, entry)
+        of_best, of_entry = (metric.gain(each.scores[metric.name]) for each in (best, entry))
+        found[entry.name] = difference_of(of_best, of_entry, overlap)
+    adjusted = holm([difference.p for difference in found.values()])
+    return {
+        name: difference._replace(adjusted=p) for (name, difference), p in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def shared_metric(comparison: Comparison, one: Entry, other: Entry) -> Metric:
+    """The first measure that both models have."""
+    both = (
+        metric
+        for metric in comparison.task.metrics
+        if not np.isnan(one.scores[metric.name]).any() and not np.isnan(other.scores[metric.name]).any()
+    )
+    return next(both, comparison.task.metric)
+
+
+def differences(comparison: Comparison) -> Grid:
+    """By how much each model is worse than the best, and whether that is beyond chance."""
+    if not comparison.done:
+        return Grid("Differences from the best model", (Field("model"),), ())
+    best = comparison.done[0]
+    rows = []
+    for name, found in against_best(comparison).items():
+        metric = shared_metric(comparison, best, comparison.entry(name))
+        rows.append((name, metric.heading, found.mean, found.low, found.high, found.p, found.adjusted, verdict(found)))
+    fields = (
+        Field("model"),
+        Field("by"),
+        *(Field(heading, "#.3g") for heading in ("worse by", "from", "to", "p", "p (Holm)")),
+        Field("beyond chance"),
+    )
+    note = (
+        "Paired t-tests on the same splits, their variance corrected for the rows that splits share (Nadeau and Bengio "
+        f"2003), their p-values for how many there are (Holm 1979); beyond chance is below {LEVEL}."
+    )
+    return Grid(f"Differences from {best.name}", fields, tuple(rows), (note,))
+
+
+def verdict(found: Difference) -> str:
+    if math.isnan(found.adjusted):
+        return "yes, without bound" if found.mean == math.inf else NOTHING
+    return "yes" if found.adjusted < LEVEL else "no"
+
+
+def frame(comparison: Comparison, library: str | None = None) -> Any:
+    """A row for each model: its measures with their intervals, times, size, kind and notes."""
+    if library is None:
+        library = "pandas" if importlib.util.find_spec("pandas") else "pyarrow"
+    overlap = overlap_of(comparison.splits)
+    records = [_record(entry, comparison.task.metrics, overlap) for entry in comparison.entries]
+    columns = [np.array([record[name] for record in records]) for name in records[0]]
+    return frame_like(list(records[0]), columns, library)
+
+
+def _record(entry: Entry, metrics: tuple[Metric, ...], overlap: float) -> dict[str, Any]:
+    record: dict[str, Any] = {"model": entry.name, "kind": entry.kind, "partner": entry.partner or ""}
+    for metric in metrics:
+        found = interval(entry, metric, overlap)
+        record |= {metric.name: found.mean, f"{metric.name}_low": found.low, f"{metric.name}_high": found.high}
+    if metrics == CLASSES:
+        error = entry.calibration
+        parts = (math.nan,) * 3 if error is None else (error.error, error.low, error.high)
+        record |= dict(zip(("calibration_error", "calibration_low", "calibration_high"), parts, strict=True))
+    return record | {
+        "fit_seconds": entry.fit_seconds,
+        "predict_seconds": entry.predict_seconds,
+        "size_bytes": entry.size_bytes,
+        "notes": "; ".join(entry.notes),
+    }
+
+
+def interval(entry: Entry, metric: Metric, overlap: float) -> Interval:
+    return interval_of(entry.scores[metric.name], overlap, metric.low, metric.high)
+
+
+def _with_margin(form: str, found: Interval) -> Cell:
+    """A mean and half the width of its interval, by as many decimals."""
+    if math.isnan(found.low):
+        return found.mean
+    mean, margin = format(found.mean, form), (found.high - found.low) / 2
+    decimals = len(mean.partition(".")[2].partition("e")[0])
+    return f"{mean} ± {margin:.{decimals}f}" if "e" not in mean else f"{mean} ± {margin:.1e}"
+
+
+def _calibration(entry: Entry) -> Cell:
+    found = entry.calibration
+    return None if found is None else _with_margin(".3f", Interval(found.error, found.low, found.high))
+
+
+def bytes_in_words(size: float) -> str:
+    """Three digits and a unit.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> leaderboard = compare(*load_iris(return_X_y=True), models=[GaussianNB()])
-    >>> print(f"{leaderboard.results[0].accuracy:.2f}")
-    0.96
+    >>> bytes_in_words(2048.0), bytes_in_words(950.0)
+    ('2.05 kB', '950 B')
     """
-    table = Table.of(X, dates=True)
-    question = task_for(y, table.n_rows, task)
-    folds = question.folds(cv, random_state)
-    if models is None:
-        invitation = entrants_for(table, question.name, question.outputs)
-    else:
-        invitation = entrants_given(models, table)
-    if not invitation.entrants:
-        raise DataError(f"There is no model for such columns. {' '.join(invitation.notes)}")
-    tell = progress or (lambda done, total, model: None)
-    total = cv * len(invitation.entrants)
-    results: list[Any] = []
-    for entrant in invitation.entrants:
-        before_fold = _teller(tell, cv * len(results), total, entrant.name)
-        results.append(cross_validate(entrant, question, folds, before_fold=before_fold))
-    tell(total, total, "")
-    # by the first measure, larger is better, and then by the second, smaller is better
-    results.sort(key=lambda result: (math.isnan(result[1]), -result[1], result[2]))
-    return Leaderboard(
-        _title(table, question, cv), tuple(results), (*question.notes(cv), *invitation.notes), question.fields
-    )
-
-
-def _title(table: Table, question: Task, cv: int) -> str:
-    folds = f"{cv} stratified folds" if question.name == "classification" else f"{cv} folds"
-    return f"{table.n_rows} rows × {table.n_columns} columns, {question.described()}; {folds}"
-
-
-def _teller(progress: Progress, done: int, total: int, model: str) -> Callable[[int], None]:
-    return lambda fold: progress(done + fold, total, model)
+    if math.isnan(size):
+        return NOTHING
+    power = min(max(int(math.log10(max(size, 1)) // 3), 0), 3)
+    return f"{size / 1000**power:.3g} {('B', 'kB', 'MB', 'GB')[power]}"

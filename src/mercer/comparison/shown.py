@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.data import Kind, Schema, Table
-from mercer.data.select import as_labels, select
+from mercer.data.select import select
 
 #: kinds that each fold is told, so that all folds see the same; what has two values or one, a fold sees for itself
 TOLD = frozenset({*Kind} - {Kind.BINARY, Kind.BOOLEAN, Kind.CONSTANT, Kind.IDENTIFIER})
@@ -40,6 +40,11 @@ class Shown:
         return self.named(Kind.IDENTIFIER)
 
     @cached_property
+    def codes(self) -> list[str]:
+        """Whole numbers that are names: few of them, each of which recurs (see `Schema.infer`), in named columns."""
+        return self.named(Kind.CODE) if self.table.named else []
+
+    @cached_property
     def n_columns(self) -> int:
         """Those that say something about a row."""
         return len(self.schema) - len(self.identifiers)
@@ -49,6 +54,12 @@ class Shown:
         """Whether all of these can be read as numbers as they are."""
         plain = zip(self.schema, self.table.kinds, strict=True)
         return all(kind.numeric for column, kind in plain if column.kind is not Kind.IDENTIFIER)
+
+    @cached_property
+    def plain_numbers(self) -> bool:
+        """Whether models for values of any type take them all for numbers, too: no codes, bools or dates."""
+        table = None if self.codes or self.undescribed else self.as_they_are()
+        return table is not None and set(table.kinds) <= {Kind.NUMBER, Kind.INTEGER}
 
     @cached_property
     def has_gaps(self) -> bool:
@@ -67,11 +78,8 @@ class Shown:
         return [column.name for column in self.schema if column.name not in others]
 
     def as_they_are(self) -> Table | None:
-        """The columns that models for values of any type describe, codes as names; None where there is none."""
-        if not self.described:
-            return None
-        codes = [name for name in self.named(Kind.CODE) if self.table.named]
-        return Table.of(as_labels(self._only(self.described).native, codes))
+        """The columns that models for values of any type describe; None where there is none."""
+        return self._only(self.described) if self.described else None
 
     def as_numbers(self) -> Table:
         """All columns but identifiers as numbers, by their names, so that errors and notes call them so."""
@@ -94,6 +102,21 @@ class Shown:
         )
         told = {name: kind for name, kind in kinds.items() if name not in exclude}
         return make_pipeline(TableFeatures(kinds=told, exclude=exclude, unseen="ignore", **options), model)
+
+    def numbers(self, *steps: Any) -> Any:
+        """A model of all columns but identifiers as numbers in standard units, gaps and all."""
+        from sklearn.pipeline import make_pipeline
+
+        from mercer.models import TableFeatures
+
+        kinds = {
+            column.name: column.kind if column.kind is Kind.DATE else Kind.NUMBER
+            for column in self.schema
+            if column.kind is not Kind.IDENTIFIER
+        }
+        return make_pipeline(
+            TableFeatures(kinds=kinds, exclude=self.identifiers, missing="keep", output="array"), *steps
+        )
 
     def notes(self) -> list[str]:
         """Which columns nobody is shown."""

@@ -3,63 +3,31 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError, EmptyDataError
+from mercer.comparison.metrics import CLASSES, COUNTS, NUMBERS, Forecast, Metric, Outcome
 from mercer.data import encode_labels
-from mercer.report import Field
 
 Array = NDArray[Any]
-#: positions of the rows to fit on, and of those to score
-Fold = tuple[Array, Array]
-
 #: whole numbers with more distinct values than this are counted or measured, not named
 MOST_CLASSES = 30
 #: … and with more than this they may be
 MANY_CLASSES = 10
 
 
-class Result(NamedTuple):
-    """How one classifier did: means over the folds; NaN where there is nothing to report.
-
-    `log_loss` is −log of the probability given to the true class, infinite if that was ever 0. `fit_seconds` is
-    the (lower) median, because the first fit of a process may compile.
-    """
-
-    model: str
-    accuracy: float
-    log_loss: float
-    fit_seconds: float
-    note: str
-
-
-class RegressionResult(NamedTuple):
-    """How one regression model did: means over the folds; NaN where there is nothing to report.
-
-    `explained` is the share of the deviance about the mean of the training rows that the model takes away: R² for
-    numbers, and the same with Poisson deviances for counts. `rmse` is the root of the mean squared error.
-    """
-
-    model: str
-    explained: float
-    rmse: float
-    fit_seconds: float
-    note: str
-
-
 class Task(ABC):
-    """How rows are dealt to folds, what is measured, and in which terms it is reported."""
+    """What is learnt, what is measured, and in which terms it is reported."""
 
     name: ClassVar[str]
-    result: ClassVar[type[Result] | type[RegressionResult]]
-    fields: ClassVar[tuple[Field, ...]]
-    #: what the models learn and are scored against
+    metrics: ClassVar[tuple[Metric, ...]]
+    #: what the models learn
     y: Array
 
     @property
@@ -67,19 +35,53 @@ class Task(ABC):
         """How many functions of a row are learnt."""
         return 1
 
+    @property
+    def rarest(self) -> int:
+        """Rows of the rarest class; of numbers, all rows."""
+        return len(self.truth)
+
+    @property
+    def truth(self) -> Array:
+        """What forecasts are held against."""
+        return self.y
+
+    @property
+    def width(self) -> tuple[int, ...]:
+        """Shape of what is held out of a row: a number for each class, or one number."""
+        return ()
+
+    @property
+    def metric(self) -> Metric:
+        """The measure that models are ranked by."""
+        return self.metrics[0]
+
     @abstractmethod
     def described(self) -> str:
         """The target in a few words, for the title."""
 
     @abstractmethod
-    def folds(self, cv: int, random_state: int | None) -> list[Fold]:
-        """`cv` ways to part the rows, after a check that there is something to part."""
+    def forecast(self, model: Any, X: Any) -> Forecast:
+        """What a fitted model says of rows."""
 
     @abstractmethod
-    def score(self, model: Any, X: Any, rows: Array, train: Array) -> tuple[float, float]:
-        """The two measures of a model, fitted to the rows `train`, on other rows."""
+    def held(self, forecast: Forecast) -> Array:
+        """A forecast as numbers that may be averaged over repeats: a column for each class, or the prediction."""
 
-    def notes(self, cv: int) -> list[str]:
+    def scores(self, forecast: Forecast, rows: Array, train: Array) -> dict[str, float]:
+        """Every measure of a forecast of `rows` by a model that was fitted to the rows `train`."""
+        outcome = Outcome(self.truth[rows], forecast, float(self.truth[train].mean()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return {metric.name: metric.measure(outcome) for metric in self.metrics}
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse a target from which there is nothing to learn."""
+
+    @abstractmethod
+    def remark(self, scores: Mapping[str, Array]) -> str:
+        """Why a score is infinite, in words, where one is."""
+
+    def notes(self) -> list[str]:
         """What a reader should know about the target."""
         return []
 
@@ -90,54 +92,93 @@ class Classification(Task):
     codes: Array
 
     name: ClassVar[str] = "classification"
-    result: ClassVar[type[Result]] = Result
-    fields: ClassVar[tuple[Field, ...]] = (Field("accuracy", ".4f"), Field("log loss", "#.4g"))
+    metrics: ClassVar[tuple[Metric, ...]] = CLASSES
 
     @property
     def y(self) -> Array:  # type: ignore[override]
         return np.asarray(self.labels[self.codes])
 
     @property
+    def truth(self) -> Array:
+        return self.codes
+
+    @property
     def outputs(self) -> int:
         return len(self.labels) if len(self.labels) > 2 else 1
+
+    @property
+    def rarest(self) -> int:
+        return int(np.bincount(self.codes).min())
+
+    @property
+    def width(self) -> tuple[int, ...]:
+        return (len(self.labels),)
 
     def described(self) -> str:
         return f"{len(self.labels)} classes"
 
-    def folds(self, cv: int, random_state: int | None) -> list[Fold]:
+    def check(self) -> None:
         if len(self.labels) < 2:
             raise DataError(
-                f"Every row has the label {self.labels[0]!r}; to compare classifiers takes at least two classes."
+                f"Every row has the label {self.labels.tolist()[0]!r}; to compare classifiers takes at least two "
+                "classes: give another target, or rows of another class."
             )
-        most = int(np.bincount(self.codes).max())
-        if most < 2:
+        if np.bincount(self.codes).max() < 2:
             raise DataError(
                 f"Each of the {len(self.codes)} rows has a label of its own, e.g. {self.labels.tolist()[0]!r}, so that "
                 "there is no class to learn; give a target that recurs, or, of numbers, the task regression."
             )
-        if not 2 <= cv <= most:
-            raise DataError(f"There must be from 2 to {most} folds (the rows of the largest class), not {cv}.")
-        from sklearn.model_selection import StratifiedKFold
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a class with fewer rows than folds is mentioned on the leaderboard
-            return list(StratifiedKFold(cv, shuffle=True, random_state=random_state).split(self.codes, self.codes))
+    def forecast(self, model: Any, X: Any) -> Forecast:
+        decisions = self._positions(model.predict(X))
+        if hasattr(model, "predict_proba"):
+            return Forecast(decisions, self._columns(model, log_proba_of(model, X), -np.inf))
+        if hasattr(model, "decision_function"):
+            return Forecast(decisions, scores=self._scores(model, np.asarray(model.decision_function(X))))
+        return Forecast(decisions)
 
-    def score(self, model: Any, X: Any, rows: Array, train: Array) -> tuple[float, float]:
-        y = self.y[rows]
-        accuracy = float((model.predict(X) == y).mean())
-        return accuracy, _log_loss(model, X, y) if hasattr(model, "predict_proba") else math.nan
+    def held(self, forecast: Forecast) -> Array:
+        """Probabilities; of a model without them, 1 for the class that it decided for."""
+        if forecast.log_proba is not None:
+            return np.exp(forecast.log_proba)
+        return np.equal.outer(forecast.decisions, np.arange(len(self.labels))).astype(float)
 
-    def notes(self, cv: int) -> list[str]:
+    def remark(self, scores: Mapping[str, Array]) -> str:
+        splits = scores["log_loss"]
+        infinite = int(np.isposinf(splits).sum())
+        if not infinite:
+            return ""
+        return (
+            f"its log loss is infinite because it gave the true class of a row probability 0 in {infinite} of "
+            f"{len(splits)} splits"
+        )
+
+    def notes(self) -> list[str]:
         names, counts = self.labels.tolist(), np.bincount(self.codes)
-        most, least = int(counts.argmax()), int(counts.argmin())
-        share = counts[most] / len(self.codes)
-        notes = [f"Always answering {names[most]!r} would be right in {share:.1%} of the rows."]
-        if counts[least] < cv:
-            notes.append(f"Class {names[least]!r} has {counts[least]} row(s), fewer than there are folds.")
+        most = int(counts.argmax())
+        notes = [
+            f"Always answering {names[most]!r} would be right in {counts[most] / len(self.codes):.1%} of the rows."
+        ]
         if self.labels.dtype.kind in "iuf" and len(names) > MANY_CLASSES:
             notes.append("The classes are numbers; the task counts or regression would take them for amounts.")
         return notes
+
+    def _positions(self, labels: Any) -> Array:
+        """Where labels stand among those of the task; −1 for any other."""
+        places = {label: k for k, label in enumerate(self.labels.tolist())}
+        return np.array([places.get(label, -1) for label in np.asarray(labels).tolist()])
+
+    def _columns(self, model: Any, values: Array, absent: float) -> Array:
+        """A column for each label of the task, also for those that the model never saw."""
+        columns = np.full((len(values), len(self.labels)), absent)
+        columns[:, self._positions(model.classes_)] = values
+        return columns
+
+    def _scores(self, model: Any, scores: Array) -> Array | None:
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])
+        # one against one has a column for each pair of classes, which ranks no class
+        return self._columns(model, scores, -np.inf) if scores.shape[1] == len(model.classes_) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,42 +186,52 @@ class Regression(Task):
     y: Array
 
     name: ClassVar[str] = "regression"
-    result: ClassVar[type[RegressionResult]] = RegressionResult
-    fields: ClassVar[tuple[Field, ...]] = (Field("explained", ".4f"), Field("rmse", "#.4g"))
+    metrics: ClassVar[tuple[Metric, ...]] = NUMBERS
 
     def described(self) -> str:
         return f"numbers from {self.y.min():g} to {self.y.max():g}"
 
-    def folds(self, cv: int, random_state: int | None) -> list[Fold]:
-        if not 2 <= cv <= len(self.y):
-            raise DataError(f"There must be from 2 to {len(self.y)} folds (the rows), not {cv}.")
-        from sklearn.model_selection import KFold
+    def forecast(self, model: Any, X: Any) -> Forecast:
+        return Forecast(np.asarray(model.predict(X), dtype=float))
 
-        return list(KFold(cv, shuffle=True, random_state=random_state).split(self.y))
+    def held(self, forecast: Forecast) -> Array:
+        return forecast.decisions
 
-    def score(self, model: Any, X: Any, rows: Array, train: Array) -> tuple[float, float]:
-        y, predicted, mean = self.y[rows], np.asarray(model.predict(X)), self.y[train].mean()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            explained = 1 - self._deviance(y, predicted) / self._deviance(y, np.full(len(y), mean))
-        return float(explained), float(np.sqrt(np.square(y - predicted).mean()))
+    def check(self) -> None:
+        if (self.y == self.y[0]).all():
+            raise DataError(
+                f"The target is {self.y[0]:g} in every row, so that there is nothing to learn; give another target."
+            )
 
-    def _deviance(self, y: Array, mean: Array) -> float:
-        return float(np.square(y - mean).sum())
+    def remark(self, scores: Mapping[str, Array]) -> str:
+        return ""
 
 
 @dataclass(frozen=True, eq=False)
 class Counts(Regression):
     name: ClassVar[str] = "counts"
+    metrics: ClassVar[tuple[Metric, ...]] = COUNTS
 
     def described(self) -> str:
         return f"counts from {self.y.min():g} to {self.y.max():g}"
 
-    def _deviance(self, y: Array, mean: Array) -> float:
-        """−inf explained where a model predicts no count at all, or fewer than none, and one was seen."""
-        from mercer.families import Poisson
+    def remark(self, scores: Mapping[str, Array]) -> str:
+        splits = scores["deviance"]
+        infinite = int(np.isposinf(splits).sum())
+        if not infinite:
+            return ""
+        return (
+            "its deviance is infinite because it predicted a mean of 0 or less where something was counted, in "
+            f"{infinite} of {len(splits)} splits; a model with a log link, such as GLM('poisson'), cannot"
+        )
 
-        possible = (mean > 0) | ((mean == 0) & (y == 0))
-        return float(Poisson().unit_deviance(y, mean).sum()) if possible.all() else math.inf
+    def notes(self) -> list[str]:
+        distinct = len(np.unique(self.y))
+        if distinct > MOST_CLASSES:
+            return []
+        return [
+            f"The target has {distinct} different whole numbers; the task classification would take them for names."
+        ]
 
 
 TASKS = ("classification", "regression", "counts")
@@ -245,18 +296,24 @@ def _decided(y: Array) -> str:
         return "classification"  # which complains of what cannot be a label
     if (y != np.floor(y)).any():
         return "regression"
-    if len(np.unique(y[:: max(1, len(y) // 100_000)])) <= MOST_CLASSES:
+    values, counts = np.unique(y[:: max(1, len(y) // 100_000)], return_counts=True)
+    if len(values) <= MOST_CLASSES and not _thins_out(values, counts):
         return "classification"
-    return "counts" if y.min() >= 0 else "regression"
+    return "counts" if values[0] >= 0 else "regression"
 
 
-def _log_loss(model: Any, X: Any, y: Array) -> float:
-    """Mean of −log p(true class); a class that was not among the training rows has p = 0."""
+def _thins_out(values: Array, counts: Array) -> bool:
+    """Whether whole numbers look like amounts: many, close to each other, and rare where they are large.
+
+    Codes of classes are as close; but which of them is rare has nothing to do with its size.
+    """
+    close = len(values) > (values[-1] - values[0]) / 2
+    return len(values) > MANY_CLASSES and bool(close) and counts[-1] * 10 <= counts.max()
+
+
+def log_proba_of(model: Any, X: Any) -> Array:
+    """Logarithms of probabilities, by the model where it has them: those of what was rounded to 0 would be −∞."""
     with np.errstate(divide="ignore"):
-        # a logarithm of what was rounded to 0 would be −∞
-        exact = hasattr(model, "predict_log_proba")
-        log_proba = np.asarray(model.predict_log_proba(X)) if exact else np.log(model.predict_proba(X))
-    known = np.asarray(model.classes_)
-    columns = np.searchsorted(known, y).clip(max=len(known) - 1)
-    chosen = log_proba[np.arange(len(y)), columns]
-    return -float(np.where(known[columns] == y, chosen, -np.inf).mean())
+        if hasattr(model, "predict_log_proba"):
+            return np.asarray(model.predict_log_proba(X))
+        return np.asarray(np.log(model.predict_proba(X)))

@@ -12,6 +12,7 @@ from mercer.data.coding import Coded
 from mercer.data.dates import are_dates
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
+from mercer.data.told import kind_told
 
 Array = NDArray[Any]
 
@@ -56,6 +57,20 @@ class Facts(NamedTuple):
 
 
 def look_at(table: Table, position: int, max_codes: int) -> Finding:
+    """Judge one column: by what somebody said of it, or by a look at it."""
+    found = _seen(table, position, max_codes)
+    told = kind_told(table, position)
+    return found if told in (None, found.kind) else _as_told(found, told)
+
+
+def _as_told(found: Finding, kind: Kind) -> Finding:
+    named = kind in (Kind.CATEGORY, Kind.CODE, Kind.BINARY, Kind.BOOLEAN)
+    stored = found.stored if kind in (Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT) else kind
+    notes = tuple(note for note in found.notes if note not in (ALL_DIFFERENT, MOST_DIFFERENT))
+    return Finding(kind, found.levels if named else None, (*notes, "as told"), stored)
+
+
+def _seen(table: Table, position: int, max_codes: int) -> Finding:
     """Judge one column by its type, its values and, where these number the rows, its name."""
     found, facts = _of_values(table, position, max_codes)
     if facts.distinct < 2 <= facts.rows and found.stored is not Kind.COUNTS:

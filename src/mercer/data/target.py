@@ -19,6 +19,19 @@ class Problem(NamedTuple):
     #: rows left out because they have no label
     unlabelled: int
 
+    def column(self, name: str) -> Any:
+        """The values of one of the columns of X."""
+        from mercer.data._frame import as_frame
+
+        frame: Any = as_frame(self.X)
+        return frame.get_column(_column_name(name, frame.columns)).to_numpy()
+
+    def without(self, names: Sequence[str]) -> Problem:
+        """The same without some columns of X."""
+        if not len((left := without_columns(self.X, names)).columns):
+            raise DataError(f"Besides the target {self.target!r} there is no column left to predict it from.")
+        return self._replace(X=left)
+
 
 def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Problem:
     """Take the column `target` out of a frame; leave out the columns in `drop` and the rows without a label.
@@ -43,6 +56,14 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
     if not X.columns:
         raise DataError(f"Besides the target {label!r} there is no column left to predict it from.")
     return Problem(X.to_native(), labelled.get_column(label).to_numpy(), label, len(table) - len(labelled))
+
+
+def without_columns(frame: Any, names: Sequence[str]) -> Any:
+    """A frame without some of its columns, given as in `split_target`."""
+    from mercer.data._frame import as_frame
+
+    table: Any = as_frame(frame)
+    return table.drop(*(_column_name(name, table.columns) for name in names)).to_native()
 
 
 def _column_name(name: str, names: list[str]) -> str:

@@ -23,13 +23,13 @@ class Part(NamedTuple):
 
 def split(X: Any, y: Any, n: int, *, held_out: float, rng: np.random.Generator) -> tuple[Part, Part]:
     """Rows to learn from and the share `held_out` of all, at least one of each."""
-    X, order = _with_rows(X), rng.permutation(n)
+    X, order = with_rows(X), rng.permutation(n)
     held = min(max(1, round(held_out * n)), n - 1)
     learnt, compared = (_part(np.sort(rows), X, y) for rows in np.split(order, [n - held]))
     return learnt, compared
 
 
-def _with_rows(X: Any) -> Any:
+def with_rows(X: Any) -> Any:
     """X in a form of which rows can be taken; a frame stays one."""
     if is_sparse(X):
         return X.tocsr()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from mercer._errors import DataError, NonFiniteError
 
 Array = NDArray[Any]
+
+#: (n + 1) coverage may be above a whole number by this because coverage has no exact binary form
+ROUNDING = 1e-9
 
 
 def conformal_p_values(scores: Any, calibration: Any, *, rng: np.random.Generator | None = None) -> Array:
@@ -49,6 +53,27 @@ def conformal_p_values(scores: Any, calibration: Any, *, rng: np.random.Generato
 def least_p_value(calibration: Array) -> float:
     """That of the strangest row there can be, whose score is −inf."""
     return float(conformal_p_values([-np.inf], calibration)[0])
+
+
+def exact_rank(n: int, coverage: float) -> int:
+    """⌈(n + 1) coverage⌉: which of n ascending scores a new one stays below or at with that probability.
+
+    More than n where there are too few of them.
+
+    Examples
+    --------
+    >>> exact_rank(9, 0.9), exact_rank(99, 0.95), exact_rank(5, 0.9)
+    (9, 95, 6)
+    """
+    return ceil((n + 1) * coverage - ROUNDING)
+
+
+def exact_level(n: int, coverage: float) -> float:
+    """The greatest p-value among n scores at which a row is left out, so that the rest is `coverage` or more.
+
+    A multiple of 1/(n + 1) to the last bit, as p-values are: 1 − coverage is none where it cannot be written exactly.
+    """
+    return max(0, n + 1 - exact_rank(n, coverage)) / (n + 1)
 
 
 def threshold(calibration: Array, level: float) -> float:

@@ -2,6 +2,42 @@
 
 from mercer.report.grid import Cell, Field, Grid
 from mercer.report.html import grid_html
+from mercer.report.records import (
+    Axis,
+    Bars,
+    Block,
+    Chart,
+    Costs,
+    Evidence,
+    Heat,
+    Line,
+    Mark,
+    Note,
+    Page,
+    Points,
+    Rows,
+    Section,
+)
 from mercer.report.terminal import print_grid
 
-__all__ = ["Cell", "Field", "Grid", "grid_html", "print_grid"]
+__all__ = [
+    "Axis",
+    "Bars",
+    "Block",
+    "Cell",
+    "Chart",
+    "Costs",
+    "Evidence",
+    "Field",
+    "Grid",
+    "Heat",
+    "Line",
+    "Mark",
+    "Note",
+    "Page",
+    "Points",
+    "Rows",
+    "Section",
+    "grid_html",
+    "print_grid",
+]

@@ -13,8 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
+from scipy.special import logit
 
 from mercer._threads import blas_for
+from mercer.designs import Observations
+from mercer.designs.dense import DenseDesign
+from mercer.families import LOGIT, Bernoulli
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.solvers import newton
+from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.problem import Problem
 
 Array = NDArray[Any]
 
@@ -24,6 +33,8 @@ RIDGE = 1e-10
 FLAT = 1e-3
 #: relative change of the scale at which its likelihood has its maximum
 ENOUGH = 1e-10
+#: the slope of the likelihood there at most, in standard errors of the scale
+STANDARD_ERRORS = 1e-6
 MOST_STEPS = 200
 
 
@@ -83,7 +94,18 @@ def _factor(K: Array) -> Any:
 
 
 def scale_of(scores: Array, codes: Array, weight: Array | None = None) -> float:
-    """The τ of the greatest likelihood for p(class | row) = softmax(τ · scores), τ > 0.
+    """The τ of the greatest likelihood for p(class | row) = softmax(τ · scores), τ > 0; see `scale`.
+
+    Examples
+    --------
+    >>> round(scale_of(np.array([[1.0, -1.0], [1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), np.array([0, 0, 1, 1])), 3)
+    0.347
+    """
+    return float(scale(scores, codes, weight).value)
+
+
+def scale(scores: Array, codes: Array, weight: Array | None = None, *, rows: float | None = None) -> Solution:
+    """The τ of the greatest likelihood for p(class | row) = softmax(τ · scores), τ > 0: 1/τ is called the temperature.
 
     Of n rows each is taken to have the right class with (n + 1)/(n + 2) only, by Laplace's rule: one mistake is
     imagined among them all, without which scores that make none would have an infinite τ.
@@ -96,39 +118,86 @@ def scale_of(scores: Array, codes: Array, weight: Array | None = None) -> float:
         The class of each row.
     weight : array of shape (n,), optional
         Of each row.
+    rows : float, optional
+        For how many rows these stand in Laplace's rule: n, or the sum of weights that are counts.
 
-    Examples
-    --------
-    >>> round(scale_of(np.array([[1.0, -1.0], [1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), np.array([0, 0, 1, 1])), 3)
-    0.347
+    Returns
+    -------
+    solution : Solution
+        `value` is τ; the certificate has the slope of the likelihood there, in standard errors of τ.
     """
     n, k = scores.shape
     weight = np.ones(n) if weight is None else weight / weight.mean()
     size = float(np.abs(scores).mean())
     if size == 0 or n == 0:
-        return FLAT
+        return Solution(FLAT, _settled("the scores say nothing"), ())
     scores = scores / size
-    target = np.full((n, k), 1.0 / ((n + 2) * (k - 1)))
-    target[np.arange(n), codes] = (n + 1) / (n + 2)
+    counted = n if rows is None else rows
+    target = np.full((n, k), 1.0 / ((counted + 2) * (k - 1)))
+    target[np.arange(n), codes] = (counted + 1) / (counted + 2)
     wanted = float(weight @ (target * scores).sum(axis=1))
-    return _root(scores, weight, wanted) / size
+    tau, trace = _root(scores, weight, wanted)
+    return Solution(tau / size, _certified(scores, weight, wanted, tau), tuple(each / size for each in trace))
 
 
-def _root(scores: Array, weight: Array, wanted: float) -> float:
-    """Where Σ w E[score] = wanted, by Newton's method between bounds; it rises with τ."""
-    low, high, tau = 0.0, np.inf, 1.0
+def _certified(scores: Array, weight: Array, wanted: float, tau: float) -> Certificate:
+    if tau == FLAT:
+        return _settled("the likelihood falls from the smallest scale on")
+    mean, variance = _moments(scores, weight, tau)
+    slope = abs(wanted - mean) / np.sqrt(variance) if variance > 0 else abs(wanted - mean)
+    return Certificate("gradient norm", float(slope), STANDARD_ERRORS, "the slope of a concave likelihood vanishes")
+
+
+def _settled(sentence: str) -> Certificate:
+    return Certificate("KKT", 0.0, STANDARD_ERRORS, sentence)
+
+
+def _root(scores: Array, weight: Array, wanted: float) -> tuple[float, list[float]]:
+    """Where Σ w E[score] = wanted, by Newton's method between bounds, and the way there; the sum rises with τ."""
+    low, high, tau, trace = 0.0, np.inf, 1.0, [1.0]
     if _moments(scores, weight, 0.0)[0] >= wanted:
-        return FLAT
+        return FLAT, trace
     for _ in range(MOST_STEPS):
         mean, variance = _moments(scores, weight, tau)
         low, high = (tau, high) if mean < wanted else (low, tau)
         step = tau + (wanted - mean) / variance if variance > 0 else np.inf
         if not low < step < high:
             step = 2.0 * tau if np.isinf(high) else 0.5 * (low + high)
+        trace.append(step)
         if abs(step - tau) <= ENOUGH * tau:
-            return max(step, FLAT)
+            break
         tau = step
-    return max(tau, FLAT)
+    return max(trace[-1], FLAT), trace
+
+
+def sigmoid(scores: Array, targets: Array, weight: Array | None = None) -> Solution:
+    """Platt's sigmoid: the a and b of the greatest likelihood for p = 1/(1 + exp(−(a · score + b))).
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+        One for each row.
+    targets : array of shape (n,)
+        The probability that each row is taken to have: between 0 and 1, so that a and b are finite.
+    weight : array of shape (n,), optional
+        Of each row.
+
+    Returns
+    -------
+    solution : Solution
+        `value` has a and b.
+    """
+    if np.ptp(scores) == 0:  # nothing but a level to fit
+        level = float(np.average(targets, weights=weight))
+        return Solution((0.0, float(logit(level))), Certificate.closed_form("equal scores have one probability"), ())
+    design = DenseDesign.of(np.ascontiguousarray(scores, dtype=np.float64)[:, None])
+    none = np.zeros(design.n_columns)
+    problem = Problem(
+        Observations(design, targets, weight), Response(Bernoulli(), LOGIT), Strengths(none, none.copy(), none.copy())
+    )
+    solution = newton.solve(problem)
+    coef, intercept = design.coordinates.to_user(solution.value)
+    return Solution((float(coef[0]), float(intercept)), solution.certificate, solution.trace)
 
 
 def _moments(scores: Array, weight: Array, tau: float) -> tuple[float, float]:

@@ -1,0 +1,126 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mercer._errors import DataError
+from mercer._suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from mercer.data.readers import Reading
+    from mercer.data.readers_base import Held
+
+DATA_HELP = (
+    "A CSV, TSV, Parquet, Arrow or JSON file (.jsonl, .json), a folder of such files with the same columns, a DuckDB "
+    "file, or breast-cancer, digits, iris, wine."
+)
+Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that mercer wrote: see `mercer fit`.")]
+Target = Annotated[str | None, typer.Option(help="The column to predict: its name, or its position (-1 is the last).")]
+Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out. Repeatable.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COLUMN=KIND",
+        help="What a column is, if the guess is wrong: number, count, binary, category, text, date, identifier. "
+        "Repeatable.",
+    ),
+]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Does the first line hold names? Guessed if not given.")
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(metavar="CHARACTER", help="What separates fields: a character, or tab, space. Guessed if not given."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(metavar="WORD", help="Also stands for a missing value, as empty fields, NA, ?, null do. Repeatable."),
+]
+OnlyMissing = Annotated[
+    bool, typer.Option("--only-missing", help="Nothing but empty fields and the words of --missing is missing.")
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Encoding of a text file: utf-8, latin-1, cp1252, utf-16.")
+]
+Sql = Annotated[str | None, typer.Option(metavar="QUERY", help="What to ask a DuckDB file: SELECT …")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor remarks; only the answer.")]
+Bars = Annotated[
+    bool | None,
+    typer.Option("--progress/--no-progress", help="Progress bars; by default where standard error is a terminal."),
+]
+
+#: kinds of columns, and as what files are read that are told so
+KINDS: dict[str, Held | None] = {
+    "number": "number",
+    "integer": "number",
+    "count": "number",
+    "binary": None,
+    "boolean": None,
+    "category": "category",
+    "code": "category",
+    "text": "text",
+    "date": None,
+    "identifier": "text",
+    "constant": None,
+}
+
+
+def kinds_of(given: list[str] | None) -> dict[str, str]:
+    """COLUMN=KIND, taken apart."""
+    kinds = {}
+    for each in given or ():
+        column, equals, kind = each.rpartition("=")
+        if not equals or not column:
+            raise DataError(f"--kind takes COLUMN=KIND, e.g. age=number, not {each!r}.")
+        if kind not in KINDS:
+            raise DataError(f"There is no kind {kind!r}. {did_you_mean(kind, KINDS)}")
+        kinds[column] = kind
+    return kinds
+
+
+def reading_of(
+    *,
+    header: bool | None = None,
+    separator: str | None = None,
+    missing: list[str] | None = None,
+    only_missing: bool = False,
+    encoding: str | None = None,
+    sql: str | None = None,
+    kinds: list[str] | None = None,
+) -> Reading:
+    """What the options say about a file."""
+    from mercer.data import Kind
+    from mercer.data.readers import Reading
+
+    told = kinds_of(kinds)
+    return Reading(
+        header=header,
+        separator=separator,
+        encoding=encoding,
+        missing=tuple(missing or ()),
+        only_missing=only_missing,
+        sql=sql,
+        held={column: held for column, kind in told.items() if (held := KINDS[kind]) is not None},
+        kinds={column: Kind(kind) for column, kind in told.items()},
+    )
+
+
+def setting_of(given: list[str] | None) -> dict[str, object]:
+    """PARAMETER=VALUE, taken apart: numbers, true, false, null and lists as JSON has them, anything else is a word."""
+    import json
+
+    settings: dict[str, object] = {}
+    for each in given or ():
+        name, equals, value = each.partition("=")
+        if not equals or not name:
+            raise DataError(f"--set takes PARAMETER=VALUE, e.g. C=10, not {each!r}.")
+        try:
+            settings[name] = json.loads({"True": "true", "False": "false", "None": "null"}.get(value, value))
+        except ValueError:
+            settings[name] = value
+    return settings

@@ -1,0 +1,21 @@
+"""`mercer describe`: what is in a model file."""
+
+from __future__ import annotations
+
+from mercer.cli._options import Model
+
+
+def describe(model: Model) -> None:
+    """Say what a model file holds: the model, its parameters, the columns it reads, its certificate.
+
+    \b
+    mercer describe patients.mercer
+    """
+    from mercer.cli._models import opened
+    from mercer.comparison.described import described
+    from mercer.files import describe as look_at
+
+    file = look_at(model)
+    print(f"{model}: {file.size:,} bytes, format {file.version}, written by mercer {file.mercer}")
+    for line in described(opened(model)):
+        print(line)

@@ -1,0 +1,46 @@
+"""`mercer export`: a model as SQL, ONNX or Python."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from mercer._errors import DataError
+from mercer.cli._options import Model, Quiet
+
+
+def export(
+    model: Model,
+    to: Annotated[Literal["sql", "onnx", "python"], typer.Option(help="In which language.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="PATH", help="Where it goes; - for standard output.")
+    ] = "-",
+    table: Annotated[str, typer.Option(help="With --to sql: the table that is asked.")] = "data",
+    quiet: Quiet = False,
+) -> None:
+    """Write a model so that it gives the same predictions without mercer.
+
+    \b
+    mercer export patients.mercer --to sql --table patients -o patients.sql
+    mercer export patients.mercer --to onnx -o patients.onnx
+    mercer export patients.mercer --to python
+    """
+    from mercer.cli._models import opened
+    from mercer.cli._printing import check_places, remark, write
+    from mercer.export import to_sql
+
+    if to == "onnx" and output == "-":
+        raise DataError("ONNX is no text: say where it goes with --output model.onnx.")
+    check_places(output)
+    loaded = opened(model)
+    written: str | bytes = to_sql(loaded, table=table) if to == "sql" else _written(loaded, to)
+    write(written, output)
+    if output != "-":
+        remark(f"The model is in {output}.", quiet)
+
+
+def _written(model: object, language: str) -> str | bytes:
+    from mercer.export import to_onnx, to_python
+
+    return to_onnx(model) if language == "onnx" else to_python(model)

@@ -1,0 +1,65 @@
+"""`mercer forget`: a model without some of its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._errors import MergeError
+from mercer.cli._options import (
+    DATA_HELP,
+    Encoding,
+    Header,
+    Missing,
+    Model,
+    OnlyMissing,
+    Quiet,
+    Separator,
+    Sql,
+    Target,
+    reading_of,
+)
+
+
+def forget(
+    model: Model,
+    data: Annotated[str, typer.Argument(metavar="ROWS", help=f"The rows to forget. {DATA_HELP}")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where the model without them goes.")],
+    target: Target = None,
+    header: Header = None,
+    separator: Separator = None,
+    missing: Missing = None,
+    only_missing: OnlyMissing = False,
+    encoding: Encoding = None,
+    sql: Sql = None,
+    quiet: Quiet = False,
+) -> None:
+    """Take rows out of a model, exactly: what is left is what the other rows alone would have given.
+
+    Naive Bayes, Gaussian discriminants and histograms can forget.
+
+    \b
+    mercer forget patients.mercer withdrawn.csv --target outcome -o patients.mercer
+    """
+    from mercer.cli._models import opened, rows_for
+    from mercer.cli._printing import check_places, remark
+    from mercer.comparison.datasets import problem_of
+    from mercer.comparison.reading import columns_of
+    from mercer.data.select import select
+    from mercer.files import save
+
+    check_places(output)
+    loaded = opened(model)
+    if not hasattr(loaded, "forget"):
+        raise MergeError(
+            f"{type(loaded).__name__} cannot forget rows exactly: fit it again without them. NaiveBayes, GaussianNB "
+            "and GaussianDiscriminant of plain columns can."
+        )
+    options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
+    rows = rows_for(loaded, data, reading_of(**options, only_missing=only_missing, sql=sql))
+    problem = problem_of(rows, target=target)
+    wanted = columns_of(loaded) or problem.X.column_names
+    save(loaded.forget(select(problem.X, wanted), problem.y), output)
+    remark(f"The model without {len(problem.y)} rows is in {output}.", quiet)

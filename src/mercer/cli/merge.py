@@ -1,0 +1,51 @@
+"""`mercer merge`: models of different rows, as if one had seen them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mercer._errors import MergeError
+from mercer.cli._options import Quiet
+
+
+def merge(
+    models: Annotated[list[str], typer.Argument(metavar="A B …", help="Files with models of the same kind.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where the merged model goes.")],
+    quiet: Quiet = False,
+) -> None:
+    """Merge models that were fitted to different rows into the one that all rows would have given.
+
+    Naive Bayes, Gaussian discriminants and densities can be merged exactly.
+
+    \b
+    mercer merge north.mercer south.mercer -o all.mercer
+    """
+    from mercer.cli._models import opened
+    from mercer.cli._printing import check_places, remark
+    from mercer.files import save
+
+    check_places(output)
+    if len(models) < 2:
+        raise MergeError("To merge takes two models or more: mercer merge A B -o C.")
+    first, *others = map(opened, models)
+    if not hasattr(first, "merge"):
+        raise MergeError(
+            f"{_named(first)} cannot be merged: what it learnt from some rows does not say what all would have given. "
+            "Fit it to all rows; NaiveBayes, GaussianNB and GaussianDiscriminant of plain columns can be merged."
+        )
+    for path, other in zip(models[1:], others, strict=True):
+        if type(other) is not type(first):
+            raise MergeError(
+                f"{models[0]!r} holds a {_named(first)}, but {path!r} a {_named(other)}; fit models alike."
+            )
+        first = first.merge(other)
+    save(first, output)
+    remark(f"The merged model is in {output}.", quiet)
+
+
+def _named(model: object) -> str:
+    steps = getattr(model, "steps", None)
+    return type(model).__name__ if steps is None else f"{type(steps[-1][1]).__name__} with features before it"

@@ -1,0 +1,113 @@
+"""`mercer outliers`: the most unusual rows of a table."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from mercer.cli._options import (
+    DATA_HELP,
+    Data,
+    Drop,
+    Encoding,
+    Header,
+    Kinds,
+    Missing,
+    OnlyMissing,
+    Quiet,
+    Separator,
+    Sql,
+    reading_of,
+)
+
+
+def outliers(
+    data: Data,
+    usual: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help=f"Rows that are known to be usual, to hold them against. {DATA_HELP}"),
+    ] = None,
+    fdr: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="With --usual: the share of usual rows that is allowed among those flagged."),
+    ] = 0.05,
+    most: Annotated[int, typer.Option(min=1, help="How many rows are listed, the most unusual first.")] = 20,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column to show beside each row. Repeatable.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="PATH", help="All rows of the list as .csv or .parquet.")
+    ] = None,
+    drop: Drop = None,
+    kind: Kinds = None,
+    seed: Annotated[int, typer.Option(help="Fixes which rows are held out.")] = 0,
+    header: Header = None,
+    separator: Separator = None,
+    missing: Missing = None,
+    only_missing: OnlyMissing = False,
+    encoding: Encoding = None,
+    sql: Sql = None,
+    quiet: Quiet = False,
+) -> None:
+    """List the most unusual rows of DATA, with p-values and the columns in which they are odd.
+
+    \b
+    mercer outliers patients.csv --drop id
+    mercer outliers today.csv --usual last-year.csv --fdr 0.1
+    """
+    from mercer.cli._printing import remark, show
+    from mercer.comparison.datasets import open_data
+    from mercer.comparison.unusual import unusual_rows
+    from mercer.data import Table
+    from mercer.data.target import without_columns
+
+    options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
+    reading = reading_of(**options, only_missing=only_missing, sql=sql, kinds=kind)
+    rows = open_data(data, reading)
+    remark(f"{data}: {rows.described}.", quiet)
+    frame = rows.table()
+    looked_at = without_columns(frame, drop or [])
+    reference = None if usual is None else Table.of(open_data(usual, reading).table(), dates=True)
+    found = unusual_rows(Table.of(looked_at, dates=True), reference=reference, fdr=fdr, most=most, seed=seed)
+    grid = _grid(found, frame, keep or [], flags=usual is not None)
+    if output is not None:
+        _write(grid, output)
+        return
+    show(grid)
+
+
+def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
+    from mercer.comparison.reading import refuse_unknown
+    from mercer.report import Field, Grid
+
+    refuse_unknown(keep, frame.column_names)
+    fields = [
+        Field("row", "d"),
+        *map(Field, keep),
+        Field("p-value", ".4g"),
+        Field("log density", ".4g"),
+        Field("odd in"),
+    ]
+    rows = []
+    for k, row in enumerate(found.rows.tolist()):
+        kept = [str(frame.column(name)[row].as_py()) for name in keep]
+        odd = ", ".join(found.odd[k])
+        flagged = [("yes" if found.flagged[k] else "")] if flags else []
+        rows.append((row, *kept, float(found.p_values[k]), float(found.scores[k]), odd, *flagged))
+    if flags:
+        fields.append(Field("flagged"))
+    return Grid("", tuple(fields), tuple(rows), (f"{found.described} Rows are counted from 0.",))
+
+
+def _write(grid: Any, output: str) -> None:
+    import numpy as np
+
+    from mercer._atomic import write_atomically
+    from mercer.data import frame_like
+    from mercer.data.writers import encoded, format_of
+
+    names = [field.heading for field in grid.fields]
+    columns = [np.array(column) for column in zip(*grid.rows, strict=True)]
+    pieces = encoded([frame_like(names, columns, "pyarrow")], format_of(output))
+    write_atomically(output, pieces)

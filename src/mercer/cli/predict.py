@@ -1,0 +1,138 @@
+"""`mercer predict`: what a model says of new rows, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mercer._errors import DataError, EmptyDataError
+from mercer.cli._options import (
+    Bars,
+    Data,
+    Encoding,
+    Header,
+    Missing,
+    Model,
+    OnlyMissing,
+    Quiet,
+    Separator,
+    Sql,
+    reading_of,
+)
+
+if TYPE_CHECKING:
+    from mercer.cli._progress import Stages
+    from mercer.comparison.predicting import Asked
+    from mercer.data.readers import Rows
+
+
+def predict(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="PATH", help="A .csv, .tsv or .parquet file; - for standard output."),
+    ] = "-",
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column of DATA to write beside it. Repeatable.")
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities/--no-probabilities", help="A column for each class, where there are any.")
+    ] = True,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Intervals, or sets of classes, of a model fitted with --conformal.")
+    ] = False,
+    abstain: Annotated[
+        float | None,
+        typer.Option(metavar="PROBABILITY", help="Say nothing of rows whose most probable class has less than this."),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON", help='Choose the least cost: {"class": {"said": cost}}, or a file of this. Right costs 0.'
+        ),
+    ] = None,
+    priors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON", help='Shares of the classes where the rows are from: {"ill": 0.01, "well": 0.99}.'
+        ),
+    ] = None,
+    header: Header = None,
+    separator: Separator = None,
+    missing: Missing = None,
+    only_missing: OnlyMissing = False,
+    encoding: Encoding = None,
+    sql: Sql = None,
+    quiet: Quiet = False,
+    progress: Bars = None,
+) -> None:
+    """Predict the rows of DATA with a model, some at a time, so that they need not fit into memory.
+
+    Columns are found by their names, in any order; others are ignored. The rows come out in the order they came in.
+
+    \b
+    mercer predict patients.mercer tomorrow.csv -o predicted.csv --keep id
+    mercer predict patients.mercer tomorrow.parquet --abstain 0.8 -o predicted.parquet
+    mercer predict patients.mercer tomorrow.csv --costs '{"ill": {"well": 10}, "well": {"ill": 1}}' | head
+    """
+    from mercer._atomic import write_atomically
+    from mercer.cli._models import opened, rows_for
+    from mercer.cli._printing import check_places, remark, write_out
+    from mercer.cli._progress import stages
+    from mercer.comparison.predicting import Asked, decided
+    from mercer.data.writers import encoded, format_of
+
+    form = format_of(output)
+    check_places(output)
+    options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
+    loaded = opened(model)
+    rows = rows_for(loaded, data, reading_of(**options, only_missing=only_missing, sql=sql))
+    loaded = decided(loaded, costs=_json(costs, "--costs"), priors=_json(priors, "--priors"))
+    asked = Asked(probabilities, abstain, intervals)
+    remark(f"{data}: {rows.described}.", quiet)
+    with stages(quiet, progress) as bars:
+        pieces = encoded(_predicted(loaded, rows, keep or [], asked, bars), form)
+        if output == "-":
+            for piece in pieces:
+                write_out(piece)
+        else:
+            write_atomically(output, pieces)
+    if output != "-":
+        remark(f"The predictions are in {output}.", quiet)
+
+
+def _predicted(model: Any, rows: Rows, keep: list[str], asked: Asked, bars: Stages) -> Iterator[Any]:
+    from mercer.cli._models import parts_for
+    from mercer.comparison.predicting import answers
+    from mercer.comparison.reading import refuse_unknown
+    from mercer.data.writers import beside
+
+    refuse_unknown(keep, rows.names())
+    seen = 0
+    for part, X in parts_for(model, rows, keep):
+        if not part.frame.num_rows:
+            continue
+        told = answers(model, X, asked)
+        if twice := [name for name in keep if name in told]:
+            raise DataError(f"Column {twice[0]!r} is kept and predicted; give the one of the data another name.")
+        seen += part.frame.num_rows
+        bars.tell("rows", seen, None if not part.share else round(seen / part.share))
+        yield beside(part.frame, keep, told)
+    if not seen:
+        raise EmptyDataError(f"{rows.path.name!r} has no rows.")
+
+
+def _json(given: str | None, option: str) -> Any:
+    """JSON as it was typed, or as a file has it."""
+    if given is None:
+        return None
+    import json
+    from pathlib import Path
+
+    try:
+        return json.loads(given if given.lstrip().startswith(("{", "[")) else Path(given).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as failure:
+        raise DataError(f"{option} takes JSON, or a file of it, but {given!r} is neither: {failure}.") from None

@@ -1,0 +1,218 @@
+"""Scores of models as sums over columns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import NoExplanationError
+from mercer.data import Kind
+from mercer.designs.encoded import Encoded
+from mercer.models import GaussianNB, NaiveBayes, TableFeatures, linear_form
+from mercer.models._base import column_names, is_sparse
+from mercer.models._discriminant import DiscriminantClassifier
+from mercer.models._linear_form import HasLinearForm
+from mercer.models.parts.numbers import NumbersPart
+
+Array = NDArray[Any]
+
+#: entries of rows × features × scores that are written out at once
+MOST_ENTRIES = 50_000_000
+
+
+class Additive(NamedTuple):
+    """`base` (scores,) and `contributions` (rows, names, scores)."""
+
+    base: Array
+    contributions: Array
+
+    @property
+    def totals(self) -> Array:
+        return np.asarray(self.base + self.contributions.sum(axis=1))
+
+
+class Evidence(NamedTuple):
+    """Sums, and what their terms are called."""
+
+    additive: Additive
+    names: tuple[str, ...]
+
+
+def evidence_of(model: Any, X: Any) -> Evidence:
+    """The scores of a model's classes, or its linear predictor, as sums over columns (and words)."""
+    if isinstance(model, Pipeline):
+        before, last = model[:-1], model[-1]
+        found = evidence_of(last, before.transform(X))
+        return _by_column(_named_features(before, found), before)
+    check_is_fitted(model)
+    match model:
+        case NaiveBayes():
+            return _of_naive_bayes(model, X)
+        case GaussianNB():
+            return _of_gaussian_nb(model, X)
+        case DiscriminantClassifier():
+            return _of_discriminant(model, X)
+        case HasLinearForm():
+            return _of_linear_form(model, X)
+    return _of_coefficients(model, X)
+
+
+def _of_naive_bayes(model: Any, X: Any) -> Evidence:
+    """log p(x_S|y) of each part; columns of numbers one by one, the others being missing."""
+    table = model._check_X(X, reset=False)
+    blocks = model._block(table, slice(0, table.n_rows))
+    names: list[str] = []
+    added: list[Array] = []
+    for conditional, block in zip(model._conditionals, blocks, strict=True):
+        part = conditional.part
+        if isinstance(part, NumbersPart) and len(part.names) > 1:
+            names += part.names
+            added += _one_by_one(conditional.score, block)
+        else:
+            names.append(", ".join(part.names[:5]) + ("…" if len(part.names) > 5 else ""))
+            added.append(conditional.score(block))
+    order = np.argsort([_place(model, name) for name in names], kind="stable")
+    return Evidence(
+        Additive(model._log_prior(), np.stack(added, axis=1)[:, order]), tuple(names[j] for j in order.tolist())
+    )
+
+
+def _place(model: Any, name: str) -> int:
+    columns = column_names(model)
+    return columns.index(name) if name in columns else len(columns)
+
+
+def _of_gaussian_nb(model: Any, X: Any) -> Evidence:
+    rows = np.asarray(model._check_X(X, reset=False), dtype=float)
+    return Evidence(
+        Additive(model._log_prior(), np.stack(_one_by_one(model._scores, rows), axis=1)), tuple(column_names(model))
+    )
+
+
+def _one_by_one(score: Any, block: Array) -> list[Array]:
+    """Scores of each column with the others missing."""
+    scores = []
+    for j in range(block.shape[1]):
+        alone = np.full(block.shape, np.nan)
+        alone[:, j] = block[:, j]
+        scores.append(np.array(score(alone)))
+    return scores
+
+
+def _of_discriminant(model: Any, X: Any) -> Evidence:
+    """Linear in the columns, or in their products, of which half counts for each."""
+    rows = np.asarray(model._check_X(X, reset=False), dtype=float)
+    names = tuple(column_names(model))
+    if np.isnan(rows).any():
+        column = names[int(np.argwhere(np.isnan(rows))[0, 1])]
+        raise NoExplanationError(
+            f"Column {column!r} is missing in a row, and {type(model).__name__} infers it from the others, so that no "
+            "column speaks for itself; ask about complete rows."
+        )
+    form = linear_form(model)
+    added = np.asarray(form.feature_map(rows))[:, :, None] * form.coef.T
+    if form.coef.shape[1] == len(names):
+        return Evidence(Additive(form.intercept, added), names)
+    return Evidence(Additive(form.intercept, np.einsum("nfk,fj->njk", added, _shares(len(names)))), names)
+
+
+def _shares(d: int) -> Array:
+    """(monomials of degree 1 and 2, columns): which part of each belongs to whom."""
+    i, j = np.triu_indices(d)
+    shares = np.zeros((d + len(i), d))
+    shares[np.arange(d), np.arange(d)] = 1
+    products = np.arange(d, d + len(i))
+    shares[products, i] += 0.5
+    shares[products, j] += 0.5
+    return shares
+
+
+def _of_linear_form(model: Any, X: Any) -> Evidence:
+    form = linear_form(model)
+    return Evidence(_products(form.feature_map(X), form.coef, form.intercept), form.names)
+
+
+def _of_coefficients(model: Any, X: Any) -> Evidence:
+    coef, name = getattr(model, "coef_", None), type(model).__name__
+    if coef is None or not hasattr(model, "intercept_"):
+        raise NoExplanationError(
+            f"{name} is no sum of what its columns say, so that there is no contribution of each; look at a naive "
+            "Bayes, discriminant or linear model beside it."
+        )
+    coef = np.atleast_2d(_dense(coef))
+    features = _matrix(X)
+    if features.shape[1] != coef.shape[1]:
+        raise NoExplanationError(
+            f"{name} has {coef.shape[1]} coefficients for {features.shape[1]} columns, so that they are not of these."
+        )
+    base = np.atleast_1d(np.asarray(model.intercept_, dtype=float)).ravel()
+    base = np.broadcast_to(base, (len(coef),)).copy()
+    names = _feature_names(X) or tuple(column_names(model))
+    return Evidence(_products(features, coef, base), names)
+
+
+def _feature_names(X: Any) -> tuple[str, ...] | None:
+    return tuple(map(str, X.given_names)) if isinstance(X, Encoded) and X.given_names is not None else None
+
+
+def _matrix(X: Any) -> Any:
+    if is_sparse(X):
+        return X
+    if isinstance(X, Encoded):
+        return X.tocsr()
+    return np.asarray(X, dtype=float)
+
+
+def _products(features: Any, coef: Array, intercept: Array) -> Additive:
+    if np.prod([*features.shape, len(coef)], dtype=float) > MOST_ENTRIES:
+        raise NoExplanationError(
+            f"{features.shape[0]} rows × {features.shape[1]} features are too many to explain at once; ask about fewer "
+            "rows."
+        )
+    return Additive(intercept, _dense(features)[:, :, None] * coef.T)
+
+
+def _dense(values: Any) -> Array:
+    return np.asarray(values.toarray() if is_sparse(values) else values, dtype=float)
+
+
+def _named_features(before: Any, found: Evidence) -> Evidence:
+    """Names that the steps give to what they make, where the model got an array without names."""
+    try:
+        names = tuple(map(str, before.get_feature_names_out()))
+    except (AttributeError, ValueError):
+        return found
+    own = found.names
+    return found._replace(names=names) if len(names) == len(own) else found
+
+
+def _by_column(found: Evidence, before: Any) -> Evidence:
+    """Features of one column summed, where the first step says which these are and others change no feature."""
+    first = before[0]
+    if not isinstance(first, TableFeatures) or tuple(first.get_feature_names_out()) != found.names:
+        return found
+    owners = _owners(first)
+    names = tuple(dict.fromkeys(owners))
+    place = {name: j for j, name in enumerate(names)}
+    base, contributions = found.additive
+    summed = np.zeros((len(names), len(contributions), len(base)))
+    np.add.at(summed, [place[owner] for owner in owners], np.moveaxis(contributions, 1, 0))
+    return Evidence(Additive(base, np.moveaxis(summed, 0, 1)), names)
+
+
+def _owners(features: TableFeatures) -> list[str]:
+    """For each feature its column; a word is called by its own name."""
+    names: list[str] = features.get_feature_names_out().tolist()
+    if features._formula is not None:
+        return names
+    slots = [(slot, column) for column in features._used for slot in features._treatments[column].slots()]
+    of_slots = [
+        (column, features.schema_[column].kind is Kind.TEXT)
+        for slot, column in sorted(slots, key=lambda pair: pair[0].order)
+        for _ in slot.names
+    ]
+    return [name if text else column for name, (column, text) in zip(names, of_slots, strict=True)]

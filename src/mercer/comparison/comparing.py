@@ -1,0 +1,166 @@
+"""Models side by side on the same splits of the same data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError
+from mercer.comparison.budget import Budget
+from mercer.comparison.chosen import chosen
+from mercer.comparison.comparison import Comparison
+from mercer.comparison.duplicates import duplicates_note
+from mercer.comparison.entrants import Invitation, entrants_for, entrants_given
+from mercer.comparison.entry import Entry
+from mercer.comparison.race import Progress, Race
+from mercer.comparison.settings import settings_of
+from mercer.comparison.splits import deal
+from mercer.comparison.tasks import Classification, Task, task_for
+from mercer.data import Table
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    models: Mapping[str, Any] | Sequence[Any] | None = None,
+    task: str = "auto",
+    cv: int = 5,
+    repeats: int = 1,
+    groups: Any = None,
+    times: Any = None,
+    time_limit: float | None = None,
+    random_state: int | None = 0,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Cross-validate models on splits (stratified, for classes) that are the same for all of them.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Numbers, categories, missing values.
+    y : array-like of shape (n_samples,)
+        Class labels of any type, numbers, or counts.
+    models : mapping from name to model, sequence of models, or of names, default=None
+        Whom to compare; by default every model of mercer that suits the target and the columns. Names are those of the
+        leaderboard, or of classes of mercer.
+    task : {"auto", "classification", "regression", "counts"}, default="auto"
+        What is asked for; by default decided by the target: text and few whole numbers are classes.
+    cv : int, default=5
+        How many folds.
+    repeats : int, default=1
+        How many times the rows are dealt to folds anew.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of one group (a patient, a document) are never parted.
+    times : array-like of shape (n_samples,), default=None
+        Models are scored on rows that came later than all they were fitted to.
+    time_limit : float, default=None
+        Seconds after which no fit is begun. A model whose fits are expected to take longer than what is left, by what
+        it knows beforehand or by its first splits, is left out, and the notes say so.
+    random_state : int or None, default=0
+        Fixes how the rows are dealt to the folds.
+    progress : callable, default=None
+        Called as `progress(stage, done, total, name)`: stage "data" first, then "cross-validation" before every fit and
+        after the last.
+
+    Returns
+    -------
+    comparison : Comparison
+        What each model reached; it prints as a table and has `.frame()`, `.best_`, `.sentences()` and `.report(path)`.
+
+    Raises
+    ------
+    ComparisonInterrupted
+        On Ctrl-C, which it is a kind of: its `comparison` has the models that were done.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> comparison = compare(*load_iris(return_X_y=True), models=[GaussianNB()])
+    >>> print(f"{comparison.entries[0].mean('accuracy'):.2f}")
+    0.96
+    """
+    tell = progress or (lambda stage, done, total, name: None)
+    budget = Budget(time_limit)
+    tell("data", 0, 1, "")
+    table = Table.of(X, dates=True)
+    question = task_for(y, table.n_rows, task)
+    dealing = deal(question, cv, repeats, random_state, groups, times)
+    invitation = _invited(models, table, question)
+    notes = [*question.notes(), *dealing.notes, *invitation.notes]
+    if groups is None:
+        notes += duplicates_note(table, dealing.splits)
+    tell("data", 1, 1, "")
+    race = Race(question, dealing.splits, budget, tell)
+    comparison = Comparison(
+        title=f"{table.n_rows} rows × {table.n_columns} columns, {question.described()}; {dealing.described}",
+        task=question,
+        table=table,
+        y=question.y,
+        splits=dealing.splits,
+        entries=(),
+        settings=settings_of(question, cv=cv, repeats=repeats, random_state=random_state, groups=groups, times=times),
+    )
+    try:
+        race.run(invitation.entrants)
+    except KeyboardInterrupt as stopped:
+        done = _finished(comparison, race, [*notes, race.stopped(invitation.entrants)]) if race.entries else None
+        raise ComparisonInterrupted(
+            f"stopped by Ctrl-C; {len(race.entries)} of {len(invitation.entrants)} models are done.", done
+        ) from stopped
+    if not race.entries:
+        raise DataError(
+            f"no model was done within {time_limit:g} s: {', '.join(race.late)}. Give a longer time_limit (on the "
+            "command line --time-limit), or fewer rows."
+        )
+    return _finished(comparison, race, notes)
+
+
+def _invited(models: Mapping[str, Any] | Sequence[Any] | None, table: Table, question: Task) -> Invitation:
+    named = models is not None and not isinstance(models, Mapping) and all(isinstance(each, str) for each in models)
+    if models is None or (models and named):
+        invitation = entrants_for(table, question.name, question.outputs, question.rarest)
+        if models is not None:
+            invitation = chosen(list(models), invitation, table, question.name)
+    else:
+        invitation = entrants_given(models, table)
+    if not invitation.entrants:
+        if models is not None:
+            raise DataError(
+                "There is no model to compare: models is empty; name some, or leave it out for all that suit."
+            )
+        if not table.n_columns:
+            raise EmptyDataError("There are no columns to learn from; give some besides the target.")
+        raise DataError(f"There is no model for such columns. {' '.join(invitation.notes)}")
+    return invitation
+
+
+def _finished(comparison: Comparison, race: Race, notes: list[str]) -> Comparison:
+    return replace(
+        comparison,
+        entries=ranked(race.entries, comparison.task),
+        notes=(*notes, *race.notes()),
+        seconds=race.budget.spent,
+    )
+
+
+def ranked(entries: list[Entry], task: Task) -> tuple[Entry, ...]:
+    """Best first by the first measure, ties by the next; those without it after those with it, failures last.
+
+    Nobody wants to be told to guess because all models are too sure of themselves: where one decides better than
+    guessing, the first of these comes before it.
+    """
+
+    def key(entry: Entry) -> tuple[Any, ...]:
+        gains = [float(metric.gain(entry.mean(metric.name))) for metric in task.metrics]
+        return entry.failed, *((math.isnan(gain), -gain) for gain in gains)
+
+    order = sorted(entries, key=key)
+    if order and order[0].kind == "baseline" and isinstance(task, Classification):
+        guess = order[0].mean("accuracy")
+        better = [entry for entry in order if entry.probabilistic and entry.mean("accuracy") > guess]
+        order = [*better[:1], *(entry for entry in order if entry not in better[:1])]
+    return tuple(order)

@@ -1,0 +1,201 @@
+"""The object behind the page: models side by side on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from mercer._errors import DataError
+from mercer._suggest import did_you_mean
+from mercer.comparison.entry import Entry
+from mercer.comparison.metrics import Metric
+from mercer.comparison.paired import Interval, interval_of, overlap_of
+from mercer.comparison.splits import Split
+from mercer.comparison.tasks import Task
+from mercer.data import Table
+from mercer.report import Grid, grid_html
+
+if TYPE_CHECKING:
+    from mercer.comparison.race import Progress
+    from mercer.report.records import Page
+
+__all__ = ["Comparison", "Entry"]
+
+Array = NDArray[Any]
+
+
+@dataclass(eq=False)
+class Comparison:
+    """Models from best to worst; those that could not be fitted come last and say why. `compare` makes it.
+
+    Attributes
+    ----------
+    title : str
+        Rows, columns, target and splits in a line.
+    task : Task
+        Classification, regression or counts: `task.labels`, `task.metrics`, `task.truth`.
+    table : Table
+        The rows as they came.
+    y : array of shape (n_rows,)
+        The target as the models are shown it.
+    splits : list of (train, test)
+        Positions of the rows that models were fitted to and scored on.
+    entries : tuple of Entry
+        Best first.
+    notes : tuple of str
+        What a reader should know about data, splits and who took no part.
+    seconds : float
+        That all of it took.
+    settings : mapping
+        How to have the same numbers again: seed, folds, repeats, versions.
+    """
+
+    title: str
+    task: Task
+    table: Table
+    y: Array
+    splits: list[Split]
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the entries, best first."""
+        return [entry.name for entry in self.entries]
+
+    @property
+    def done(self) -> tuple[Entry, ...]:
+        """The entries that were scored."""
+        return tuple(entry for entry in self.entries if not entry.failed)
+
+    @property
+    def best_(self) -> Any:
+        """The best model, fitted to all rows."""
+        return self.fitted()
+
+    def entry(self, name: str | None = None) -> Entry:
+        """The entry of that name; by default the best."""
+        if name is None:
+            if not self.done:
+                raise DataError(f"None of the models could be fitted: {self.entries[0].notes[0]}.")
+            return self.entries[0]
+        found = next((entry for entry in self.entries if entry.name == name), None)
+        if found is None:
+            raise DataError(f"No model {name!r} took part. {did_you_mean(name, self.names)}")
+        return found
+
+    def fitted(self, name: str | None = None) -> Any:
+        """A model (by default the best), fitted to all rows; kept, so that asking again costs nothing."""
+        entry = self.entry(name)
+        if entry.fitted is None:
+            from mercer.comparison.refit import refitted
+
+            entry = replace(entry, fitted=refitted(entry, self.y))
+            self.entries = tuple(entry if each.name == entry.name else each for each in self.entries)
+        return entry.fitted
+
+    def metric(self, name: str | None = None) -> Metric:
+        """A measure by its name; by default that which models are ranked by."""
+        if name is None:
+            return self.task.metric
+        names = [metric.name for metric in self.task.metrics]
+        if name not in names:
+            raise DataError(f"There is no measure {name!r} of {self.task.name}. {did_you_mean(name, names)}")
+        return self.task.metrics[names.index(name)]
+
+    def interval(self, name: str, metric: str | None = None) -> Interval:
+        """Mean of a measure (by default that which models are ranked by) over the splits, and its 95% interval."""
+        entry, chosen = self.entry(name), self.metric(metric)
+        return interval_of(entry.scores[chosen.name], overlap_of(self.splits), chosen.low, chosen.high)
+
+    def leaderboard(self) -> Grid:
+        """What each model reached, as a table."""
+        from mercer.comparison.leaderboard import leaderboard
+
+        return leaderboard(self)
+
+    def differences(self) -> Grid:
+        """Which models are worse than the best beyond chance: paired tests, corrected for how many there are."""
+        from mercer.comparison.leaderboard import differences
+
+        return differences(self)
+
+    def sentences(self) -> list[str]:
+        """Which model to use and why, in plain words."""
+        from mercer.comparison.words import sentences
+
+        return sentences(self)
+
+    def frame(self, library: str | None = None) -> Any:
+        """A row for each model, as a frame of a library: pandas if it is installed, else pyarrow."""
+        from mercer.comparison.leaderboard import frame
+
+        return frame(self, library)
+
+    def json(self) -> dict[str, Any]:
+        """All that was found, as strict JSON can say it: NaN is null, infinity the string "inf"."""
+        from mercer.comparison.written import as_json
+
+        return as_json(self)
+
+    def markdown(self) -> str:
+        """Leaderboard, differences and sentences as Markdown."""
+        from mercer.comparison.written import as_markdown
+
+        return as_markdown(self)
+
+    def plot_leaderboard(self, metric: str | None = None, ax: Any = None) -> Any:
+        """Draw a measure of every model with its interval; returns the matplotlib Axes."""
+        from mercer.comparison.pictures import leaderboard_picture
+
+        return leaderboard_picture(self, metric, ax)
+
+    def plot_calibration(self, names: list[str] | None = None, ax: Any = None) -> Any:
+        """Draw how often what was predicted with a probability happened; returns the matplotlib Axes."""
+        from mercer.comparison.pictures import calibration_picture
+
+        return calibration_picture(self, names, ax)
+
+    def plot_roc(self, names: list[str] | None = None, label: Any = None, ax: Any = None) -> Any:
+        """Draw ROC curves of a class (by default the last); returns the matplotlib Axes."""
+        from mercer.comparison.pictures import roc_picture
+
+        return roc_picture(self, names, label, ax)
+
+    def page(self) -> Page:
+        """What the page says, as records."""
+        from mercer.comparison.sections import page
+
+        return page(self)
+
+    def report(self, path: str | Path, *, progress: Progress | None = None) -> Path:
+        """Write one self-contained HTML page, and return where it is.
+
+        `progress(stage, done, total, name)` is told the stages "refit" (the best model on all rows) and "page".
+        """
+        from mercer._atomic import write_atomically
+        from mercer.report.page import page_html
+
+        tell = progress or (lambda stage, done, total, name: None)
+        if self.done:
+            tell("refit", 0, 1, self.entry().name)
+            self.fitted()
+            tell("refit", 1, 1, "")
+        tell("page", 0, 2, "sections")
+        page = self.page()
+        tell("page", 1, 2, "writing")
+        write_atomically(path, page_html(page))
+        tell("page", 2, 2, "")
+        return Path(path)
+
+    def __str__(self) -> str:
+        return str(self.leaderboard())
+
+    def _repr_html_(self) -> str:
+        return grid_html(self.leaderboard())

@@ -1,0 +1,87 @@
+"""From how many rows on the discriminative half of a pair is the better one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+#: resamples of the repeats for an interval
+RESAMPLES = 1000
+#: shares of them below and above it
+BELOW, ABOVE = 0.025, 0.975
+
+
+class Crossover(NamedTuple):
+    """The size of the training set from which the second model stays ahead of the first.
+
+    `size` is infinite if it is behind at the largest size, `least` if it is ahead at every size. `low` and `high` hold
+    95% of the sizes found from resampled repeats.
+    """
+
+    size: float
+    low: float
+    high: float
+    #: the smallest and the largest size that were tried
+    least: int
+    most: int
+
+    @property
+    def found(self) -> bool:
+        """Whether the curves cross between the smallest and the largest size."""
+        return self.least < self.size < math.inf
+
+    def __str__(self) -> str:
+        if self.size == math.inf:
+            return f"none up to {self.most}"
+        if self.size <= self.least:
+            return f"before {self.least}"
+        low = f"before {self.least}" if self.low <= self.least else f"{self.low:.0f}"
+        high = f"none up to {self.most}" if self.high == math.inf else f"{self.high:.0f}"
+        return f"{self.size:.0f} ({low} to {high})"
+
+
+def crossover_of(sizes: Array, first: Array, second: Array) -> Crossover:
+    """From what both models lost, (sizes, repeats): where the mean difference changes its sign for the last time.
+
+    Sizes at which a model failed in every repeat are left out.
+
+    Examples
+    --------
+    >>> first, second = np.array([[0.2], [0.2], [0.2]]), np.array([[0.4], [0.3], [0.1]])
+    >>> print(crossover_of(np.array([10, 100, 1000]), first, second))
+    316 (316 to 316)
+    """
+    ahead = first - second
+    rng = np.random.default_rng(0)
+    draws = rng.integers(ahead.shape[1], size=(RESAMPLES, ahead.shape[1]))
+    means = _means(ahead[:, draws])  # (sizes, resamples)
+    found = np.array([_crossing(sizes, mean) for mean in means.T])
+    # a quantile between two finite sizes must not become infinite: take one of them
+    low, high = np.quantile(found, [BELOW, ABOVE], method="inverted_cdf")
+    size = _crossing(sizes, _means(ahead[:, None, :])[:, 0])
+    return Crossover(size, float(low), float(high), int(sizes[0]), int(sizes[-1]))
+
+
+def _means(ahead: Array) -> Array:
+    """Means over the last axis of what is there; NaN where there is nothing."""
+    known = np.isfinite(ahead)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, ahead, 0.0).sum(axis=-1) / known.sum(axis=-1))
+
+
+def _crossing(sizes: Array, ahead: Array) -> float:
+    known = ~np.isnan(ahead)
+    sizes, ahead = sizes[known], ahead[known]
+    behind = np.flatnonzero(ahead <= 0)
+    if not len(ahead) or (len(behind) and behind[-1] == len(ahead) - 1):
+        return math.inf
+    if not len(behind):
+        return float(sizes[0])
+    i = int(behind[-1])
+    share = ahead[i] / (ahead[i] - ahead[i + 1])
+    return float(sizes[i] ** (1 - share) * sizes[i + 1] ** share)

@@ -1,0 +1,74 @@
+"""What one model reached."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from mercer.data import Table
+from mercer.decide import CalibrationError
+
+Array = NDArray[Any]
+Kind = Literal["generative", "discriminative", "direct", "kernel", "density", "baseline"]
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A model of a comparison, what it was shown, and what it reached on rows that it had not seen.
+
+    Attributes
+    ----------
+    name : str
+        By which it is listed.
+    model : estimator
+        Not fitted; whatever it tunes, it tunes when it is fitted, on the rows of that fit alone.
+    table : Table
+        What it is shown: all columns, or those that it has an answer to.
+    kind : {"generative", "discriminative", "direct", "kernel", "density", "baseline"}
+        What is modelled: rows and target together; the target given the row; only the decision; a function in the
+        span of a kernel; densities by windows; nothing.
+    partner : str or None
+        Name of its counterpart in the list: the other half of a generative-discriminative pair.
+    scores : mapping from measure to array of shape (n_splits,)
+        NaN where there is nothing to report.
+    held_out : array of shape (n_rows, n_classes) or (n_rows,)
+        Probabilities, with a column for each label of the task, or predictions, by models that had not seen the row;
+        the mean over repeats; NaN where a row was never held out. A classifier without probabilities has the share
+        of the repeats in which it decided for a class: see `probabilistic`.
+    fit_seconds, predict_seconds, size_bytes : float
+        Of one split: to fit, to predict the held-out rows, and the bytes of the fitted model; the (lower) median.
+    notes : tuple of str
+        What it warned of, or why it failed.
+    fitted : estimator or None
+        The model, fitted to all rows, where somebody asked for it: see `Comparison.fitted`.
+    calibration : CalibrationError or None
+        How far the held-out probabilities are from frequencies, over all rows; None where there are no probabilities.
+    probabilistic : bool
+        Whether a classifier has probabilities.
+    failed : bool
+        Whether it could not be fitted or scored.
+    """
+
+    name: str
+    model: Any
+    table: Table
+    kind: Kind
+    partner: str | None
+    scores: Mapping[str, Array]
+    held_out: Array
+    fit_seconds: float = math.nan
+    predict_seconds: float = math.nan
+    size_bytes: float = math.nan
+    notes: tuple[str, ...] = ()
+    fitted: Any | None = None
+    calibration: CalibrationError | None = None
+    probabilistic: bool = False
+    failed: bool = False
+
+    def mean(self, metric: str) -> float:
+        """The mean of a measure over the splits."""
+        return float(self.scores[metric].mean())

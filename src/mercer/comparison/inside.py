@@ -1,0 +1,44 @@
+"""What a fitted model has learnt, as tables: coefficients, or the likelihoods of naive Bayes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer._errors import NoExplanationError
+from mercer.report import Grid
+
+
+def learnt(model: Any) -> list[Grid]:
+    """Tables of what a model has learnt.
+
+    Raises
+    ------
+    NoExplanationError
+        Where a model is no sum of what its columns say, such as a kernel machine.
+    """
+    from mercer.comparison.sections import coefficients, likelihoods
+
+    model = _innermost(model)
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if grids := likelihoods.likelihood_grids(model, last):
+        return grids
+    if hasattr(last, "coef_") and hasattr(last, "intercept_"):
+        names, columns = coefficients.plain_coefficients(model, last)
+        order = coefficients.by_size(names, columns["coefficient"])
+        return [coefficients.coefficient_grid(names, columns, order, (f"Intercept: {_written(last.intercept_)}.",))]
+    raise NoExplanationError(
+        f"{type(last).__name__} has neither coefficients nor a table for each column. Ask it about a row: DATA and ROW."
+    )
+
+
+def _innermost(model: Any) -> Any:
+    """The model within what calibrates it or decides by it."""
+    while not hasattr(model, "steps") and (inner := getattr(model, "model_", None) or getattr(model, "model", None)):
+        model = inner
+    return model
+
+
+def _written(intercept: Any) -> str:
+    import numpy as np
+
+    return ", ".join(f"{each:.4g}" for each in np.ravel(intercept).tolist())

@@ -1,0 +1,158 @@
+"""What is measured on rows that a model has not seen. Every measure equals scikit-learn's of that name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.report import Field
+
+Array = NDArray[Any]
+
+
+class Forecast(NamedTuple):
+    """What a model says of some rows: its decisions, and how sure it is where it says so.
+
+    Of classes, `decisions` are positions among the labels of the task (−1 for a label that is none of them),
+    `log_proba` and `scores` have a column for each label; of numbers, there are decisions only.
+    """
+
+    decisions: Array
+    log_proba: Array | None = None
+    scores: Array | None = None
+
+
+class Outcome(NamedTuple):
+    """A forecast beside the truth; `baseline` is the mean of the target over the rows that the model was fitted to."""
+
+    truth: Array
+    forecast: Forecast
+    baseline: float = math.nan
+
+
+class Metric(NamedTuple):
+    """A measure: its name in `scores`, its heading, how it is written, which way is better, and its bounds."""
+
+    name: str
+    heading: str
+    form: str
+    measure: Callable[[Outcome], float]
+    larger_is_better: bool = False
+    low: float = 0.0
+    high: float = math.inf
+    #: whether it has a column of the leaderboard; `frame()` has all
+    shown: bool = True
+
+    @property
+    def field(self) -> Field:
+        return Field(self.heading, self.form)
+
+    def gain(self, value: Array | float) -> Any:
+        """The measure turned so that more is better."""
+        return value if self.larger_is_better else np.negative(value)
+
+
+def log_loss(outcome: Outcome) -> float:
+    """Mean of −log p(true class): infinite where a class that was seen had probability 0."""
+    if (log_proba := outcome.forecast.log_proba) is None:
+        return math.nan
+    return -float(log_proba[np.arange(len(outcome.truth)), outcome.truth].mean())
+
+
+def accuracy(outcome: Outcome) -> float:
+    return float((outcome.forecast.decisions == outcome.truth).mean())
+
+
+def auc(outcome: Outcome) -> float:
+    """Area under the ROC curve; of more than two classes the mean over one-against-the-rest of those that occur."""
+    log_proba, scores = outcome.forecast.log_proba, outcome.forecast.scores
+    ranking = scores if log_proba is None else log_proba
+    if ranking is None:
+        return math.nan
+    classes = [1] if ranking.shape[1] == 2 else range(ranking.shape[1])
+    areas = [_area(outcome.truth == k, ranking[:, k]) for k in classes]
+    return float(np.mean([area for area in areas if not math.isnan(area)] or [math.nan]))
+
+
+def _area(positive: Array, ranking: Array) -> float:
+    """The share of pairs in which the positive row ranks higher, ties counting half."""
+    from scipy.stats import rankdata
+
+    n, n_positive = len(positive), int(positive.sum())
+    if n_positive in (0, n):
+        return math.nan
+    above = rankdata(ranking)[positive].sum() - n_positive * (n_positive + 1) / 2
+    return float(above / (n_positive * (n - n_positive)))
+
+
+def brier(outcome: Outcome) -> float:
+    """Mean squared distance of the probabilities from what happened; of two classes, of the second only."""
+    if (log_proba := outcome.forecast.log_proba) is None:
+        return math.nan
+    proba = np.exp(log_proba)
+    happened = np.zeros_like(proba)
+    happened[np.arange(len(outcome.truth)), outcome.truth] = 1
+    squared = np.square(proba - happened).sum(axis=1).mean()
+    return float(squared / 2 if proba.shape[1] == 2 else squared)
+
+
+def rmse(outcome: Outcome) -> float:
+    return float(np.sqrt(np.square(outcome.truth - outcome.forecast.decisions).mean()))
+
+
+def mae(outcome: Outcome) -> float:
+    return float(np.abs(outcome.truth - outcome.forecast.decisions).mean())
+
+
+def poisson_deviance(outcome: Outcome) -> float:
+    """Infinite where a model predicts no count at all, or fewer than none, and one was seen."""
+    return _poisson(outcome.truth, outcome.forecast.decisions)
+
+
+def explained(outcome: Outcome) -> float:
+    """The share of the squared error about the mean of the training rows that the model takes away: R²."""
+    return _share(_squares, outcome)
+
+
+def explained_deviance(outcome: Outcome) -> float:
+    """The same with Poisson deviances."""
+    return _share(_poisson, outcome)
+
+
+def _share(deviance: Callable[[Array, Array], float], outcome: Outcome) -> float:
+    about_mean = deviance(outcome.truth, np.full(len(outcome.truth), outcome.baseline))
+    left = deviance(outcome.truth, outcome.forecast.decisions)
+    if about_mean == 0:
+        return 1.0 if left == 0 else -math.inf
+    return 1 - left / about_mean
+
+
+def _squares(y: Array, mean: Array) -> float:
+    return float(np.square(y - mean).mean())
+
+
+def _poisson(y: Array, mean: Array) -> float:
+    from mercer.families import Poisson
+
+    possible = (mean > 0) | ((mean == 0) & (y == 0))
+    return float(Poisson().unit_deviance(y, mean).mean()) if possible.all() else math.inf
+
+
+_LOG_LOSS = Metric("log_loss", "log loss", "#.4g", log_loss)
+_ACCURACY = Metric("accuracy", "accuracy", ".4f", accuracy, True, 0, 1)
+_AUC = Metric("auc", "AUC", ".4f", auc, True, 0, 1)
+_BRIER = Metric("brier", "Brier", ".4f", brier, False, 0, 2, shown=False)
+_RMSE = Metric("rmse", "RMSE", "#.4g", rmse)
+_MAE = Metric("mae", "MAE", "#.4g", mae)
+_EXPLAINED = Metric("explained", "explained", ".4f", explained, True, -math.inf, 1)
+_DEVIANCE = Metric("deviance", "deviance", "#.4g", poisson_deviance)
+_SHARE = _EXPLAINED._replace(measure=explained_deviance)
+
+#: the measures of each task; models are ranked by the first
+CLASSES = (_LOG_LOSS, _ACCURACY, _AUC, _BRIER)
+NUMBERS = (_RMSE, _EXPLAINED, _MAE)
+COUNTS = (_DEVIANCE, _SHARE, _RMSE, _MAE)

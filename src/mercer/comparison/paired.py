@@ -1,0 +1,112 @@
+"""How sure we are: intervals and paired tests from the scores of splits that share rows.
+
+The variance of a mean over J splits is not s²/J, because the models of two splits were fitted to many of the same rows.
+Nadeau and Bengio (2003) put (1/J + n_test/n_train) s² in its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+#: of the intervals
+CONFIDENCE = 0.95
+#: relative difference of scores that says nothing
+ROUNDING = 1e-10
+
+
+class Interval(NamedTuple):
+    """A mean and where it may lie."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Difference(NamedTuple):
+    """What a test of equal means found: `p` is that of the test, `adjusted` holds for all tests of a family at once."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    adjusted: float = math.nan
+
+
+def overlap_of(splits: Sequence[tuple[Array, Array]]) -> float:
+    """Rows scored for each row fitted to, on average."""
+    return float(np.mean([len(test) / len(train) for train, test in splits]))
+
+
+def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: float = math.inf) -> Interval:
+    """A mean over splits with its 95% interval, cut off at the bounds of the measure.
+
+    Examples
+    --------
+    >>> mean, low, high = interval_of(np.array([0.9, 0.8, 1.0, 0.9, 0.9]), overlap=0.25, high=1.0)
+    >>> print(f"{mean:.2f} {low:.3f} {high:.3f}")
+    0.90 0.768 1.000
+    """
+    mean, half = float(np.mean(scores)), _t_quantile(len(scores)) * _error(scores, overlap)
+    if not math.isfinite(mean) or math.isnan(half):
+        return Interval(mean, math.nan, math.nan)
+    return Interval(mean, max(mean - half, low), min(mean + half, high))
+
+
+def difference_of(one: Array, other: Array, overlap: float) -> Difference:
+    """Corrected resampled t-test of whether paired scores have the same mean; one − other is their difference."""
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        differences = one - other
+        # scores that are equal but for rounding are equal: their tiny differences may all have one sign
+        scale = np.minimum(np.abs(one), np.abs(other))
+        differences = np.where(np.abs(differences) <= ROUNDING * scale, 0.0, differences)
+    mean, low, high = interval_of(differences, overlap)
+    return Difference(mean, low, high, _p_value(mean, _error(differences, overlap), len(differences)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values such that rejecting those below α is wrong anywhere with probability at most α (Holm 1979).
+
+    What could not be tested (NaN) stays so, and is no member of the family.
+
+    Examples
+    --------
+    >>> holm([0.04, 0.01, 0.03])
+    [0.06, 0.03, 0.06]
+    """
+    p = np.asarray(p_values, dtype=float)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    adjusted = np.full(len(p), math.nan)
+    adjusted[order] = np.maximum.accumulate(np.minimum(p[order] * np.arange(len(order), 0, -1), 1.0))
+    return [float(each) for each in adjusted]
+
+
+def _error(scores: Array, overlap: float) -> float:
+    if len(scores) < 2 or not np.isfinite(scores).all():
+        return math.nan
+    spread = float(np.std(scores, ddof=1))
+    spread = 0.0 if spread <= ROUNDING * float(np.abs(scores).max()) else spread
+    return math.sqrt(1 / len(scores) + overlap) * spread
+
+
+def _p_value(mean: float, error: float, splits: int) -> float:
+    from scipy.stats import t
+
+    if math.isnan(error):
+        return math.nan
+    if error == 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * t.sf(abs(mean) / error, splits - 1))
+
+
+def _t_quantile(splits: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf((1 + CONFIDENCE) / 2, splits - 1)) if splits > 1 else math.nan

@@ -1,0 +1,76 @@
+"""Which columns of a table a fitted model reads, and what it takes them to hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer._errors import ColumnMismatchError
+from mercer._suggest import did_you_mean, listed
+from mercer.data import Kind, Schema
+from mercer.data.readers_base import Held
+
+#: kinds that are read as numbers; dates and bools are what they look like
+NUMBERS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.CODE, Kind.COUNT, Kind.BINARY, Kind.COUNTS})
+
+
+def reader_of(model: Any) -> Any:
+    """The part of a model that sees the columns: the first step of a pipeline, within whatever decides by it."""
+    while True:
+        if hasattr(model, "steps"):
+            model = model.steps[0][1]
+        elif (inner := getattr(model, "model_", None) or getattr(model, "model", None)) is not None and hasattr(
+            inner, "predict"
+        ):
+            model = inner
+        else:
+            return model
+
+
+def columns_of(model: Any) -> list[str] | None:
+    """Names of the columns that a fitted model reads; None where it does not know any."""
+    reader = reader_of(model)
+    used = getattr(reader, "_used", None)
+    names = used if used is not None else getattr(reader, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def refuse_other_table(model: Any, names: list[str], data: str) -> None:
+    """A model reads the columns that it was fitted to; a table without them is another one."""
+    wanted = columns_of(model) or []
+    if not (absent := [name for name in wanted if name not in names]):
+        return
+    what = f"column {absent[0]!r}" if len(absent) == 1 else f"{len(absent)} of them: {listed(absent)}"
+    raise ColumnMismatchError(
+        f"The model was fitted to another table: it reads {listed(wanted)}, but {data!r} lacks {what}. "
+        f"{did_you_mean(absent[0], names)}"
+    )
+
+
+def refuse_unknown(wanted: list[str], names: list[str]) -> None:
+    """Every one of these has to be a column."""
+    for name in wanted:
+        if name not in names:
+            raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
+
+
+def held_by(model: Any) -> dict[str, Held]:
+    """What each column held where the model was fitted, so that the same is read from another file."""
+    reader = reader_of(model)
+    schema = getattr(reader, "schema_", None) or getattr(reader, "families", None)
+    if isinstance(schema, Schema):
+        kinds = {column.name: column.stored or column.kind for column in schema}
+    elif hasattr(reader, "parts_"):
+        kinds = {name: _stored(each) for each in reader._conditionals for name in each.part.names}
+    else:
+        kinds = dict.fromkeys(columns_of(model) or [], Kind.NUMBER)
+    held: dict[str, Held] = {name: "number" for name, kind in kinds.items() if kind in NUMBERS}
+    return held | {name: "text" for name, kind in kinds.items() if kind in (Kind.CATEGORY, Kind.TEXT)}
+
+
+def _stored(conditional: Any) -> Kind:
+    """What a column of naive Bayes held: names or numbers, as its levels are; without levels, numbers."""
+    levels = getattr(conditional, "levels", None)
+    if levels is None or not len(levels):
+        return Kind.NUMBER
+    first = levels.tolist()[0]
+    return Kind.CATEGORY if isinstance(first, str) else Kind.BOOLEAN if isinstance(first, bool) else Kind.NUMBER

@@ -1,0 +1,76 @@
+"""Whether probabilities mean what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.comparison.view import View, some_rows
+from mercer.decide.reliability import calibration_curve_with_intervals, calibration_error
+from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
+
+#: models that are drawn, and held-out rows that are looked at
+MOST_MODELS, MOST_ROWS = 3, 20_000
+FIELDS = (
+    Field("model"),
+    Field("off by", ".4f"),
+    Field("from", ".4f"),
+    Field("to", ".4f"),
+    Field("by chance alone", ".4f"),
+    Field("p-value", ".3g"),
+    Field("Brier score", ".4f"),
+    Field("reliability", ".4f"),
+    Field("resolution", ".4f"),
+)
+
+
+def calibration(view: View) -> Section | None:
+    """Calibration curves of the best models, from rows that they had not seen."""
+    if not view.classification or not view.learnt:
+        return None
+    entries = view.learnt[:MOST_MODELS]
+    curves = [_curve(view, entry) for entry in entries]
+    top = len(view.labels) > 2
+    event = "the most probable class is right" if top else f"{view.labels[1]}"
+    diagonal = Line("", [0, 1], [0, 1], dashed=True)
+    chart = Chart(
+        f"Predicted and observed: {event}",
+        Axis("predicted probability", low=0, high=1),
+        Axis("observed frequency", low=0, high=1),
+        (diagonal, *(mark for curve in curves for mark in curve)),
+        "Rows in bins of about equal size. On the dashed line probabilities are frequencies; the bars are 95 % "
+        "intervals for the observed frequency.",
+    )
+    errors = [calibration_error(*_held(view, entry)) for entry in entries]
+    grid = Grid(
+        "Calibration error",
+        FIELDS,
+        tuple(
+            (entry.name, e.error, e.low, e.high, e.by_chance, e.p_value, e.brier, e.reliability, e.resolution)
+            for entry, e in zip(entries, errors, strict=True)
+        ),
+    )
+    sentences = [f"{entry.name}: {e.sentence()}" for entry, e in zip(entries, errors, strict=True)]
+    return Section(
+        "calibration",
+        "Are the probabilities right?",
+        (chart, *sentences, grid),
+        "A probability of 0.8 should be right in 8 of 10 cases. This is checked on rows that the model had not seen.",
+    )
+
+
+def _curve(view: View, entry: Any) -> tuple[Line, Points]:
+    found = calibration_curve_with_intervals(*_held(view, entry))
+    labels = [f"{n} rows from {a:.3g} to {b:.3g}" for n, a, b in zip(found.rows, found.first, found.last, strict=True)]
+    return (
+        Line(entry.name, found.predicted, found.observed),
+        Points(entry.name, found.predicted, found.observed, labels, low=found.low, high=found.high),
+    )
+
+
+def _held(view: View, entry: Any) -> tuple[Any, Any]:
+    proba, truth = view.held_out(entry)
+    rows = some_rows(len(truth), MOST_ROWS)
+    proba = np.clip(proba[rows], 0, 1)
+    return proba / proba.sum(axis=1, keepdims=True), truth[rows]

@@ -1,0 +1,83 @@
+"""What is decided, what is confused with what, and what mistakes cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.comparison.view import View, some_rows
+from mercer.report import Axis, Chart, Costs, Field, Grid, Heat, Section
+
+Array = NDArray[Any]
+
+#: held-out rows, models and classes for the costs that a reader sets
+MOST_ROWS, MOST_MODELS, MOST_CLASSES = 2_000, 3, 10
+#: classes whose confusions have room in a picture
+MOST_CONFUSED = 20
+
+
+def decisions(view: View) -> Section | None:
+    """Confusions of the best model, and expected costs under a matrix that can be changed."""
+    best = view.best()
+    if not view.classification or best is None:
+        return None
+    blocks: list[Any] = []
+    if len(view.labels) <= MOST_CONFUSED:
+        blocks += [_confusion(view, best), _by_class(view, best)]
+    if view.learnt and len(view.labels) <= MOST_CLASSES:
+        blocks += [_costs(view), *_sampled(view)]
+    if not blocks:
+        return None
+    return Section(
+        "decisions",
+        "Decisions and their cost",
+        tuple(blocks),
+        f"Confusions are those of {best.name}, on rows that it had not seen. Set what each mistake costs: the page "
+        "decides for the cheapest class, without another fit.",
+    )
+
+
+def confusion(held: Array, truth: Array, n_classes: int) -> Array:
+    """Rows of true classes, columns of decided ones: how many rows."""
+    counts = np.zeros((n_classes, n_classes), dtype=int)
+    np.add.at(counts, (truth, held.argmax(axis=1)), 1)
+    return counts
+
+
+def _confusion(view: View, entry: Any) -> Chart:
+    counts = confusion(*view.held_out(entry), len(view.labels))
+    heat = Heat("rows", view.labels, view.labels, counts, form=",.0f")
+    right = np.trace(counts) / max(1, counts.sum())
+    return Chart(
+        f"Confusions of {entry.name}",
+        Axis("decided"),
+        Axis("true"),
+        (heat,),
+        f"{right:.1%} of the rows are on the diagonal, where the decision is right.",
+    )
+
+
+def _by_class(view: View, entry: Any) -> Grid:
+    counts = confusion(*view.held_out(entry), len(view.labels))
+    right, true, decided = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        recall, precision = right / true, right / decided
+    rows = tuple(zip(view.labels, true.tolist(), recall.tolist(), precision.tolist(), strict=True))
+    fields = (Field("class"), Field("rows", ",d"), Field("recall", ".1%"), Field("precision", ".1%"))
+    return Grid(f"{entry.name}, class by class", fields, rows)
+
+
+def _costs(view: View) -> Costs:
+    models = {}
+    for entry in view.learnt[:MOST_MODELS]:
+        proba, truth = view.held_out(entry)
+        rows = some_rows(len(truth), MOST_ROWS)
+        models[entry.name] = (np.round(proba[rows], 4), truth[rows])
+    return Costs(view.labels, models)
+
+
+def _sampled(view: View) -> list[str]:
+    n = view.comparison.table.n_rows
+    return [f"Costs are averages over {MOST_ROWS:,} of the {n:,} rows, drawn at random."] if n > MOST_ROWS else []

@@ -1,0 +1,63 @@
+"""How the values of each column are distributed within the classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import MercerError
+from mercer.comparison.useful import by_usefulness
+from mercer.comparison.view import View, some_rows
+from mercer.report import Axis, Chart, Line, Section
+
+Array = NDArray[Any]
+
+MOST_COLUMNS, MOST_CLASSES, MOST_ROWS, POINTS = 8, 6, 1_000, 80
+
+
+def densities(view: View) -> Section | None:
+    """A density of each column of numbers for each class: those first that tell classes apart."""
+    if not view.classification or not view.amounts:
+        return None
+    charts = [chart for j in by_usefulness(view)[:MOST_COLUMNS] if (chart := _chart(view, j)) is not None]
+    if not charts:
+        return None
+    return Section(
+        "densities",
+        "Densities of the classes",
+        tuple(charts),
+        "Where the curves of two classes lie apart, the column tells them apart by itself. The columns that do so best "
+        "come first. Each curve is a kernel density with an area of 1.",
+    )
+
+
+def _chart(view: View, j: int) -> Chart | None:
+    values, name = view.numbers[:, j], view.amounts[j]
+    known = np.isfinite(values)
+    if not known.any():
+        return None
+    low, high = np.quantile(values[known], [0.005, 0.995])
+    margin = 0.1 * (high - low) or 1.0
+    x = np.linspace(low - margin, high + margin, POINTS)
+    counts = np.bincount(view.target[known], minlength=len(view.labels))
+    lines = []
+    for k in np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES]).tolist():
+        y = _density(values[known & (view.target == k)], x)
+        if y is not None:
+            lines.append(Line(view.labels[k], x, y))
+    return Chart(name, Axis(name), Axis("density", low=0), tuple(lines)) if lines else None
+
+
+def _density(values: Array, x: Array) -> Array | None:
+    from mercer.models import KernelDensity
+
+    values = values[some_rows(len(values), MOST_ROWS)]
+    if len(values) < 5 or (values == values[0]).all():
+        return None
+    try:
+        model = KernelDensity(bandwidth="silverman-scaled").fit(values[:, None])
+    except MercerError:
+        return None
+    return np.asarray(np.exp(model.log_density(x[:, None])))

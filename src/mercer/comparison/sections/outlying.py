@@ -1,0 +1,58 @@
+"""The rows that are least like the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer._errors import MercerError
+from mercer.comparison.sections.overview import shortened
+from mercer.comparison.unusual import unusual_rows
+from mercer.comparison.view import View
+from mercer.report import Field, Grid, Section
+
+#: rows that are listed, and columns that are shown of each
+MOST_ROWS, MOST_COLUMNS = 15, 3
+
+
+def outlying(view: View) -> Section | None:
+    """The most unusual rows with p-values, and where they are odd."""
+    try:
+        found = unusual_rows(view.table, most=MOST_ROWS)
+    except MercerError as refusal:
+        return Section("unusual", "Unusual rows", (f"There are none to show. {refusal}",))
+    rows = []
+    for row, score, p, odd in zip(found.rows.tolist(), found.scores, found.p_values, found.odd, strict=True):
+        values = [f"{name} = {_value(view, name, row)}" for name in odd[:MOST_COLUMNS]]
+        rows.append((int(view.rows[row]), _truth(view, row), float(score), float(p), ", ".join(values)))
+    fields = (
+        Field("row", ",d"),
+        Field("target"),
+        Field("log density", ".4g"),
+        Field("p-value", ".3g"),
+        Field("odd in"),
+    )
+    notes = (found.described, "Rows are counted from 0.", *filter(None, [view.note()]))
+    return Section(
+        "unusual",
+        "Unusual rows",
+        (Grid("The most unusual rows", fields, tuple(rows), notes),),
+        "Rows of low density: typing errors, other populations, or the interesting ones. Columns are named where the "
+        "value is among the rarest 5 % of its column.",
+    )
+
+
+def _value(view: View, name: str, row: int) -> str:
+    coded = view.table.coded(view.table.names.index(name))
+    code = int(coded.codes[row])
+    return "missing" if code < 0 else written(coded.labels[code])
+
+
+def _truth(view: View, row: int) -> str:
+    value = view.target[row]
+    return view.labels[int(value)] if view.classification else written(value)
+
+
+def written(value: Any) -> str:
+    """A value of a column as short text."""
+    plain = value.item() if hasattr(value, "item") else value
+    return f"{plain:.5g}" if isinstance(plain, float) else shortened(plain)

@@ -1,0 +1,174 @@
+"""What the data are: columns, gaps, values, the target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.comparison.duplicates import row_numbers
+from mercer.comparison.view import View
+from mercer.data import Kind
+from mercer.data.schema import Column
+from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section
+
+Array = NDArray[Any]
+
+#: columns that have a picture, columns that are listed, and levels that are named
+MOST_PICTURES, MOST_COLUMNS, MOST_LEVELS = 12, 200, 3
+#: median absolute deviations (in units of σ) beyond which a value is far out
+FAR_OUT = 5.0
+#: of a normal distribution, σ / MAD
+SIGMA_PER_MAD = 1.4826
+FIELDS = (
+    Field("column"),
+    Field("kind"),
+    Field("missing", ".1%"),
+    Field("distinct", ",d"),
+    Field("mean", ".4g"),
+    Field("sd", ".3g"),
+    Field("least", ".4g"),
+    Field("most", ".4g"),
+    Field("far out", ",d"),
+    Field("values"),
+)
+
+
+def overview(view: View) -> Section:
+    """Types, gaps, values and outliers of the columns, and how the target is distributed."""
+    table = view.comparison.table
+    blocks: list[Any] = [_target(view)]
+    if table.library == "scipy":
+        blocks.append(_of_sparse(view))
+    else:
+        blocks += [_grid(view), *_pictures(view)]
+    blocks += _duplicates(view)
+    if note := view.note():
+        blocks.append(note)
+    return Section("data", "The data", tuple(blocks), _lead(view))
+
+
+def _lead(view: View) -> str:
+    table = view.comparison.table
+    return f"{table.n_rows:,} rows and {table.n_columns:,} columns; the target has {view.comparison.task.described()}."
+
+
+def _target(view: View) -> Chart:
+    truth = np.asarray(view.comparison.task.truth)
+    if view.classification:
+        counts = np.bincount(truth, minlength=len(view.labels))
+        order = np.argsort(-counts, kind="stable")[:30]
+        bars = Bars("rows", [view.labels[k] for k in order.tolist()], counts[order])
+        more = f" The {len(order)} most frequent of {len(counts)}." if len(counts) > len(order) else ""
+        return Chart("Rows of each class", Axis("rows", form=",.0f"), Axis("class"), (bars,), more.strip())
+    return _histogram("The target", truth.astype(float))
+
+
+def _grid(view: View) -> Grid:
+    columns = list(view.schema)[:MOST_COLUMNS]
+    rows = tuple(_row(view, column) for column in columns)
+    left = len(view.schema) - len(columns)
+    notes = [f"{left:,} more columns are not listed."] if left else []
+    notes.append(
+        f"Far out: more than {FAR_OUT:g} robust standard deviations (1.48 × the median absolute deviation) from the "
+        "median."
+    )
+    return Grid("Columns", FIELDS, rows, tuple(notes))
+
+
+def _row(view: View, column: Column) -> tuple[Any, ...]:
+    j = view.table.names.index(column.name)
+    numeric = view.table.kinds[j].numeric and column.kind not in (Kind.DATE, Kind.IDENTIFIER)
+    coded = view.table.coded(j)
+    known = coded.codes[coded.codes >= 0]
+    missing = 1 - len(known) / max(1, len(coded.codes))
+    told: tuple[Any, ...] = (None,) * 5
+    if numeric and len(known):
+        told = _of_numbers(view.table.numbers([j])[:, 0])
+    return (column.name, column.kind.value, missing, len(np.unique(known)), *told, _values(column, coded, known))
+
+
+def _of_numbers(values: Array) -> tuple[Any, ...]:
+    values = values[np.isfinite(values)].astype(float)
+    if not len(values):
+        return (None,) * 5
+    return (
+        float(values.mean()),
+        float(values.std(ddof=1)) if len(values) > 1 else None,
+        float(values.min()),
+        float(values.max()),
+        int(far_out(values).sum()),
+    )
+
+
+def far_out(values: Array) -> Array:
+    """Which values are far from the median, by the spread of most of them."""
+    distance = np.abs(values - np.median(values))
+    spread = SIGMA_PER_MAD * np.median(distance)
+    return np.asarray(distance > FAR_OUT * spread) if spread > 0 else np.zeros(len(values), dtype=bool)
+
+
+def _values(column: Column, coded: Any, known: Array) -> str:
+    """The most frequent levels of what are names, or how long texts are."""
+    if column.kind in (Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.DATE, Kind.IDENTIFIER) or not len(known):
+        return "; ".join(note for note in column.notes if "missing" not in note)
+    if column.kind is Kind.TEXT:
+        lengths = [len(str(text).split()) for text in coded.labels[known[:1000]].tolist()]
+        return f"{np.mean(lengths):.0f} words on average"
+    counts = np.bincount(known, minlength=len(coded.labels))
+    order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+    shares = [f"{shortened(coded.labels[k])} {counts[k] / len(known):.0%}" for k in order.tolist() if counts[k]]
+    return ", ".join(shares) + (", …" if (counts > 0).sum() > len(order) else "")
+
+
+def _pictures(view: View) -> list[Chart]:
+    """Histograms of columns of numbers."""
+    chosen = range(min(len(view.amounts), MOST_PICTURES))
+    charts = []
+    for j in chosen:
+        values = view.numbers[:, j]
+        if len(values := values[np.isfinite(values)]) > 1:
+            charts.append(_histogram(view.amounts[j], values))
+    return charts
+
+
+def _histogram(name: str, values: Array) -> Chart:
+    heights, edges = counts_in_bins(values)
+    x, y = np.repeat(edges, 2), np.concatenate([[0], np.repeat(heights, 2), [0]])
+    return Chart(name, Axis(name), Axis("rows", form=",.0f", low=0), (Line("", x, y, low=np.zeros(len(x)), high=y),))
+
+
+def counts_in_bins(values: Array) -> tuple[Array, Array]:
+    """How many values are in each of at most 30 bins of equal width."""
+    bins = int(np.clip(np.sqrt(len(values)), 5, 30))
+    whole = np.unique(values)
+    if len(whole) <= 30 and (whole == np.floor(whole)).all() and whole[-1] - whole[0] < 30:
+        edges = np.arange(whole[0] - 0.5, whole[-1] + 1)
+        return np.histogram(values, edges)
+    return np.histogram(values, bins)
+
+
+def _duplicates(view: View) -> list[Any]:
+    groups = row_numbers(view.telling)
+    repeated = len(groups) - len(np.unique(groups))
+    if not repeated:
+        return ["No two rows have the same values in all columns."]
+    share = repeated / len(groups)
+    return [Note(f"Rows that repeat another in all columns but the target: {repeated:,} ({share:.1%}).", "info")]
+
+
+def _of_sparse(view: View) -> Grid:
+    matrix = view.table.matrix()
+    rows = (
+        ("columns", float(matrix.shape[1])),
+        ("values that are not 0, per row", float(matrix.nnz / max(1, matrix.shape[0]))),
+        ("largest value", float(matrix.data.max()) if matrix.nnz else 0.0),
+    )
+    return Grid("A sparse matrix", (Field("what"), Field("number", ",.4g")), rows)
+
+
+def shortened(value: Any, most: int = 24) -> str:
+    """A value as text that has room in a table."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,107 @@
+"""Of numbers and counts: what was predicted and what was seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.comparison.view import View, some_rows
+from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
+
+Array = NDArray[Any]
+
+#: points of a scatter, and bins of a mean
+MOST_POINTS, BINS = 600, 12
+
+
+def predictions(view: View) -> Section | None:
+    """Predicted against observed, residuals by prediction, and for counts whether their means are right."""
+    best = view.best()
+    if view.classification or best is None:
+        return None
+    predicted, truth = view.held_out(best)
+    if len(truth) < 2:
+        return None
+    blocks: list[Any] = [_against(predicted, truth), _residuals(predicted, truth), _quantiles(predicted, truth)]
+    if view.comparison.task.name == "counts":
+        blocks.append(_rootogram(predicted, truth))
+    return Section(
+        "predictions",
+        "Predicted and observed",
+        tuple(blocks),
+        f"What {best.name} predicted for rows that it had not seen, and what they were.",
+    )
+
+
+def _against(predicted: Array, truth: Array) -> Chart:
+    rows = some_rows(len(truth), MOST_POINTS)
+    low, high = float(min(predicted.min(), truth.min())), float(max(predicted.max(), truth.max()))
+    x, y, below, above, n = binned_means(predicted, truth)
+    labels = [f"{k} rows" for k in n]
+    sampled = f" {len(rows)} of {len(truth):,} rows are drawn." if len(rows) < len(truth) else ""
+    return Chart(
+        "Observed by predicted",
+        Axis("predicted"),
+        Axis("observed"),
+        (
+            Line("", [low, high], [low, high], dashed=True),
+            Points("rows", predicted[rows], truth[rows]),
+            Points("mean observed", x, y, labels, low=below, high=above),
+        ),
+        f"Means in bins of equally many rows, with 95 % intervals; on the dashed line they are as predicted.{sampled}",
+    )
+
+
+def _residuals(predicted: Array, truth: Array) -> Chart:
+    rows = some_rows(len(truth), MOST_POINTS)
+    left = truth - predicted
+    x, y, below, above, _ = binned_means(predicted, left)
+    return Chart(
+        "What is left by predicted",
+        Axis("predicted"),
+        Axis("observed − predicted"),
+        (
+            Line("", [float(predicted.min()), float(predicted.max())], [0, 0], dashed=True),
+            Points("rows", predicted[rows], left[rows]),
+            Line("mean", x, y, low=below, high=above),
+        ),
+        "A mean that bends away from 0 is structure that the model has missed; a spread that grows asks for a "
+        "logarithm, or for a model of counts.",
+    )
+
+
+def binned_means(by: Array, values: Array) -> tuple[Array, Array, Array, Array, list[int]]:
+    """In bins of equally many rows: mean of `by`, mean of `values` with its 95 % interval, and rows."""
+    order = np.argsort(by, kind="stable")
+    parts = [part for part in np.array_split(order, min(BINS, max(1, len(by) // 5))) if len(part)]
+    x = np.array([by[part].mean() for part in parts])
+    y = np.array([values[part].mean() for part in parts])
+    half = np.array([1.96 * values[part].std(ddof=1) / np.sqrt(len(part)) if len(part) > 1 else 0.0 for part in parts])
+    return x, y, y - half, y + half, [len(part) for part in parts]
+
+
+def _quantiles(predicted: Array, truth: Array) -> Grid:
+    left = np.abs(truth - predicted)
+    levels = (0.5, 0.8, 0.9, 0.95, 0.99)
+    rows = tuple((level, float(np.quantile(left, level))) for level in levels)
+    return Grid("How far off", (Field("of the rows", ".0%"), Field("are off by at most", ".4g")), rows)
+
+
+def _rootogram(predicted: Array, truth: Array) -> Chart:
+    """Observed counts of counts beside those that a Poisson distribution with these means would have."""
+    from scipy.stats import poisson
+
+    top = int(min(np.quantile(truth, 0.99) + 1, 40))
+    values = np.arange(top + 1)
+    mean = np.maximum(predicted, 1e-12)
+    expected = np.array([np.sum(poisson.pmf(value, mean)) for value in values])
+    observed = np.bincount(truth.astype(int), minlength=top + 1)[: top + 1]
+    return Chart(
+        "How often each count occurs",
+        Axis("count", form=".0f"),
+        Axis("rows", form=",.0f", low=0),
+        (Points("observed", values, observed), Line("Poisson with these means", values, expected)),
+        "Where more rows than expected are at 0 and far out, the counts are over-dispersed.",
+    )

@@ -1,0 +1,113 @@
+"""How well scores put one class above the others: ROC and precision–recall curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.comparison.view import View
+from mercer.report import Axis, Chart, Line, Section
+
+Array = NDArray[Any]
+
+#: models that are drawn (of two classes), classes that are drawn (of several), and points of a curve
+MOST_MODELS, MOST_CLASSES, MOST_POINTS = 4, 10, 150
+
+
+def ranking(view: View) -> Section | None:
+    """ROC and precision–recall: of the best models for two classes, of the best model for several."""
+    if not view.classification or not view.learnt:
+        return None
+    curves = _of_two(view) if len(view.labels) == 2 else _of_several(view)
+    if not curves:
+        return None
+    blocks = (_roc(curves), _precision_recall(curves))
+    what = (
+        f"{view.labels[1]!r} above {view.labels[0]!r}"
+        if len(view.labels) == 2
+        else f"each class above all others, by {view.learnt[0].name}"
+    )
+    return Section(
+        "ranking",
+        "Ranking: ROC and precision–recall",
+        blocks,
+        f"How well probabilities rank {what}, at every threshold, on rows that the models had not seen.",
+    )
+
+
+def _of_two(view: View) -> list[tuple[str, Array, Array]]:
+    held = [(entry.name, *view.held_out(entry)) for entry in view.learnt[:MOST_MODELS]]
+    return [(name, proba[:, 1], truth == 1) for name, proba, truth in held]
+
+
+def _of_several(view: View) -> list[tuple[str, Array, Array]]:
+    proba, truth = view.held_out(view.learnt[0])
+    counts = np.bincount(truth, minlength=len(view.labels))
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
+    return [(view.labels[k], proba[:, k], truth == k) for k in frequent.tolist() if 0 < counts[k] < len(truth)]
+
+
+def _roc(curves: list[tuple[str, Array, Array]]) -> Chart:
+    lines = [Line("", [0, 1], [0, 1], dashed=True)]
+    for name, score, positive in curves:
+        false, true = roc_points(score, positive)
+        area = float(np.trapezoid(true, false))
+        lines.append(Line(f"{name} (area {area:.3f})", *thinned(false, true)))
+    return Chart(
+        "ROC",
+        Axis("false alarms among the others", low=0, high=1),
+        Axis("found among the class", low=0, high=1),
+        tuple(lines),
+        "Towards the top left is better; the dashed line is guessing.",
+    )
+
+
+def _precision_recall(curves: list[tuple[str, Array, Array]]) -> Chart:
+    lines = []
+    for name, score, positive in curves:
+        precision, recall, average = precision_recall_points(score, positive)
+        lines.append(Line(f"{name} (average {average:.3f})", *thinned(recall, precision)))
+    if len(curves) == 1 or all((positive == curves[0][2]).all() for *_, positive in curves if len(positive)):
+        share = float(curves[0][2].mean())
+        lines.insert(0, Line("", [0, 1], [share, share], dashed=True))
+    return Chart(
+        "Precision and recall",
+        Axis("recall: found among the class", low=0, high=1),
+        Axis("precision: right among the found", low=0, high=1),
+        tuple(lines),
+        "Towards the top right is better.",
+    )
+
+
+def roc_points(score: Array, positive: Array) -> tuple[Array, Array]:
+    """False and true positive rates at every distinct threshold, from (0, 0) to (1, 1)."""
+    true, false = _upto(score, positive)
+    return np.append(0, false) / max(1, false[-1]), np.append(0, true) / max(1, true[-1])
+
+
+def precision_recall_points(score: Array, positive: Array) -> tuple[Array, Array, float]:
+    """Precision and recall at every distinct threshold, and the average precision (no interpolation)."""
+    true, false = _upto(score, positive)
+    precision, recall = true / (true + false), true / max(1, true[-1])
+    average = float(np.diff(np.append(0, recall)) @ precision)
+    return precision, recall, average
+
+
+def _upto(score: Array, positive: Array) -> tuple[Array, Array]:
+    """How many of either kind score at least as high, at each distinct score from the top down."""
+    order = np.argsort(-score, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
+    true = np.cumsum(positive[order])[last]
+    return true.astype(float), (last + 1 - true).astype(float)
+
+
+def thinned(x: Array, y: Array) -> tuple[Array, Array]:
+    """At most so many points, evenly along the curve, ends included."""
+    if len(x) <= MOST_POINTS:
+        return x, y
+    length = np.append(0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
+    wanted = np.searchsorted(length, np.linspace(0, length[-1], MOST_POINTS))
+    kept = np.unique(np.clip(wanted, 0, len(x) - 1))
+    return x[kept], y[kept]

@@ -1,0 +1,41 @@
+"""How to have the same numbers again."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from mercer.comparison.view import View
+from mercer.report import Field, Grid, Section
+
+PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def reproduced(view: View) -> Section:
+    """Settings, versions, and the command or call."""
+    settings: dict[str, Any] = {str(key): value for key, value in view.comparison.settings.items()}
+    command = settings.pop("command", None)
+    versions = {} if "numpy" in settings else installed()
+    rows = [(key, str(value)) for key, value in settings.items() if value is not None]
+    rows += [(f"version of {name}", str(number)) for name, number in versions.items()]
+    rows.append(("seconds", f"{view.comparison.seconds:.1f}"))
+    blocks: list[Any] = [f"Command: {command}"] if command else []
+    blocks.append(Grid("Settings", (Field("what"), Field("value")), tuple(rows)))
+    return Section(
+        "reproduce",
+        "How to reproduce this",
+        tuple(blocks),
+        "The same data, settings and versions give the same numbers, apart from times.",
+    )
+
+
+def installed() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers depend on."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,168 @@
+"""What sections and checks look at: a sample of the rows, the columns by kind, and the models fitted to all rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from mercer.data import Kind, Schema, Table
+from mercer.data.select import select
+
+if TYPE_CHECKING:
+    from mercer.comparison.comparison import Comparison
+    from mercer.comparison.entry import Entry
+
+Array = NDArray[Any]
+
+#: rows that sections look at: a picture shows no more
+MOST_ROWS = 5_000
+#: of fitting models to all rows again
+MOST_SECONDS = 20.0
+#: kinds whose values are amounts
+AMOUNTS = (Kind.NUMBER, Kind.INTEGER, Kind.COUNT)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A comparison as its sections see it. The sample of rows follows from `seed`."""
+
+    comparison: Comparison
+    most_rows: int = MOST_ROWS
+    seed: int = 0
+    _models: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def rows(self) -> Array:
+        """Positions of the rows looked at, in order: all of them, if they are few."""
+        return some_rows(self.comparison.table.n_rows, self.most_rows, self.seed)
+
+    @property
+    def sampled(self) -> bool:
+        return len(self.rows) < self.comparison.table.n_rows
+
+    def note(self) -> str:
+        """A sentence about the sample, where there is one."""
+        if not self.sampled:
+            return ""
+        return f"From {len(self.rows):,} of the {self.comparison.table.n_rows:,} rows, drawn at random."
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What the columns are, by all rows; of a sparse matrix by its type."""
+        table = self.comparison.table
+        return Schema.of(table) if table.library == "scipy" else Schema.infer(table)
+
+    @cached_property
+    def table(self) -> Table:
+        """The rows looked at."""
+        return self.comparison.table.take(self.rows)
+
+    @cached_property
+    def telling(self) -> Table:
+        """All rows, without columns that name them."""
+        table = self.comparison.table
+        kept = [j for j, column in enumerate(self.schema) if column.kind is not Kind.IDENTIFIER]
+        if len(kept) == table.n_columns or not kept:
+            return table
+        if table.library == "numpy":
+            return Table.of(np.asarray(table.native)[:, kept], dates=True)
+        return Table.of(select(table.native, [table.names[j] for j in kept]), dates=True)
+
+    @cached_property
+    def amounts(self) -> list[str]:
+        """Columns of numbers that are no names."""
+        return [column.name for column in self.schema if column.kind in AMOUNTS]
+
+    @cached_property
+    def numbers(self) -> Array:
+        """The values of `amounts` in the rows looked at, NaN where missing."""
+        return self.table.numbers([self.table.names.index(name) for name in self.amounts]).astype(float)
+
+    @property
+    def classification(self) -> bool:
+        return self.comparison.task.name == "classification"
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Names of the classes."""
+        return [str(label) for label in self.comparison.task.labels.tolist()]  # type: ignore[attr-defined]
+
+    @cached_property
+    def target(self) -> Array:
+        """Class codes, or numbers, of the rows looked at."""
+        return np.asarray(self.comparison.task.truth)[self.rows]
+
+    @cached_property
+    def ranked(self) -> tuple[Entry, ...]:
+        """Entries that have an answer for each row, best first."""
+        return tuple(entry for entry in self.comparison.entries if not entry.failed)
+
+    @cached_property
+    def probable(self) -> tuple[Entry, ...]:
+        """Those with probabilities: others only name a class."""
+        return tuple(entry for entry in self.ranked if entry.probabilistic)
+
+    @cached_property
+    def learnt(self) -> tuple[Entry, ...]:
+        """Those with probabilities that depend on the row."""
+        return tuple(entry for entry in self.probable if entry.kind != "baseline")
+
+    def held_out(self, entry: Entry) -> tuple[Array, Array]:
+        """What the model said of rows that it had not seen, and the truth of these."""
+        known = np.isfinite(entry.held_out.reshape(len(entry.held_out), -1)).all(axis=1)
+        return entry.held_out[known], np.asarray(self.comparison.task.truth)[known]
+
+    @cached_property
+    def affordable(self) -> tuple[str, ...]:
+        """Names of those that are fitted to all rows: the best, and others while that takes no more than seconds."""
+        seconds = np.cumsum([max(entry.fit_seconds, 0.0) for entry in self.ranked])
+        return tuple(
+            entry.name for place, entry in enumerate(self.ranked) if place == 0 or seconds[place] <= MOST_SECONDS
+        )
+
+    def fitted(self, entry: Entry) -> Any:
+        """The entry's model on all rows, or None where that failed or would take too long."""
+        if entry.name not in self.affordable:
+            return None
+        if entry.name not in self._models:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # the comparison has told
+                    self._models[entry.name] = self.comparison.fitted(entry.name)
+            except Exception:
+                self._models[entry.name] = None
+        return self._models[entry.name]
+
+    def shown(self, entry: Entry, rows: Array | None = None) -> Any:
+        """Rows of the table (those looked at, if not given) as the entry's model is shown them."""
+        return entry.table.take(self.rows if rows is None else rows).native
+
+    def best(self, *, probable: bool = False) -> Entry | None:
+        """The best entry (with probabilities) that is no baseline, if there is one."""
+        entries = self.probable if probable else self.ranked
+        return next((entry for entry in entries if entry.kind != "baseline"), entries[0] if entries else None)
+
+
+def some_rows(n: int, most: int, seed: int = 0) -> Array:
+    """Positions of all rows, or of a sample of so many, in order."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+
+
+def certified(model: Any) -> list[Any]:
+    """The estimators within a model that have a certificate."""
+    if model is None:
+        return []
+    if isinstance(model, Pipeline):
+        return certified(model[-1])
+    if hasattr(model, "certificate_"):
+        return [model]
+    inner = [getattr(model, name, None) for name in ("regressor_", "estimator_", "model_")]
+    return [part for each in inner for part in certified(each)]

@@ -1,0 +1,198 @@
+"""What every file reader has in common: how to read, and what is done to rows of any format."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from mercer._errors import ColumnMismatchError, DataError
+from mercer._suggest import did_you_mean, listed
+from mercer.data.kinds import Kind
+from mercer.data.told import with_kinds
+
+#: what a caller may say that a column holds, whatever it looks like
+Held = Literal["text", "number", "category"]
+
+#: words that stand for a missing value in files of text
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+
+#: rows that are in memory at once where a file is read piece by piece
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a file, where that is not to be guessed."""
+
+    #: whether the first line holds names
+    header: bool | None = None
+    separator: str | None = None
+    encoding: str | None = None
+    #: words that stand for missing values
+    missing: tuple[str, ...] = ()
+    #: … and no others, but for empty fields
+    only_missing: bool = False
+    #: what to ask a database
+    sql: str | None = None
+    #: columns by name, and what they hold
+    held: Mapping[str, Held] = field(default_factory=dict)
+    #: columns by name, and what they are, where `Schema.infer` is not to guess
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Words that stand for missing values in a file of text."""
+        return ("", *self.missing) if self.only_missing else (*MISSING, *self.missing)
+
+
+class Part(NamedTuple):
+    """Some rows of a file, and which share of it has been read with them; None where nobody knows."""
+
+    frame: Any
+    share: float | None
+
+
+class Rows(ABC):
+    """A file whose format is known."""
+
+    path: Path
+    reading: Reading
+
+    @property
+    @abstractmethod
+    def described(self) -> str:
+        """What it was taken for, in a few words."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Names of the columns, without reading the rows."""
+
+    @abstractmethod
+    def table(self) -> Any:
+        """All rows as a pyarrow table."""
+
+    def check(self) -> None:
+        """Refuse what was said about columns that are not there."""
+        names = self.names()
+        for name in (*self.reading.held, *self.reading.kinds):
+            if name not in names:
+                raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
+
+    @abstractmethod
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        """These columns as pyarrow tables of a bounded number of rows."""
+
+    def finished(self, table: Any) -> Any:
+        """Rows with what the caller said about missing values and columns."""
+        typed = _typed(_without_markers(table, self.reading.missing), self.reading.held, self.path)
+        return with_kinds(
+            typed, {name: kind for name, kind in self.reading.kinds.items() if name in table.column_names}
+        )
+
+
+def held_among(held: Mapping[str, Held], columns: Sequence[str]) -> dict[str, Held]:
+    """What is said about these columns."""
+    return {name: what for name, what in held.items() if name in columns}
+
+
+def same_columns(names: Sequence[str], expected: Sequence[str], path: Path, first: Path) -> None:
+    """Refuse a file of a folder whose columns are not those of the first."""
+    if absent := [name for name in expected if name not in names]:
+        raise DataError(
+            f"{path.name!r} has no column {absent[0]!r}, which {first.name!r} beside it has. Files of a folder are "
+            "read as one table: give them the same columns, or name one file."
+        )
+    if extra := [name for name in names if name not in expected]:
+        raise DataError(
+            f"{path.name!r} has columns that {first.name!r} beside it has not: {listed(extra)}. Files of a folder are "
+            "read as one table: give them the same columns, or name one file."
+        )
+
+
+def what_failed(failure: Exception) -> str:
+    """The first line of what another library complains of, as part of a sentence."""
+    return next(iter(str(failure).strip().splitlines()), type(failure).__name__).rstrip(".")
+
+
+def concatenated(tables: Sequence[Any], path: Path) -> Any:
+    """Tables one below the other; a column may hold whole numbers here and fractions there, but not text."""
+    import pyarrow as pa
+
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException:
+        for name in tables[0].column_names:
+            types = list(dict.fromkeys(str(table.schema.field(name).type) for table in tables))
+            if len({*types} - {"null", "int64", "double"}) > 1 or (
+                {"int64", "double"} & {*types} and "string" in types
+            ):
+                raise DataError(
+                    f"Column {name!r} does not hold the same in all files of {path.name!r}: {' and '.join(types)}. Say "
+                    f"what it is (on the command line with --kind {name}=category)."
+                ) from None
+        raise
+
+
+def _without_markers(table: Any, markers: Sequence[str]) -> Any:
+    """Values that are written like a word that the caller takes for missing are missing, in columns of any type."""
+    if not markers:
+        return table
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = [number for number in map(_as_number, markers) if number is not None]
+    for position, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            words = pa.array(markers, column.type)
+        elif (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) and numbers:
+            words, column = pa.array(numbers, pa.float64()), pc.cast(column, pa.float64(), safe=False)
+        else:
+            continue
+        kept = pc.if_else(
+            pc.is_in(column, value_set=words), pa.scalar(None, table.column(position).type), table.column(position)
+        )
+        table = table.set_column(position, name, kept)
+    return table
+
+
+def _as_number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def _typed(table: Any, held: Mapping[str, Held], path: Path) -> Any:
+    """Columns as what the caller says they hold; decimals, which no model computes with, as floats."""
+    import pyarrow as pa
+
+    for position, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if name not in held and not pa.types.is_decimal(column.type):
+            continue
+        try:
+            table = table.set_column(position, name, _as_held(column, held.get(name, "number")))
+        except pa.ArrowException as failure:
+            what = "numbers" if held.get(name, "number") == "number" else "text"
+            raise DataError(
+                f"Column {name!r} of {path.name!r} is to hold {what}, but does not: {what_failed(failure)}."
+            ) from None
+    return table
+
+
+def _as_held(column: Any, what: Held) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if what == "number":
+        plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        return column if plain else pc.cast(column, pa.float64())
+    if pa.types.is_dictionary(column.type):
+        column = pc.cast(column, column.type.value_type)
+    if pa.types.is_floating(column.type) and pc.all(pc.equal(pc.floor(column), column)).as_py():
+        column = pc.cast(column, pa.int64())  # names written as numbers: 3, not 3.0
+    strings = pc.cast(column, pa.string())
+    # declared levels, so that nobody takes it for a text or an identifier
+    return strings.dictionary_encode() if what == "category" else strings

@@ -1,0 +1,93 @@
+"""Tables of a DuckDB file, which is only ever read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mercer._errors import DataError, EmptyDataError
+from mercer._optional import require
+from mercer._suggest import listed
+from mercer.data.readers_base import BATCH_ROWS, Part, Reading, Rows, what_failed
+
+DUCKDB = frozenset({".duckdb", ".ddb", ".db"})
+
+
+@dataclass(frozen=True)
+class DuckDB(Rows):
+    """What a query answers; without one, the only table that there is."""
+
+    path: Path
+    reading: Reading
+
+    @property
+    def described(self) -> str:
+        return f"DuckDB: {self._query()}"
+
+    def names(self) -> list[str]:
+        with self._asked() as relation:
+            return [str(name) for name in relation.columns]
+
+    def table(self) -> Any:
+        with self._asked() as relation:
+            table = relation.to_arrow_table()
+        return self.finished(table)
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        import pyarrow as pa
+
+        with self._asked() as relation:
+            # by the name that DuckDB 1 has for it
+            reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+            for batch in reader(BATCH_ROWS):
+                yield Part(self.finished(pa.Table.from_batches([batch]).select(list(columns))), None)
+
+    def _query(self) -> str:
+        if self.reading.sql is not None:
+            return self.reading.sql
+        with self._connected() as connection:
+            found = connection.sql(
+                "SELECT table_name FROM information_schema.tables WHERE table_schema NOT LIKE 'pg_%' ORDER BY 1"
+            )
+            tables = [str(name) for (name,) in found.fetchall()]
+        if not tables:
+            raise EmptyDataError(f"{self.path.name!r} holds no tables.")
+        if len(tables) > 1:
+            raise DataError(
+                f"{self.path.name!r} holds several tables: {listed(tables)}. Say which (on the command line with "
+                f"--sql 'SELECT * FROM {tables[0]}')."
+            )
+        written = tables[0].replace('"', '""')
+        return f"SELECT * FROM {tables[0] if tables[0].isidentifier() else chr(34) + written + chr(34)}"
+
+    @contextmanager
+    def _asked(self) -> Iterator[Any]:
+        duckdb, query = _duckdb(), self._query()
+        with self._connected() as connection:
+            try:
+                relation = connection.sql(query)
+                if relation is None:
+                    raise DataError(f"The query {query!r} answers with no rows. Ask with SELECT.")
+                yield relation
+            except duckdb.Error as failure:
+                raise DataError(f"{self.path.name!r} does not answer {query!r}: {what_failed(failure)}.") from None
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        duckdb = _duckdb()
+        try:
+            # a query is only to look at this file: neither at others, nor to write any
+            connection = duckdb.connect(str(self.path), read_only=True, config={"enable_external_access": "false"})
+        except duckdb.Error as failure:
+            raise DataError(f"{self.path.name!r} cannot be opened as a DuckDB file: {what_failed(failure)}.") from None
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+def _duckdb() -> Any:
+    return require("duckdb", purpose="Reading a DuckDB file", extra="duckdb")

@@ -1,0 +1,40 @@
+"""A folder of files with the same columns: one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mercer.data.readers_base import Part, Reading, Rows, concatenated, same_columns
+
+
+@dataclass(frozen=True)
+class Folder(Rows):
+    """Files in the order of their names, read the same way."""
+
+    path: Path
+    reading: Reading
+    files: tuple[Rows, ...]
+
+    @property
+    def described(self) -> str:
+        return f"{len(self.files)} files, {self.files[0].described}"
+
+    def names(self) -> list[str]:
+        first, *others = self.files
+        names = first.names()
+        for other in others:
+            same_columns(other.names(), names, other.path, first.path)
+        return names
+
+    def table(self) -> Any:
+        names = self.names()
+        return concatenated([file.table().select(names) for file in self.files], self.path)
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        self.names()
+        for number, file in enumerate(self.files):
+            for frame, share in file.parts(columns):
+                yield Part(frame, (number + (1.0 if share is None else share)) / len(self.files))

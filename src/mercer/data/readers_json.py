@@ -1,0 +1,149 @@
+"""Files of JSON: an object in each line, or a list of objects."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mercer._errors import DataError, EmptyDataError
+from mercer._suggest import quoted
+from mercer.data.readers_base import Part, Reading, Rows, concatenated, what_failed
+
+JSON = frozenset({".json", ".jsonl", ".ndjson"})
+
+#: bytes of lines that are read at once
+BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class JsonRows(Rows):
+    """A row is an object; columns that it does not name are missing in it."""
+
+    path: Path
+    reading: Reading
+
+    @property
+    def described(self) -> str:
+        return "a JSON list" if self._is_list() else "a JSON object in each line"
+
+    def names(self) -> list[str]:
+        """Those of the first rows: others would have to be read to know theirs."""
+        return [str(name) for name in next(self._tables())[0].column_names]
+
+    def table(self) -> Any:
+        return self.finished(concatenated([table for table, _ in self._tables()], self.path))
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        for table, share in self._tables():
+            yield Part(self.finished(_with_columns(table, columns)), share)
+
+    def _is_list(self) -> bool:
+        with self._opened() as stream:
+            start = bytes(stream.read(1 << 12)).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not start:
+            raise EmptyDataError(f"{self.path.name!r} is empty.")
+        return start.startswith(b"[")
+
+    def _tables(self) -> Iterator[tuple[Any, float | None]]:
+        if self._is_list():
+            yield self._list(), 1.0
+            return
+        first_line = 1
+        for lines, share in self._blocks():
+            yield self._of_lines(lines, first_line), share
+            first_line += lines.count(b"\n")
+
+    def _blocks(self) -> Iterator[tuple[bytes, float | None]]:
+        """Whole lines, some at a time."""
+        size, seen, rest = self.path.stat().st_size, 0, b""
+        with self._opened() as stream:
+            while block := bytes(stream.read(BLOCK)):
+                seen += len(block)
+                lines, newline, rest = (rest + block).rpartition(b"\n")
+                if newline and lines.strip():
+                    yield lines + newline, min(1.0, seen / size)
+        if rest.strip():
+            yield rest, 1.0
+
+    def _of_lines(self, lines: bytes, first_line: int) -> Any:
+        import pyarrow as pa
+        from pyarrow import json as arrow_json
+
+        lines = lines.removeprefix(b"\xef\xbb\xbf")
+        options = arrow_json.ReadOptions(block_size=max(len(lines), 1 << 16))
+        try:
+            return arrow_json.read_json(io.BytesIO(lines), read_options=options)
+        except pa.ArrowException as failure:
+            self._refuse(lines, first_line)
+            raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
+
+    def _refuse(self, lines: bytes, first_line: int) -> None:
+        """Name the line that is no object, or whose values are of another type."""
+        types: dict[str, str] = {}
+        for number, line in enumerate(lines.splitlines(), start=first_line):
+            if not line.strip():
+                continue
+            for name, value in self._object(line, number).items():
+                what = (
+                    "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+                )
+                if value is not None and types.setdefault(name, what) != what:
+                    raise DataError(
+                        f"Line {number} of {self.path.name!r}: {name!r} is {quoted(value)}, a {what}, but was a "
+                        f"{types[name]} before. Write it the same way in all lines."
+                    )
+
+    def _object(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            row = json.loads(line)
+        except ValueError as failure:
+            raise DataError(f"Line {number} of {self.path.name!r} is no JSON: {what_failed(failure)}.") from None
+        if not isinstance(row, dict):
+            raise DataError(f'Line {number} of {self.path.name!r} is no object like {{"column": 1}}.')
+        return row
+
+    def _list(self) -> Any:
+        import pyarrow as pa
+
+        try:
+            with self._opened() as stream:
+                rows = json.loads(bytes(stream.read()))
+        except ValueError as failure:
+            raise DataError(f"{self.path.name!r} is no JSON: {what_failed(failure)}.") from None
+        if not rows:
+            raise EmptyDataError(f"{self.path.name!r} holds no rows.")
+        odd = next((number for number, row in enumerate(rows) if not isinstance(row, dict)), None)
+        if odd is not None:
+            raise DataError(f'Entry {odd} of {self.path.name!r} is no object like {{"column": 1}}.')
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = {}
+        for name in names:
+            try:
+                columns[name] = pa.array([row.get(name) for row in rows])
+            except pa.ArrowException as failure:
+                raise DataError(
+                    f"Column {name!r} of {self.path.name!r} holds values of several types: {what_failed(failure)}."
+                ) from None
+        return pa.table(columns)
+
+    def _opened(self) -> Any:
+        import pyarrow as pa
+
+        try:
+            return pa.input_stream(str(self.path))
+        except OSError as failure:
+            raise DataError(f"{self.path.name!r} cannot be opened: {what_failed(failure)}.") from None
+
+
+def _with_columns(table: Any, columns: Sequence[str]) -> Any:
+    """These columns; missing where no object names them."""
+    import pyarrow as pa
+
+    for name in columns:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(table.num_rows))
+    return table.select(list(columns))

@@ -1,0 +1,227 @@
+"""Files of separated fields: CSV, TSV."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mercer._errors import DataError, EmptyDataError
+from mercer.data.readers_base import Part, Reading, Rows, held_among, what_failed
+
+#: ending -> characters that may separate fields; the one that the first line holds most often does
+SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
+NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", " ": "spaces", "|": "bars"}
+
+#: bytes in which the first line of a file must end
+LONGEST_HEADER = 1 << 20
+#: bytes that are read at once, piece by piece: some ten thousand rows
+BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Separated(Rows):
+    """Fields in lines; how they are separated and named is told or guessed by the first line."""
+
+    path: Path
+    reading: Reading
+
+    @property
+    def described(self) -> str:
+        names = "names in the first line" if self._named else "no line with names"
+        encoding = "" if self._encoding == "utf-8" else f", {self._encoding}"
+        return f"fields separated by {NAMED.get(self._separator, repr(self._separator))}, {names}{encoding}"
+
+    def names(self) -> list[str]:
+        fields = _fields(self._first_line, self._separator)
+        return [name.strip() for name in fields] if self._named else [f"x{j}" for j in range(len(fields))]
+
+    def table(self) -> Any:
+        from pyarrow import csv as arrow_csv
+
+        read, parse, convert = self._options(self.names(), self.reading.held)
+        with self._explained():
+            table = arrow_csv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
+        return self.finished(self._text_of(table))
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        held = held_among(self.reading.held, columns)
+        read, parse, convert = self._options(self.names(), held)
+        read.block_size, convert.include_columns = BLOCK, list(columns)
+        size = max(1, self.path.stat().st_size)
+        with self._explained(), pa.OSFile(str(self.path)) as raw:
+            reader = arrow_csv.open_csv(
+                _decompressed(raw, self.path), read_options=read, parse_options=parse, convert_options=convert
+            )
+            for batch in reader:
+                yield Part(self.finished(self._text_of(pa.Table.from_batches([batch]))), min(1.0, raw.tell() / size))
+
+    # What the first line tells.
+
+    @cached_property
+    def _encoding(self) -> str:
+        if self.reading.encoding is None:
+            return "utf-16" if self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+        try:
+            return codecs.lookup(self.reading.encoding).name
+        except LookupError:
+            raise DataError(
+                f"There is no encoding {self.reading.encoding!r}; try 'utf-8', 'latin-1', 'cp1252' or 'utf-16'."
+            ) from None
+
+    @cached_property
+    def _start(self) -> bytes:
+        import pyarrow as pa
+
+        try:
+            with pa.input_stream(str(self.path)) as stream:
+                return bytes(stream.read(LONGEST_HEADER))
+        except OSError as failure:
+            raise DataError(f"{self.path.name!r} cannot be opened: {what_failed(failure)}.") from None
+
+    @cached_property
+    def _first_line(self) -> str:
+        start = self._start.decode(self._encoding, errors="replace").removeprefix("\ufeff")
+        if not start.strip():
+            raise EmptyDataError(f"{self.path.name!r} is empty.")
+        if "\0" in start:
+            raise DataError(
+                f"{self.path.name!r} is not a file of text, whatever its ending says. Save it as CSV, or name its "
+                "encoding."
+            )
+        return next(line for line in start.splitlines() if line.strip())
+
+    @cached_property
+    def _separator(self) -> str:
+        if self.reading.separator is not None:
+            separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(self.reading.separator, self.reading.separator)
+            if len(separator) != 1:
+                raise DataError(f"A separator is one character, not {separator!r}; 'tab' stands for a tab.")
+            return separator
+        suffixes = [suffix.lower() for suffix in self.path.suffixes if suffix.lower() in SEPARATORS]
+        return max(SEPARATORS[suffixes[-1]] if suffixes else SEPARATORS[".csv"], key=self._first_line.count)
+
+    @cached_property
+    def _named(self) -> bool:
+        if self.reading.header is not None:
+            return self.reading.header
+        return _is_header(_fields(self._first_line, self._separator), self.reading.markers)
+
+    @property
+    def _quoted(self) -> bool:
+        """In files separated by tabs a quotation mark is a quotation mark, unless the first line is quoted."""
+        return self._separator != "\t" or self._first_line.startswith('"')
+
+    # What pyarrow is told.
+
+    def _options(self, names: list[str], held: Any) -> tuple[Any, Any, Any]:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        read = arrow_csv.ReadOptions(
+            encoding=self._encoding, column_names=names, skip_rows_after_names=int(self._named)
+        )
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._separator, quote_char='"' if self._quoted else False, newlines_in_values=self._quoted
+        )
+        missing = [space + word for word in self.reading.markers for space in ("", " ")]
+        convert = arrow_csv.ConvertOptions(null_values=missing, strings_can_be_null=True)
+        convert.column_types = {name: pa.float64() if what == "number" else pa.string() for name, what in held.items()}
+        return read, parse, convert
+
+    def _text_of(self, table: Any) -> Any:
+        """Text without the spaces around it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for position, name in enumerate(table.column_names):
+            if pa.types.is_binary(table.schema.types[position]):
+                raise DataError(
+                    f"Column {name!r} of {self.path.name!r} is not UTF-8 text. Try encoding='latin-1' (on the command "
+                    "line --encoding latin-1)."
+                )
+            if pa.types.is_string(table.schema.types[position]):
+                table = table.set_column(position, name, pc.utf8_trim_whitespace(table.column(position)))
+        return table
+
+    def _explained(self) -> _Explained:
+        return _Explained(self)
+
+    def ragged_line(self) -> str | None:
+        """Which line has another number of fields than the first, in a sentence; None if there is none."""
+        expected = len(self.names())
+        with self.path.open("rb") as raw:
+            text = io.TextIOWrapper(_unpacked(raw, self.path), self._encoding, errors="replace", newline="")
+            rules: Any = {"quoting": csv.QUOTE_MINIMAL if self._quoted else csv.QUOTE_NONE}
+            reader = csv.reader(text, delimiter=self._separator, **rules)
+            start = 0
+            for fields in reader:
+                if fields and len(fields) != expected:
+                    return (
+                        f"Line {start + 1} of {self.path.name!r} has {len(fields)} fields, but the first line has "
+                        f"{expected}. Put that line right, or name the separator (on the command line --separator)."
+                    )
+                start = reader.line_num
+        return None
+
+
+@dataclass(frozen=True)
+class _Explained:
+    """What pyarrow complains of, in words that name the line or the column."""
+
+    rows: Separated
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, failure: BaseException | None, trace: Any) -> None:
+        import pyarrow as pa
+
+        if not isinstance(failure, pa.ArrowException | UnicodeError) or isinstance(failure, DataError):
+            return
+        path, encoding = self.rows.path, self.rows._encoding
+        if isinstance(failure, UnicodeError) or "UTF8" in str(failure):
+            raise DataError(
+                f"{path.name!r} is not {encoding} text. Name its encoding, e.g. encoding='latin-1' (on the command "
+                "line --encoding latin-1)."
+            ) from None
+        if "columns, got" in str(failure) and (sentence := self.rows.ragged_line()) is not None:
+            raise DataError(sentence) from None
+        raise DataError(f"{path.name!r} cannot be read: {what_failed(failure)}.") from None
+
+
+def _decompressed(raw: Any, path: Path) -> Any:
+    import pyarrow as pa
+
+    codec = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(path.suffix.lower())
+    return raw if codec is None else pa.CompressedInputStream(raw, codec)
+
+
+def _unpacked(raw: Any, path: Path) -> Any:
+    import pyarrow as pa
+
+    return _decompressed(pa.PythonFile(raw, mode="r"), path)
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+
+
+def _is_header(fields: list[str], markers: Sequence[str]) -> bool:
+    return not any(_is_number(field) or (field.strip() and field.strip() in markers) for field in fields)
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,121 @@
+"""What conformal sets and intervals share: how rows are held out, what that promises, and how many it takes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from math import ceil, sqrt
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _num_samples
+
+from mercer._errors import CalibrationWarning, DataError
+from mercer.decide._split import split
+from mercer.decide._wrapped import fitted_copy, is_fitted, taken
+from mercer.decide.conformal import ROUNDING, exact_rank
+from mercer.models._generative import as_generator
+
+Array = NDArray[Any]
+
+CONSTRAINTS: dict[str, Any] = {
+    "coverage": [Interval(Real, 0, 1, closed="neither")],
+    "cv": [
+        Interval(Integral, 2, None, closed="left"),
+        StrOptions({"split", "prefit"}),
+        HasMethods(["split", "get_n_splits"]),
+        list,
+    ],
+    "calibration": [Interval(Real, 0, 1, closed="neither")],
+    "random_state": ["random_state", np.random.Generator],
+}
+
+
+class Part(NamedTuple):
+    """A fitted model, and rows that it has not seen."""
+
+    model: Any
+    rows: Array
+
+
+def parts_of(owner: Any, X: Any, y: Array, parameters: Mapping[str, Any]) -> list[Part]:
+    """Models fitted on some rows each with the rows held out from it, as `cv` says."""
+    if isinstance(owner.cv, str) and owner.cv == "prefit":
+        if not is_fitted(owner.model):
+            raise NotFittedError(
+                f'cv="prefit" takes a fitted model, but {type(owner.model).__name__} is not fitted. Fit it first, on '
+                "other rows than these, or leave cv out."
+            )
+        return [Part(owner.model, np.arange(len(y)))]
+    if len(y) < 2:
+        raise DataError("n_samples=1 leaves no row to compare others with; give two rows or more.")
+    if isinstance(owner.cv, str):
+        learnt, held = split(X, y, len(y), held_out=owner.calibration, rng=as_generator(owner.random_state))
+        return [Part(fitted_copy(owner.model, X, y, parameters, learnt.rows), held.rows)]
+    return [Part(fitted_copy(owner.model, X, y, parameters, train), test) for train, test in _folds(owner, X, y)]
+
+
+def _folds(owner: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
+    """Folds in a random order of the rows: the promise is for rows that could have come in any."""
+    cv = owner.cv
+    if isinstance(cv, Integral):
+        if int(cv) > len(y):
+            raise DataError(f"Cannot have cv={cv} folds of n_samples={len(y)} rows; give a smaller cv, or more rows.")
+        order = as_generator(owner.random_state).permutation(len(y))
+        tests = [np.sort(part) for part in np.array_split(order, int(cv))]
+        return [(np.setdiff1d(order, test), test) for test in tests]
+    folds = list(check_cv(cv, y).split(X, y))
+    counts = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(y))
+    if (counts > 1).any():
+        raise DataError(
+            f"cv holds out row {int(np.argmax(counts > 1))} more than once; each row can be compared with once."
+        )
+    return folds
+
+
+def held_out(X: Any, part: Part) -> Any:
+    """The rows held out; all of them, where all are."""
+    return X if len(part.rows) == _num_samples(X) else taken(X, part.rows)
+
+
+class Promise(NamedTuple):
+    """What is guaranteed for a new row, as a number and in words."""
+
+    coverage: float
+    sentence: str
+
+
+def promise(coverage: float, n: int, folds: int, *, what: str, by_class: bool = False) -> Promise:
+    """For a row that comes from where those of the calibration came from."""
+    each = " of each class" if by_class else ""
+    if folds == 1:
+        return Promise(
+            coverage,
+            f"A new row{each} has its true {what} inside with a probability of at least {coverage:.4g}, whatever the "
+            f"model, on average over the {n} rows held out, if it comes from where they came from.",
+        )
+    # Barber, Candès, Ramdas and Tibshirani 2021, theorem 4; exactly 1 − 2α where every row is its own fold
+    loss = 0.0 if folds == n else min(2 * (1 - 1 / folds) / (n / folds + 1), (1 - folds / n) / (folds + 1), sqrt(2 / n))
+    least = max(0.0, 1 - 2 * (1 - coverage) - loss)
+    return Promise(
+        least,
+        f"A new row{each} has its true {what} inside with a probability of at least {least:.4g}, whatever the model, "
+        f"and usually of about {coverage:.4g}: {n} rows were held out in {folds} parts, from models of the others.",
+    )
+
+
+def warn_if_too_few(n: int, coverage: float, consequence: str) -> None:
+    """Say so where no rank is high enough."""
+    if exact_rank(n, coverage) > n:
+        needed = ceil(coverage / (1 - coverage) - ROUNDING)
+        warnings.warn(
+            f"{n} row(s) held out are too few for a coverage of {coverage:g}: {consequence}. Hold out {needed:,} or "
+            "more (more rows, a larger share with calibration=…, or cv=5, which holds out all in turn), or less.",
+            CalibrationWarning,
+            stacklevel=4,
+        )

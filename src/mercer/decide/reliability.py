@@ -1,0 +1,336 @@
+"""Do probabilities mean what they say? Calibration curves and errors, with what chance alone would give."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from mercer._errors import DataError, NonFiniteError
+from mercer.data.labels import codes_of
+
+Array = NDArray[Any]
+
+#: how far from 1 the probabilities of a row may sum, as those of float32 do
+ROUNDING = 1e-4
+
+
+class CalibrationCurve(NamedTuple):
+    """For each bin of rows: what was predicted on average, and how often it was so, with an interval."""
+
+    predicted: Array
+    observed: Array
+    low: Array
+    high: Array
+    rows: Array
+    #: the least and the greatest probability of each bin
+    first: Array
+    last: Array
+
+
+class CalibrationError(NamedTuple):
+    """How far probabilities are from frequencies, and the Brier score in its parts."""
+
+    #: the expected calibration error: the mean distance of predicted from observed over the bins, weighted by rows
+    error: float
+    low: float
+    high: float
+    #: the error to be expected of perfect probabilities on as many rows, and how often it would be as large as here
+    by_chance: float
+    p_value: float
+    #: Σ (p − y)² per row = reliability − resolution + uncertainty + within
+    brier: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+    bins: int
+
+    def sentence(self) -> str:
+        """What this means, in words.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> p = rng.random(500)
+        >>> calibration_error(p, rng.random(500) < p).sentence()
+        'Probabilities are off by 0.035 on average (0.000 to 0.038), no more than chance alone gives here (0.047).'
+        """
+        off = f"Probabilities are off by {self.error:.3f} on average ({self.low:.3f} to {self.high:.3f})"
+        if self.p_value > 0.05:
+            return f"{off}, no more than chance alone gives here ({self.by_chance:.3f})."
+        return f"{off}, more than the {self.by_chance:.3f} that chance gives: calibrate them, e.g. with Calibrated."
+
+
+def calibration_curve_with_intervals(
+    p: Any,
+    y: Any,
+    *,
+    bins: int = 10,
+    level: float = 0.95,
+    labels: Any = None,
+    sample_weight: Any = None,
+    of: Literal["top", "each"] | int = "top",
+) -> CalibrationCurve:
+    """Observed frequencies against predicted probabilities, in bins of about equally many rows.
+
+    Parameters
+    ----------
+    p : array-like of shape (n_rows,) or (n_rows, n_classes)
+        Probabilities of an event, or of each class; of two classes the second is the event.
+    y : array-like of shape (n_rows,)
+        Whether the event happened; for several columns the number of the class, or its label if `labels` are given.
+    bins : int, default=10
+        Bins at most: equal probabilities stay in one.
+    level : float, default=0.95
+        Of Wilson's intervals for the observed frequency.
+    labels : array-like of shape (n_classes,), default=None
+        The class of each column of p.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows.
+    of : {"top", "each"} or int, default="top"
+        With three classes or more the event is that the most probable one is right; or every class is an event of its
+        own, all in one curve; or the class of this column is.
+
+    Returns
+    -------
+    curve : CalibrationCurve
+        Arrays with one value for each bin, in ascending order of the probability.
+
+    Examples
+    --------
+    >>> curve = calibration_curve_with_intervals([0.1, 0.1, 0.1, 0.1, 0.8, 0.8], [0, 0, 0, 1, 1, 1], bins=2)
+    >>> curve.predicted, curve.observed, curve.rows
+    (array([0.1, 0.8]), array([0.25, 1.  ]), array([4, 2]))
+    """
+    forecasts = _forecasts(p, y, labels, sample_weight, of)
+    forecast = _pooled(forecasts)
+    number = binned(forecast.p, forecast.weight, bins)
+    sums = _sums(forecast, number)
+    observed = sums.events / sums.weight
+    low, high = wilson(observed, sums.weight**2 / sums.squares, level)
+    size = np.bincount(number)
+    order = np.argsort(forecast.p, kind="stable")
+    ends = np.cumsum(size)
+    ascending = forecast.p[order]
+    predicted = sums.predicted / sums.weight
+    return CalibrationCurve(predicted, observed, low, high, size, ascending[ends - size], ascending[ends - 1])
+
+
+def calibration_error(
+    p: Any,
+    y: Any,
+    *,
+    bins: int = 10,
+    labels: Any = None,
+    sample_weight: Any = None,
+    of: Literal["top", "each"] = "top",
+    level: float = 0.95,
+    repeats: int = 200,
+    random_state: int | np.random.Generator = 0,
+) -> CalibrationError:
+    """The expected calibration error over bins of equally many rows, its interval, and what chance alone would give.
+
+    A finite sample of perfect probabilities has an error, too: `by_chance` is that of labels drawn from the
+    probabilities themselves, and `p_value` the share of such draws with an error as large. The interval is that of the
+    bootstrap, corrected for the error that resampling adds, and wide enough to hold the estimate.
+
+    Parameters
+    ----------
+    p : array-like of shape (n_rows,) or (n_rows, n_classes)
+        Probabilities of an event, or of each class; of two classes the second is the event.
+    y : array-like of shape (n_rows,)
+        Whether the event happened; for several columns the number of the class, or its label if `labels` are given.
+    bins : int, default=10
+        Bins at most: equal probabilities stay in one.
+    labels : array-like of shape (n_classes,), default=None
+        The class of each column of p.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows.
+    of : {"top", "each"}, default="top"
+        With three classes or more the error of the most probable class, or the mean error of all classes. The Brier
+        score is that of all classes, of two that of the second.
+    level : float, default=0.95
+        Of the interval.
+    repeats : int, default=200
+        Resamples, and draws of labels; 0 for no interval (NaN).
+    random_state : int or Generator, default=0
+        For the resamples.
+
+    Returns
+    -------
+    error : CalibrationError
+        The numbers; `sentence()` says what they mean.
+
+    Examples
+    --------
+    >>> found = calibration_error([0.1, 0.1, 0.1, 0.1, 0.8, 0.8], [0, 0, 0, 1, 1, 1], bins=2, repeats=0)
+    >>> round(found.error, 4), round(found.brier, 4)
+    (0.1667, 0.1533)
+    """
+    forecasts = _forecasts(p, y, labels, sample_weight, of)
+    numbers = [binned(forecast.p, forecast.weight, bins) for forecast in forecasts]
+    error = _error(forecasts, numbers)
+    low = high = by_chance = p_value = np.nan
+    if repeats:
+        rng = np.random.default_rng(random_state)
+        again = _resampled(forecasts, numbers, rng, repeats)
+        lower, upper = np.quantile(again, [(1 - level) / 2, (1 + level) / 2])
+        low, high = max(0.0, min(error, 2 * error - upper)), max(error, 2 * error - lower)
+        drawn = _drawn(forecasts, numbers, rng, repeats)
+        by_chance, p_value = float(drawn.mean()), float((1 + np.count_nonzero(drawn >= error)) / (repeats + 1))
+    every = _forecasts(p, y, labels, sample_weight, "top" if np.shape(p)[1:] == (2,) else "each")
+    brier = np.sum([_brier(forecast, binned(forecast.p, forecast.weight, bins)) for forecast in every], axis=0)
+    most = max(int(number.max()) + 1 for number in numbers)
+    interval = float(low), float(high)
+    score, reliability, resolution, uncertainty, within = map(float, brier)
+    return CalibrationError(
+        error, *interval, by_chance, p_value, score, reliability, resolution, uncertainty, within, most
+    )
+
+
+def binned(p: Array, weight: Array, bins: int) -> Array:
+    """The bin of every row: about equally many rows (or weight) in each, and equal probabilities together."""
+    if bins < 1:
+        raise DataError(f"bins={bins}, but rows go into one bin at least; give 1 or more.")
+    at = np.unique(p, return_inverse=True)[1]
+    heavy = np.bincount(at, weight)
+    middle = (np.cumsum(heavy) - heavy / 2) / heavy.sum()
+    slots = np.minimum((middle * bins).astype(np.intp), bins - 1)
+    return np.unique(slots, return_inverse=True)[1][at].reshape(len(p))
+
+
+def wilson(share: Array, n: Array, level: float) -> tuple[Array, Array]:
+    """Wilson's interval for a probability of which the share was seen in n rows."""
+    z2 = ndtri((1 + level) / 2) ** 2
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
+    return np.clip(centre - half, 0.0, share), np.clip(centre + half, share, 1.0)
+
+
+class Forecast(NamedTuple):
+    """Probabilities of one event, whether it happened, and the weights of the rows."""
+
+    p: Array
+    event: Array
+    weight: Array
+
+
+class Sums(NamedTuple):
+    weight: Array
+    predicted: Array
+    events: Array
+    squares: Array
+
+
+def _sums(forecast: Forecast, number: Array) -> Sums:
+    w = forecast.weight
+    return Sums(*(np.bincount(number, part) for part in (w, w * forecast.p, w * forecast.event, w * w)))
+
+
+def _error(forecasts: list[Forecast], numbers: list[Array]) -> float:
+    each = []
+    for forecast, number in zip(forecasts, numbers, strict=True):
+        sums = _sums(forecast, number)
+        each.append(np.abs(sums.predicted - sums.events).sum() / sums.weight.sum())
+    return float(np.mean(each))
+
+
+def _brier(forecast: Forecast, number: Array) -> Array:
+    """Brier score, reliability, resolution, uncertainty, and what bins leave of the score (Murphy 1973, Stephenson)."""
+    sums, total = _sums(forecast, number), forecast.weight.sum()
+    predicted, observed, base = sums.predicted / sums.weight, sums.events / sums.weight, sums.events.sum() / total
+    brier = forecast.weight @ (forecast.p - forecast.event) ** 2 / total
+    reliability = sums.weight @ (predicted - observed) ** 2 / total
+    resolution = sums.weight @ (observed - base) ** 2 / total
+    uncertainty = base * (1 - base)
+    return np.array([brier, reliability, resolution, uncertainty, brier - (reliability - resolution + uncertainty)])
+
+
+def _resampled(forecasts: list[Forecast], numbers: list[Array], rng: np.random.Generator, repeats: int) -> Array:
+    """The error of each bootstrap sample of the rows."""
+    n = len(forecasts[0].p)
+    errors = np.empty(repeats)
+    for i in range(repeats):
+        times: Array = np.bincount(rng.integers(n, size=n), minlength=n)
+        if not (times * forecasts[0].weight).any():  # none of the rows that count
+            times = np.ones(n)
+        errors[i] = _error([forecast._replace(weight=forecast.weight * times) for forecast in forecasts], numbers)
+    return errors
+
+
+def _drawn(forecasts: list[Forecast], numbers: list[Array], rng: np.random.Generator, repeats: int) -> Array:
+    """The error of labels drawn from the probabilities themselves."""
+    upto = np.cumsum([forecast.p for forecast in forecasts], axis=0)
+    errors = np.empty(repeats)
+    for i in range(repeats):
+        drawn = rng.random(len(forecasts[0].p))
+        events = np.diff(drawn < upto, axis=0, prepend=False) if len(upto) > 1 else drawn < upto
+        again = [forecast._replace(event=event) for forecast, event in zip(forecasts, events, strict=True)]
+        errors[i] = _error(again, numbers)
+    return errors
+
+
+def _pooled(forecasts: list[Forecast]) -> Forecast:
+    return Forecast(*(np.concatenate(part) for part in zip(*forecasts, strict=True)))
+
+
+def _forecasts(p: Any, y: Any, labels: Any, sample_weight: Any, of: str | int) -> list[Forecast]:
+    """One event, or one for each class."""
+    p = _checked(p)
+    weight = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if p.ndim == 1:
+        events = _events(y, labels)
+        _refuse_lengths(len(p), len(events), len(weight))
+        return [Forecast(p, events, weight)]
+    codes = _codes(y, labels, p.shape[1])
+    _refuse_lengths(len(p), len(codes), len(weight))
+    if of == "top" and p.shape[1] != 2:
+        top = p.argmax(axis=1)
+        return [Forecast(p[np.arange(len(p)), top], codes == top, weight)]
+    columns = [1] if of == "top" else range(p.shape[1]) if of == "each" else [int(of)]
+    return [Forecast(p[:, k], codes == k, weight) for k in columns]
+
+
+def _checked(p: Any) -> Array:
+    values = np.asarray(p, dtype=float)
+    if values.ndim not in (1, 2) or not values.size:
+        raise DataError(f"p has the shape {values.shape}; give one probability per row, or one for each class.")
+    if (bad := ~np.isfinite(values).reshape(len(values), -1).all(axis=1)).any():
+        raise NonFiniteError(
+            f"the probabilities of row {int(np.argmax(bad))} are not all numbers; leave such rows out."
+        )
+    if values.min() < 0 or values.max() > 1 + ROUNDING:
+        raise DataError(f"probabilities are from 0 to 1, but these go from {values.min():g} to {values.max():g}.")
+    if values.ndim == 2 and (off := np.abs(values.sum(axis=1) - 1) > ROUNDING).any():
+        row = int(np.argmax(off))
+        raise DataError(f"the probabilities of row {row} sum to {values[row].sum():g}, not to 1.")
+    return np.asarray(np.minimum(values, 1.0))
+
+
+def _events(y: Any, labels: Any) -> Array:
+    """y as 0 and 1; with two labels the second is the event."""
+    if labels is not None:
+        return np.asarray(_codes(y, labels, 2) == 1)
+    events = np.asarray(y)
+    if events.ndim != 1 or not np.isin(events, [0, 1]).all():
+        raise DataError("y says for every row whether the event happened: True or False, 1 or 0; or give the labels.")
+    return events.astype(bool)
+
+
+def _codes(y: Any, labels: Any, n_classes: int) -> Array:
+    names = np.arange(n_classes) if labels is None else np.asarray(labels)
+    if len(names) != n_classes:
+        raise DataError(f"there are {len(names)} labels for {n_classes} columns of p; give one for each.")
+    codes = codes_of(y, names)
+    if (unknown := codes < 0).any():
+        stranger = np.asarray(y).tolist()[int(np.argmax(unknown))]
+        raise DataError(f"y holds {stranger!r}, which is none of the columns of p: {', '.join(map(str, names[:10]))}.")
+    return codes
+
+
+def _refuse_lengths(rows: int, labels: int, weights: int) -> None:
+    if not rows == labels == weights:
+        raise DataError(f"p has {rows} rows, y {labels} and sample_weight {weights}; give one for each row.")

@@ -1,0 +1,103 @@
+"""Where to cut the probability of one of two classes, chosen on rows whose class is known."""
+
+from __future__ import annotations
+
+import warnings
+from math import ceil, log
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from mercer._errors import CalibrationWarning, DataError
+from mercer.decide.conformal import exact_level, threshold
+
+Array = NDArray[Any]
+
+
+class Threshold(NamedTuple):
+    """A cut of the probability of the second class, and what it did on the rows it was chosen on."""
+
+    #: rows with a probability above it are called positive
+    value: float
+    average_cost: float
+    false_positive_rate: float
+    true_positive_rate: float
+    #: what is promised for new rows
+    guarantee: str
+
+
+def cheapest_threshold(p: Array, positive: Array, costs: Array, weight: Array) -> Threshold:
+    """The cut of the least average cost on these rows.
+
+    Parameters
+    ----------
+    p : array of shape (n_rows,)
+        Probabilities of the second class.
+    positive : bool array of shape (n_rows,)
+        Whether the row is of the second class.
+    costs : array of shape (2, 2)
+        Of each true class (row) and action (column).
+    weight : array of shape (n_rows,)
+        Of the rows.
+    """
+    # a row called positive adds this to the cost of calling none so
+    more = weight * np.where(positive, costs[1, 1] - costs[1, 0], costs[0, 1] - costs[0, 0])
+    values, at = np.unique(p, return_inverse=True)
+    added = np.bincount(at.reshape(-1), more)
+    # cuts below all values, between each two, and above all
+    total = np.append(np.cumsum(added[::-1])[::-1], 0.0)
+    cuts = np.concatenate([[values[0] / 2], (values[:-1] + values[1:]) / 2, [(values[-1] + 1) / 2]])
+    allowed = np.diff(np.concatenate([[0.0], values, [1.0]])) > 0
+    allowed[-1] = True
+    best = int(np.argmin(np.where(allowed, total, np.inf)))
+    return measured(
+        float(cuts[best]), p, positive, costs, weight, "the least average cost on the rows it was chosen on"
+    )
+
+
+def bounded_threshold(
+    p: Array, positive: Array, costs: Array, weight: Array, *, rate: float, confidence: float | None
+) -> Threshold:
+    """The lowest cut that calls at most the share `rate` of negative rows positive (Neyman and Pearson).
+
+    On average over what it may be chosen on, as its rank among the negative rows is that of a conformal p-value; or
+    with a probability of at least `confidence`, as order statistics have binomial ranks (Tong, Feng and Li 2018).
+    """
+    negatives = np.sort(p[~positive])
+    n = len(negatives)
+    if not n:
+        raise DataError("there is no negative row to bound the false positive rate by; give some of the first class.")
+    if confidence is None:
+        # a row is called positive where its p-value among the negatives is too low
+        cut, needed = -threshold(-negatives, exact_level(n, 1 - rate)), ceil(1 / rate) - 1
+        promise = f"a new negative row is called positive with a probability of at most {rate:g}"
+    else:
+        ranks = np.arange(1, n + 1)
+        safe = ranks[binom.sf(ranks - 1, n, 1 - rate) <= 1 - confidence]
+        cut, needed = (negatives[safe[0] - 1] if len(safe) else np.inf), ceil(log(1 - confidence) / log(1 - rate))
+        promise = (
+            f"with a probability of at least {confidence:g} over the choice of these rows, at most {rate:g} of new "
+            "negative rows are called positive"
+        )
+    if np.isinf(cut):
+        warnings.warn(
+            f"{n} negative row(s) cannot show that at most {rate:g} of them are called positive, so that none is: give "
+            f"{needed:,} or more, or allow a higher rate.",
+            CalibrationWarning,
+            stacklevel=3,
+        )
+    return measured(min(float(cut), 1.0), p, positive, costs, weight, promise)
+
+
+def measured(value: float, p: Array, positive: Array, costs: Array, weight: Array, promise: str) -> Threshold:
+    """What a cut did on rows whose class is known."""
+    called = p > value
+    paid = costs[positive.astype(int), called.astype(int)]
+    false, true = (_share(called, weight * rows) for rows in (~positive, positive))
+    return Threshold(value, float(weight @ paid / weight.sum()), false, true, promise)
+
+
+def _share(called: Array, weight: Array) -> float:
+    return float(weight @ called / weight.sum()) if weight.any() else float("nan")

@@ -1,0 +1,115 @@
+"""Calibrated classifiers: what a model says of the classes, sent through a temperature, sigmoids or steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mercer._errors import ExportError
+from mercer.decide._wrapped import LOWEST
+from mercer.export.expression import (
+    UNKNOWN,
+    ZERO,
+    Above,
+    Choice,
+    Exp,
+    Expression,
+    Greatest,
+    Lacks,
+    Log,
+    Number,
+    Quotient,
+    Sum,
+    named,
+    softmax,
+)
+from mercer.export.formula import Said
+from mercer.models import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+
+def calibrated(model: Any, inside: Said) -> Said:
+    """What `Calibrated` makes of its model's scores."""
+    if len(model.classes_) == 1:
+        return inside
+    if hasattr(model, "temperature_"):
+        scores = _logs(inside) if inside.probabilities else _decisions(inside)
+        return Said.of_scores(inside.classes, [Sum(((1 / model.temperature_, score),)) for score in scores])
+    scores = [named(score) for score in _against_the_rest(model.model_, inside)]
+    if hasattr(model, "slopes_"):
+        lines = zip(scores, model.slopes_.tolist(), model.intercepts_.tolist(), strict=True)
+        shares = [softmax([ZERO, Sum(((slope, score),), intercept)])[1] for score, slope, intercept in lines]
+    else:
+        shares = [
+            _interpolated(score, steps[0].tolist(), steps[1].tolist())
+            for score, steps in zip(scores, model.steps_, strict=True)
+        ]
+    return Said(classes=inside.classes, probabilities=_normalised([named(p) for p in shares], model.shares_.tolist()))
+
+
+def _logs(inside: Said) -> list[Expression]:
+    """Log probabilities, none below that of the smallest number, as the model takes them."""
+    if not inside.logs:
+        raise ExportError(
+            "A calibrated GLM whose link is not the logit cannot be exported. Fit it with the canonical link, or leave "
+            "the calibration out."
+        )
+    top = named(Greatest(tuple(inside.logs)))
+    total = named(Log(Sum(tuple((1.0, Exp(Sum(((1.0, score), (-1.0, top))))) for score in inside.logs))))
+    return [named(Greatest((Sum(((1.0, score), (-1.0, top), (-1.0, total))), Number(LOWEST)))) for score in inside.logs]
+
+
+def _decisions(inside: Said) -> list[Expression]:
+    """Scores of the classes; for two minus and plus half of the one there is."""
+    if len(inside.scores) > 2:
+        return list(inside.scores)
+    return [Sum(((0.5, score),)) for score in inside.scores]
+
+
+def _against_the_rest(model: Any, inside: Said) -> list[Expression]:
+    """A score for every class against all others; of two classes for the second alone."""
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
+    if not inside.probabilities:
+        return list(inside.scores) if len(inside.scores) > 2 else [inside.scores[1]]
+    decides = hasattr(model, "decision_function")
+    if decides and len(inside.classes) > 2 and isinstance(model, LINEAR_AND_QUADRATIC):
+        raise ExportError(
+            f"{type(model).__name__} of more than two classes cannot be exported after this calibration. Calibrate it "
+            'with method="temperature".'
+        )
+    logs = list(inside.logs) if decides and inside.logs else _logs(inside)
+    if len(logs) == 2:
+        return [Sum(((1.0, logs[1]), (-1.0, logs[0])))]
+    return logs if decides else [_odds(logs, k) for k in range(len(logs))]
+
+
+LINEAR_AND_QUADRATIC = (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis)
+
+
+def _odds(logs: Sequence[Expression], k: int) -> Expression:
+    """log p − log Σ of the others."""
+    others = [log for j, log in enumerate(logs) if j != k]
+    top = named(Greatest(tuple(others)))
+    total = Log(Sum(tuple((1.0, Exp(Sum(((1.0, log), (-1.0, top))))) for log in others)))
+    return Sum(((1.0, logs[k]), (-1.0, top), (-1.0, total)))
+
+
+def _interpolated(x: Expression, places: Sequence[float], values: Sequence[float]) -> Expression:
+    """Straight lines between points, level beyond the first and the last."""
+    result: Expression = Number(values[-1])
+    for j in range(len(places) - 2, -1, -1):
+        slope = (values[j + 1] - values[j]) / (places[j + 1] - places[j])
+        line = Sum(((slope, Sum(((1.0, x),), -places[j])),), values[j])
+        result = Choice(Above(Number(places[j + 1]), x), line, result)
+    # no comparison holds of what is unknown, which would have the last value
+    return Choice(Lacks(x), UNKNOWN, Choice(Above(Number(places[0]), x), Number(values[0]), result))
+
+
+def _normalised(shares: Sequence[Expression], otherwise: Sequence[float]) -> list[Expression]:
+    if len(shares) == 1:
+        return [named(Sum(((-1.0, shares[0]),), 1.0)), shares[0]]
+    total = named(Sum(tuple((1.0, share) for share in shares)))
+    return [
+        named(Choice(Lacks(total), UNKNOWN, Choice(Above(total, ZERO), Quotient(share, total), Number(p))))
+        for share, p in zip(shares, otherwise, strict=True)
+    ]

@@ -1,0 +1,265 @@
+"""What a model computes from a row, as a small tree that can be written down in any language.
+
+Every expression is a number, NaN (in SQL: NULL) where it cannot be known. `Named` marks what is used more than once:
+each language computes it once, under a name of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Label = str | bool | int | float
+ColumnKind = Literal["number", "text", "boolean"]
+
+#: stands for the logarithm of 0, which not every language can write
+IMPOSSIBLE = -1e200
+#: scores below are those of what cannot be
+HARDLY = -1e150
+
+
+class Expression:
+    """A number that depends on the row."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Expression):
+    """The same number in every row."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Expression):
+    """A column of the table; one that is not of numbers is only looked up in."""
+
+    name: str
+    kind: ColumnKind = "number"
+    #: whether it is taken to have a value in every row; where it has none, nothing is known of the row
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(Expression):
+    """A number for each of some values, one for a missing value, and one for all others."""
+
+    of: Expression
+    table: tuple[tuple[Label, float], ...]
+    missing: float
+    other: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Expression):
+    """constant + Σ weight · term."""
+
+    terms: tuple[tuple[float, Expression], ...]
+    constant: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Expression):
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient(Expression):
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Exp(Expression):
+    """e to this power, 0 where that is too small for a number."""
+
+    power: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Log(Expression):
+    """The natural logarithm; NaN unless `of` is above 0."""
+
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Arctangent(Expression):
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Greatest(Expression):
+    """The greatest of some numbers that are all known or all unknown."""
+
+    of: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """Whether an expression is NaN."""
+
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """Whether the left is greater than the right; not so if either is NaN."""
+
+    left: Expression
+    right: Expression
+
+
+Condition = Lacks | Above
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Expression):
+    """One of two expressions."""
+
+    condition: Condition
+    then: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named(Expression):
+    """A value that is needed more than once."""
+
+    value: Expression
+
+
+ZERO, ONE, UNKNOWN = Number(0.0), Number(1.0), Number(math.nan)
+
+
+def named(value: Expression) -> Expression:
+    """A name for what is worth one."""
+    return value if isinstance(value, Number | Column | Named) else Named(value)
+
+
+def minus(left: Expression, right: float) -> Expression:
+    """left − right."""
+    return left if right == 0 else Sum(((1.0, left),), -right)
+
+
+def filled(of: Expression, gap: Expression, value: Expression) -> Expression:
+    """`value`, which depends on `of`, with `gap` in its place where `of` is missing."""
+    return Choice(Lacks(of), gap, value) if may_lack(of) else value
+
+
+def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: float = 0.0) -> Expression:
+    """constant + Σ weight · term, with all that depends on one column's value in one table."""
+    tables: dict[Expression, Lookup] = {}
+    rest: list[tuple[float, Expression]] = []
+    for weight, term in zip(weights, terms, strict=True):
+        if weight == 0:
+            continue
+        if isinstance(term, Number):
+            constant += weight * term.value
+        elif isinstance(term, Lookup):
+            scaled = _scaled(term, weight)
+            tables[term.of] = _together(tables[term.of], scaled) if term.of in tables else scaled
+        elif isinstance(term, Sum):
+            constant += weight * term.constant
+            rest += [(weight * inner, part) for inner, part in term.terms]
+        else:
+            rest.append((weight, term))
+    return Sum((*rest, *((1.0, table) for table in tables.values())), constant)
+
+
+def softmax(scores: Sequence[Expression]) -> list[Expression]:
+    """Probabilities in proportion to e^score, of which the greatest is taken away first."""
+    top = named(Greatest(tuple(scores)))
+    shares = [named(Exp(Sum(((1.0, score), (-1.0, top))))) for score in scores]
+    total = named(Sum(tuple((1.0, share) for share in shares)))
+    return [named(Quotient(share, total)) for share in shares]
+
+
+def may_lack(expression: Expression, known: frozenset[Expression] = frozenset()) -> bool:
+    """Whether a number may be missing, of a row in which `known` ones are not."""
+    if expression in known:
+        return False
+    match expression:
+        case Column():
+            return not expression.complete
+        case Number(value):
+            return math.isnan(value)
+        case Lookup(of, table, missing, other):
+            never = known_present(of, known)
+            return any(map(math.isnan, [value for _, value in table] + [other] + [missing] * (not never)))
+        case Choice(Lacks(of), then, otherwise):
+            return may_lack(then, known) or may_lack(otherwise, known | {of})
+        case _:
+            return any(may_lack(part, known) for part in parts(expression))
+
+
+def known_present(of: Expression, known: frozenset[Expression]) -> bool:
+    return not may_lack(of, known)
+
+
+def parts(expression: Expression) -> Iterator[Expression]:
+    """The expressions that one is made of."""
+    match expression:
+        case Lookup(of) | Log(of) | Arctangent(of) | Exp(of) | Named(of):
+            yield of
+        case Sum(terms):
+            yield from (term for _, term in terms)
+        case Product(left, right) | Quotient(left, right):
+            yield from (left, right)
+        case Greatest(several):
+            yield from several
+        case Choice(Lacks(of), then, otherwise):
+            yield from (of, then, otherwise)
+        case Choice(Above(left, right), then, otherwise):
+            yield from (left, right, then, otherwise)
+
+
+def walk(expressions: Iterable[Expression]) -> Iterator[Expression]:
+    """The expressions and all that they are made of, each once."""
+    seen: set[int] = set()
+    waiting = list(reversed(list(expressions)))
+    while waiting:
+        expression = waiting.pop()
+        if id(expression) not in seen:
+            seen.add(id(expression))
+            yield expression
+            waiting.extend(reversed(list(parts(expression))))
+
+
+def numbers_in(expression: Expression) -> Iterator[float]:
+    """All numbers that an expression is written with."""
+    for part in walk([expression]):
+        match part:
+            case Number(value):
+                yield value
+            case Lookup(_, table, missing, other):
+                yield from (*(value for _, value in table), missing, other)
+            case Sum(terms, constant):
+                yield from (constant, *(weight for weight, _ in terms))
+
+
+def _scaled(lookup: Lookup, weight: float) -> Lookup:
+    table = tuple((label, weight * value) for label, value in lookup.table)
+    return Lookup(lookup.of, table, weight * lookup.missing, weight * lookup.other)
+
+
+def _together(one: Lookup, two: Lookup) -> Lookup:
+    """The sum of two tables of one column."""
+    first, second = ({_key(label): (label, value) for label, value in each.table} for each in (one, two))
+    table = tuple(
+        (
+            first.get(key, second.get(key, ("", 0.0)))[0],
+            first.get(key, ("", one.other))[1] + second.get(key, ("", two.other))[1],
+        )
+        for key in {**first, **second}
+    )
+    return Lookup(one.of, table, one.missing + two.missing, one.other + two.other)
+
+
+def _key(label: Label) -> tuple[bool, Label]:
+    """Labels that are equal are the same, except that no text is a number."""
+    return isinstance(label, str), label

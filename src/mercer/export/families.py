@@ -1,0 +1,168 @@
+"""log p(x|y) of one column for every class, up to what all classes have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ExportError
+from mercer.export.expression import (
+    IMPOSSIBLE,
+    ONE,
+    UNKNOWN,
+    ZERO,
+    Above,
+    Choice,
+    Expression,
+    Log,
+    Lookup,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+    filled,
+    minus,
+    named,
+    weighted,
+)
+from mercer.families import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Exponential,
+    Family,
+    Gamma,
+    Histogram,
+    InverseGaussian,
+    LogNormal,
+    NegativeBinomial,
+    Parameters,
+    Poisson,
+)
+
+Array = NDArray[Any]
+
+#: trials up to which every count of a binomial has its own number
+MOST_TRIALS = 200
+#: the argument of Γ is raised by so much before Stirling's series, which then is right to 1e-9
+RAISED = 7
+
+
+def log_densities(name: str, family: Family, x: Expression, parameters: Parameters) -> list[Expression]:
+    """One expression for each class; 0 where x is missing, NaN where the model refuses it."""
+    scores = _scores(name, family, x, parameters)
+    return [filled(x, ZERO, score) for score in scores]
+
+
+def _scores(name: str, family: Family, x: Expression, parameters: Parameters) -> list[Expression]:
+    match family:
+        case Bernoulli() | Binomial() if family.n_trials <= MOST_TRIALS:
+            return _by_value(family, x, parameters)
+        case Histogram():
+            return _by_bin(family, x, parameters)
+        case NegativeBinomial():
+            count = _from_zero(x)
+            return [_negative_binomial(count, mean, r) for mean, r in np.column_stack(parameters).tolist()]
+        case LogNormal():
+            return _normal(named(Log(x)), *parameters)
+    sufficient = _sufficient(name, family, x)
+    eta = family.natural(parameters)
+    constants = -family.log_partition(eta)
+    if not np.isfinite(eta).all() or not np.isfinite(constants).all():
+        raise ExportError(
+            f"Column {name!r} cannot be exported: a value has probability 0 in some class. Fit with smoothing above 0."
+        )
+    return [
+        weighted(weights, sufficient, constant)
+        for weights, constant in zip(eta.tolist(), constants.tolist(), strict=True)
+    ]
+
+
+def _sufficient(name: str, family: Family, x: Expression) -> list[Expression]:
+    match family:
+        case Poisson() | Exponential():
+            return [_from_zero(x)]
+        case Gamma():
+            return [named(Log(x)), x]
+        case InverseGaussian():
+            positive = named(Choice(Above(x, ZERO), x, UNKNOWN))
+            return [positive, named(Quotient(ONE, positive))]
+        case Beta():
+            return [named(Log(x)), named(Log(Sum(((-1.0, x),), 1.0)))]
+    raise ExportError(
+        f"Column {name!r} cannot be exported: it is described by {family!r}. Describe it by Gaussian(), Gamma(), "
+        "Poisson(), Histogram() or Categorical(), and fit again."
+    )
+
+
+def _from_zero(x: Expression) -> Expression:
+    return named(Choice(Above(ZERO, x), UNKNOWN, x))
+
+
+def _by_value(family: Any, x: Expression, parameters: Parameters) -> list[Expression]:
+    """A number for each count that there can be."""
+    counts = np.arange(family.n_trials + 1, dtype=float)
+    log_p = family.log_density(counts[:, None], type(parameters)(*(np.asarray(field)[None] for field in parameters)))
+    return [table_of(x, counts.tolist(), column, missing=0.0, other=math.nan) for column in log_p.T.tolist()]
+
+
+def table_of(
+    x: Expression, values: Sequence[Any], logs: Sequence[float], *, missing: float, other: float
+) -> Expression:
+    """Log probabilities of values."""
+    table = tuple((value, _written(log)) for value, log in zip(values, logs, strict=True))
+    return Lookup(x, table, missing, _written(other))
+
+
+def _written(log: float) -> float:
+    return max(log, IMPOSSIBLE) if log == log else log
+
+
+def _by_bin(family: Histogram, x: Expression, parameters: Parameters) -> list[Expression]:
+    """From the last bin downwards: which one is the first whose upper edge is above x."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.asarray(parameters[0])) - np.log(family.widths)
+    scores = []
+    for of_class in logs.tolist():
+        score: Expression = Number(_written(of_class[-1]))
+        for edge, log in zip(family.edges[-2:0:-1].tolist(), of_class[-2::-1], strict=True):
+            score = Choice(Above(Number(edge), x), Number(_written(log)), score)
+        scores.append(score)
+    return scores
+
+
+def _negative_binomial(x: Expression, mean: float, r: float) -> Expression:
+    if mean == 0:
+        return Choice(Above(x, ZERO), Number(IMPOSSIBLE), ZERO)
+    if math.isinf(r):
+        return weighted([math.log(mean)], [x], -mean)
+    constant = r * math.log(r / (r + mean)) - math.lgamma(r)
+    return weighted([1.0, -math.log1p(r / mean)], [_log_gamma(minus(x, -r)), x], constant)
+
+
+def _log_gamma(z: Expression) -> Expression:
+    """log Γ(z) for z > 0, by Stirling's series of z + 7 and the products that lead there."""
+    z = named(z)
+    product: Expression = z
+    for step in range(1, RAISED):
+        product = Product(product, minus(z, -float(step)))
+    high = named(minus(z, -float(RAISED)))
+    inverse = named(Quotient(ONE, high))
+    square = named(Product(inverse, inverse))
+    series = Product(inverse, Sum(((1.0, Product(square, Sum(((1 / 1260, square),), -1 / 360))),), 1 / 12))
+    main = Product(minus(high, 0.5), Log(high))
+    return Sum(((1.0, main), (-1.0, high), (1.0, series), (-1.0, Log(product))), 0.5 * math.log(2 * math.pi))
+
+
+def _normal(x: Expression, mean: Array, variance: Array) -> list[Expression]:
+    about = float(np.mean(mean))
+    z = named(minus(x, about))
+    square = named(Product(z, z))
+    return [
+        weighted([(m - about) / v, -0.5 / v], [z, square], -0.5 * ((m - about) ** 2 / v + math.log(2 * math.pi * v)))
+        for m, v in np.column_stack([mean, variance]).tolist()
+    ]

@@ -1,0 +1,80 @@
+"""A model as expressions of the columns of a table: what every language is given to write down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mercer.export.expression import (
+    HARDLY,
+    Above,
+    Choice,
+    Column,
+    Expression,
+    Greatest,
+    Label,
+    Number,
+    named,
+    numbers_in,
+    softmax,
+)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What a model says of a row.
+
+    A classifier has `probabilities` of its `classes`, or only `scores` of them; a regression has `predictions`.
+    """
+
+    model: str
+    columns: tuple[Column, ...]
+    predictions: tuple[Expression, ...] = ()
+    classes: tuple[Label, ...] = ()
+    probabilities: tuple[Expression, ...] = ()
+    scores: tuple[Expression, ...] = ()
+    #: the number of columns of the fit, where these had no names
+    width: int | None = None
+
+    @property
+    def outputs(self) -> tuple[Expression, ...]:
+        return self.predictions or self.decisive
+
+    @property
+    def decisive(self) -> tuple[Expression, ...]:
+        """The class with the greatest of these is predicted."""
+        return self.probabilities or self.scores
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a model says of features; the columns that these are made of are somebody else's business."""
+
+    predictions: Sequence[Expression] = ()
+    classes: Sequence[Label] = ()
+    probabilities: Sequence[Expression] = ()
+    scores: Sequence[Expression] = ()
+    #: logarithms of the probabilities, up to a number that all classes have in common
+    logs: Sequence[Expression] = ()
+
+    @classmethod
+    def of_scores(cls, classes: Sequence[Label], scores: Sequence[Expression]) -> Said:
+        """Probabilities that are the softmax of scores."""
+        logs = [named(score) for score in scores]
+        return cls(classes=classes, probabilities=softmax(logs), logs=logs)
+
+    @classmethod
+    def of_joint(cls, classes: Sequence[Label], joint: Sequence[Expression], log_prior: Sequence[float]) -> Said:
+        """Bayes' rule. Rows that no class can produce carry no evidence: their posterior is the prior."""
+        scores = [named(score) for score in joint]
+        if not any(map(_may_be_impossible, joint)):
+            return cls.of_scores(classes, scores)
+        hopeless = Above(Number(HARDLY), named(Greatest(tuple(scores))))
+        return cls.of_scores(
+            classes, [Choice(hopeless, Number(prior), score) for prior, score in zip(log_prior, scores, strict=True)]
+        )
+
+
+def _may_be_impossible(expression: Expression) -> bool:
+    """Whether a logarithm of 0 is among the numbers of an expression."""
+    return any(number < HARDLY for number in numbers_in(expression))

@@ -1,0 +1,173 @@
+"""Normal classes: quadratic forms of the columns, with missing ones integrated out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ExportError
+from mercer.export.expression import (
+    ONE,
+    ZERO,
+    Choice,
+    Expression,
+    Lacks,
+    Log,
+    Lookup,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+    filled,
+    may_lack,
+    minus,
+    named,
+    weighted,
+)
+
+Array = NDArray[Any]
+
+#: columns that may be missing, up to which what is known of the others is written out: the work grows by its cube
+MOST_GAPS = 12
+
+
+def independent(inputs: Sequence[Expression], mean: Array, precision: Array, constants: Array) -> list[Expression]:
+    """Σ_j log N(x_j; μ_kj, 1/precision_kj) of each class, with `constants` of shape (classes, columns)."""
+    about = mean.mean(axis=0)
+    away = mean - about
+    features: list[Expression] = []
+    weights: list[Array] = []
+    intercept = np.zeros(len(mean))
+    for j, x in enumerate(inputs):
+        if not precision[:, j].any():  # it says nothing
+            continue
+        z = named(filled(x, ZERO, minus(x, float(about[j]))))
+        features += [z, named(Product(z, z))]
+        weights += [precision[:, j] * away[:, j], -0.5 * precision[:, j]]
+        constant = constants[:, j] - 0.5 * precision[:, j] * np.square(away[:, j])
+        if may_lack(x):
+            features.append(named(filled(x, ZERO, ONE)))
+            weights.append(constant)
+        else:
+            intercept += constant
+    return _scores(features, np.reshape(weights, (len(weights), len(mean))).T, intercept)
+
+
+def _scores(features: Sequence[Expression], weights: Array, intercept: Array) -> list[Expression]:
+    return [
+        weighted(row, features, constant) for row, constant in zip(weights.tolist(), intercept.tolist(), strict=True)
+    ]
+
+
+def linear(inputs: Sequence[Expression], centre: Array, weights: Array, intercept: Array) -> list[Expression]:
+    """(x − centre) · weights + intercept; `weights` of shape (columns, classes)."""
+    # tables of levels stay as they are, so that those of one column become one
+    shift = np.array([0.0 if isinstance(x, Lookup) else c for x, c in zip(inputs, centre.tolist(), strict=True)])
+    centred = [x if isinstance(x, Lookup) else named(minus(x, c)) for x, c in zip(inputs, shift.tolist(), strict=True)]
+    return _scores(centred, weights.T, intercept - (centre - shift) @ weights)
+
+
+def quadratic(
+    inputs: Sequence[Expression], centre: Array, away: Array, precision: Array, constants: Array
+) -> list[Expression]:
+    """−½ (x − c − u_k)ᵀ P_k (x − c − u_k) + constants_k."""
+    z = [named(minus(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]
+    i, j = np.triu_indices(len(z))
+    products = [named(Product(z[a], z[b])) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
+    slopes = np.einsum("kij,kj->ki", precision, away)
+    squares = np.where(i == j, -0.5, -1.0) * precision[:, i, j]
+    intercept = constants - 0.5 * np.einsum("ki,ki->k", slopes, away)
+    return _scores([*z, *products], np.hstack([slopes, squares]), intercept)
+
+
+def with_gaps(
+    inputs: Sequence[Expression], complete: list[Expression], centre: Array, away: Array, covariance: Array
+) -> list[Expression]:
+    """Scores of complete rows, and the densities of what is there of all others."""
+    lacking = [x for x in inputs if may_lack(x)]
+    if not lacking:
+        return complete
+    if len(lacking) > MOST_GAPS:
+        raise ExportError(
+            f"Rows with missing values cannot be exported for a full covariance of {len(lacking)} columns, only for up "
+            f"to {MOST_GAPS}. Export with missing=False, which gives no prediction for rows with gaps; or use "
+            "GaussianNB, whose columns are independent."
+        )
+    gap = Lacks(named(Sum(tuple((1.0, x) for x in lacking))))
+    marginal = _marginal(inputs, centre, away, covariance)
+    return [Choice(gap, named(part), named(whole)) for part, whole in zip(marginal, complete, strict=True)]
+
+
+def _marginal(inputs: Sequence[Expression], centre: Array, away: Array, covariance: Array) -> list[Expression]:
+    """log N of the columns that are there: the chain rule, one column after the other, skipping those that are missing.
+
+    Columns that are never missing come first, so that what follows from them is numbers; the rest is written out.
+    """
+    order = sorted(range(len(inputs)), key=lambda j: may_lack(inputs[j]))
+    z = [named(minus(inputs[j], float(centre[j]))) for j in order]
+    chains = [_chain(matrix[np.ix_(order, order)], z) for matrix in covariance]
+    return [
+        _log_density(chains[k if len(chains) > 1 else 0], z, shift) for k, shift in enumerate(away[:, order].tolist())
+    ]
+
+
+class Link(NamedTuple):
+    """One column given those before it: its variance, and what its residual says about those after it."""
+
+    variance: Expression
+    slopes: list[Expression]
+
+
+def _chain(covariance: Array, z: list[Expression]) -> list[Link]:
+    """Each column given those before it that are there."""
+    C: list[list[Expression]] = [[Number(value) for value in row] for row in covariance.tolist()]
+    links = []
+    for j, x in enumerate(z):
+        variance = C[j][j]
+        slopes = [named(filled(x, ZERO, _quotient(C[i][j], variance))) for i in range(j + 1, len(z))]
+        links.append(Link(variance, slopes))
+        for place, i in enumerate(range(j + 1, len(z))):
+            for other in range(i, len(z)):
+                C[i][other] = C[other][i] = named(_less(C[i][other], slopes[place], C[j][other]))
+    return links
+
+
+def _log_density(chain: list[Link], z: list[Expression], shift: Sequence[float]) -> Expression:
+    """−½ Σ (residual²/variance + log variance) over the columns that are there."""
+    residuals = [minus(x, u) for x, u in zip(z, shift, strict=True)]
+    terms: list[Expression] = []
+    for j, (variance, slopes) in enumerate(chain):
+        residual = named(filled(z[j], ZERO, residuals[j]))
+        terms += [_quotient(Product(residual, residual), variance), filled(z[j], ZERO, _log(variance))]
+        for place, i in enumerate(range(j + 1, len(z))):
+            residuals[i] = named(_less(residuals[i], slopes[place], residual))
+    return weighted([-0.5] * len(terms), [named(term) for term in terms])
+
+
+def _less(value: Expression, slope: Expression, by: Expression) -> Expression:
+    """value − slope · by."""
+    match value, slope, by:
+        case Number(v), Number(s), Number(b):
+            return Number(v - s * b)
+        case _, Number(s), _:
+            return Sum(((1.0, value), (-s, by)))
+        case _, _, Number(b):
+            return Sum(((1.0, value), (-b, slope)))
+    return Sum(((1.0, value), (-1.0, Product(slope, by))))
+
+
+def _quotient(left: Expression, right: Expression) -> Expression:
+    match left, right:
+        case Number(above), Number(below):
+            return Number(above / below)
+        case _, Number(below):
+            return Sum(((1 / below, left),))
+    return Quotient(left, right)
+
+
+def _log(of: Expression) -> Expression:
+    return Number(math.log(of.value)) if isinstance(of, Number) else Log(of)

@@ -1,0 +1,107 @@
+"""Linear models: one or several sums of weighted features, and a link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ExportError
+from mercer.export.expression import ZERO, Column, Expression, Lookup, Quotient, Sum, named, softmax, weighted
+from mercer.export.formula import Said
+from mercer.export.labels import kind_of_labels, plain_labels
+from mercer.export.links import inverse
+from mercer.families._share_links import Logit
+from mercer.models._base import column_names
+
+Array = NDArray[Any]
+
+
+def sums(coef: Any, intercept: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    """One sum of weighted inputs for each row of `coef`."""
+    dense = coef.toarray() if hasattr(coef, "toarray") else coef
+    weights = np.atleast_2d(np.asarray(dense, dtype=np.float64))
+    constants = np.broadcast_to(np.ravel(np.asarray(intercept, dtype=float)), (len(weights),))
+    return [
+        named(weighted(row.tolist(), inputs, constant))
+        for row, constant in zip(weights, constants.tolist(), strict=True)
+    ]
+
+
+def regression(model: Any, inputs: Sequence[Expression]) -> Said:
+    """Least squares, whatever the penalty."""
+    return Said(predictions=sums(model.coef_, model.intercept_, inputs))
+
+
+def glm_regression(model: Any, inputs: Sequence[Expression]) -> Said:
+    """scikit-learn's GLM regressors."""
+    (eta,) = sums(model.coef_, model.intercept_, inputs)
+    return Said(predictions=[inverse(model._response().link, eta)])
+
+
+def logistic(model: Any, inputs: Sequence[Expression]) -> Said:
+    scores = sums(model.coef_, model.intercept_, inputs)
+    return Said.of_scores(plain_labels(model), [ZERO, *scores] if len(scores) == 1 else scores)
+
+
+def boundary(model: Any, inputs: Sequence[Expression]) -> Said:
+    """Scores without probabilities."""
+    scores = sums(model.coef_, model.intercept_, inputs)
+    if len(scores) == 1:
+        scores = [named(Sum(((-1.0, scores[0]),))), *scores]
+    return Said(classes=plain_labels(model), scores=scores)
+
+
+def threshold(model: Any, inputs: Sequence[Expression]) -> Said:
+    """The learning rules: with probabilities if their losses have them, each class against all others."""
+    if not hasattr(model, "predict_proba") or len(model.classes_) == 1:
+        return boundary(model, inputs)
+    if len(model.classes_) == 2:
+        return logistic(model, inputs)
+    shares = [named(softmax([ZERO, score])[1]) for score in sums(model.coef_, model.intercept_, inputs)]
+    total = named(Sum(tuple((1.0, share) for share in shares)))
+    return Said(classes=plain_labels(model), probabilities=[named(Quotient(share, total)) for share in shares])
+
+
+def glm(model: Any, inputs: Sequence[Expression]) -> Said:
+    if not hasattr(model, "_terms"):
+        raise ExportError(
+            "GLM with a kernel cannot be exported: it compares each row with those of the fit. Fit it without a "
+            "kernel, on features such as MonomialFeatures; or keep the model in a file with mercer.save."
+        )
+    etas = sums(model.coef_, model.intercept_, _coded(model, inputs))
+    if not hasattr(model, "classes_"):
+        # a binomial's mean is a share of so many trials
+        mean = Sum(((float(model._kind.response.whole), inverse(model.link_, etas[0])),))
+        return Said(predictions=[mean])
+    labels = plain_labels(model)
+    if len(etas) > 1 or isinstance(model.link_, Logit):
+        return Said.of_scores(labels, etas if len(etas) > 1 else [ZERO, *etas])
+    share = named(inverse(model.link_, etas[0]))
+    return Said(classes=labels, probabilities=[named(Sum(((-1.0, share),), 1.0)), share])
+
+
+def _coded(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    """Columns of categories as one input for each coefficient; levels never seen, and gaps, are refused."""
+    coded: list[Expression] = []
+    for j, each in enumerate(inputs):
+        category = model._terms.categories.get(j)
+        if category is None:
+            coded.append(each)
+            continue
+        coded += [
+            Lookup(each, tuple((level, float(level == own)) for level in category.levels), np.nan, np.nan)
+            for own in category.levels[category.drop_first :]
+        ]
+    return coded
+
+
+def glm_columns(model: Any) -> list[Column]:
+    """The columns of a GLM that was fitted to a table."""
+    categories = getattr(getattr(model, "_terms", None), "categories", {})
+    return [
+        Column(name, kind_of_labels(name, categories[j].levels) if j in categories else "number")
+        for j, name in enumerate(column_names(model))
+    ]

@@ -1,0 +1,83 @@
+"""The mean of a response from its linear predictor."""
+
+from __future__ import annotations
+
+import math
+
+from mercer._errors import ExportError
+from mercer.export.expression import (
+    ONE,
+    UNKNOWN,
+    ZERO,
+    Above,
+    Arctangent,
+    Choice,
+    Exp,
+    Expression,
+    Log,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+    named,
+    softmax,
+)
+from mercer.families import Link
+from mercer.families._power_links import Identity, LogOdds, Power
+from mercer.families._power_links import Log as LogLink
+from mercer.families._share_links import Cauchit, ComplementaryLogLog, Logit, Probit
+
+#: of erfc(x) = e^(−x²) t (a₁ + a₂t + …), t = 1/(1 + px): Abramowitz and Stegun 7.1.26, right to 1.5e-7
+ERFC_P = 0.3275911
+ERFC = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+
+
+def inverse(link: Link, eta: Expression) -> Expression:
+    """The mean at η."""
+    eta = named(eta)
+    match link:
+        case Identity():
+            return eta
+        case LogLink():
+            return Exp(eta)
+        case Logit():
+            return softmax([ZERO, eta])[1]
+        case ComplementaryLogLog():
+            return _share(Exp(eta))
+        case Cauchit():
+            return Sum(((1 / math.pi, Arctangent(eta)),), 0.5)
+        case Probit():
+            return _normal_share(eta)
+        case LogOdds(r):
+            below = Quotient(Number(r), Sum(((1.0, Exp(Sum(((-1.0, eta),)))),), -1.0))
+            return Choice(Above(ZERO, eta), below, UNKNOWN)
+        case Power(exponent):
+            return _power(eta, exponent)
+    raise ExportError(
+        f"The link {link!r} cannot be exported; fit with one of identity, log, logit, probit, cloglog, cauchit, "
+        "inverse, inverse_squared or sqrt."
+    )
+
+
+def _power(eta: Expression, exponent: float) -> Expression:
+    if exponent == -1:
+        return Quotient(ONE, eta)
+    if exponent == 0.5:
+        return Choice(Above(eta, ZERO), Product(eta, eta), UNKNOWN)
+    return Exp(Sum(((1 / exponent, Log(eta)),)))
+
+
+def _share(rate: Expression) -> Expression:
+    """1 − e^(−rate)."""
+    return Sum(((-1.0, Exp(Sum(((-1.0, rate),)))),), 1.0)
+
+
+def _normal_share(eta: Expression) -> Expression:
+    """Φ(η), for which not every language has a function."""
+    size = named(Choice(Above(ZERO, eta), Sum(((-math.sqrt(0.5), eta),)), Sum(((math.sqrt(0.5), eta),))))
+    t = named(Quotient(ONE, Sum(((ERFC_P, size),), 1.0)))
+    polynomial: Expression = Number(ERFC[-1])
+    for coefficient in reversed(ERFC[:-1]):
+        polynomial = Sum(((1.0, Product(t, polynomial)),), coefficient)
+    tail = named(Product(Product(t, polynomial), Exp(Product(Sum(((-1.0, size),)), size))))
+    return Choice(Above(ZERO, eta), Sum(((0.5, tail),)), Sum(((-0.5, tail),), 1.0))

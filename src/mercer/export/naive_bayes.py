@@ -1,0 +1,223 @@
+"""Naive Bayes: the sum of what every column says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ExportError
+from mercer.export import gaussians
+from mercer.export.expression import (
+    HARDLY,
+    IMPOSSIBLE,
+    ONE,
+    ZERO,
+    Above,
+    Choice,
+    Column,
+    Expression,
+    Number,
+    Sum,
+    filled,
+    may_lack,
+    named,
+    weighted,
+)
+from mercer.export.families import log_densities, table_of
+from mercer.export.formula import Said
+from mercer.export.labels import kind_of_labels, plain_labels
+from mercer.families import cholesky
+from mercer.models._base import column_names
+from mercer.models._discrete import log
+from mercer.models.parts.category import CategoryConditional
+from mercer.models.parts.counts import CountsConditional
+from mercer.models.parts.gaussian_vector import GaussianVectorConditional
+from mercer.models.parts.numbers import GaussianConditional, NumbersConditional
+
+Array = NDArray[Any]
+
+
+def finite(logs: Array) -> Array:
+    """With what stands for the logarithm of 0."""
+    return np.maximum(logs, IMPOSSIBLE)
+
+
+def bayes(model: Any, columns: Sequence[list[Expression]]) -> Said:
+    """p(y|x) from what columns add to the score of every class."""
+    prior = finite(model._log_prior()).tolist()
+    joint = [
+        weighted([1.0] * len(of_class), of_class, constant)
+        for constant, of_class in zip(prior, zip(*columns, strict=True), strict=True)
+    ]
+    return Said.of_joint(plain_labels(model), joint, prior)
+
+
+def gaussian_nb(model: Any, inputs: Sequence[Expression]) -> Said:
+    return bayes(model, [_normal_columns(model._scores, inputs)])
+
+
+def _normal_columns(scores: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    return gaussians.independent(
+        inputs, np.nan_to_num(scores.mean), np.square(scores.inverse_deviation), scores.constants
+    )
+
+
+def bernoulli_nb(model: Any, inputs: Sequence[Expression]) -> Said:
+    present, absent = model.feature_log_prob_, _log_absent(model)
+    if model.binarize is None:
+        return bayes(model, [_shares(x, present[:, j], absent[:, j]) for j, x in enumerate(inputs)])
+    columns = []
+    for j, x in enumerate(inputs):
+        one = named(filled(x, x, Choice(Above(x, Number(float(model.binarize))), ONE, ZERO)))
+        columns.append(
+            [
+                table_of(one, [0.0, 1.0], logs, missing=0.0, other=math.nan)
+                for logs in np.column_stack([absent[:, j], present[:, j]]).tolist()
+            ]
+        )
+    return bayes(model, columns)
+
+
+def _log_absent(model: Any) -> Array:
+    finite_part, impossible = model._scores.finite.absent.T, model._scores.impossible
+    return finite_part if impossible is None else np.where(impossible.absent.T > 0, -np.inf, finite_part)
+
+
+def _shares(x: Expression, present: Array, absent: Array) -> list[Expression]:
+    """x · present + (1 − x) · absent, for values between 0 and 1."""
+    _refuse_infinite([*present, *absent], "BernoulliNB")
+    return [filled(x, ZERO, weighted([p - a], [x], a)) for p, a in zip(present.tolist(), absent.tolist(), strict=True)]
+
+
+def _refuse_infinite(logs: Sequence[float], model: str) -> None:
+    if not np.isfinite(logs).all():
+        raise ExportError(
+            f"{model} cannot be exported: a value has probability 0 in some class. Fit it with alpha above 0."
+        )
+
+
+def multinomial_nb(model: Any, inputs: Sequence[Expression]) -> Said:
+    return bayes(model, [[weighted(row, inputs) for row in finite(model.feature_log_prob_).tolist()]])
+
+
+def complement_nb(model: Any, inputs: Sequence[Expression]) -> Said:
+    _refuse_infinite(model.feature_log_prob_.ravel().tolist(), "ComplementNB")
+    scores = [weighted(row, inputs) for row in model.feature_log_prob_.tolist()]
+    return Said.of_scores(plain_labels(model), scores)
+
+
+def categorical_nb(model: Any, inputs: Sequence[Expression]) -> Said:
+    return bayes(
+        model,
+        [
+            [table_of(x, range(len(logs)), logs, missing=0.0, other=math.nan) for logs in table.tolist()]
+            for x, table in zip(inputs, model.feature_log_prob_, strict=True)
+        ],
+    )
+
+
+def mixed(model: Any, inputs: Sequence[Expression]) -> Said:
+    """`NaiveBayes`: each part by its family."""
+    parts = []
+    for conditional in model._conditionals:
+        columns = [inputs[j] for j in conditional.part.columns]
+        parts.append(_part(conditional, columns))
+    return bayes(model, parts)
+
+
+def _part(conditional: Any, x: list[Expression]) -> list[Expression]:
+    match conditional:
+        case CategoryConditional():
+            return _category(conditional, x[0])
+        case GaussianConditional():
+            return _normal_columns(conditional.scores, x)
+        case NumbersConditional():
+            return _numbers(conditional, x)
+        case CountsConditional():
+            return _counts(conditional, x)
+        case GaussianVectorConditional():
+            return _vector(conditional, x)
+    names, family = conditional.part.names, conditional.part.family
+    raise ExportError(
+        f"NaiveBayes cannot be exported while {', '.join(map(repr, names[:3]))} is described by {family!r}. Describe "
+        "it by Gaussian() or Histogram() and fit again; or keep the model in a file with mercer.save."
+    )
+
+
+def _category(conditional: CategoryConditional, x: Expression) -> list[Expression]:
+    tables = log(conditional.parameters.probabilities).tolist()
+    unseen = [math.nan] * len(tables) if conditional.strict else conditional.unseen.tolist()
+    levels = conditional.levels.tolist()
+    return [table_of(x, levels, logs, missing=0.0, other=new) for logs, new in zip(tables, unseen, strict=True)]
+
+
+def _numbers(conditional: NumbersConditional, x: list[Expression]) -> list[Expression]:
+    names, family = conditional.part.names, conditional.part.family
+    said = np.flatnonzero(conditional.informative).tolist()
+    columns = [log_densities(names[j], family, x[j], conditional._column(j)) for j in said]
+    classes = len(conditional.parameters[0])
+    return [weighted([1.0] * len(said), [column[k] for column in columns]) for k in range(classes)]
+
+
+def _counts(conditional: CountsConditional, x: list[Expression]) -> list[Expression]:
+    """Σ x log p; 0 for a row of which nothing is known."""
+    scores = [weighted(row, x) for row in finite(log(conditional.parameters.probabilities)).tolist()]
+    if not any(map(may_lack, x)):
+        return scores
+    known = named(Sum(tuple((1.0, filled(each, ZERO, ONE)) for each in x)))
+    return [Choice(Above(known, Number(0.5)), score, ZERO) for score in scores]
+
+
+def _vector(conditional: GaussianVectorConditional, x: list[Expression]) -> list[Expression]:
+    mean, covariance = conditional._known
+    known = [each for each, seen in zip(x, conditional.observed.tolist(), strict=True) if seen]
+    roots = np.linalg.inv(cholesky(covariance))
+    precision = np.swapaxes(roots, 1, 2) @ roots
+    centre = mean.mean(axis=0)
+    constants = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+    complete = gaussians.quadratic(known, centre, mean - centre, precision, constants)
+    return gaussians.with_gaps(known, complete, centre, mean - centre, covariance)
+
+
+def discriminant(model: Any, inputs: Sequence[Expression]) -> Said:
+    """Normal classes, with covariances of any structure."""
+    model._refuse_unusable()
+    densities = model._densities
+    if hasattr(densities, "covariance"):
+        scores = _full(densities, inputs)
+    else:
+        scores = _normal_columns(densities._scores, inputs)
+    never = np.where(densities.seen, 0.0, IMPOSSIBLE).tolist()
+    if min(never) < HARDLY:
+        scores = [weighted([1.0], [score], constant) for score, constant in zip(scores, never, strict=True)]
+    return bayes(model, [scores])
+
+
+def _full(densities: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    centre, away = densities.centre, densities.away
+    if densities.shared:
+        complete = gaussians.linear(
+            inputs, densities.linear.centre, densities.linear.weights, densities.linear.intercept
+        )
+    else:
+        constants = -0.5 * densities.log_determinant
+        complete = gaussians.quadratic(inputs, centre, away, densities.precision, constants)
+    covariance = densities.covariance
+    if not densities.shared:  # a class never seen has none
+        covariance = np.where(densities.seen[:, None, None], covariance, np.eye(len(centre)))
+    return gaussians.with_gaps(inputs, complete, centre, away, covariance)
+
+
+def mixed_columns(model: Any) -> list[Column]:
+    """The columns of a `NaiveBayes`, each of the kind its part was fitted to."""
+    names = column_names(model)
+    kinds: dict[int, Any] = {}
+    for conditional in model._conditionals:
+        for j in conditional.part.columns:
+            category = isinstance(conditional, CategoryConditional)
+            kinds[j] = kind_of_labels(names[j], conditional.levels.tolist()) if category else "number"
+    return [Column(name, kinds[j]) for j, name in enumerate(names)]

@@ -1,0 +1,289 @@
+"""A model as an ONNX graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer import __version__
+from mercer._optional import require
+from mercer.export.expression import (
+    Above,
+    Arctangent,
+    Choice,
+    Column,
+    Condition,
+    Exp,
+    Expression,
+    Greatest,
+    Lacks,
+    Log,
+    Lookup,
+    Named,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+)
+from mercer.export.formula import Formula
+from mercer.export.lower import lower
+from mercer.export.order import named_values
+
+#: of the operators; the first in which strings can be compared
+OPSET = 19
+#: of the file, as old as the operators allow
+IR_VERSION = 9
+#: terms from which a sum is a product of matrices
+MANY_TERMS = 3
+
+
+def to_onnx(model: Any, *, missing: bool = True) -> bytes:
+    """A fitted model as an ONNX graph in double precision, for onnxruntime and others.
+
+    A model of named columns has an input of shape (rows, 1) for each: doubles for numbers and booleans, NaN where they
+    are missing; strings for text, "" where it is missing. A model that was fitted to an array has one input `X` of
+    shape (rows, columns). Outputs are `label` and `probabilities` (or `scores`) of shape (rows, classes), or
+    `prediction`, with a _ behind where a column is called so. A row that the model would refuse has NaN for
+    probabilities; its label means nothing.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear model, naive Bayes or Gaussian discriminant of mercer, alone or in a `Pipeline` behind
+        `TableFeatures`, `MonomialFeatures` or scikit-learn's `StandardScaler`.
+    missing : bool, default=True
+        Whether rows with missing numbers are predicted as the model does.
+
+    Returns
+    -------
+    graph : bytes
+        The content of an .onnx file.
+
+    Examples
+    --------
+    >>> from mercer import LinearRegression
+    >>> from mercer.export import to_onnx
+    >>> graph = to_onnx(LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]))
+    >>> import onnxruntime
+    >>> onnxruntime.InferenceSession(graph).run(None, {"X": [[3.0]]})
+    [array([[7.]])]
+    """
+    onnx = require("onnx", purpose="Exporting to ONNX", extra="onnx")
+    graph = _Graph(lower(model, missing=missing), onnx).graph()
+    whole = onnx.helper.make_model(
+        graph,
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="mercer",
+        producer_version=__version__,
+    )
+    onnx.checker.check_model(whole, full_check=True)
+    return whole.SerializeToString()  # type: ignore[no-any-return]
+
+
+class _Graph:
+    """Nodes in the order in which they are computed; every value has the shape (rows, 1)."""
+
+    def __init__(self, formula: Formula, onnx: Any) -> None:
+        self.formula, self.onnx = formula, onnx
+        self.nodes: list[Any] = []
+        self.initializers: dict[tuple[Any, ...], str] = {}
+        self.tensors: list[Any] = []
+        self.memo: dict[Any, str] = {}
+        self.taken = {"X", *(column.name for column in formula.columns)}
+
+    def graph(self) -> Any:
+        formula, helper = self.formula, self.onnx.helper
+        inputs = self._inputs()
+        for value in named_values(formula.outputs):
+            self.memo[value] = self.write(value.value)
+        outputs = self._class_outputs() if formula.classes else self._prediction()
+        return helper.make_graph(self.nodes, formula.model, inputs, outputs, self.tensors)
+
+    def _inputs(self) -> list[Any]:
+        helper, types = self.onnx.helper, self.onnx.TensorProto
+        if self.formula.width is not None:
+            for column in self.formula.columns:
+                place = self.constant(np.array([int(column.name[1:])]))
+                self.memo[column] = self.node("Gather", ["X", place], axis=1)
+            return [helper.make_tensor_value_info("X", types.DOUBLE, ["rows", self.formula.width])]
+        inputs = []
+        for column in self.formula.columns:
+            kind = types.STRING if column.kind == "text" else types.DOUBLE
+            inputs.append(helper.make_tensor_value_info(column.name, kind, ["rows", 1]))
+            self.memo[column] = column.name
+        return inputs
+
+    def _prediction(self) -> list[Any]:
+        values = [self._row_by_row(each) for each in self.formula.predictions]
+        name = self._free("prediction")
+        self._joined(values, name)
+        return [self._output(name, self.onnx.TensorProto.DOUBLE, len(values))]
+
+    def _class_outputs(self) -> list[Any]:
+        formula, types = self.formula, self.onnx.TensorProto
+        word, label = self._free("probabilities" if formula.probabilities else "scores"), self._free("label")
+        self._joined([self._row_by_row(each) for each in formula.decisive], word)
+        best = self.node("ArgMax", [word], axis=1, keepdims=0)
+        labels, kind = self._labels()
+        self.nodes.append(self.onnx.helper.make_node("Gather", [labels, best], [label], axis=0))
+        return [self._output(label, kind, None), self._output(word, types.DOUBLE, len(formula.classes))]
+
+    def _labels(self) -> tuple[str, int]:
+        types, classes = self.onnx.TensorProto, self.formula.classes
+        if all(isinstance(label, bool) for label in classes):
+            return self.constant(np.array(classes, dtype=bool)), types.BOOL
+        if all(isinstance(label, int) for label in classes):
+            return self.constant(np.array(classes, dtype=np.int64)), types.INT64
+        if all(isinstance(label, str) for label in classes):
+            return self.constant(np.array(classes, dtype=object)), types.STRING
+        return self.constant(np.array(classes, dtype=float)), types.DOUBLE
+
+    def _row_by_row(self, expression: Expression) -> str:
+        """A value that is the same in all rows, such as the score of the first of two classes, once for each row."""
+        first = self.formula.columns[0]
+        shape = self.node("Shape", [self.memo[first]])
+        return self.node("Expand", [self.write(expression), shape])
+
+    def _joined(self, values: Sequence[str], name: str) -> None:
+        self.nodes.append(self.onnx.helper.make_node("Concat", list(values), [name], axis=1))
+
+    def _output(self, name: str, kind: int, width: int | None) -> Any:
+        shape = ["rows"] if width is None else ["rows", width]
+        return self.onnx.helper.make_tensor_value_info(name, kind, shape)
+
+    # Expressions.
+
+    def write(self, expression: Expression) -> str:
+        """The name of a value, for which nodes are made where there is none yet."""
+        if expression not in self.memo:
+            self.memo[expression] = self._written(expression)
+        return self.memo[expression]
+
+    def _written(self, expression: Expression) -> str:
+        match expression:
+            case Named(value):
+                return self.write(value)
+            case Number(value):
+                return self.constant(np.array([[value]]))
+            case Sum(terms, constant):
+                return self._sum(terms, constant)
+            case Product(left, right):
+                return self.node("Mul", [self.write(left), self.write(right)])
+            case Quotient(left, right):
+                return self.node("Div", [self.write(left), self.write(right)])
+            case Exp(power):
+                return self.node("Exp", [self.write(power)])
+            case Log(of):
+                return self._log(of)
+            case Arctangent(of):
+                return self._arctangent(of)
+            case Greatest(several):
+                return self.node("Max", [self.write(each) for each in several])
+            case Choice(condition, then, otherwise):
+                return self.node("Where", [self._condition(condition), self.write(then), self.write(otherwise)])
+            case Lookup():
+                return self._lookup(expression)
+        raise TypeError(f"{expression!r} is no expression")
+
+    def _condition(self, condition: Condition) -> str:
+        match condition:
+            case Lacks(of):
+                return self.node("IsNaN", [self.write(of)])
+            case Above(left, right):
+                return self.node("Greater", [self.write(left), self.write(right)])
+
+    def _sum(self, terms: Sequence[tuple[float, Expression]], constant: float) -> str:
+        # numbers have one row, and would not fit beside values of many
+        constant += sum(weight * term.value for weight, term in terms if isinstance(term, Number))
+        terms = [(weight, term) for weight, term in terms if not isinstance(term, Number)]
+        if not terms:
+            return self.constant(np.array([[constant]]))
+        if len(terms) < MANY_TERMS:
+            total = self._few([(weight, self.write(term)) for weight, term in terms])
+        else:
+            values = tuple(self.write(term) for _, term in terms)
+            if values not in self.memo:
+                self.memo[values] = self.node("Concat", values, axis=1)
+            weights = self.constant(np.array([[weight] for weight, _ in terms]))
+            total = self.node("MatMul", [self.memo[values], weights])
+        return self.node("Add", [total, self.constant(np.array([[constant]]))]) if constant else total
+
+    def _few(self, terms: Sequence[tuple[float, str]]) -> str:
+        scaled = [
+            value if weight == 1 else self.node("Mul", [value, self.constant(np.array([[weight]]))])
+            for weight, value in terms
+        ]
+        total = scaled[0]
+        for each in scaled[1:]:
+            total = self.node("Add", [total, each])
+        return total
+
+    def _log(self, of: Expression) -> str:
+        value = self.write(of)
+        positive = self.node("Greater", [value, self.constant(np.array([[0.0]]))])
+        return self.node("Where", [positive, self.node("Log", [value]), self.constant(np.array([[math.nan]]))])
+
+    def _arctangent(self, of: Expression) -> str:
+        # onnxruntime has it in single precision only: 1e-7
+        types = self.onnx.TensorProto
+        single = self.node("Cast", [self.write(of)], to=types.FLOAT)
+        return self.node("Cast", [self.node("Atan", [single])], to=types.DOUBLE)
+
+    def _lookup(self, lookup: Lookup) -> str:
+        """Numbers by the position of a value among the labels: 0 for others, and one beyond the last where missing."""
+        value = self.write(lookup.of)
+        text = isinstance(lookup.of, Column) and lookup.of.kind == "text"
+        labels = tuple(label for label, _ in lookup.table)
+        key = (value, labels)
+        if key not in self.memo:
+            self.memo[key] = self._place(value, labels, text=text)
+        numbers = np.array([lookup.other, *(number for _, number in lookup.table), lookup.missing])
+        return self.node("Gather", [self.constant(numbers), self.memo[key]], axis=0)
+
+    def _place(self, value: str, labels: tuple[Any, ...], *, text: bool) -> str:
+        beyond = self.constant(np.array([[len(labels) + 1]]))
+        if text:
+            missing = self.node("Equal", [value, self.constant(np.array([[""]], dtype=object))])
+        else:
+            missing = self.node("IsNaN", [value])
+        if not labels:
+            return self.node("Where", [missing, beyond, self.constant(np.array([[0]]))])
+        known = np.array([labels], dtype=object if text else float)
+        same = self.node("Cast", [self.node("Equal", [value, self.constant(known)])], to=self.onnx.TensorProto.INT64)
+        places = self.constant(np.arange(1, len(labels) + 1)[:, None])
+        return self.node("Where", [missing, beyond, self.node("MatMul", [same, places])])
+
+    # Nodes.
+
+    def node(self, kind: str, inputs: Sequence[str], **attributes: Any) -> str:
+        name = self._fresh()
+        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def constant(self, value: Any) -> str:
+        key = (value.dtype.str, value.shape, tuple(map(repr, value.ravel().tolist())))
+        if key not in self.initializers:
+            name = self._fresh()
+            self.tensors.append(self._tensor(value, name))
+            self.initializers[key] = name
+        return self.initializers[key]
+
+    def _tensor(self, value: Any, name: str) -> Any:
+        if value.dtype != object:
+            return self.onnx.numpy_helper.from_array(value, name)
+        words = [word.encode() for word in value.ravel().tolist()]
+        return self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, value.shape, words)
+
+    def _fresh(self) -> str:
+        return self._free(f"v{len(self.nodes) + len(self.tensors)}")
+
+    def _free(self, name: str) -> str:
+        """A name that no column and no other value has."""
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name

@@ -1,0 +1,88 @@
+"""What SQL and Python write alike: names, sums and products."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from mercer.export.expression import Above, Choice, Column, Condition, Expression, Lacks, Named, Number, Product, Sum
+from mercer.export.formula import Formula
+
+#: terms of a sum in one pair of brackets: languages limit how deep an expression may be
+IN_BRACKETS = 100
+
+
+class Printer(ABC):
+    """Expressions of a formula as text."""
+
+    def __init__(self, formula: Formula) -> None:
+        self.formula = formula
+        self.columns = {column.name: f"c{j}" for j, column in enumerate(formula.columns, 1)}
+        self.names: dict[Named, str] = {}
+
+    @abstractmethod
+    def number(self, value: float) -> str:
+        """A number, which has a minus where it is negative."""
+
+    @abstractmethod
+    def special(self, expression: Expression) -> str:
+        """What every language writes in its own way."""
+
+    @abstractmethod
+    def lacks(self, written: str) -> str: ...
+
+    def write(self, expression: Expression) -> str:
+        match expression:
+            case Named():
+                return self.names[expression]
+            case Column(name):
+                return self.columns[name]
+            case Number(value):
+                return self.number(value)
+            case Sum(terms, constant):
+                return self._sum(terms, constant)
+            case Product(left, right):
+                return f"{self.factor(left)} * {self.factor(right)}"
+        return self.special(expression)
+
+    def factor(self, expression: Expression) -> str:
+        """In brackets, unless it holds together."""
+        written = self.write(expression)
+        plain = isinstance(expression, Named | Column) or (written[0].isdigit() and isinstance(expression, Number))
+        return written if plain else f"({written})"
+
+    def condition(self, condition: Condition) -> str:
+        match condition:
+            case Lacks(of):
+                return self.lacks(self.factor(of))
+            case Above(left, right):
+                return f"{self.factor(left)} > {self.factor(right)}"
+
+    def _sum(self, terms: Sequence[tuple[float, Expression]], constant: float) -> str:
+        written = [self._term(weight, term) for weight, term in terms]
+        if constant or not written:
+            written.append(self.number(constant))
+        while len(written) > IN_BRACKETS:
+            starts = range(0, len(written), IN_BRACKETS)
+            written = [f"({_joined(written[start : start + IN_BRACKETS])})" for start in starts]
+        return _joined(written)
+
+    def _term(self, weight: float, term: Expression) -> str:
+        if abs(weight) == 1:
+            return self.factor(term) if weight > 0 else f"-{self.factor(term)}"
+        return f"{self.number(weight)} * {self.factor(term)}"
+
+
+def _joined(terms: Sequence[str]) -> str:
+    """Terms with plus and minus between them."""
+    first, *others = terms
+    return first + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in others)
+
+
+def choices(expression: Choice) -> tuple[list[tuple[Condition, Expression]], Expression]:
+    """The cases of a choice among several, and what is left otherwise."""
+    cases, otherwise = [(expression.condition, expression.then)], expression.otherwise
+    while isinstance(otherwise, Choice):
+        cases.append((otherwise.condition, otherwise.then))
+        otherwise = otherwise.otherwise
+    return cases, otherwise

@@ -1,0 +1,264 @@
+"""A model as one SELECT."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mercer._errors import ExportError
+from mercer.export.expression import (
+    Arctangent,
+    Choice,
+    Column,
+    Exp,
+    Expression,
+    Greatest,
+    Label,
+    Log,
+    Lookup,
+    Named,
+    Number,
+    Quotient,
+    parts,
+)
+from mercer.export.formula import Formula
+from mercer.export.lower import lower
+from mercer.export.order import named_values, needs
+from mercer.export.printer import Printer, choices
+
+#: e to a smaller power is 0, and some databases refuse to say so
+SMALLEST_POWER = "-700e0"
+
+
+def to_sql(
+    model: Any,
+    table: str | Sequence[str] = "data",
+    *,
+    keep: Sequence[str] = (),
+    missing: bool = True,
+    materialized: bool = False,
+) -> str:
+    """A fitted model as a SELECT in standard SQL, which gives the model's predictions for the rows of a table.
+
+    Nothing of the model is needed to run it but a database. NULL is a missing value; a row that the model would refuse
+    has NULL for a prediction. Columns whose coefficients are all 0 are not read.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear model, naive Bayes or Gaussian discriminant of mercer, alone or in a `Pipeline` behind
+        `TableFeatures`, `MonomialFeatures` or scikit-learn's `StandardScaler`.
+    table : str or sequence of str, default="data"
+        The table with the columns of the fit; in parts where it has a schema: ("sales", "customers").
+    keep : sequence of str, default=()
+        Columns to have beside the predictions, such as the key of the table.
+    missing : bool, default=True
+        Whether rows with missing numbers are predicted as the model does. False has shorter SQL for discriminants with
+        full covariances, and NULL for such rows.
+    materialized : bool, default=False
+        Whether stages are marked AS MATERIALIZED, which is not standard but known to PostgreSQL, SQLite and DuckDB: the
+        first two else write each stage into the next, where values that are used twice are computed twice.
+
+    Returns
+    -------
+    sql : str
+        Its columns are those to keep, `prediction`, and `probability_…` (or `score_…`) of every class.
+
+    Examples
+    --------
+    >>> from mercer import LinearRegression
+    >>> from mercer.export import to_sql
+    >>> print(to_sql(LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]), "points"))
+    WITH s0 AS (
+      SELECT CAST("x0" AS DOUBLE PRECISION) AS c1
+      FROM "points"
+    ), s1 AS (
+      SELECT 2.0...e0 * c1 + ...e0 AS v1
+      FROM s0
+    )
+    SELECT v1 AS "prediction"
+    FROM s1
+    """
+    formula, tables = lower(model, missing=missing), [table] if isinstance(table, str) else list(table)
+    return _Statement(formula, tables, keep, "AS MATERIALIZED" if materialized else "AS").text()
+
+
+class _Statement(Printer):
+    """Stages, each of which computes what needs nothing but the stages before it."""
+
+    def __init__(self, formula: Formula, table: Sequence[str], keep: Sequence[str], means: str = "AS") -> None:
+        super().__init__(formula)
+        self.table, self.keep, self.means = table, list(keep), means
+        self.values = named_values(formula.outputs)
+        self.names = {value: f"v{j}" for j, value in enumerate(self.values, 1)}
+
+    def text(self) -> str:
+        stages = self._stages()
+        parts = [
+            f"s0 {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {'.'.join(map(identifier, self.table))}\n)"
+        ]
+        for number, stage in enumerate(stages, 1):
+            carried = self._carried(stages[number:], before=stages[: number - 1])
+            new = [f"{self.write(value.value)} AS {self.names[value]}" for value in stage]
+            parts.append(f"s{number} {self.means} (\n  SELECT {_listed([*carried, *new])}\n  FROM s{number - 1}\n)")
+        return f"WITH {', '.join(parts)}\nSELECT {_listed(self._results())}\nFROM s{len(stages)}"
+
+    def _stages(self) -> list[list[Named]]:
+        level: dict[Named, int] = {}
+        for value in self.values:
+            level[value] = 1 + max((level[need] for need in needs(value.value)), default=0)
+        stages: list[list[Named]] = [[] for _ in range(max(level.values(), default=0))]
+        for value, at in level.items():
+            stages[at - 1].append(value)
+        return stages
+
+    def _source(self) -> list[str]:
+        read = [f"{_read(column)} AS {self.columns[column.name]}" for column in self.formula.columns]
+        kept = [f"{identifier(name)} AS k{j}" for j, name in enumerate(self.keep, 1)]
+        return [*kept, *read] or ["1 AS one"]
+
+    def _carried(self, later: list[list[Named]], before: list[list[Named]]) -> list[str]:
+        """What was there before this stage and is still needed after it."""
+        wanted = {need for stage in later for value in stage for need in needs(value.value)}
+        wanted |= {need for output in self.formula.outputs for need in needs(output)}
+        there = [value for stage in before for value in stage]
+        columns = {column.name for stage in later for value in stage for column in _columns(value.value)}
+        columns |= {column.name for output in self.formula.outputs for column in _columns(output)}
+        return [
+            *(f"k{j}" for j in range(1, len(self.keep) + 1)),
+            *(short for name, short in self.columns.items() if name in columns),
+            *(self.names[value] for value in there if value in wanted),
+        ]
+
+    def _results(self) -> list[str]:
+        formula = self.formula
+        kept = [(f"k{j}", name) for j, name in enumerate(self.keep, 1)]
+        if not formula.classes:
+            several = len(formula.predictions) > 1
+            names = [f"prediction_{j}" if several else "prediction" for j in range(1, len(formula.predictions) + 1)]
+            pairs = [(self.write(each), name) for each, name in zip(formula.predictions, names, strict=True)]
+        else:
+            scores = [self.write(each) for each in formula.decisive]
+            word = "probability" if formula.probabilities else "score"
+            names = [f"{word}_{label}" for label in formula.classes]
+            pairs = [(_greatest(scores, list(map(literal, formula.classes))), "prediction")]
+            pairs += zip(scores, _distinct(names), strict=True)
+        self._refuse_twice([name for _, name in (*kept, *pairs)])
+        return [f"{value} AS {identifier(name)}" for value, name in (*kept, *pairs)]
+
+    def _refuse_twice(self, names: list[str]) -> None:
+        name, times = Counter(name.casefold() for name in names).most_common(1)[0]
+        if times > 1:
+            raise ExportError(f"{name!r} would be the name of {times} columns of the result. Leave it out of `keep`.")
+
+    def number(self, value: float) -> str:
+        return number(value)
+
+    def lacks(self, written: str) -> str:
+        return f"{written} IS NULL"
+
+    def special(self, expression: Expression) -> str:
+        match expression:
+            case Quotient(left, Number(value)):
+                return f"{self.factor(left)} / {self.factor(Number(value))}"
+            case Quotient(left, right):
+                return f"{self.factor(left)} / NULLIF({self.write(right)}, 0e0)"
+            case Exp(power):
+                written = self.write(power)
+                return f"CASE WHEN {written} < {SMALLEST_POWER} THEN 0e0 ELSE EXP({written}) END"
+            case Log(of):
+                written = self.write(of)
+                return f"CASE WHEN {written} > 0e0 THEN LN({written}) END"
+            case Arctangent(of):
+                return f"ATAN({self.write(of)})"
+            case Greatest(several):
+                values = [self.factor(each) for each in several]
+                return _greatest(values, values)
+            case Choice():
+                cases, otherwise = choices(expression)
+                whens = [f"WHEN {self.condition(condition)} THEN {self.write(then)}" for condition, then in cases]
+                return f"CASE {' '.join(whens)} ELSE {self.write(otherwise)} END"
+            case Lookup():
+                return self._lookup(expression)
+        raise TypeError(f"{expression!r} is no expression")
+
+    def _lookup(self, lookup: Lookup) -> str:
+        of = self.factor(lookup.of)
+        cases = [f"WHEN {of} IS NULL THEN {number(lookup.missing)}"]
+        cases += [
+            f"WHEN {of} = {literal(label)} THEN {number(value)}"
+            for label, value in lookup.table
+            if value != lookup.other
+        ]
+        return f"CASE {' '.join(cases)} ELSE {number(lookup.other)} END"
+
+
+def _columns(expression: Expression) -> Iterable[Column]:
+    """The columns that are written in an expression itself, not in what it names."""
+    if isinstance(expression, Column):
+        yield expression
+    elif not isinstance(expression, Named):
+        for part in parts(expression):
+            yield from _columns(part)
+
+
+def _read(column: Column) -> str:
+    name = identifier(column.name)
+    return f"CAST({name} AS DOUBLE PRECISION)" if column.kind == "number" else name
+
+
+def _listed(items: Sequence[str]) -> str:
+    return ",\n    ".join(items)
+
+
+def _greatest(values: Sequence[str], results: Sequence[str]) -> str:
+    """The result that belongs to the greatest value; NULL where they are."""
+    cases = []
+    for k, value in enumerate(values):
+        others = [f"{value} >= {other}" for j, other in enumerate(values) if j != k] or [f"{value} IS NOT NULL"]
+        cases.append(f"WHEN {' AND '.join(others)} THEN {results[k]}")
+    return f"CASE {' '.join(cases)} END"
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names that differ in more than upper and lower case."""
+    times: Counter[str] = Counter()
+    result = []
+    for name in names:
+        times[name.casefold()] += 1
+        seen = times[name.casefold()]
+        result.append(name if seen == 1 else f"{name}_{seen}")
+    return result
+
+
+def identifier(name: str) -> str:
+    """A name in quotes, whatever is in it."""
+    if not name or "\0" in name:
+        raise ExportError(f"{name!r} cannot be the name of a column or table in SQL. Rename it and fit again.")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(label: Label) -> str:
+    """A value as it is written in SQL."""
+    match label:
+        case bool():
+            return "TRUE" if label else "FALSE"
+        case int():
+            return str(label)
+        case float():
+            return number(label)
+    if "\0" in label:
+        raise ExportError(f"The value {label!r} cannot be written in SQL. Replace it and fit again.")
+    return "'" + label.replace("'", "''") + "'"
+
+
+def number(value: float) -> str:
+    """With an exponent, which makes it a double and no decimal."""
+    if math.isnan(value):
+        return "NULL"
+    written = repr(float(value))
+    if math.isinf(value):
+        raise ExportError("A coefficient of the model is infinite, which SQL cannot write. Fit it with a penalty.")
+    return written if "e" in written else f"{written}e0"

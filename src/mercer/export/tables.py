@@ -1,0 +1,137 @@
+"""Features of a table's columns: standard units, levels, and where values are missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mercer._errors import ExportError
+from mercer.data.kinds import Kind
+from mercer.export.expression import (
+    ONE,
+    ZERO,
+    Column,
+    ColumnKind,
+    Expression,
+    Lookup,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+    filled,
+    minus,
+    named,
+)
+from mercer.export.labels import kind_of_labels
+from mercer.models._base import column_names
+from mercer.models.tables._dates import Date
+from mercer.models.tables._labels import Category
+from mercer.models.tables._numbers import Binary, OnlyGaps
+from mercer.models.tables._numbers import Number as NumberTreatment
+from mercer.models.tables._texts import Text
+from mercer.models.tables._treatment import Treatment
+
+
+def table_columns(features: Any) -> list[Column]:
+    """The columns that `TableFeatures` reads."""
+    if features._formula is not None:
+        raise ExportError(
+            "TableFeatures with a formula cannot be exported. Write the features as columns of the table, e.g. in SQL, "
+            "and leave the formula out."
+        )
+    return [Column(name, _kind(features._treatments[name], features)) for name in features._used]
+
+
+def _kind(treatment: Treatment, features: Any) -> ColumnKind:
+    match treatment:
+        case Binary(column, levels):
+            return kind_of_labels(column, levels)
+        case Category(column, levels):
+            return kind_of_labels(column, (*levels.kept, *levels.rare))
+        case OnlyGaps(column):
+            stored = features.schema_[column].stored
+            return "boolean" if stored is Kind.BOOLEAN else "number" if stored.numeric else "text"
+        case Date(column):
+            raise ExportError(
+                f"Column {column!r} cannot be exported: it holds dates, which every language reads in its own way. "
+                "Turn it into numbers, such as days since a date and the month, and fit again."
+            )
+        case Text(column):
+            raise ExportError(
+                f"Column {column!r} cannot be exported: it holds text, whose words are found by rules that SQL and "
+                f"ONNX do not have. Leave it out with TableFeatures(exclude=[{column!r}]), or keep the model in a file "
+                "with mercer.save and serve it."
+            )
+    return "number"
+
+
+def table_features(features: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    """The features in their order: numbers first, then levels."""
+    by_slot: list[tuple[int, list[Expression]]] = []
+    for name, x in zip(features._used, inputs, strict=True):
+        treatment = features._treatments[name]
+        (slot,) = treatment.slots()
+        by_slot.append((slot.order, list(_features_of(treatment, x, strict=features.unseen == "error"))))
+    return [each for _, group in sorted(by_slot, key=lambda pair: pair[0]) for each in group]
+
+
+def _features_of(treatment: Treatment, x: Expression, *, strict: bool) -> Iterator[Expression]:
+    match treatment:
+        case NumberTreatment(_, (mean, deviation), scaled, gaps):
+            value = Quotient(minus(x, mean), Number(deviation)) if scaled else x
+            gap = Number(0.0 if scaled else mean)
+            yield named(filled(x, gap, value) if gaps.missing == "indicator" else value)
+            if gaps.told:
+                yield named(filled(x, ONE, ZERO))
+        case Binary(_, (first, second), share, gaps):
+            gap_value = share if gaps.missing == "indicator" else math.nan
+            yield Lookup(x, ((first, 0.0), (second, 1.0)), gap_value, math.nan if strict else gap_value)
+            if gaps.told:
+                yield Lookup(x, ((first, 0.0), (second, 0.0)), 1.0, 1.0)
+        case OnlyGaps():
+            yield Lookup(x, (), 1.0, 0.0)
+        case Category():
+            yield from _levels(treatment, x, strict=strict)
+
+
+def _levels(treatment: Category, x: Expression, *, strict: bool) -> Iterator[Expression]:
+    """One table for each feature: 1 for its own levels."""
+    levels = treatment.levels
+    pool = len(levels.kept) + levels.own_missing
+    places = {**dict.fromkeys(levels.rare, pool), **{label: j for j, label in enumerate(levels.kept)}}
+    for feature in range(levels.n_columns):
+        missing = float(levels.missing == feature) if treatment.missing == "indicator" else math.nan
+        other = math.nan if strict else float(levels.unseen == feature)
+        table = tuple((label, 1.0) for label, place in places.items() if place == feature)
+        rest = tuple((label, 0.0) for label, place in places.items() if place != feature) if other else ()
+        yield Lookup(x, table + rest, missing, other)
+
+
+def monomials(features: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    """Products of columns."""
+    if features.scaled:
+        raise ExportError("MonomialFeatures(scaled=True) cannot be exported; fit with scaled=False.")
+    return [_monomial(powers, inputs) for powers in features.powers().tolist()]
+
+
+def _monomial(powers: Sequence[int], inputs: Sequence[Expression]) -> Expression:
+    factors = [x for power, x in zip(powers, inputs, strict=True) for _ in range(int(power))]
+    if not factors:
+        return ONE
+    product = factors[0]
+    for factor in factors[1:]:
+        product = named(Product(product, factor))
+    return product
+
+
+def scaled(scaler: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    """scikit-learn's `StandardScaler`."""
+    means = [0.0] * len(inputs) if scaler.mean_ is None or not scaler.with_mean else scaler.mean_.tolist()
+    scales = [1.0] * len(inputs) if scaler.scale_ is None else scaler.scale_.tolist()
+    return [named(Sum(((1 / scale, minus(x, mean)),))) for x, mean, scale in zip(inputs, means, scales, strict=True)]
+
+
+def number_columns(model: Any) -> list[Column]:
+    """Columns of numbers, by the names they had in the fit."""
+    return [Column(name) for name in column_names(model)]

@@ -1,0 +1,200 @@
+"""The file itself: the layout of safetensors, with the model described in its metadata and a checksum over all of it.
+
+8 bytes with the length of the header, the header in JSON, then arrays one after the other without a gap. It is read in
+one pass, into memory that is never more than the file is long, and checked on the way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import MissingModelFileError, ModelFileError, NewerModelFileError, UnsavableError
+from mercer.files._arrays import STORED, code_of
+
+Array = NDArray[Any]
+
+FORMAT, VERSION = "mercer", 1
+#: bytes of the longest header, as in safetensors
+LONGEST_HEADER = 100_000_000
+#: the most arrays, and the most axes of each
+MOST_ARRAYS, MOST_AXES = 1_000_000, 32
+#: stands where the checksum will be, while it is computed
+NO_DIGEST = "0" * 64
+METADATA = "__metadata__"
+#: arrays are hashed and written in pieces
+PIECE = 1 << 22
+
+
+class Header(NamedTuple):
+    """What a file says about itself before its arrays."""
+
+    metadata: dict[str, str]
+    arrays: dict[str, Any]
+    raw: bytes
+    size: int
+
+
+def written(metadata: dict[str, str], arrays: dict[str, Array]) -> Iterator[bytes]:
+    """The bytes of a file, piece by piece; arrays are not copied."""
+    digest = hashlib.sha256()
+    unsigned = _header(metadata | {"sha256": NO_DIGEST}, arrays)
+    if len(unsigned) > LONGEST_HEADER:
+        raise UnsavableError(
+            f"The model has {len(unsigned):,} bytes that are not in arrays, and a header holds {LONGEST_HEADER:,}; "
+            "let long lists and dicts (a vocabulary) be learnt instead of giving them."
+        )
+    length = len(unsigned).to_bytes(8, "little")
+    for piece in (length, unsigned, *_pieces(arrays)):
+        digest.update(piece)
+    yield length
+    yield _header(metadata | {"sha256": digest.hexdigest()}, arrays)
+    yield from _pieces(arrays)
+
+
+def _header(metadata: dict[str, str], arrays: dict[str, Array]) -> bytes:
+    described: dict[str, Any] = {METADATA: metadata}
+    place = 0
+    for name, values in arrays.items():
+        described[name] = {
+            "dtype": code_of(values),
+            "shape": list(values.shape),
+            "data_offsets": [place, place + values.nbytes],
+        }
+        place += values.nbytes
+    text = json.dumps(described, separators=(",", ":")).encode("ascii")
+    return text + b" " * (-len(text) % 8)
+
+
+def _pieces(arrays: dict[str, Array]) -> Iterator[Any]:
+    for values in arrays.values():
+        octets = _octets(values)
+        for start in range(0, len(octets), PIECE):
+            yield octets[start : start + PIECE]
+
+
+def _octets(values: Array) -> memoryview:
+    return values.reshape(-1).view(np.uint8).data if values.size else memoryview(b"")
+
+
+def opened(path: str | Path) -> BinaryIO:
+    """The file of that name, if it is a plain one that may be read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise MissingModelFileError(f"{str(path)!r} cannot be read: {reason}. Name a file that `save` wrote.") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ModelFileError(f"{str(path)!r} is no file but a folder or device; name a file that `save` wrote.")
+    return os.fdopen(handle, "rb")
+
+
+def read_header(file: BinaryIO) -> Header:
+    """What the file says about itself, checked as far as can be without its arrays."""
+    size = os.fstat(file.fileno()).st_size
+    first = file.read(8)
+    length = int.from_bytes(first, "little")
+    if len(first) < 8 or not 2 <= length <= min(LONGEST_HEADER, size - 8):
+        raise ModelFileError("This is no model file: it does not begin as one. Name a file that `save` wrote.")
+    raw = file.read(length)
+    if len(raw) < length:
+        _refuse_damaged("it is cut off")
+    arrays = _parsed(raw)
+    metadata = arrays.pop(METADATA, None)
+    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
+        raise ModelFileError("This is no file of mercer, though it looks like safetensors. Name one that `save` wrote.")
+    _check_version(metadata)
+    if len(arrays) > MOST_ARRAYS:
+        _refuse_damaged(f"it has {len(arrays):,} arrays")
+    if sum(_checked_sizes(arrays)) != size - 8 - length:
+        _refuse_damaged("it is cut off, or longer than it says")
+    return Header(metadata, arrays, raw, size)
+
+
+def read_arrays(file: BinaryIO, header: Header) -> dict[str, Array]:
+    """All arrays of the file, whose checksum is right."""
+    digest = hashlib.sha256(len(header.raw).to_bytes(8, "little"))
+    claimed = header.metadata.get("sha256", "")
+    signed = f'"sha256":"{claimed}"'.encode("utf-8", "replace")
+    if len(claimed) != len(NO_DIGEST) or header.raw.count(signed) != 1:
+        _refuse_damaged("its checksum is missing")
+    digest.update(header.raw.replace(signed, f'"sha256":"{NO_DIGEST}"'.encode()))
+    arrays = {name: _read_array(file, about, digest) for name, about in header.arrays.items()}
+    if digest.hexdigest() != claimed:
+        _refuse_damaged("its checksum is wrong")
+    return arrays
+
+
+def _read_array(file: BinaryIO, about: dict[str, Any], digest: Any) -> Array:
+    values = np.empty(tuple(about["shape"]), dtype=STORED[about["dtype"]])
+    octets = _octets(values)
+    for start in range(0, len(octets), PIECE):
+        piece = octets[start : start + PIECE]
+        if _read_into(file, piece) < len(piece):
+            _refuse_damaged("it is cut off")
+        digest.update(piece)
+    return values
+
+
+def _read_into(file: BinaryIO, piece: memoryview) -> int:
+    return int(file.readinto(piece))  # type: ignore[attr-defined]
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(raw.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise ModelFileError("This is no model file, or a damaged one: its header is no JSON.") from None
+    if not isinstance(found, dict):
+        _refuse_damaged("its header is no object")
+    return found
+
+
+def _check_version(metadata: dict[str, Any]) -> None:
+    if not all(isinstance(value, str) for value in metadata.values()):
+        _refuse_damaged("its metadata are not strings")
+    version = metadata.get("version", "")
+    if not (version.isascii() and version.isdigit() and len(version) <= 9 and int(version) > 0):
+        _refuse_damaged("it has no version")
+    if int(version) > VERSION:
+        raise NewerModelFileError(
+            f"The file has version {version} of the format and was written by mercer "
+            f"{metadata.get('mercer', 'of unknown version')[:40]}; this one reads versions up to {VERSION}. "
+            "Install a newer mercer."
+        )
+
+
+def _checked_sizes(arrays: dict[str, Any]) -> Iterator[int]:
+    """Bytes of each array, which lie one after the other."""
+    place = 0
+    for about in arrays.values():
+        if not isinstance(about, dict) or set(about) != {"dtype", "shape", "data_offsets"}:
+            _refuse_damaged("an array is not described")
+        shape, offsets = about["shape"], about["data_offsets"]
+        if about["dtype"] not in STORED if isinstance(about["dtype"], str) else True:
+            _refuse_damaged("an array has a type that is not known")
+        if not (_are_sizes(shape) and len(shape) <= MOST_AXES and _are_sizes(offsets) and len(offsets) == 2):
+            _refuse_damaged("an array has no sizes")
+        taken = prod(shape) * np.dtype(STORED[about["dtype"]]).itemsize
+        if offsets != [place, place + taken]:
+            _refuse_damaged("arrays do not lie one after the other")
+        place += taken
+        yield taken
+
+
+def _are_sizes(numbers: Any) -> bool:
+    return isinstance(numbers, list) and all(type(n) is int and 0 <= n < 1 << 62 for n in numbers)
+
+
+def _refuse_damaged(why: str) -> NoReturn:
+    raise ModelFileError(f"The model file is damaged: {why}. Save the model again, or fetch the file again.")

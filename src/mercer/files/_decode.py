@@ -1,0 +1,278 @@
+"""From plain records and arrays back to objects: no name of a file is ever imported, and none of its values called.
+
+Objects are made by `__new__` and their parts are set; which classes there are says `_table`, which parts `_state`.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from collections.abc import Callable
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from mercer._errors import ModelFileError
+from mercer.data.stored_frames import LIBRARIES, frame_of_bytes
+from mercer.data.texts import SURROGATES
+from mercer.families import Family
+from mercer.files import _state
+from mercer.files._arrays import is_known, restored
+from mercer.files._encode import BIT_GENERATORS, DEEPEST, SHORT, SPARSE
+from mercer.files._regrown import regrow
+from mercer.files._rules import check_built, offsets_hold, refuse_unsafe
+from mercer.files._table import known, shown
+
+Array = NDArray[Any]
+
+#: objects of one file
+MOST_OBJECTS = 10_000_000
+#: numbers that the states of random numbers may have where they point into a table
+POSITIONS = {"pos": 624, "buffer_pos": 4}
+
+
+class Decoder:
+    """Builds what a file describes, one object after the other."""
+
+    def __init__(self, arrays: dict[str, Array]) -> None:
+        self._arrays = arrays
+        self._objects: list[Any] = []
+        self._made: dict[str, Array] = {}
+        self._depth = 0
+
+    def build(self, described: Any) -> Any:
+        """The model of a description {"objects": […], "model": value}."""
+        if not isinstance(described, dict) or set(described) != {"objects", "model"}:
+            raise damaged("it describes no model")
+        if len(described["objects"]) > MOST_OBJECTS:
+            raise damaged("it has too many objects")
+        for record in described["objects"]:
+            self._objects.append(self._object(record))
+        return self.value(described["model"])
+
+    def value(self, described: Any) -> Any:
+        """What a piece of JSON stands for."""
+        if described is None or type(described) in (bool, int, float, str):
+            return described
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise damaged("values lie in each other beyond measure")
+        try:
+            if isinstance(described, list):
+                return [self.value(part) for part in described]
+            return self._tagged(described)
+        finally:
+            self._depth -= 1
+
+    def _tagged(self, described: dict[str, Any]) -> Any:
+        tag = next(iter(described), None)
+        if tag not in _TAGS:
+            raise damaged(f"it has a value of the unknown kind {shown(tag)}")
+        return _TAGS[tag](self, described)
+
+    # Objects.
+
+    def _object(self, record: dict[str, Any]) -> Any:
+        if "value" in record:
+            return self.value(record["value"])
+        cls = known("class", record["class"])
+        state = _state.completed(cls, {name: self._part(cls, name, part) for name, part in record["state"].items()})
+        if absent := _state.lacking(cls, set(state)):
+            raise damaged(f"a {cls.__name__} in it lacks {', '.join(sorted(absent))}")
+        thing = cls._make(state[name] for name in cls._fields) if _state.is_record(cls) else _made(cls, state)
+        check_built(thing)
+        regrow(thing)
+        return thing
+
+    def _part(self, cls: type, name: str, described: Any) -> Any:
+        if not _state.may_have(cls, name):
+            raise damaged(f"a {cls.__name__} has no attribute {shown(name)}")
+        return described if name == _state.REQUESTS else self.value(described)
+
+    def earlier(self, described: dict[str, Any]) -> Any:
+        """An object that stands before this one."""
+        number = described["object"]
+        if type(number) is not int or not 0 <= number < len(self._objects):
+            raise damaged("an object refers to one that is not before it")
+        return self._objects[number]
+
+    # Arrays.
+
+    def array(self, described: dict[str, Any]) -> Array:
+        """An array, the same for all who refer to it."""
+        name = described["array"]
+        if name not in self._made:
+            self._made[name] = restored(self._arrays[name], described)
+        return self._made[name]
+
+    def strings(self, described: dict[str, Any]) -> Array:
+        """An array of Python strings."""
+        data, offsets = (self._arrays[described["strings"][part]] for part in ("data", "offsets"))
+        if not offsets_hold(data, offsets):
+            raise damaged("strings lie outside of their bytes")
+        octets, places = data.tobytes(), offsets.tolist()
+        found = [octets[i:j].decode("utf-8", SURROGATES) for i, j in pairwise(places)]
+        return _things(found, described["shape"])
+
+    def sparse(self, described: dict[str, Any]) -> Any:
+        """A sparse matrix whose indices lie inside."""
+        name, shape = described["sparse"], described["shape"]
+        if name not in SPARSE or len(shape) != 2 or not all(type(n) is int and n >= 0 for n in shape):
+            raise damaged("it has a sparse matrix of no known kind")
+        parts = tuple(self.array(described[part]) for part in ("data", "indices", "indptr"))
+        matrix = getattr(sp, name)(parts, shape=tuple(shape), copy=False)
+        matrix.check_format(full_check=True)
+        return matrix
+
+    def scalar(self, described: dict[str, Any]) -> Any:
+        """A number of NumPy."""
+        value = self.value(described["scalar"])
+        if "dtype" not in described:
+            return value[()]
+        name = described["dtype"]
+        if name == "str" and isinstance(value, str):
+            return np.str_(value)
+        if name not in SHORT or type(value) not in (bool, int, float):
+            raise damaged("it has a number of no known type")
+        return np.dtype(name).type(value)
+
+    # Random numbers.
+
+    def random_bits(self, described: Any) -> Any:
+        """A source of random bits in the state it was in."""
+        state = self.value(described)
+        if state["bit_generator"] not in BIT_GENERATORS:
+            raise damaged("it has random numbers of no known kind")
+        for place in (state, state["state"]):
+            for name, most in POSITIONS.items():
+                if not 0 <= place.get(name, 0) <= most:
+                    raise damaged("random numbers continue beyond their table")
+        bits = getattr(np.random, state["bit_generator"])(0)
+        bits.state = state
+        return bits, state
+
+
+def damaged(why: str) -> ModelFileError:
+    """The error of a file that cannot be what `save` wrote."""
+    return ModelFileError(f"The model file is damaged or was tampered with: {why}.")
+
+
+def _made(cls: Any, state: dict[str, Any]) -> Any:
+    thing = cls.__new__(cls)
+    requests = state.pop(_state.REQUESTS, None)
+    if isinstance(thing, BaseEstimator):
+        thing.__setstate__(state)  # warns where a part of scikit-learn was saved by another version of it
+    else:
+        vars(thing).update(state)
+    if requests is not None:
+        vars(thing)[_state.REQUESTS] = _asked(thing, requests["requests"])
+    refuse_unsafe(thing, _refuse_part)
+    return thing
+
+
+def _refuse_part(part: str, what: str, remedy: str) -> None:
+    raise damaged(f"{part} is {what}")
+
+
+def _asked(estimator: Any, requests: dict[str, dict[str, Any]]) -> Any:
+    """Which metadata scikit-learn is to pass on."""
+    from sklearn.utils._metadata_requests import SIMPLE_METHODS, MetadataRequest
+
+    asked = MetadataRequest(owner=estimator)
+    for method, wanted in requests.items():
+        if method not in SIMPLE_METHODS:
+            raise damaged("it passes metadata on to an unknown method")
+        for name, alias in wanted.items():
+            getattr(asked, method).add_request(param=name, alias=alias)
+    return asked
+
+
+def _things(values: list[Any], shape: list[int]) -> Array:
+    if not all(type(n) is int and n >= 0 for n in shape) or prod(shape) != len(values):
+        raise damaged("an array does not have as many values as it says")
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array.reshape(shape)
+
+
+def _dict(decoder: Decoder, described: dict[str, Any]) -> dict[Any, Any]:
+    keys, values = described["dict"]
+    return dict(zip((decoder.value(key) for key in keys), (decoder.value(value) for value in values), strict=True))
+
+
+def _enum(described: dict[str, Any]) -> Any:
+    name, value = described["enum"]
+    return known("enum", name)(value)
+
+
+def _transform(decoder: Decoder, described: dict[str, Any]) -> Any:
+    family = decoder.value(described["transform_of"])
+    if not isinstance(family, Family):
+        raise damaged("what transforms values is no family")
+    return family.transform
+
+
+def _float(described: dict[str, Any]) -> float:
+    if described["float"] not in ("nan", "inf", "-inf"):
+        raise damaged("it has a number that is none")
+    return float(described["float"])
+
+
+def _dtype(name: Any) -> np.dtype[Any]:
+    if not isinstance(name, str) or not is_known(name):
+        raise damaged("it has a type of no known kind")
+    return np.dtype(name)
+
+
+def _generator(decoder: Decoder, described: dict[str, Any]) -> np.random.Generator:
+    bits, _ = decoder.random_bits(described["generator"])
+    return np.random.Generator(bits)
+
+
+def _random_state(decoder: Decoder, described: dict[str, Any]) -> np.random.RandomState:
+    bits, state = decoder.random_bits(described["random_state"])
+    random = np.random.RandomState(bits)
+    random.set_state(state)
+    return random
+
+
+def _frame(decoder: Decoder, described: dict[str, Any]) -> Any:
+    if described["frame"] not in LIBRARIES:
+        raise damaged("it has a frame of no known library")
+    return frame_of_bytes(decoder.value(described["bytes"]), described["frame"])
+
+
+#: what the first key of an object in JSON says it is
+_TAGS: dict[Any, Callable[[Decoder, dict[str, Any]], Any]] = {
+    "object": Decoder.earlier,
+    "array": Decoder.array,
+    "strings": Decoder.strings,
+    "things": lambda decoder, d: _things([decoder.value(part) for part in d["things"]], d["shape"]),
+    "sparse": Decoder.sparse,
+    "frame": _frame,
+    "scalar": Decoder.scalar,
+    "tuple": lambda decoder, d: tuple([decoder.value(part) for part in d["tuple"]]),
+    "dict": _dict,
+    "set": lambda decoder, d: {decoder.value(part) for part in d["set"]},
+    "frozenset": lambda decoder, d: frozenset(decoder.value(part) for part in d["frozenset"]),
+    "float": lambda _, d: _float(d),
+    "bytes": lambda _, d: base64.b64decode(d["bytes"], validate=True),
+    "complex": lambda decoder, d: complex(*[decoder.value(part) for part in d["complex"]]),
+    "slice": lambda decoder, d: slice(*[decoder.value(part) for part in d["slice"]]),
+    "range": lambda _, d: range(*d["range"]),
+    "datetime": lambda _, d: datetime.datetime.fromisoformat(d["datetime"]),
+    "date": lambda _, d: datetime.date.fromisoformat(d["date"]),
+    "timedelta": lambda _, d: datetime.timedelta(*d["timedelta"]),
+    "dtype": lambda _, d: _dtype(d["dtype"]),
+    "type": lambda _, d: known("type", d["type"]),
+    "enum": lambda _, d: _enum(d),
+    "constant": lambda _, d: known("constant", d["constant"]),
+    "transform_of": _transform,
+    "generator": _generator,
+    "random_state": _random_state,
+}

@@ -1,0 +1,89 @@
+"""What an object consists of, and which names its parts may have: the same rule for saving and loading."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from functools import cache, cached_property
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+#: how scikit-learn keeps which metadata a user asked to be passed on; it refers back to its estimator
+REQUESTS = "_metadata_request"
+
+
+def state_of(thing: Any) -> dict[str, Any]:
+    """The parts of an object by name, without what it can compute again."""
+    cls: Any = type(thing)
+    if is_record(cls):
+        return dict(zip(cls._fields, thing, strict=True))
+    if dataclasses.is_dataclass(cls) and _own(cls, "__reduce__"):  # a value that says what it was made of
+        names = (field.name for field in dataclasses.fields(cls) if field.init)
+        return dict(zip(names, thing.__reduce__()[1], strict=True))
+    state: dict[str, Any] = dict(thing.__getstate__() or {})
+    if _own(cls, "__getstate__"):
+        return state
+    return {name: value for name, value in state.items() if name not in cached_names(cls)}
+
+
+def is_record(cls: type) -> bool:
+    """Whether it is a named tuple."""
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def may_have(cls: type, name: Any) -> bool:
+    """Whether an object of this class may have a part of that name.
+
+    Fields where they are declared; else any attribute but the special ones and those that would hide a method.
+    """
+    if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
+        return False
+    if is_record(cls):
+        return name in cls._fields  # type: ignore[attr-defined]
+    if dataclasses.is_dataclass(cls) and not issubclass(cls, BaseEstimator):
+        return name in _field_names(cls) or (name in cached_names(cls) and _own(cls, "__getstate__"))
+    return not callable(inspect.getattr_static(cls, name, None))
+
+
+def completed(cls: type, state: dict[str, Any]) -> dict[str, Any]:
+    """The parts, with defaults for those that a class has got since a file was written."""
+    return {**{name: value for name, value in _defaults(cls).items() if name not in state}, **state}
+
+
+def lacking(cls: Any, names: set[str]) -> set[str]:
+    """Parts that an object of this class cannot do without."""
+    if is_record(cls):
+        return set(cls._fields) - names
+    if issubclass(cls, BaseEstimator):
+        return set(cls._get_param_names()) - names
+    return _field_names(cls) - names if dataclasses.is_dataclass(cls) else set()
+
+
+def _defaults(cls: Any) -> dict[str, Any]:
+    if is_record(cls):
+        return dict(cls._field_defaults)
+    if issubclass(cls, BaseEstimator):
+        given = inspect.signature(cls).parameters.values()
+        return {each.name: each.default for each in given if each.default is not inspect.Parameter.empty}
+    if dataclasses.is_dataclass(cls):
+        fields = dataclasses.fields(cls)
+        return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+    return {}
+
+
+@cache
+def cached_names(cls: Any) -> frozenset[str]:
+    """Attributes that are computed when they are first asked for."""
+    return frozenset(
+        name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, cached_property)
+    )
+
+
+def _field_names(cls: Any) -> set[str]:
+    return {field.name for field in dataclasses.fields(cls)}
+
+
+def _own(cls: Any, method: str) -> bool:
+    """Whether the class, and not Python or scikit-learn for all of theirs, defines the method."""
+    return next(base for base in cls.__mro__ if method in vars(base)) not in (object, BaseEstimator)

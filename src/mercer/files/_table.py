@@ -1,0 +1,290 @@
+"""What a model file may name: each class, type, function and constant of it, and nothing else.
+
+A name that is not here is refused, whoever wrote the file. A class that moves keeps the name it has in files: `MOVED`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import cache
+from typing import Any
+
+from mercer._errors import ModelFileError
+
+#: classes by the module they are in; those of one line are made of plain values and of each other
+CLASSES: dict[str, str] = {
+    # estimators
+    "mercer.models.bernoulli_nb": "BernoulliNB",
+    "mercer.models.categorical_nb": "CategoricalNB",
+    "mercer.models.complement_nb": "ComplementNB",
+    "mercer.models.elastic_net": "ElasticNet",
+    "mercer.models.elastic_net_cv": "ElasticNetCV",
+    "mercer.models.gamma_regressor": "GammaRegressor",
+    "mercer.models.gaussian_discriminant": "GaussianDiscriminant",
+    "mercer.models.gaussian_nb": "GaussianNB",
+    "mercer.models.glm": "GLM",
+    "mercer.models.histogram_density": "HistogramDensity",
+    "mercer.models.kernel_bayes": "KernelBayes",
+    "mercer.models.kernel_density": "KernelDensity",
+    "mercer.models.kernel_ridge": "KernelRidge",
+    "mercer.models.lasso": "Lasso",
+    "mercer.models.lasso_cv": "LassoCV",
+    "mercer.models.linear_discriminant": "LinearDiscriminantAnalysis",
+    "mercer.models.linear_regression": "LinearRegression",
+    "mercer.models.linear_svc": "LinearSVC",
+    "mercer.models.linear_svr": "LinearSVR",
+    "mercer.models.linear_threshold": "LinearThreshold",
+    "mercer.models.local_linear": "LocalLinear",
+    "mercer.models.logistic_cv": "LogisticRegressionCV",
+    "mercer.models.logistic_regression": "LogisticRegression",
+    "mercer.models.multinomial_nb": "MultinomialNB",
+    "mercer.models.nadaraya_watson": "NadarayaWatson",
+    "mercer.models.nadaraya_watson_classifier": "NadarayaWatsonClassifier",
+    "mercer.models.naive_bayes": "NaiveBayes",
+    "mercer.models.nystroem": "Nystroem",
+    "mercer.models.perceptron": "Perceptron",
+    "mercer.models.poisson_regressor": "PoissonRegressor",
+    "mercer.models.quadratic_discriminant": "QuadraticDiscriminantAnalysis",
+    "mercer.models.random_fourier_features": "RandomFourierFeatures",
+    "mercer.models.rbf_sampler": "RBFSampler",
+    "mercer.models.ridge": "Ridge",
+    "mercer.models.ridge_cv": "RidgeCV Identity",
+    "mercer.models.statistic_features": "StatisticFeatures",
+    "mercer.models.svc": "SVC",
+    "mercer.models.svr": "SVR",
+    "mercer.models.tweedie_regressor": "TweedieRegressor",
+    "mercer.models._kernel_perceptron": "KernelPerceptron",
+    "mercer.models._kernelized": "Kernelized",
+    "mercer.models.numeric.bucket_features": "BucketFeatures",
+    "mercer.models.numeric.log_features": "LogFeatures",
+    "mercer.models.numeric.monomial_features": "MonomialFeatures",
+    "mercer.models.numeric.spline_features": "SplineFeatures",
+    "mercer.models.tables.category_features": "CategoryFeatures",
+    "mercer.models.tables.table_features": "TableFeatures",
+    "mercer.models.text.count_vectorizer": "CountVectorizer",
+    "mercer.models.text.hashing_vectorizer": "HashingVectorizer",
+    "mercer.models.text.tfidf_transformer": "TfidfTransformer",
+    "mercer.models.text.tfidf_vectorizer": "TfidfVectorizer",
+    "mercer.decide.calibration": "Calibrated Steps",
+    "mercer.decide.conformal_intervals": "ConformalRegressor",
+    "mercer.decide.conformal_sets": "ConformalClassifier",
+    "mercer.decide.decision": "Decision",
+    "mercer.decide.outliers": "DensityOutliers Ranking",
+    "mercer.comparison.tuning": "Tuned",
+    # what estimators are made of
+    "mercer.decide._conformal": "Promise",
+    "mercer.decide._split": "Part",
+    "mercer.decide.costs": "Costs Range",
+    "mercer.decide.priors": "PriorShift",
+    "mercer.decide.thresholds": "Threshold",
+    "mercer.models._approximate": "Approximation",
+    "mercer.models._base": "Plan",
+    "mercer.models._bernoulli_scores": "TwoSided BernoulliScores",
+    "mercer.models._comparisons": "ByKernel Precomputed",
+    "mercer.models._covariance": "Structure FixedShrinkage StandardisedShrinkage OracleShrinkage",
+    "mercer.models._delegated": "DelegatedCovariances",
+    "mercer.models._diagnosis": "Finding Diagnosis",
+    "mercer.models._discrete": "LogProduct",
+    "mercer.models._feature_function": "FourierFunction",
+    "mercer.models._fisher": "Directions",
+    "mercer.models._gaussian_classes": "LinearScores SharedAxes GaussianClasses",
+    "mercer.models._glm_classes": "Classes",
+    "mercer.models._glm_one_mean": "OneMean",
+    "mercer.models._independent_classes": "IndependentClasses",
+    "mercer.models._kernel_choice": "AnyPolynomial",
+    "mercer.models._kernel_density_rows": "Rows",
+    "mercer.models._kernel_function": "KernelFunction",
+    "mercer.models._kernel_tuning": "Tried",
+    "mercer.models._linear_features": "ColumnStatistics RowStatistics Centred CentredSquares CentredMonomials "
+    "Indicators Among ObservedColumns",
+    "mercer.models._linear_form": "FeatureMap LinearForm",
+    "mercer.models._logistic_path": "Penalised",
+    "mercer.models._nystroem_rows": "ByKernel ByMatrix",
+    "mercer.models._scores": "GaussianScores",
+    "mercer.models._smoother_columns": "Columns",
+    "mercer.models._svm_approximate": "ByFeatures",
+    "mercer.models._svm_calibration": "Calibration",
+    "mercer.models.parts._base": "Smoothing",
+    "mercer.models.parts.category": "CategoryPart CategoryConditional",
+    "mercer.models.parts.counts": "CountsPart CountsConditional",
+    "mercer.models.parts.gaussian_vector": "Normal GaussianVectorPart GaussianVectorConditional",
+    "mercer.models.parts.numbers": "NumbersPart NumbersConditional GaussianConditional",
+    "mercer.models.parts.vector": "VectorPart VectorConditional",
+    "mercer.models.parts.windows": "WindowsPart WindowsConditional",
+    "mercer.models.tables._dates": "Date",
+    "mercer.models.tables._labels": "Category",
+    "mercer.models.tables._numbers": "Gaps Scale Number OnlyGaps Binary",
+    "mercer.models.tables._texts": "Text",
+    "mercer.models.tables._treatment": "Slot LeftOut",
+    "mercer.solvers._em_step": "Words",
+    "mercer.solvers.box_problem": "Margins",
+    "mercer.solvers.certificate": "Certificate",
+    "mercer.solvers.history": "History",
+    "mercer.solvers.separation": "Separation",
+    "mercer.solvers.units": "Units",
+    "mercer.features.buckets": "Buckets",
+    "mercer.features.directions": "Hadamard",
+    "mercer.features.fourier": "FourierMap",
+    "mercer.features.landmarks": "Landmarks",
+    "mercer.features.monomials": "MonomialMap",
+    "mercer.features.nystroem": "NystroemMap LandmarkMap",
+    "mercer.features.splines": "Splines",
+    "mercer.features.text.interpreted": "OtherVocabulary",
+    "mercer.features.text.weights": "Totals",
+    "mercer.stats.bins": "BinCounts",
+    "mercer.stats.by_class": "ByClass",
+    "mercer.stats.fourth": "FourthMoments",
+    "mercer.stats.grid": "GridCounts",
+    "mercer.stats.levels": "LevelCounts",
+    "mercer.stats.moments": "ColumnMoments",
+    "mercer.stats.patterns": "PatternMoments",
+    "mercer.stats.rows": "Piece Rows",
+    "mercer.stats.scatter": "ScatterMoments",
+    "mercer.stats.sums": "ColumnSums",
+    "mercer.stats.values": "ValueCounts",
+    "mercer.stats.vector_sums": "VectorSums",
+    "mercer.stats.vocabulary": "Vocabulary",
+    "mercer.designs.category": "Category",
+    "mercer.designs.coordinates": "Coordinates",
+    "mercer.designs.terms": "Terms",
+    "mercer.data.coding": "Coded",
+    "mercer.data.levels": "Occurrences Levels HashedLevels",
+    "mercer.data.schema": "Column Schema",
+    "mercer.data.texts": "Texts",
+    "mercer.smoothing.autocorrelation": "Autocorrelation",
+    "mercer.smoothing.bandwidth": "Criterion Bandwidth",
+    "mercer.smoothing.bounded": "Reflected Transformed",
+    "mercer.smoothing.cells": "Cells",
+    "mercer.smoothing.classes": "ClassBandwidths",
+    "mercer.smoothing.family": "ParzenParameters Parzen",
+    "mercer.smoothing.kernels": "Gaussian Exponential Triangular",
+    "mercer.smoothing.local_lines": "LocalLines",
+    "mercer.smoothing.mixed": "Rows MixedSums",
+    "mercer.smoothing.powers": "Uniform Epanechnikov Biweight Triweight Cosine",
+    "mercer.smoothing.regression": "LocalMeans LocalVotes",
+    "mercer.smoothing.regression_search": "WidthChoice",
+    "mercer.smoothing.rules.adaptive": "Adaptive",
+    "mercer.smoothing.rules.crossvalidation": "LikelihoodCV LeastSquaresCV",
+    "mercer.smoothing.rules.isj": "ImprovedSheatherJones",
+    "mercer.smoothing.rules.plugin": "PlugIn",
+    "mercer.smoothing.rules.reference": "UnscaledScott UnscaledSilverman Scott Silverman",
+    "mercer.smoothing.sums": "KernelSums",
+    "mercer.smoothing.support": "Support",
+    "mercer.smoothing.tolerance": "Tolerance",
+    "mercer.smoothing.windows": "Windows",
+    "mercer.kernels._counts": "Runs Counts CountMap",
+    "mercer.kernels._sequences": "Sequences",
+    "mercer.kernels.algebra": "Sum Product Scaled Power Of",
+    "mercer.kernels.columns": "Columns",
+    "mercer.kernels.dot": "Linear Quadratic Polynomial Sigmoid Cosine",
+    "mercer.kernels.explicit": "Coordinates One Monomials Stacked Products Times After Unit",
+    "mercer.kernels.graphs": "WeisfeilerLehman Neighbourhoods",
+    "mercer.kernels.histograms": "ChiSquared AdditiveChiSquared HistogramIntersection",
+    "mercer.kernels.monomials": "MonomialOrder",
+    "mercer.kernels.normalised": "Normalised",
+    "mercer.kernels.one_feature": "OneDimensional Constant",
+    "mercer.kernels.positive_definite": "PositiveDefinite",
+    "mercer.kernels.radial": "RBF Matern RationalQuadratic Laplacian",
+    "mercer.kernels.strings": "Spectrum Substrings SubstringMap Subsequence",
+    "mercer.families._axis": "Lattice Axis",
+    "mercer.families._base": "Prior",
+    "mercer.families._levels": "CategoricalParameters",
+    "mercer.families._power_links": "Identity Log Power LogOdds",
+    "mercer.families._share_links": "Logit Probit Cauchit ComplementaryLogLog",
+    "mercer.families.binomial": "BernoulliParameters Bernoulli Binomial",
+    "mercer.families.bins": "Width",
+    "mercer.families.categorical": "Categorical",
+    "mercer.families.dirichlet": "BetaParameters DirichletParameters Beta Dirichlet",
+    "mercer.families.distribution": "Distribution",
+    "mercer.families.gamma": "ExponentialParameters GammaParameters Exponential Gamma",
+    "mercer.families.gaussian": "GaussianParameters Gaussian",
+    "mercer.families.histogram": "Histogram",
+    "mercer.families.inverse_gaussian": "InverseGaussianParameters InverseGaussian",
+    "mercer.families.lognormal": "LogNormalParameters LogNormal",
+    "mercer.families.multinomial": "Multinomial",
+    "mercer.families.multivariate": "MultivariateGaussianParameters MultivariateGaussian",
+    "mercer.families.negative_binomial": "NegativeBinomialParameters NegativeBinomial",
+    "mercer.families.penalties": "Strengths L2 L1 ElasticNet",
+    "mercer.families.poisson": "PoissonParameters Poisson",
+    "mercer.families.response": "Response",
+    "mercer.families.softmax": "SoftmaxResponse",
+    "mercer.families.tweedie": "TweedieParameters Tweedie",
+    # of scikit-learn, what is made of plain values and stands before or around our models
+    "sklearn.compose._column_transformer": "ColumnTransformer",
+    "sklearn.compose._target": "TransformedTargetRegressor",
+    "sklearn.covariance._empirical_covariance": "EmpiricalCovariance",
+    "sklearn.covariance._shrunk_covariance": "OAS LedoitWolf ShrunkCovariance",
+    "sklearn.dummy": "DummyClassifier DummyRegressor",
+    "sklearn.impute._base": "SimpleImputer MissingIndicator",
+    "sklearn.model_selection._split": "KFold StratifiedKFold GroupKFold LeaveOneOut ShuffleSplit "
+    "StratifiedShuffleSplit TimeSeriesSplit RepeatedKFold RepeatedStratifiedKFold",
+    "sklearn.pipeline": "Pipeline FeatureUnion",
+    "sklearn.preprocessing._data": "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler Normalizer",
+    "sklearn.preprocessing._encoders": "OneHotEncoder OrdinalEncoder",
+    "sklearn.preprocessing._function_transformer": "FunctionTransformer",
+    "sklearn.preprocessing._label": "LabelBinarizer LabelEncoder",
+}
+
+#: the members of an enumeration are written by their values
+ENUMS: dict[str, str] = {"mercer.data.kinds": "Kind"}
+
+#: types that are values themselves: what `dtype=` is given, and the kinds of sparse matrices
+TYPES: dict[str, str] = {
+    "builtins": "bool int float complex str object",
+    "numpy": "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 "
+    "str_ object_",
+    "scipy.sparse": "csr_array csr_matrix csc_array csc_matrix",
+}
+
+#: values of which there is one, known by its name: some hold functions
+CONSTANTS: dict[str, str] = {
+    "mercer.families.links": "NEGATIVE_INVERSE SOFTMAX",
+}
+
+#: names in older files of what is elsewhere now: {old: new}
+MOVED: dict[str, str] = {}
+
+_TABLES = {"class": CLASSES, "enum": ENUMS, "type": TYPES, "constant": CONSTANTS}
+
+
+@cache
+def names(kind: str) -> frozenset[str]:
+    """All that a file may name of a kind: "class", "enum", "type" or "constant"."""
+    return frozenset(f"{module}.{name}" for module, found in _TABLES[kind].items() for name in found.split())
+
+
+def known(kind: str, name: Any) -> Any:
+    """What a file means by a name; a name that is not in the table is refused, and nothing is imported for it."""
+    name = MOVED.get(name, name) if isinstance(name, str) else name
+    if not isinstance(name, str) or name not in names(kind):
+        raise ModelFileError(
+            f"The file asks for {shown(name)}, which is no {kind} that model files may hold: it was tampered with, or "
+            "written by a newer mercer. Nothing of it was loaded."
+        )
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def name_of(kind: str, thing: type) -> str | None:
+    """The name of a class or type in files; None of those that are not in the table."""
+    name = f"{_PUBLIC.get(thing.__module__, thing.__module__)}.{thing.__qualname__}"
+    if kind == "type":
+        name = {"numpy.bool": "numpy.bool_"}.get(name, name)
+    return name if name in names(kind) else None
+
+
+def constant_name(value: Any) -> str | None:
+    """The name of a value of which there is one."""
+    found = (name for name in names("constant") if name.rpartition(".")[0] in sys.modules)
+    return next((name for name in found if known("constant", name) is value), None)
+
+
+#: where types are found that tell another place
+_PUBLIC = {"scipy.sparse._csr": "scipy.sparse", "scipy.sparse._csc": "scipy.sparse"}
+
+
+def shown(name: Any) -> str:
+    """A name of a file in a message, cut where it is long."""
+    text = repr(name)
+    return text if len(text) <= 80 else f"{text[:80]}…"

@@ -1,0 +1,189 @@
+"""Models in files that hold no code: `save`, `load`, and `describe`, which looks without building."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mercer._atomic import write_atomically
+from mercer._errors import DataError, MercerError, ModelFileError
+from mercer.files._container import FORMAT, VERSION, Header, opened, read_arrays, read_header, written
+from mercer.files._decode import Decoder, damaged
+from mercer.files._encode import Encoder
+
+#: what a description of nonsense may raise in those who read it
+NONSENSE = (
+    ArithmeticError,
+    AttributeError,
+    DataError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+#: columns that are named in a description
+MOST_COLUMNS = 10_000
+
+
+class ModelFile(NamedTuple):
+    """What a model file says about itself."""
+
+    #: the class of the model, and for a pipeline those of its steps
+    model: str
+    steps: tuple[str, ...]
+    #: names of the columns it was fitted on, where they had any, and how many there are
+    columns: tuple[str, ...] | None
+    n_columns: int | None
+    #: what a classifier tells apart, as text
+    classes: tuple[str, ...] | None
+    #: version of the format, and of mercer when it was written
+    version: int
+    mercer: str
+    #: bytes, and arrays
+    size: int
+    n_arrays: int
+
+
+def save(model: Any, path: str | Path) -> None:
+    """Write a model to a file that holds no code.
+
+    The file is whole or, if anything fails, as it was before. Its format is documented and has a version: newer
+    versions of mercer keep reading it.
+
+    Parameters
+    ----------
+    model : estimator
+        One of mercer, or a pipeline of these with scikit-learn's Pipeline, FeatureUnion or ColumnTransformer; fitted or
+        not. A `Schema`, a kernel, a family do as well.
+    path : str or Path
+        Where; by custom it ends in `.mercer`.
+
+    Raises
+    ------
+    UnsavableError
+        Where the model holds a function, or an object of another library. The message names the place.
+    WriteError
+        Where the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mercer import GaussianNB, load, save
+    >>> model = GaussianNB().fit([[1.0], [2.0], [8.0], [9.0]], ["low", "low", "high", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model.mercer")
+    ...     again = load(f"{folder}/model.mercer")
+    >>> again.predict([[7.5]])
+    array(['high'], dtype='<U4')
+    """
+    from mercer import __version__
+
+    encoder = Encoder()
+    described = {"model": encoder.value(model), "objects": encoder.objects}
+    metadata = {
+        "format": FORMAT,
+        "version": str(VERSION),
+        "mercer": __version__,
+        "about": json.dumps(_about(model)),
+        "model": json.dumps(described, separators=(",", ":"), allow_nan=False),
+    }
+    write_atomically(path, written(metadata, encoder.arrays))
+
+
+def load(path: str | Path) -> Any:
+    """Read a model that `save` wrote. No code of the file is run, for there is none.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    model : estimator
+        It predicts as the one that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        Where it is no model file, or one that is damaged, cut off, tampered with, or of a newer version.
+    """
+    with opened(path) as file:
+        try:
+            header = read_header(file)
+            arrays = read_arrays(file, header)
+            return Decoder(arrays).build(json.loads(header.metadata["model"]))
+        except ModelFileError as error:
+            raise type(error)(f"{str(path)!r}: {error}") from error.__cause__
+        except NONSENSE as error:
+            raise ModelFileError(f"{str(path)!r}: {damaged('its description does not fit together')}") from error
+
+
+def describe(path: str | Path) -> ModelFile:
+    """What a model file says about itself, without building the model or reading its arrays.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. Its checksum is looked at by `load`, not here.
+
+    Returns
+    -------
+    found : ModelFile
+    """
+    with opened(path) as file:
+        try:
+            header = read_header(file)
+            return _described(header)
+        except ModelFileError as error:
+            raise type(error)(f"{str(path)!r}: {error}") from error.__cause__
+        except NONSENSE as error:
+            raise ModelFileError(f"{str(path)!r}: {damaged('it does not say what it holds')}") from error
+
+
+def _about(model: Any) -> dict[str, Any]:
+    """What may be asked of a file before it is loaded."""
+    names, classes = (_listed(model, name) for name in ("feature_names_in_", "classes_"))
+    steps = [type(step).__name__ for _, step in getattr(model, "steps", ())]
+    return {
+        "class": type(model).__name__,
+        "steps": steps,
+        "columns": names,
+        "n_columns": _count(model),
+        "classes": classes,
+    }
+
+
+def _listed(model: Any, name: str) -> list[str] | None:
+    try:
+        values = getattr(model, name)
+    except (MercerError, AttributeError, IndexError, ValueError):
+        return None
+    return [str(value) for value in values] if hasattr(values, "__len__") and len(values) <= MOST_COLUMNS else None
+
+
+def _count(model: Any) -> int | None:
+    try:
+        return int(model.n_features_in_)
+    except (MercerError, AttributeError, IndexError, TypeError, ValueError):
+        return None
+
+
+def _described(header: Header) -> ModelFile:
+    about = json.loads(header.metadata["about"])
+    columns, classes = (
+        None if about[name] is None else tuple(map(str, about[name])) for name in ("columns", "classes")
+    )
+    return ModelFile(
+        model=str(about["class"]),
+        steps=tuple(map(str, about["steps"])),
+        columns=columns,
+        n_columns=None if about["n_columns"] is None else int(about["n_columns"]),
+        classes=classes,
+        version=int(header.metadata["version"]),
+        mercer=header.metadata["mercer"],
+        size=header.size,
+        n_arrays=len(header.arrays),
+    )

@@ -1,0 +1,162 @@
+"""The features that a naive Bayes model is linear in, for other models to use (lectures 1 and 4)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.models._base import old_state_on_failure
+from mercer.models._linear_features import CentredSquares, ObservedColumns
+from mercer.models._linear_form import linear_form
+from mercer.models._linear_pieces import LinearPiece
+from mercer.stats import ColumnMoments
+
+Array = NDArray[Any]
+
+
+class StatisticFeatures(TransformerMixin, BaseEstimator):
+    """Sufficient statistics T(x) of the columns, as a generative model has them.
+
+    A generative model with exponential families is a softmax of a linear function of T(x): of x and x² for a normal
+    column, of an indicator of each level for a category, of x for counts. With these features a logistic regression
+    chooses among the same functions, by the likelihood of y given x: it is the model's discriminative counterpart.
+
+    Normal columns are centred and in units of their standard deviation. Where values were missing in the fit, an
+    indicator says so and the column says nothing; what is missing elsewhere is taken for the middle of the classes.
+
+    Parameters
+    ----------
+    model : GaussianNB, NaiveBayes, BernoulliNB or CategoricalNB
+        Whose statistics to use; it is copied, and fitted to see the classes, columns and levels.
+
+    Attributes
+    ----------
+    model_ : object
+        The fitted copy.
+    scale_ : ndarray of shape (n_features_out,)
+        What the statistics are divided by.
+    n_features_in_ : int
+        Number of columns seen in the fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GaussianNB
+    >>> from mercer.models.statistic_features import StatisticFeatures
+    >>> X, y = np.array([[0.0], [2.0], [4.0], [6.0]]), [0, 0, 1, 1]
+    >>> StatisticFeatures(GaussianNB()).fit_transform(X, y).round(2)
+    array([[-1.34,  1.8 ],
+           [-0.45,  0.2 ],
+           [ 0.45,  0.2 ],
+           [ 1.34,  1.8 ]])
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit a copy of the model, to see what its statistics are.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        with old_state_on_failure(self):
+            self.model_ = clone(self.model).fit(X, y, sample_weight=sample_weight)
+            self.scale_ = statistic_scale(self.model_)
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(self.model_, name):
+                    setattr(self, name, getattr(self.model_, name))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """T(x) of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        features : ndarray or sparse matrix of shape (n_samples, n_features_out)
+            In the order of `get_feature_names_out`.
+        """
+        check_is_fitted(self)
+        X = self.model_._check_X(X, reset=False)
+        blocks = self.model_._block(X, slice(0, X.shape[0]))
+        _, pieces = self.model_._linear_pieces()
+        features = [piece.features(_filled(piece, block)) for piece, block in zip(pieces, blocks, strict=True)]
+        if any(map(sp.issparse, features)):
+            return sp.csr_matrix(sp.hstack(features) @ sp.diags(1 / self.scale_))
+        return np.hstack(features) / self.scale_
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the features.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str
+            One for each feature.
+        """
+        check_is_fitted(self)
+        return np.array(linear_form(self.model_).names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.model).input_tags
+        tags.target_tags.required = True
+        return tags
+
+
+def statistic_scale(model: Any) -> Array:
+    """What each statistic of a fitted model is divided by: a power of a standard deviation, or 1 if it has no units."""
+    _, pieces = model._linear_pieces()
+    return np.concatenate([_scale(piece, part) for piece, part in zip(pieces, _parts(model, pieces), strict=True)])
+
+
+def _parts(model: Any, pieces: tuple[LinearPiece, ...]) -> tuple[Any, ...]:
+    parts: tuple[Any, ...] = model.statistic_.parts
+    return parts if len(parts) == len(pieces) else (None,) * len(pieces)
+
+
+def _scale(piece: LinearPiece, statistic: Any) -> Array:
+    match piece.features:
+        case ObservedColumns(CentredSquares(), columns, gaps) if isinstance(statistic, ColumnMoments):
+            spread = np.sqrt(statistic.pooled().variance[0][columns])
+            spread = np.where(spread > 0, spread, 1.0)
+            return np.append(np.column_stack([spread, spread**2]).ravel(), np.ones(int(gaps.sum())))
+    return np.ones(len(piece.names))
+
+
+def _filled(piece: LinearPiece, block: Any) -> Any:
+    """Columns without an indicator of gaps, where they have some now, at the middle of the classes."""
+    match piece.features:
+        case ObservedColumns(CentredSquares(about), columns, gaps) if np.isnan(block).any():
+            block = np.array(block, dtype=float)
+            kept = columns[~gaps]
+            block[:, kept] = np.where(np.isnan(block[:, kept]), about[~gaps], block[:, kept])
+    return block

@@ -1,0 +1,141 @@
+"""The whole page: head, contents, sections and footer, with its style and script in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from itertools import count, groupby
+
+from mercer.report.grid import Grid
+from mercer.report.page.charts import chart_html
+from mercer.report.page.costs import costs_html
+from mercer.report.page.limits import Limits
+from mercer.report.page.markup import Markup, inline, joined, prose, tag
+from mercer.report.page.notes import note_html
+from mercer.report.page.rows import rows_html
+from mercer.report.page.tables import table_html
+from mercer.report.records import Block, Chart, Costs, Note, Page, Rows, Section
+
+#: bytes; a page that is longer is made again with half as much of everything
+LARGEST = 1_990_000
+#: nothing is fetched, sent or framed, whatever a name in the data says
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+def page_html(page: Page) -> str:
+    """A page as one HTML file that needs nothing else: style, charts and script are in it.
+
+    Parameters
+    ----------
+    page : Page
+
+    Returns
+    -------
+    str
+        Below two megabytes as long as prose is: points, rows and cells are thinned out where they are too many.
+
+    Examples
+    --------
+    >>> from mercer.report import Page, Section
+    >>> html = page_html(Page("Fruit & co", "apples and pears", (Section("all", "All of it", ("Two kinds.",)),)))
+    >>> html.startswith("<!DOCTYPE html>"), "<h1>Fruit &amp; co</h1>" in html
+    (True, True)
+    """
+    limits = Limits()
+    html = _document(page, limits)
+    while len(html.encode()) > LARGEST and limits != limits.halved():
+        limits = limits.halved()
+        html = _document(page, limits)
+    return html
+
+
+def _document(page: Page, limits: Limits) -> str:
+    keys = (f"chart{i}" for i in count(1))
+    sections = joined(_section(section, keys, limits) for section in page.sections)
+    body = tag(
+        "body",
+        tag("a", "Skip to the content", href="#content", class_="skip"),
+        _header(page),
+        tag("div", _contents(page), tag("main", sections, id="content"), class_="columns"),
+        _footer(page),
+        tag("div", id="tip", role="status", hidden=True),
+        tag("script", _own("page.js")),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', _head(page), body, lang='en')}\n"
+
+
+def _head(page: Page) -> Markup:
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("link", rel="icon", href="data:,"),
+        tag("title", page.title),
+        tag("style", _own("page.css")),
+    )
+
+
+@cache
+def _own(name: str) -> Markup:
+    """A file that lies beside this one: the only text that is put into the page unescaped."""
+    return Markup(files("mercer.report.page").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _header(page: Page) -> Markup:
+    theme = tag("button", "◐", type="button", id="theme", hidden=True)
+    return tag("header", tag("div", tag("h1", page.title), prose(page.subtitle, class_="subtitle")), theme)
+
+
+def _contents(page: Page) -> Markup:
+    links = (tag("li", tag("a", section.title, href=f"#{_id(section)}")) for section in page.sections)
+    return tag("nav", tag("ol", *links), aria_label="Contents") if page.sections else Markup()
+
+
+def _id(section: Section) -> str:
+    return f"s-{section.id}"
+
+
+def _section(section: Section, keys: Iterator[str], limits: Limits) -> Markup:
+    name = _id(section)
+    anchor = tag("a", "#", href=f"#{name}", class_="anchor", aria_label=f"Link to {section.title}")
+    title = tag("h2", section.title, anchor, id=f"{name}-title")
+    lead = prose(section.lead, class_="lead")
+    blocks = _blocks(section.blocks, keys, limits)
+    return tag("section", title, lead, blocks, id=name, aria_labelledby=f"{name}-title")
+
+
+def _blocks(blocks: tuple[Block, ...], keys: Iterator[str], limits: Limits) -> Markup:
+    """Charts that follow each other stand side by side where there is room."""
+    parts = []
+    for charts, group in groupby(blocks, key=lambda block: isinstance(block, Chart)):
+        made = [_block(block, keys, limits) for block in group]
+        alone = " alone" if len(made) == 1 else ""
+        parts.append(tag("div", *made, class_=f"charts{alone}") if charts else joined(made))
+    return joined(parts)
+
+
+def _block(block: Block, keys: Iterator[str], limits: Limits) -> Markup:
+    match block:
+        case Note():
+            return note_html(block)
+        case Grid():
+            return table_html(block, limits)
+        case Chart():
+            return chart_html(block, next(keys), limits)
+        case Costs():
+            return costs_html(block, limits)
+        case Rows():
+            return rows_html(block, limits)
+    return prose(block)
+
+
+def _footer(page: Page) -> Markup:
+    lines = (tag("p", inline(line)) for line in page.footer)
+    return tag("footer", tag("h2", "How to reproduce this page"), *lines) if page.footer else Markup()

@@ -1,0 +1,119 @@
+"""From values to places on paper: linear, logarithmic and category axes, and where their ticks are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.report.page.numbers import on_tick, power_of_ten
+from mercer.report.records import Axis
+
+#: further out there is no paper: sums and differences of such numbers would overflow
+_FAR = 1e300
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+class Tick(NamedTuple):
+    value: float
+    label: str
+
+
+class Scale(NamedTuple):
+    """`place` maps values between `low` and `high` onto the paper between `start` and `stop`."""
+
+    axis: Axis
+    low: float
+    high: float
+    start: float
+    stop: float
+
+    def place(self, value: float) -> float:
+        return self.places([value])[0]
+
+    def places(self, values: Any) -> list[float]:
+        """NaN for what has no place: NaN, infinities, and on a logarithmic axis what is not above 0."""
+        given = np.asarray(values, dtype=float)
+        there = np.isfinite(given) & ((given > 0) | (not self._log))
+        at = np.where(there, given, self.low).clip(-_FAR, _FAR)
+        bottom, top = self._bent(self.low), self._bent(self.high)
+        with np.errstate(over="ignore"):  # far off the paper is far enough
+            shares = (((np.log10(at) if self._log else at) - bottom) / (top - bottom)).clip(-50, 50)
+        found: list[float] = np.where(there, self.start + shares * (self.stop - self.start), np.nan).tolist()
+        return found
+
+    @property
+    def _log(self) -> bool:
+        return self.axis.scale == "log"
+
+    def _bent(self, value: float) -> float:
+        return math.log10(value) if self._log else value
+
+    def ticks(self, most: int) -> list[Tick]:
+        if self.axis.scale == "category":
+            return [Tick(i, name) for i, name in enumerate(self.axis.names)]
+        if self._log and self.high / self.low >= 5:
+            return _log_ticks(self.low, self.high, most)
+        return _linear_ticks(self.low, self.high, most)
+
+    def minor(self) -> list[float]:
+        """Where a logarithmic axis has lines between its ticks."""
+        if not self._log or not 5 <= self.high / self.low <= 1e5:
+            return []
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)))
+        return [v for p in powers for m in range(1, 10) if self.low <= (v := m * 10.0**p) <= self.high]
+
+
+def scale_of(axis: Axis, values: NDArray[Any], start: float, stop: float) -> Scale:
+    """The scale that shows all finite values with a little room around them, unless the axis sets limits."""
+    if axis.scale == "category":
+        return Scale(axis, -0.5, max(len(axis.names), 1) - 0.5, start, stop)
+    shown = values[np.isfinite(values) & ((values > 0) | (axis.scale != "log"))].clip(-_FAR, _FAR)
+    low, high = (float(shown.min()), float(shown.max())) if shown.size else (1.0, 1.0)
+    low, high = _log_limits(axis, low, high) if axis.scale == "log" else _limits(axis, low, high)
+    return Scale(axis, low, high, start, stop)
+
+
+def _limits(axis: Axis, low: float, high: float) -> tuple[float, float]:
+    room = 0.04 * (high - low) or 0.5 * abs(high) or 0.5
+    # what is between 0 and 1, or begins at 0, ends there
+    bottom = 0.0 if 0 <= low < 2 * room else low - room
+    top = 1.0 if 1 - room <= high <= 1 and low >= 0 else high + room
+    bottom, top = axis.low if axis.low is not None else bottom, axis.high if axis.high is not None else top
+    return (bottom, top) if top > bottom else (bottom, math.nextafter(bottom + abs(bottom) * 1e-9 + 1e-9, math.inf))
+
+
+def _log_limits(axis: Axis, low: float, high: float) -> tuple[float, float]:
+    room = max(10 ** (0.04 * (math.log10(high) - math.log10(low))), 1.05)
+    bottom = axis.low if axis.low and axis.low > 0 else max(low / room, 1 / _FAR)
+    top = axis.high if axis.high and axis.high > bottom else min(high * room, _FAR)
+    return (bottom, top) if top > bottom else (bottom, 2 * bottom)
+
+
+def _linear_ticks(low: float, high: float, most: int) -> list[Tick]:
+    step = _nice((high - low) / max(most, 1))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    if last - first > 2 * most:  # digits have run out: the axis is too far from 0 for its length
+        return [Tick(low, on_tick(low, abs(low) or 1.0))]
+    return [Tick(i * step, on_tick(i * step, step)) for i in range(first, last + 1)]
+
+
+def _nice(step: float) -> float:
+    """The least of 1, 2, 2.5, 5 times a power of ten that is no smaller."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return next(nice * power for nice in _STEPS if nice * power >= step * (1 - 1e-9))
+
+
+def _log_ticks(low: float, high: float, most: int) -> list[Tick]:
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    powers = range(first, last + 1, max(1, math.ceil((last - first + 1) / most)))
+    if len(powers) >= 3 or (high / low) >= 1e3:
+        return [_log_tick(10.0**p) for p in powers]
+    values = [m * 10.0**p for p in range(first - 1, last + 1) for m in (1, 2, 5)]
+    return [_log_tick(v) for v in values if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)]
+
+
+def _log_tick(value: float) -> Tick:
+    return Tick(value, f"{value:,g}" if 1e-3 <= value < 1e6 else power_of_ten(value))

@@ -1,0 +1,74 @@
+"""Grids as tables that can be sorted by any column."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from mercer.report.grid import NOTHING, Cell, Field, Grid
+from mercer.report.page.limits import Limits
+from mercer.report.page.markup import Markup, inline, joined, tag
+
+#: a number at the beginning of words, as in "0.91 ± 0.02" or "< 0.001"
+_NUMBER = re.compile(r"\s*[<>≤≥~≈]?\s*([-+−]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")
+#: a table with more rows scrolls in a box of its own
+_TALL = 16
+#: words that are longer are broken into lines: everywhere, and on a phone
+_LONG, _WIDE = 44, 18
+
+
+def table_html(grid: Grid, limits: Limits) -> Markup:
+    shown = grid.rows[: max(limits.cells // max(len(grid.fields), 1), 1)]
+    numeric = [_ordered_by_number(field, [row[j] for row in shown]) for j, field in enumerate(grid.fields)]
+    head = joined(tag("th", field.heading, scope="col", class_=_side(field)) for field in grid.fields)
+    body = joined(_row(grid.fields, row, numeric, limits) for row in shown)
+    caption = tag("caption", tag("span", grid.title)) if grid.title else Markup()
+    table = tag("table", caption, tag("thead", tag("tr", head)), tag("tbody", body), class_="sortable")
+    return joined((scrolling(table, grid.title or "Table", tall=len(shown) > _TALL), *_notes(grid, len(shown))))
+
+
+def scrolling(table: Markup, name: str, *, tall: bool = False) -> Markup:
+    """A table in a box: what is wider than the page scrolls in it, also with the keyboard."""
+    return tag("div", table, class_="box tall" if tall else "box", role="region", aria_label=name, tabindex="0")
+
+
+def _row(fields: tuple[Field, ...], row: tuple[Cell, ...], numeric: list[bool], limits: Limits) -> Markup:
+    return tag("tr", *(_cell(j, fields[j], cell, numeric[j], limits) for j, cell in enumerate(row)))
+
+
+def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: Limits) -> Markup:
+    words = field.write(cell) if isinstance(cell, str) else field.write(cell).replace("-", "−")
+    if len(words) > limits.characters:
+        words = words[: limits.characters - 1] + "…"
+    number = _number(cell) if numeric else None
+    kinds = (
+        _side(field),
+        "none" if words == NOTHING else "",
+        "long" if len(words) > _LONG else "wide" if len(words) > _WIDE else "",
+    )
+    names = " ".join(filter(None, kinds))
+    kind, scope = ("th", "row") if j == 0 and not field.numeric else ("td", None)
+    return tag(kind, words, scope=scope, class_=names or None, data_v=None if number is None else repr(number))
+
+
+def _side(field: Field) -> str | None:
+    return "number" if field.numeric else None
+
+
+def _ordered_by_number(field: Field, cells: list[Cell]) -> bool:
+    told = [cell for cell in cells if field.write(cell) not in (NOTHING, "")]
+    return bool(told) and all(_number(cell) is not None for cell in told)
+
+
+def _number(cell: Cell) -> float | None:
+    if cell is None:
+        return None
+    if not isinstance(cell, str):
+        return None if math.isnan(cell) else float(cell)
+    found = _NUMBER.match(cell)
+    return float(found[1].replace("−", "-").replace(",", "")) if found else None
+
+
+def _notes(grid: Grid, shown: int) -> list[Markup]:
+    left_out = [] if shown == len(grid.rows) else [f"The first {shown:,} of {len(grid.rows):,} rows."]
+    return [tag("p", inline(note), class_="small") for note in (*grid.notes, *left_out)]

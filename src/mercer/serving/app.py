@@ -1,0 +1,178 @@
+"""The application: what is at which address."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import Any
+
+from mercer import __version__
+from mercer._errors import DataError, MercerError
+from mercer._optional import require
+from mercer.data.schema import Schema
+from mercer.serving import answers
+from mercer.serving.described import body_schema, described, response_schema
+from mercer.serving.gate import Gate, Limits
+from mercer.serving.inputs import Inputs, model_name
+from mercer.serving.page import PAGE, PAGE_HEADERS
+from mercer.serving.refusals import Refusal
+from mercer.serving.rows import parsed, table, unseen
+
+LOG = logging.getLogger("mercer.serving")
+
+
+def make_app(
+    model: Any,
+    *,
+    schema: Schema | None = None,
+    token: str | None = None,
+    max_body_bytes: int = 8_000_000,
+    max_rows: int = 10_000,
+    max_concurrency: int = 64,
+    hosts: frozenset[str] | None = None,
+) -> Any:
+    """A FastAPI application that predicts with a fitted model.
+
+    `POST /predict` takes rows as a JSON list of objects, and answers with predictions, probabilities, and sets or
+    intervals where the model has them. `GET /schema` says which columns rows have, `GET /health` that the server is up,
+    `GET /openapi.json` all of it, and `/` is a page to try it.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model or pipeline.
+    schema : Schema, default=None
+        Columns of the table that the model was fitted to; found out from the model if not given.
+    token : str, default=None
+        If given, every request but that for /health needs the header `Authorization: Bearer TOKEN`.
+    max_body_bytes, max_rows : int
+        Larger requests are refused (413), the bytes while they come in.
+    max_concurrency : int, default=64
+        Requests answered at a time; more are told to come back in a second (503).
+    hosts : frozenset of str, default=None
+        If given, names by which the server may be called: other sites cannot reach it under theirs.
+
+    Returns
+    -------
+    app : fastapi.FastAPI
+        For uvicorn or any other ASGI server.
+
+    Examples
+    --------
+    >>> from mercer import LinearRegression
+    >>> from mercer.serving import make_app
+    >>> app = make_app(LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]))
+    >>> sorted(route.path for route in app.routes if route.path.startswith("/p"))
+    ['/predict']
+    """
+    fastapi = require("fastapi", purpose="Serving a model", extra="serve")
+    if token is not None and not (token.isascii() and token.strip() == token and token):
+        raise DataError("The token has to be of ASCII characters, without spaces at its ends, and not empty.")
+    limits = Limits(max_body_bytes, max_rows, max_concurrency)
+    inputs = Inputs.of(model, schema)
+    app = fastapi.FastAPI(
+        title=f"mercer: {model_name(model)}",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+    )
+    _add_routes(app, fastapi, _Service(_silent(model), inputs, limits))
+    app.add_middleware(Gate, token=token, limits=limits, hosts=hosts)
+    return app
+
+
+class _Service:
+    """The model, and what is known about it."""
+
+    def __init__(self, model: Any, inputs: Inputs, limits: Limits) -> None:
+        self.model, self.inputs, self.limits = model, inputs, limits
+
+    def predict(self, body: bytes) -> dict[str, Any]:
+        rows = parsed(body)
+        if len(rows) > self.limits.rows:
+            raise Refusal(413, f"There are {len(rows):,} rows, and at most {self.limits.rows:,} are taken at a time.")
+        X = table(rows, self.inputs)
+        try:
+            predictions = answers.answers(self.model, X)
+        except (MercerError, ValueError, TypeError) as error:
+            raise Refusal(422, " ".join(str(error).split())) from error
+        return {"predictions": predictions, "notes": unseen(rows, self.inputs)}
+
+    def schema(self) -> dict[str, Any]:
+        return {"model": model_name(self.model), **described(self.model, self.inputs), "limits": self.limits._asdict()}
+
+
+def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
+    responses = fastapi.responses
+
+    async def predict(request: Any) -> Any:
+        kind = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+        if kind != "application/json":
+            return _refused(responses, Refusal(415, f"The body is {kind!r}; send application/json."))
+        body = await request.body()
+        try:
+            return responses.JSONResponse(await fastapi.concurrency.run_in_threadpool(service.predict, body))
+        except Refusal as refusal:
+            return _refused(responses, refusal)
+        except Exception:
+            LOG.exception("The model failed.")
+            return _refused(
+                responses, Refusal(500, "The model failed on these rows; its error is in the server's log.")
+            )
+
+    # FastAPI reads annotations, and this module does not import it
+    predict.__annotations__ = {"request": fastapi.Request}
+
+    def schema() -> Any:
+        return responses.JSONResponse(service.schema())
+
+    def health() -> Any:
+        return responses.JSONResponse({"status": "ok"})
+
+    def page() -> Any:
+        return responses.HTMLResponse(PAGE, headers=PAGE_HEADERS)
+
+    for endpoint in (schema, health, page):
+        endpoint.__annotations__ = {}
+    body = {"required": True, "content": {"application/json": {"schema": body_schema(service.inputs)}}}
+    app.add_api_route(
+        "/predict",
+        predict,
+        methods=["POST"],
+        summary="Predict rows",
+        openapi_extra={"requestBody": body},
+        responses={
+            200: {"content": {"application/json": {"schema": response_schema()}}},
+            **{status: {"description": why} for status, why in REFUSALS.items()},
+        },
+    )
+    app.add_api_route("/schema", schema, methods=["GET"], summary="The columns of a row")
+    app.add_api_route("/health", health, methods=["GET"], summary="Whether the server is up")
+    app.add_api_route("/", page, methods=["GET"], include_in_schema=False)
+
+
+REFUSALS = {
+    400: "The body is no JSON",
+    401: "A token is needed",
+    413: "Too many bytes or rows",
+    415: "The body is not application/json",
+    422: "A column is unknown, lacking or of the wrong type; `detail` names it and its row",
+    503: "Too many requests at a time; come back after the seconds of Retry-After",
+}
+
+
+def _silent(model: Any) -> Any:
+    """The same model, whose features do not warn of levels never seen: clients are told in `notes`."""
+    steps = getattr(model, "steps", None)
+    if steps is None or getattr(steps[0][1], "unseen", None) != "warn":
+        return model
+    name, features = steps[0]
+    model, features = copy.copy(model), copy.copy(features)
+    features.unseen = "ignore"
+    model.steps = [(name, features), *steps[1:]]
+    return model
+
+
+def _refused(responses: Any, refusal: Refusal) -> Any:
+    return responses.JSONResponse(refusal.content(), status_code=refusal.status)

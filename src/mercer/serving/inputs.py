@@ -1,0 +1,121 @@
+"""Which columns a model reads, and of which type each value has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mercer.data.kinds import Kind
+from mercer.data.schema import Column, Schema
+from mercer.models._base import column_names
+
+ValueType = Literal["number", "string", "boolean", "any"]
+
+#: where models that are built around another keep it, once it is fitted
+INSIDE = ("model_", "best_estimator_", "regressor_", "estimator_", "model")
+#: kinds of which a model reads nothing
+IDLE = frozenset({Kind.IDENTIFIER, Kind.CONSTANT})
+
+
+@dataclass(frozen=True)
+class Input:
+    """One column of a row."""
+
+    column: Column
+    type: ValueType
+    required: bool
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    def described(self) -> dict[str, Any]:
+        """For /schema."""
+        return {
+            "name": self.name,
+            "kind": self.column.kind.value,
+            "type": self.type,
+            "required": self.required,
+            "levels": None if self.column.levels is None else list(self.column.levels),
+        }
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All columns that rows may have."""
+
+    each: tuple[Input, ...]
+    #: whether the model was fitted to columns with names
+    named: bool
+
+    @classmethod
+    def of(cls, model: Any, schema: Schema | None = None) -> Inputs:
+        """Those of a fitted model, by its own account or by the schema of the table it was fitted to."""
+        first = _reader(model)
+        named = hasattr(first, "feature_names_in_")
+        read = set(getattr(first, "_used", None) or column_names(first))
+        columns = list(schema if schema is not None else getattr(first, "schema_", None) or _columns_of(first))
+        return cls(
+            tuple(Input(column, _type(column), required=column.name in read) for column in columns),
+            named or schema is not None or hasattr(first, "schema_"),
+        )
+
+    def __iter__(self) -> Iterator[Input]:
+        return iter(self.each)
+
+    @property
+    def names(self) -> list[str]:
+        return [each.name for each in self.each]
+
+
+def model_name(model: Any) -> str:
+    """What predicts, and what is built around it: "Calibrated(NaiveBayes)"."""
+    if hasattr(model, "steps"):
+        return model_name(_steps(model)[-1])
+    inside = _inside(model)
+    return type(model).__name__ + ("" if inside is None else f"({model_name(inside)})")
+
+
+def _reader(model: Any) -> Any:
+    """The part of a model that reads rows: the first step of a pipeline, in whatever is built around it."""
+    if hasattr(model, "steps"):
+        return _reader(_steps(model)[0])
+    inside = _inside(model)
+    return model if inside is None else _reader(inside)
+
+
+def _steps(model: Any) -> list[Any]:
+    return [step for _, step in model.steps if step is not None and step != "passthrough"]
+
+
+def _inside(model: Any) -> Any:
+    """The fitted model that another is built around, if it is."""
+    return next((getattr(model, name) for name in INSIDE if hasattr(getattr(model, name, None), "predict")), None)
+
+
+def _columns_of(model: Any) -> list[Column]:
+    """Columns of a model that reads a table without looking at it first."""
+    names = column_names(model)
+    levels: dict[int, tuple[Any, ...]] = {}
+    for conditional in getattr(model, "_conditionals", ()):
+        if hasattr(conditional, "levels"):
+            levels[conditional.part.columns[0]] = tuple(np.asarray(conditional.levels).tolist())
+    for position, category in getattr(getattr(model, "_terms", None), "categories", {}).items():
+        levels[position] = tuple(category.levels)
+    return [Column(name, Kind.CATEGORY if j in levels else Kind.NUMBER, levels.get(j)) for j, name in enumerate(names)]
+
+
+def _type(column: Column) -> ValueType:
+    stored = column.stored or column.kind
+    if column.kind in IDLE:
+        return "any"
+    if column.levels:
+        kinds = {bool: "boolean", str: "string"}
+        found = {kinds.get(type(level), "number") for level in column.levels}
+        return found.pop() if len(found) == 1 else "any"  # type: ignore[return-value]
+    if stored is Kind.BOOLEAN:
+        return "boolean"
+    return "string" if stored in (Kind.CATEGORY, Kind.TEXT, Kind.DATE) or column.kind is Kind.DATE else "number"

@@ -1,0 +1,141 @@
+"""`mercer compare`, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+import mercer
+from mercer.comparison import comparing
+
+Run = Callable[..., Result]
+#: two models that are fitted in an instant
+QUICK = ["--models", "NaiveBayes", "--models", "LogisticRegression", "--folds", "2"]
+
+
+def test_without_target_a_bundled_set_is_compared(run: Run) -> None:
+    result = run("compare", "iris", *QUICK)
+    assert result.exit_code == 0
+    assert "150 rows × 4 columns, 3 classes; 2 stratified folds" in result.stdout
+    assert "log loss" in result.stdout
+    assert "Differences from" in result.stdout
+    assert "Use " in result.stdout
+    assert "iris: comes with scikit-learn; 150 rows, target 'species'." in result.stderr
+    assert "petal length (cm)  number" in result.stderr
+
+
+def test_a_file(run: Run, people: Path) -> None:
+    result = run("compare", people, "--target", "-1", "--drop", "id", "--seed", "1", *QUICK)
+    assert result.exit_code == 0
+    assert "80 rows × 2 columns, 2 classes" in result.stdout
+    assert "fields separated by commas, names in the first line; 80 rows, target 'size'" in result.stderr
+
+
+def test_quiet_says_nothing_but_the_answer(run: Run, people: Path) -> None:
+    result = run("compare", people, "--target", "size", "-q", *QUICK)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "NaiveBayes" in result.stdout
+
+
+def test_progress_is_shown_where_it_is_asked_for(run: Run) -> None:
+    assert "4/4" in run("compare", "iris", "--progress", *QUICK).stderr
+    assert "4/4" not in run("compare", "iris", *QUICK).stderr
+
+
+def test_nothing_is_written_but_where_told(run: Run, people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(people.parent)
+    assert run("compare", people, "--target", "size", *QUICK).exit_code == 0
+    assert [file.name for file in people.parent.iterdir()] == ["people.csv"]
+    places = ["--report", "report.html", "--json", "found.json", "--markdown", "found.md", "--save", "best.mercer"]
+    result = run("compare", people, "--target", "size", *QUICK, *places)
+    assert result.exit_code == 0
+    written = {file.name for file in people.parent.iterdir()} - {"people.csv"}
+    assert written == {"report.html", "found.json", "found.md", "best.mercer"}
+    assert json.loads(Path("found.json").read_text())
+    assert Path("report.html").read_text().startswith("<!DOCTYPE html>")
+    assert "The page is report.html." in result.stderr
+
+
+def test_the_best_model_takes_the_table_as_it_comes(run: Run, people: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "best.mercer"
+    for name in ("NaiveBayes", "LogisticRegression"):
+        assert run("compare", people, "--target", "size", "--models", name, "--save", saved, "-q").exit_code == 0
+        result = run("predict", saved, people, "-q")
+        assert result.exit_code == 0
+        right = [
+            truth.endswith(told.split(",")[0].strip('"'))
+            for truth, told in zip(people.read_text().splitlines()[1:], result.stdout.splitlines()[1:], strict=True)
+        ]
+        assert sum(right) > 70
+
+
+def test_json_on_standard_output_is_all_there_is(run: Run, people: Path) -> None:
+    result = run("compare", people, "--target", "size", "--json", "-", *QUICK)
+    assert json.loads(result.stdout)
+    assert run("compare", people, "--target", "size", "--markdown", "-", *QUICK).stdout.lstrip().startswith("#")
+
+
+def test_rows_without_a_label_are_left_out_and_mentioned(run: Run, people: Path) -> None:
+    with people.open("a") as file:
+        file.write("81,1.7,Ulm,?\n")
+    result = run("compare", people, "--target", "size", *QUICK)
+    assert "80 rows × 3 columns" in result.stdout
+    assert "Rows left out because they have no 'size': 1." in result.stderr
+
+
+def test_groups_and_times_are_not_shown_to_models(run: Run, tmp_path: Path) -> None:
+    rows = [f"{i % 8},{i},{i % 7 / 7},{'a' if i % 2 else 'b'}" for i in range(80)]
+    (path := tmp_path / "visits.csv").write_text("\n".join(["patient,day,x,y", *rows]))
+    grouped = run("compare", path, "--target", "y", "--group", "patient", *QUICK)
+    assert "80 rows × 2 columns, 2 classes; 2 folds of whole groups" in grouped.stdout
+    forward = run("compare", path, "--target", "y", "--time", "day", *QUICK)
+    assert "80 rows × 2 columns, 2 classes; 2 forward splits" in forward.stdout
+
+
+def test_kinds_can_be_told(run: Run, people: Path) -> None:
+    result = run("compare", people, "--target", "size", "--kind", "id=number", *QUICK)
+    assert "id      number" in result.stderr
+    assert "identifier" not in result.stdout
+
+
+def test_the_seed_deals_the_rows(run: Run) -> None:
+    def found(seed: str) -> Any:
+        return json.loads(run("compare", "wine", "--seed", seed, "--json", "-", *QUICK).stdout)["models"][0]["measures"]
+
+    assert found("1") == found("1") != found("2")
+
+
+def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = comparing.Race._run
+
+    def stopped(self: Any, entrant: Any, place: int, total: int) -> Any:
+        if place:
+            raise KeyboardInterrupt
+        return whole(self, entrant, place, total)
+
+    monkeypatch.setattr(comparing.Race, "_run", stopped)
+    result = run("compare", "iris", *QUICK)
+    assert result.exit_code == 130
+    assert "NaiveBayes" in result.stdout
+    assert "Stopped by Ctrl-C before these were done: LogisticRegression" in result.stdout
+    assert result.stderr.splitlines()[-1].startswith("mercer: stopped by Ctrl-C")
+
+
+def test_ctrl_c_before_anything_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(self: Any, entrant: Any, place: int, total: int) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparing.Race, "_run", stopped)
+    result = run("compare", "iris", *QUICK)
+    assert (result.exit_code, result.stdout) == (130, "")
+
+
+def test_names_of_models_in_python(people: Path) -> None:
+    X, y = [[0.0], [1.0], [0.2], [1.1]] * 5, [0, 1, 0, 1] * 5
+    found = mercer.compare(X, y, models=["gaussiannb", "LinearSVC"], cv=2)
+    assert {entry.name for entry in found.entries} == {"GaussianNB", "LinearSVC"}

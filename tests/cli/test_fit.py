@@ -1,0 +1,99 @@
+"""`mercer fit`: a model in a file that takes the table as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+import mercer
+from mercer.comparison.preparing import CLASSIFIERS, MODELS
+
+Run = Callable[..., Result]
+
+
+def test_what_was_found_is_told(run: Run, people: Path, tmp_path: Path) -> None:
+    result = run(
+        "fit", people, "--target", "size", "--model", "LogisticRegression", "--set", "C=10", "-o", tmp_path / "m"
+    )
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "80 rows, target 'size'" in result.stderr
+    assert "city    category    Bonn, Jena, Ulm" in result.stderr
+    assert "Certificate: " in result.stderr
+    assert mercer.load(tmp_path / "m")[-1].C == 10
+
+
+def test_settings_are_numbers_words_or_nothing(run: Run, people: Path, tmp_path: Path) -> None:
+    settings = ["--set", "alpha=0.5", "--set", "fit_intercept=False", "--set", "solver=auto"]
+    assert run("fit", people, "--target", "height", "--model", "Ridge", *settings, "-o", tmp_path / "m").exit_code == 0
+    ridge = mercer.load(tmp_path / "m")[-1]
+    assert (ridge.alpha, ridge.fit_intercept, ridge.solver) == (0.5, False, "auto")
+
+
+@pytest.mark.filterwarnings("ignore::mercer._errors.CollinearWarning")  # a level for each category, and no penalty
+@pytest.mark.parametrize("name", ["GaussianNB", "SVC", "LinearDiscriminantAnalysis", "Perceptron", "Lasso", "GLM"])
+def test_models_of_every_kind_take_the_table(run: Run, people: Path, tmp_path: Path, name: str) -> None:
+    target = "size" if name in CLASSIFIERS else "height"
+    saved = tmp_path / "m.mercer"
+    assert run("fit", people, "--target", target, "--model", name, "-o", saved, "-q").exit_code == 0
+    result = run("predict", saved, people, "-q")
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) == 81
+
+
+def test_every_public_estimator_that_predicts_has_a_name_here() -> None:
+    predicting = {name for name in mercer.__all__ if hasattr(getattr(mercer, name), "predict")}
+    wrappers = {"Calibrated", "ConformalClassifier", "ConformalRegressor", "Decision", "DensityOutliers"}
+    assert predicting - wrappers == {*MODELS}
+
+
+def test_intervals_and_sets_need_rows_set_aside(run: Run, people: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "m.mercer"
+    options = ["--model", "Ridge", "--conformal", "0.8", "-o", saved, "-q"]
+    assert run("fit", people, "--target", "height", *options).exit_code == 0
+    rows = run("predict", saved, people, "--intervals", "-q").stdout.splitlines()
+    assert rows[0] == '"prediction","lower","upper"'
+    assert all(lower < value < upper for value, lower, upper in ([*map(float, row.split(","))] for row in rows[1:]))
+    options[1] = "NaiveBayes"
+    assert run("fit", people, "--target", "size", *options).exit_code == 0
+    sets = [row.split(",")[-1] for row in run("predict", saved, people, "--intervals", "-q").stdout.splitlines()[1:]]
+    assert {*sets} <= {'"short"', '"tall"', '"short|tall"', '""'}
+
+
+def test_calibration(run: Run, people: Path, tmp_path: Path) -> None:
+    options = ["--model", "LinearSVC", "--calibrate", "platt", "-o", tmp_path / "m", "-q"]
+    assert run("fit", people, "--target", "size", *options).exit_code == 0
+    assert "probability[tall]" in run("predict", tmp_path / "m", people, "-q").stdout
+
+
+def test_kinds_stay_with_the_model(run: Run, tmp_path: Path) -> None:
+    rows = [f"{i % 5 + 1},0{i % 3},{i % 5 + i % 3}" for i in range(60)]
+    (path := tmp_path / "a.csv").write_text("\n".join(["stars,plz,y", *rows]))
+    saved = tmp_path / "m.mercer"
+    kinds = ["--kind", "stars=number", "--kind", "plz=category"]
+    assert run("fit", path, "--target", "y", "--model", "Ridge", *kinds, "-o", saved, "-q").exit_code == 0
+    assert mercer.load(saved)[0].get_feature_names_out().tolist() == ["stars", "plz[00]", "plz[01]", "plz[02]"]
+    assert run("predict", saved, path, "-q").exit_code == 0
+
+
+def test_text(run: Run, tmp_path: Path) -> None:
+    rows = [f"{'win a prize now' if i % 3 else 'see you at home'} {i},{'spam' if i % 3 else 'ham'}" for i in range(60)]
+    (path := tmp_path / "mails.csv").write_text("\n".join(["mail,label", *rows]))
+    for name in ("MultinomialNB", "LogisticRegression"):
+        assert run("fit", path, "--target", "label", "--model", name, "-o", tmp_path / "m", "-q").exit_code == 0
+        told = run("predict", tmp_path / "m", path, "-q").stdout.splitlines()[1:]
+        assert [row.split(",")[0].strip('"') for row in told] == [row.split(",")[1] for row in rows]
+
+
+def test_names_are_completed() -> None:
+    from mercer.cli.fit import _names
+
+    assert _names("lin") == [
+        "LinearDiscriminantAnalysis",
+        "LinearThreshold",
+        "LinearSVC",
+        "LinearRegression",
+        "LinearSVR",
+    ]

@@ -1,0 +1,200 @@
+"""Every mistake of a newcomer is answered in one sentence, with a code that a script can rely on."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def folder(model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a good table, a good model, and much that is neither."""
+    folder = model.parent
+    monkeypatch.chdir(folder)
+    head, *rows = (folder / "people.csv").read_text().splitlines()
+    files: dict[str, str | bytes] = {
+        "empty.csv": "",
+        "header.csv": head + "\n",
+        "ragged.csv": "\n".join([head, *rows[:5], "6,1.7,Ulm", *rows[6:]]),
+        "latin.csv": "height,city,size\n1.7,Köln,tall\n1.6,Ulm,short\n".encode("latin-1"),
+        "one_class.csv": "x,y\n1,a\n2,a\n3,a\n",
+        "no_target.csv": "x,y\n1,\n2,NA\n",
+        "own_label.csv": "x,y\n" + "".join(f"{i},name{i}\n" for i in range(30)),
+        "twins.csv": "height,height,size\n1.5,1.5,short\n1.9,1.9,tall\n",
+        "other.csv": "weight,town\n80,Ulm\n",
+        "renamed.csv": "id,Height,city,size\n1,1.7,Ulm,tall\n",
+        "words.csv": "id,height,city,size\n1,high,Ulm,tall\n",
+        "not.mercer": "x,y\n1,a\n",
+        "cut.mercer": (folder / "people.mercer").read_bytes()[:500],
+        "zipped.csv.gz": gzip.compress(b""),
+        "book.xlsx": b"PK",
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    (folder / "nothing").mkdir()
+    return folder
+
+
+MISTAKES = [
+    # the data
+    ("compare brest-cancer", "Did you mean 'breast-cancer'?"),
+    ("compare poeple.csv --target size", "Did you mean 'people.csv'?"),
+    ("compare no/such.csv", "There is no file 'no/such.csv', nor a folder 'no'; check the path."),
+    ("compare empty.csv --target size", "'empty.csv' is empty."),
+    ("compare zipped.csv.gz --target size", "'zipped.csv.gz' is empty."),
+    ("compare header.csv --target size", "'header.csv' has names of columns, but no rows."),
+    ("compare ragged.csv --target size", "Line 7 of 'ragged.csv' has 3 fields, but the first line has 4."),
+    ("compare latin.csv --target size", "Try encoding='latin-1' (on the command line --encoding latin-1)."),
+    ("compare nothing --target size", "'nothing' is a folder without data"),
+    ("compare book.xlsx --target size", "'book.xlsx' is a file of Excel. Save it as CSV"),
+    ("compare twins.csv --target size", "column 'height' 2 times"),
+    ("compare people.csv --target size --sql SELECT", "A query (--sql) is put to a DuckDB file"),
+    ("compare people.csv --target size --encoding utf-9", "There is no encoding 'utf-9'"),
+    # the target
+    ("compare people.csv", "Say which column of 'people.csv' is the target (on the command line with --target)."),
+    ("compare people.csv --target Size", "There is no column 'Size'. Did you mean 'size'?"),
+    ("compare people.csv --target weight_in_kg", "There are 'id', 'height', 'city', 'size'."),
+    ("compare one_class.csv --target y", "Every row has the label 'a'"),
+    ("compare no_target.csv --target y", "The target 'y' is missing in all 2 rows of 'no_target.csv'"),
+    ("compare own_label.csv --target y", "Each of the 30 rows has a label of its own, e.g. 'name0'"),
+    ("compare people.csv --target height --task classification", "Unknown label type: continuous"),
+    ("compare people.csv --target size --task counts", "use the task classification"),
+    ("compare people.csv --target height --task counts", "use the task regression"),
+    # the options
+    ("compare people.csv --target size --drop ID", "There is no column 'ID'. Did you mean 'id'?"),
+    ("compare people.csv --target size --folds 99", "There must be from 2 to"),
+    ("compare people.csv --target size --group town", "There is no column 'town'."),
+    ("compare people.csv --target size --kind height=nubmer", "There is no kind 'nubmer'. Did you mean 'number'?"),
+    ("compare people.csv --target size --kind height", "--kind takes COLUMN=KIND"),
+    ("compare people.csv --target size --kind heihgt=number", "Did you mean 'height'?"),
+    (
+        "compare people.csv --target size --models NaiveBays",
+        "There is no model 'NaiveBays'. Did you mean 'NaiveBayes'?",
+    ),
+    ("compare people.csv --target size --models Ridge", "Ridge is no model for the task classification."),
+    ("fit people.csv --target size --model LogisticRegresion -o a.mercer", "Did you mean 'LogisticRegression'"),
+    (
+        "fit people.csv --target size --set c=1 -o a.mercer",
+        "LogisticRegression has no parameter 'c'. Did you mean 'C'?",
+    ),
+    ("fit people.csv --target size --set C=-1 -o a.mercer", "The 'C' parameter of LogisticRegression must be"),
+    ("fit people.csv --target size --set C -o a.mercer", "--set takes PARAMETER=VALUE"),
+    ("fit people.csv --target size --model Ridge -o a.mercer", "The target has to be a number in each row"),
+    ("fit people.csv --target height --model Ridge --calibrate platt -o a.mercer", "leave out --calibrate"),
+    ("fit people.csv --target size --conformal 90 -o a.mercer", "A coverage lies between 0 and 1"),
+    ("fit one_class.csv --target y -o a.mercer", "Every row has the label 'a'"),
+    # models and tables that do not go together
+    (
+        "predict people.mercer other.csv",
+        "The model was fitted to another table: it reads 'height', 'city', but 'other.csv'",
+    ),
+    ("predict people.mercer renamed.csv", "lacks column 'height'. Did you mean 'Height'?"),
+    ("predict people.mercer words.csv", "'words.csv' cannot be read: "),
+    ("predict people.mercer header.csv", "'header.csv' has no rows."),
+    ("predict people.mercer people.csv --keep ident", "There is no column 'ident'."),
+    ("predict people.mercer people.csv --costs nothing.json", "--costs takes JSON, or a file of it"),
+    ('predict people.mercer people.csv --costs {"tall":{"big":1}}', "mercer: costs"),
+    ("predict people.mercer people.csv --intervals", "Fit it with --conformal 0.9"),
+    ("predict people.mercer people.csv --abstain 80", "a probability from 0 to 1, not 80."),
+    ("predict not.mercer people.csv", "not.mercer"),
+    ("predict cut.mercer people.csv", "cut.mercer"),
+    ("predict poeple.mercer people.csv", "poeple.mercer"),
+    ("predict people.csv people.csv", "people.csv"),
+    ("explain people.mercer people.csv 80", "'people.csv' has rows 0 to 79, and none numbered 80."),
+    ("merge people.mercer -o a.mercer", "To merge takes two models or more"),
+    ("export people.mercer --to onnx", "say where it goes with --output model.onnx"),
+    ("forget people.mercer people.csv -o a.mercer", "Say which column of 'people.csv' is the target"),
+]
+
+
+@pytest.mark.parametrize(("command", "sentence"), MISTAKES)
+def test_a_mistake_is_answered_in_one_line(run: Run, folder: Path, command: str, sentence: str) -> None:
+    before = {file.name for file in folder.iterdir()}
+    result = run(*command.split())
+    assert result.exit_code == 2, result.output
+    told = [line for line in result.stderr.splitlines() if line.startswith("mercer: ")]
+    assert len(told) == 1
+    assert sentence in told[0] if not sentence.startswith("mercer: ") else told[0].startswith(sentence)
+    assert result.stderr.splitlines()[-1] == told[0]
+    assert "Traceback" not in result.stderr
+    assert {file.name for file in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("compare people.csv --target size --report no/report.html", "there is no folder 'no'. Make it first."),
+        (
+            "compare people.csv --target size --save full.mercer",
+            "'full.mercer' cannot be written: no space left on device.",
+        ),
+        ("fit people.csv --target size -o no/a.mercer", "there is no folder 'no'. Make it first."),
+        ("fit people.csv --target size -o full.mercer", "'full.mercer' cannot be written: no space left on device."),
+        ("predict people.mercer people.csv -o no/a.csv", "there is no folder 'no'. Make it first."),
+        ("predict people.mercer people.csv -o full.csv", "'full.csv' cannot be written: no space left on device."),
+        ("predict people.mercer people.csv -o a.doc", "does not tell how to write it. Use .csv, .tsv or .parquet."),
+        ("export people.mercer --to sql -o full.csv", "'full.csv' cannot be written: no space left on device."),
+    ],
+)
+def test_places_where_nothing_can_be_written(run: Run, folder: Path, command: str, sentence: str) -> None:
+    for name in ("full.csv", "full.mercer"):
+        (folder / name).symlink_to("/dev/full")
+    result = run(*command.split(), *(["--models", "NaiveBayes"] if command.startswith("compare") else []))
+    assert (result.exit_code, sentence in result.stderr.splitlines()[-1]) == (3, True), result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_no_permission(run: Run, folder: Path) -> None:
+    (closed := folder / "closed").mkdir(mode=0o500)
+    result = run("fit", "people.csv", "--target", "size", "-o", closed / "a.mercer")
+    assert (result.exit_code, "permission denied" in result.stderr) == (3, True)
+
+
+def test_permission_is_looked_at_before_anything_is_computed(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    result = run("compare", "people.csv", "--target", "size", "--report", "report.html")
+    assert result.exit_code == 3
+    assert result.stderr == "mercer: 'report.html' cannot be written: permission denied. Name another place.\n"
+
+
+def test_a_port_in_use(run: Run, folder: Path) -> None:
+    pytest.importorskip("uvicorn")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = run("serve", "people.mercer", "--port", port)
+    assert result.exit_code == 3
+    assert f"Port {port} at 127.0.0.1 is in use" in result.stderr.splitlines()[-1]
+
+
+def test_an_address_that_others_reach_needs_a_token(run: Run, folder: Path) -> None:
+    pytest.importorskip("uvicorn")
+    result = run("serve", "people.mercer", "--host", "0.0.0.0", env={"MERCER_TOKEN": ""})
+    assert result.exit_code == 3
+    assert "token" in result.stderr.splitlines()[-1]
+
+
+def test_a_package_that_is_not_installed(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    (folder / "a.duckdb").write_bytes(b"")
+    result = run("compare", "a.duckdb", "--target", "y")
+    assert result.exit_code == 3
+    assert "pip install 'mercer[duckdb]'" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["compare --folds few", "compare --folds 1", "compare --task guess", "nonsense"])
+def test_options_that_typer_refuses(run: Run, command: str) -> None:
+    assert run(*command.split()).exit_code == 2

@@ -1,0 +1,161 @@
+"""Commands on models in files: explain, describe, merge, forget, export, serve."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+import mercer
+from mercer.data import read_table
+
+Run = Callable[..., Result]
+
+
+def split(people: Path) -> tuple[Path, Path]:
+    head, *rows = people.read_text().splitlines()
+    halves = people.with_name("north.csv"), people.with_name("south.csv")
+    for path, part in zip(halves, (rows[:40], rows[40:]), strict=True):
+        path.write_text("\n".join([head, *part]))
+    return halves
+
+
+class TestExplain:
+    def test_likelihoods_of_naive_bayes(self, run: Run, model: Path) -> None:
+        told = run("explain", model).stdout
+        assert re.search(r"height +1\.\d+ ± 0\.\d+ +1\.\d+ ± 0\.\d+", told)
+        assert re.search(r"city +Jena +0\.\d+ +0\.\d+", told)
+
+    def test_coefficients(self, run: Run, people: Path, tmp_path: Path) -> None:
+        run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
+        told = run("explain", tmp_path / "m").stdout
+        assert re.search(r"height +\d\.\d+", told)
+        assert "Intercept: " in told
+
+    def test_what_columns_say_of_a_row_adds_up(self, run: Run, model: Path, people: Path) -> None:
+        told = run("explain", model, people, 3).stdout
+        numbers = [float(number) for number in re.findall(r"[+-]\d+\.\d{4}", told)]
+        assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=3e-4)
+        share = float(re.search(r"tall (0\.\d+|1\.0+)\)", told).group(1))  # type: ignore[union-attr]
+        assert share == pytest.approx(1 / (1 + np.exp(-numbers[-1])), abs=2e-4)
+
+    def test_a_kernel_machine_is_no_sum(self, run: Run, people: Path, tmp_path: Path) -> None:
+        run("fit", people, "--target", "size", "--model", "SVC", "-o", tmp_path / "m", "-q")
+        result = run("explain", tmp_path / "m")
+        assert result.exit_code == 2
+        assert "SVC has neither coefficients nor a table" in result.stderr
+
+
+def test_describe(run: Run, model: Path) -> None:
+    told = run("describe", model).stdout
+    assert "Classes: 'short', 'tall'" in told
+    assert "height  number" in told
+    assert f"written by mercer {mercer.__version__}" in told
+
+
+class TestMerge:
+    @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB"])
+    def test_halves_make_the_whole(self, run: Run, people: Path, name: str) -> None:
+        drop = ["--drop", "id", *(["--drop", "city"] if name == "GaussianNB" else [])]
+        saved = [path.with_suffix(".mercer") for path in (*split(people), people)]
+        for path in saved:
+            data = path.with_suffix(".csv")
+            assert run("fit", data, "--target", "size", "--model", name, *drop, "-o", path, "-q").exit_code == 0
+        merged = people.with_name("merged.mercer")
+        result = run("merge", saved[0], saved[1], "-o", merged)
+        assert result.exit_code == 0, result.output
+        first, second = (run("predict", path, people, "-q").stdout.splitlines()[1:] for path in (merged, saved[2]))
+        numbers = [[[float(n) for n in row.split(",")[1:]] for row in rows] for rows in (first, second)]
+        np.testing.assert_allclose(numbers[0], numbers[1], rtol=1e-8)
+
+    def test_models_that_cannot_be_merged(self, run: Run, people: Path, model: Path, tmp_path: Path) -> None:
+        run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
+        result = run("merge", tmp_path / "m", tmp_path / "m", "-o", tmp_path / "c")
+        assert result.exit_code == 2
+        assert "LogisticRegression with features before it cannot be merged" in result.stderr
+        result = run("merge", model, tmp_path / "m", "-o", tmp_path / "c")
+        assert "holds a NaiveBayes, but" in result.stderr
+
+
+class TestForget:
+    def test_what_is_left_is_what_the_others_give(self, run: Run, people: Path, model: Path) -> None:
+        north, south = split(people)
+        left, direct = people.with_name("left.mercer"), people.with_name("direct.mercer")
+        assert run("forget", model, south, "--target", "size", "-o", left).exit_code == 0
+        run("fit", north, "--target", "size", "--model", "NaiveBayes", "-o", direct, "-q")
+        frame = read_table(people).select(["height", "city"])
+        np.testing.assert_allclose(
+            mercer.load(left).predict_proba(frame), mercer.load(direct).predict_proba(frame), rtol=1e-8
+        )
+
+    def test_not_every_model_can(self, run: Run, people: Path, tmp_path: Path) -> None:
+        run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
+        result = run("forget", tmp_path / "m", people, "--target", "size", "-o", tmp_path / "c")
+        assert result.exit_code == 2
+        assert "cannot forget rows exactly" in result.stderr
+
+
+class TestExport:
+    def test_sql_gives_the_same(self, run: Run, model: Path, people: Path) -> None:
+        duckdb: Any = pytest.importorskip("duckdb")
+        query = run("export", model, "--to", "sql", "--table", "people").stdout
+        people_table = read_table(people)
+        with duckdb.connect() as connection:
+            connection.register("people", people_table)
+            assert connection.execute(query).fetchall()
+
+    def test_python_is_text_and_onnx_a_file(self, run: Run, model: Path) -> None:
+        assert "def " in run("export", model, "--to", "python").stdout
+        pytest.importorskip("onnx")
+        path = model.with_suffix(".onnx")
+        assert run("export", model, "--to", "onnx", "-o", path).exit_code == 0
+        assert path.stat().st_size > 100
+
+
+def test_outliers(run: Run, people: Path, tmp_path: Path) -> None:
+    with people.open("a") as file:
+        file.write("80,9.5,Ulm,tall\n")
+    result = run("outliers", people, "--most", "1", "--keep", "city")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"80 +Ulm +0\.\d+ .* height", result.stdout)
+    assert run("outliers", people, "--drop", "size", "-o", tmp_path / "odd.csv").exit_code == 0
+    assert read_table(tmp_path / "odd.csv")["row"].to_pylist()[0] == 80
+    held = run("outliers", people, "--usual", people, "--fdr", "0.2", "--most", "3")
+    assert "flagged" in held.stdout
+
+
+def test_serve(model: Path) -> None:
+    pytest.importorskip("uvicorn")
+    code = "from mercer.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "serve", str(model), "--port", "0"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        address = re.search(r"http://\S+", process.stderr.readline()).group(0)  # type: ignore[union-attr]
+        assert _answer(f"{address}health") == 200
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (0, "Stopped.\n")
+
+
+def _answer(address: str) -> int:
+    """The port is taken before the server answers."""
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(address, timeout=10) as response:
+                return int(response.status)
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(address)

@@ -1,0 +1,135 @@
+"""`mercer predict`: the same as in Python, whatever the file and however it is cut."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+from typer.testing import Result
+
+import mercer
+from mercer.data import read_table, readers_separated
+
+Run = Callable[..., Result]
+
+
+def predicted(path: Path) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = read_table(path).to_pydict()
+    return found
+
+
+def expected(model: Path, people: Path) -> np.ndarray[Any, Any]:
+    frame = read_table(people).select(["height", "city"])
+    return np.asarray(mercer.load(model).predict_proba(frame))
+
+
+def write_as(people: Path, name: str) -> Path:
+    table, path = read_table(people), people.with_name(name)
+    match path.suffix:
+        case ".parquet":
+            parquet.write_table(table, path)
+        case ".feather":
+            feather.write_feather(table, str(path))
+        case ".jsonl":
+            path.write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()))
+        case ".csv":  # other columns first, others besides, and another separator
+            rows = [["more", "city", "height"], *([7, row["city"] or "", row["height"]] for row in table.to_pylist())]
+            with path.open("w", newline="") as file:
+                csv.writer(file, delimiter=";").writerows(rows)
+        case _:
+            duckdb = pytest.importorskip("duckdb")
+            with duckdb.connect(str(path)) as connection:
+                connection.register("rows", table)
+                connection.execute("CREATE TABLE people AS SELECT * FROM rows")
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.jsonl", "a.csv", "a.duckdb"])
+@pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
+def test_files_of_every_format(run: Run, model: Path, people: Path, name: str, output: str) -> None:
+    path = people.with_name(output)
+    result = run("predict", model, write_as(people, name), "-o", path)
+    assert result.exit_code == 0, result.output
+    told = predicted(path)
+    probabilities = np.column_stack([told["probability[short]"], told["probability[tall]"]])
+    np.testing.assert_allclose(probabilities, expected(model, people), rtol=1e-12)
+
+
+def test_parts_are_predicted_like_the_whole(
+    run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run("predict", model, people, "--keep", "id", "-q").stdout
+    monkeypatch.setattr(readers_separated, "BLOCK", 300)
+    assert run("predict", model, people, "--keep", "id", "-q").stdout == whole
+    assert whole.splitlines()[0] == '"id","prediction","probability[short]","probability[tall]"'
+    assert [row.split(",")[0] for row in whole.splitlines()[1:]] == [str(i) for i in range(80)]
+
+
+def test_a_folder(run: Run, model: Path, people: Path, tmp_path: Path) -> None:
+    head, *rows = people.read_text().splitlines()
+    (folder := tmp_path / "days").mkdir()
+    for number in range(4):
+        (folder / f"{number}.csv").write_text("\n".join([head, *rows[20 * number : 20 * number + 20]]))
+    assert run("predict", model, folder, "-q").stdout == run("predict", model, people, "-q").stdout
+
+
+def test_abstaining(run: Run, model: Path, people: Path) -> None:
+    out = people.with_name("out.parquet")
+    assert run("predict", model, people, "--abstain", "0.9", "-o", out).exit_code == 0
+    told = predicted(out)
+    sure = [max(pair) >= 0.9 for pair in zip(told["probability[short]"], told["probability[tall]"], strict=True)]
+    assert [label is not None for label in told["prediction"]] == sure
+    assert 0 < sum(sure) < 80
+
+
+def test_costs_and_priors_change_what_is_decided(run: Run, model: Path, people: Path) -> None:
+    costs = json.dumps({"tall": {"short": 50}, "short": {"tall": 1}})
+    out = people.with_name("out.parquet")
+    run("predict", model, people, "--costs", costs, "-o", out)
+    told = predicted(out)
+    cheaper = ["tall" if 50 * p > 1 - p else "short" for p in told["probability[tall]"]]
+    assert told["prediction"] == cheaper
+    assert max(told["expected cost"]) <= 1
+    (people.with_name("costs.json")).write_text(costs)
+    run("predict", model, people, "--costs", people.with_name("costs.json"), "-o", out)
+    assert predicted(out) == told
+    run("predict", model, people, "--priors", '{"tall": 0.001, "short": 0.999}', "-o", out)
+    assert np.mean(predicted(out)["probability[tall]"]) < 0.2
+
+
+def test_without_probabilities(run: Run, model: Path, people: Path) -> None:
+    assert run("predict", model, people, "--no-probabilities", "-q").stdout.splitlines()[0] == '"prediction"'
+
+
+def test_a_failure_leaves_the_old_file(run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_separated, "BLOCK", 300)
+    (out := people.with_name("out.csv")).write_text("old")
+    with people.open("a") as file:
+        file.write("80,1.7\n")
+    result = run("predict", model, people, "-o", out)
+    assert (result.exit_code, out.read_text()) == (2, "old")
+    assert "Line 82 of 'people.csv' has 2 fields" in result.stderr
+    assert {file.name for file in people.parent.iterdir()} == {"people.csv", "people.mercer", "out.csv"}
+
+
+def test_memory_is_bounded(run: Run, model: Path, tmp_path: Path) -> None:
+    """Rows come in parts of a few megabytes, whatever the size of the file."""
+    path = tmp_path / "many.csv"
+    path.write_text("height,city\n" + "1.7,Ulm\n1.9,Bonn\n" * 400_000)
+    from mercer.data.readers import open_rows
+
+    sizes = [part.frame.num_rows for part in open_rows(path).parts(["height", "city"])]
+    assert sum(sizes) == 800_000
+    assert max(sizes) < 700_000
+
+
+def test_gaps_in_a_whole_column(run: Run, model: Path, tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"height": pa.nulls(3), "city": ["Ulm", None, "Jena"]}), tmp_path / "a.parquet")
+    assert run("predict", model, tmp_path / "a.parquet", "-q").exit_code == 0

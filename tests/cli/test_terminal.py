@@ -1,0 +1,50 @@
+"""In a terminal: bars on the screen, Ctrl-C on the keyboard."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pexpect: Any = pytest.importorskip("pexpect")
+
+CODE = "from mercer.cli import main; main()"
+
+
+def started(*arguments: str, folder: Path) -> Any:
+    return pexpect.spawn(
+        sys.executable,
+        ["-c", CODE, *arguments],
+        cwd=str(folder),
+        dimensions=(50, 160),
+        encoding="utf-8",
+        timeout=120,
+        env={**os.environ, "TERM": "xterm"},
+    )
+
+
+def test_bars_and_an_answer(tmp_path: Path) -> None:
+    program = started("compare", "iris", "--folds", "2", "--models", "NaiveBayes", folder=tmp_path)
+    program.expect("cross-validation")
+    program.expect("left:")
+    program.expect("150 rows × 4 columns, 3 classes")
+    program.expect("Use NaiveBayes")
+    program.expect(pexpect.EOF)
+    program.close()
+    assert program.exitstatus == 0
+
+
+def test_ctrl_c_prints_what_is_done(tmp_path: Path) -> None:
+    """As many folds as there are rows of a class, so that there is time to press it."""
+    models = ["--models", "NaiveBayes", "--models", "LogisticRegressionCV"]
+    program = started("compare", "breast-cancer", "--folds", "200", *models, folder=tmp_path)
+    program.expect("LogisticRegressionCV")
+    program.sendintr()
+    program.expect("Stopped by Ctrl-C before these were done: LogisticRegressionCV")
+    program.expect("mercer: stopped by Ctrl-C")
+    program.expect(pexpect.EOF)
+    program.close()
+    assert program.exitstatus == 130

@@ -1,0 +1,30 @@
+"""Models of a comparison by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mercer import compare
+from mercer._errors import DataError
+
+X = pa.table({"x": np.linspace(0, 1, 40), "z": np.tile([0.5, 1.5, 0.25, 0.0], 10)})
+Y = np.where(np.linspace(0, 1, 40) > 0.5, "b", "a")
+
+
+def test_by_class_by_listed_name_and_by_any_model() -> None:
+    found = compare(X, Y, models=["gaussiandiscriminant", "NaiveBayes", "LinearSVC", "NaiveBayes"], cv=2)
+    names = {entry.name for entry in found.entries}
+    assert {"NaiveBayes", "LinearSVC"} < names
+    assert all(name.startswith(("NaiveBayes", "LinearSVC", "GaussianDiscriminant")) for name in names)
+    assert not any("SVC," in note for note in found.notes)
+
+
+def test_unsuitable_and_unknown() -> None:
+    with pytest.raises(DataError, match="Lasso is no model for the task classification"):
+        compare(X, Y, models=["Lasso"])
+    with pytest.raises(DataError, match="There is no model 'Laso'"):
+        compare(X, Y, models=["Laso"])
+    with pytest.raises(DataError, match="no model for such columns"):
+        compare(X, Y, models=[])

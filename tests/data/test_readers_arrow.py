@@ -1,0 +1,58 @@
+"""Parquet and Arrow files, at once and piece by piece."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from mercer._errors import DataError
+from mercer.data import readers_arrow
+from mercer.data.readers import open_rows
+
+TABLE = pa.table({"x": list(range(100)), "c": ["a", "b"] * 50})
+
+
+def write_stream(table: pa.Table, path: Path) -> None:
+    with pa.ipc.new_stream(str(path), table.schema) as stream:
+        stream.write_table(table, max_chunksize=30)
+
+
+WRITERS = {
+    "a.parquet": lambda path: parquet.write_table(TABLE, path, row_group_size=30),
+    "a.feather": lambda path: feather.write_feather(TABLE, str(path), chunksize=30),
+    "a.arrow": lambda path: write_stream(TABLE, path),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_typed_files(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_arrow, "BATCH_ROWS", 20)
+    WRITERS[name](tmp_path / name)
+    rows = open_rows(tmp_path / name)
+    assert rows.names() == ["x", "c"]
+    assert rows.table().equals(TABLE)
+    parts = [part.frame for part in rows.parts(["c", "x"])]
+    assert max(part.num_rows for part in parts) <= 20
+    assert pa.concat_tables(parts).equals(TABLE.select(["c", "x"]))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_is_no_such_file(tmp_path: Path, name: str) -> None:
+    (path := tmp_path / name).write_bytes(b"something else, which is long enough to be looked at")
+    with pytest.raises(DataError, match=rf"'{name}' cannot be read as (Parquet|Arrow)"):
+        open_rows(path).table()
+
+
+def test_folders_by_values(tmp_path: Path) -> None:
+    parquet.write_to_dataset(TABLE, tmp_path, partition_cols=["c"])
+    rows = open_rows(tmp_path)
+    assert sorted(rows.names()) == ["c", "x"]
+    assert rows.table().num_rows == sum(part.frame.num_rows for part in rows.parts(["x", "c"])) == 100
+
+
+def test_decimals_are_numbers(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"price": pa.array([1, 2]).cast(pa.decimal128(21, 2))}), tmp_path / "a.parquet")
+    assert open_rows(tmp_path / "a.parquet").table().schema.field("price").type == pa.float64()

@@ -1,0 +1,72 @@
+"""Rows as JSON objects: in lines, or in a list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from mercer._errors import DataError, EmptyDataError
+from mercer.data import readers_json
+from mercer.data.readers import open_rows
+
+EXPECTED = {"n": [1, None, 3.5], "word": ["red", "?", None]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "described"),
+    [
+        ("a.jsonl", '{"n": 1, "word": "red"}\n{"word": "?"}\n\n{"n": 3.5}\n', "a JSON object in each line"),
+        (
+            "a.ndjson",
+            '\ufeff{"n": 1, "word": "red"}\n{"n": null, "word": "?"}\n{"n": 3.5}',
+            "a JSON object in each line",
+        ),
+        ("a.json", '[{"n": 1, "word": "red"}, {"word": "?"}, {"n": 3.5}]', "a JSON list"),
+        ("a.json", '{"n": 1, "word": "red"}\n{"word": "?"}\n{"n": 3.5}\n', "a JSON object in each line"),
+    ],
+)
+def test_rows(tmp_path: Path, name: str, text: str, described: str) -> None:
+    (path := tmp_path / name).write_text(text, encoding="utf-8")
+    rows = open_rows(path)
+    assert (rows.table().to_pydict(), rows.described, rows.names()) == (EXPECTED, described, ["n", "word"])
+
+
+def test_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_json, "BLOCK", 500)
+    lines = [f'{{"i": {i}, "x": {i / 2}}}' if i < 500 else f'{{"i": {i}}}' for i in range(1000)]
+    (path := tmp_path / "a.jsonl").write_text("\n".join(lines))
+    parts = [part.frame for part in open_rows(path).parts(["x", "i"])]
+    assert len(parts) > 10
+    whole = pa.concat_tables(parts, promote_options="permissive")
+    assert whole["i"].to_pylist() == list(range(1000))
+    assert whole["x"].null_count == 500
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("a.jsonl", '{"a": 1}\n{"a": \n', "Line 2 of 'a.jsonl' is no JSON"),
+        ("a.jsonl", '{"a": 1}\n[1]\n', "Line 2 of 'a.jsonl' is no object"),
+        (
+            "a.jsonl",
+            '{"a": 1}\n{"a": 2}\n{"a": "x"}\n',
+            "Line 3 of 'a.jsonl': 'a' is 'x', a str, but was a number before",
+        ),
+        ("a.json", '[{"a": 1}, 2]', "Entry 1 of 'a.json' is no object"),
+        ("a.json", '[{"a": 1}', "'a.json' is no JSON"),
+        ("a.json", '[{"a": 1}, {"a": "x"}]', "Column 'a' of 'a.json' holds values of several types"),
+    ],
+)
+def test_lines_that_cannot_be_read(tmp_path: Path, name: str, text: str, sentence: str) -> None:
+    (path := tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=sentence):
+        open_rows(path).table()
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.jsonl", ""), ("a.json", "[]"), ("a.json", "  \n")])
+def test_nothing(tmp_path: Path, name: str, text: str) -> None:
+    (path := tmp_path / name).write_text(text)
+    with pytest.raises(EmptyDataError):
+        open_rows(path).table()

@@ -1,0 +1,49 @@
+"""Means from linear predictors: every link a GLM has, in every language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as m
+from mercer import families as f
+from mercer._errors import ExportError
+from mercer.export.expression import Column
+from mercer.export.links import inverse
+from mercer.families.links import NEGATIVE_INVERSE
+from tests.export._languages import LANGUAGES
+
+RNG = np.random.default_rng(0)
+X = RNG.random((60, 2))
+MEAN = 1 + X @ [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        m.GLM("gaussian"),
+        m.GLM("poisson"),
+        m.GLM("poisson", link="sqrt"),
+        m.GLM("gamma"),
+        m.GLM("gamma", link="identity"),
+        m.GLM("inverse_gaussian", link="inverse_squared"),
+        m.GLM(f.NegativeBinomial(3.0), link="log"),
+        m.GLM(f.Binomial(8)),
+        m.GLM(f.Binomial(8), link="probit"),
+        m.GLM(f.Tweedie(1.5), link="log"),
+    ],
+    ids=repr,
+)
+def test_means_are_the_model_s(model: Any) -> None:
+    y = RNG.poisson(MEAN) if model.family not in ("gamma", "inverse_gaussian") else MEAN * RNG.uniform(0.9, 1.1, 60)
+    model.fit(X, np.minimum(y, 8))
+    for language, said in LANGUAGES.items():
+        off = 1e-9 if model.link != "probit" else 2e-6
+        np.testing.assert_allclose(said(model, X).prediction, model.predict(X), atol=off, err_msg=language)
+
+
+def test_a_link_nobody_can_write() -> None:
+    with pytest.raises(ExportError, match="cannot be exported"):
+        inverse(NEGATIVE_INVERSE, Column("x"))

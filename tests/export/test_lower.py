@@ -1,0 +1,269 @@
+"""An exported model says what the model says: every model, in every language, on real rows with gaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import mercer as m
+from mercer import families as f
+from mercer._errors import ExportError
+from mercer.export import to_sql
+from mercer.export.lower import lower
+from tests.export._languages import LANGUAGES, by_model
+
+IRIS = load_iris(as_frame=True)
+SPECIES = IRIS.target.map({0: "setosa", 1: "versicolor", 2: "virginica"})
+
+
+def with_gaps(X: pd.DataFrame, share: float = 0.2) -> pd.DataFrame:
+    return X.mask(np.random.default_rng(0).random(X.shape) < share)
+
+
+def check(model: Any, X: Any, *, off: float = 1e-9, **options: Any) -> None:
+    expected = by_model(model, X)
+    for language, said in LANGUAGES.items():
+        got = said(model, X, **options)
+        np.testing.assert_allclose(got.values, expected.values, rtol=1e-9, atol=off, err_msg=language)
+        if expected.prediction.dtype.kind == "f":
+            np.testing.assert_allclose(got.prediction, expected.prediction, rtol=1e-9, atol=off, err_msg=language)
+        else:
+            assert (np.asarray(got.prediction) == expected.prediction).all(), language
+
+
+CLASSIFIERS = {
+    "logistic": m.LogisticRegression(),
+    "boundary": m.LinearSVC(),
+    "perceptron": m.Perceptron(),
+    "rule": make_pipeline(StandardScaler(), m.LinearThreshold("lms", max_iter=5000)),
+    "logistic rule": make_pipeline(StandardScaler(), m.LinearThreshold("logistic", tol=0.1)),
+    "categorical GLM": m.GLM("categorical", penalty="l2"),
+    "GaussianNB": m.GaussianNB(),
+    "shared variance": m.GaussianNB(shared_variance=True),
+    "NaiveBayes": m.NaiveBayes(),
+    "LDA": m.LinearDiscriminantAnalysis(),
+    "LDA, eigen": m.LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1),
+    "QDA": m.QuadraticDiscriminantAnalysis(),
+    **{
+        f"discriminant, {name}": m.GaussianDiscriminant(name)
+        for name in ("full", "shared full", "diagonal", "shared spherical")
+    },
+    "scaled": make_pipeline(StandardScaler(), m.LogisticRegression()),
+    "squares": make_pipeline(StandardScaler(), m.MonomialFeatures(2), m.LogisticRegression()),
+}
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_classifiers_of_iris(name: str) -> None:
+    check(CLASSIFIERS[name].fit(IRIS.data, SPECIES), IRIS.data)
+
+
+@pytest.mark.parametrize(
+    "name", ["GaussianNB", "NaiveBayes", "LDA", "QDA", "discriminant, shared full", "discriminant, full"]
+)
+def test_gaps_are_integrated_out(name: str) -> None:
+    X = with_gaps(IRIS.data)
+    check(CLASSIFIERS[name].fit(X, SPECIES), X)
+    check(CLASSIFIERS[name].fit(IRIS.data, SPECIES), X)  # those that the fit did not know either
+
+
+def test_two_classes_and_columns_without_names() -> None:
+    rows = IRIS.target < 2
+    X, y = IRIS.data[rows].to_numpy(), IRIS.target[rows].to_numpy()
+    rule = make_pipeline(StandardScaler(), m.LinearThreshold("logistic", tol=0.1))
+    for model in (m.LogisticRegression(), m.LinearSVC(), m.QuadraticDiscriminantAnalysis(), rule):
+        check(model.fit(X, y), X)
+    check(m.LogisticRegression().fit(X, y == 1), X)  # labels that are true and false
+
+
+def test_regressions() -> None:
+    X, y = IRIS.data.drop(columns="petal width (cm)"), IRIS.data["petal width (cm)"]
+    for model in (
+        m.LinearRegression(),
+        m.Ridge(),
+        m.Lasso(alpha=0.01),
+        m.ElasticNet(alpha=0.01),
+        m.LinearSVR(),
+        m.PoissonRegressor(),
+        m.GammaRegressor(),
+        m.TweedieRegressor(power=1.5, link="log"),
+        m.TweedieRegressor(power=0),
+        m.GLM("gamma", link="log"),
+    ):
+        check(model.fit(X, y), X)
+    check(m.Ridge().fit(X, np.column_stack([y, 2 * y])), X)
+
+
+def test_discrete_naive_bayes() -> None:
+    rng = np.random.default_rng(1)
+    counts, y = rng.poisson(1.0, (60, 4)), rng.integers(0, 3, 60)
+    check(m.MultinomialNB().fit(counts, y), counts)
+    check(m.ComplementNB().fit(counts, y), counts)
+    check(m.BernoulliNB(binarize=1.0).fit(counts, y), with_gaps(frame_of_numbers(counts)).to_numpy())
+    shares = rng.random((60, 3))
+    check(m.BernoulliNB(binarize=None).fit(shares, y), shares)
+    check(m.CategoricalNB(min_categories=12).fit(counts, y), with_gaps(frame_of_numbers(counts)).to_numpy())
+
+
+def frame_of_numbers(values: Any) -> pd.DataFrame:
+    return pd.DataFrame(np.asarray(values, dtype=float))
+
+
+def test_what_no_class_can_produce_has_the_prior() -> None:
+    X, y = np.array([[0, 1], [0, 1], [1, 2], [2, 2.0]]), np.array([0, 0, 0, 1])
+    new = np.array([[0, 1], [2, 1], [1, 2.0], [2, 2]])
+    check(m.CategoricalNB(alpha=0, force_alpha=True).fit(X, y), new)
+    check(m.MultinomialNB(alpha=0, force_alpha=True).fit(X, y), new)
+    check(m.BernoulliNB(alpha=0, force_alpha=True).fit(X, y), new)
+    check(m.NaiveBayes("categorical", smoothing=0).fit(X, y), np.array([[0, 1], [2, 1], [7.0, 7]]))
+    check(m.NaiveBayes("gaussian", priors=[1.0, 0.0]).fit(IRIS.data[:100], IRIS.target[:100]), IRIS.data)
+
+
+FAMILIES = {
+    "poisson": f.Poisson(),
+    "negative_binomial": f.NegativeBinomial(),
+    "known r": f.NegativeBinomial(r=2.5),
+    "binomial": f.Binomial(40),
+    "exponential": f.Exponential(),
+    "histogram": f.Histogram(bins=5),
+    "normal": f.Gaussian(),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families_of_counts(name: str) -> None:
+    rng = np.random.default_rng(2)
+    y = np.repeat(["a", "b", "c"], 40)
+    X = np.column_stack([rng.poisson(np.repeat([2, 5, 9], 40)), rng.negative_binomial(2, 0.3, 120)]).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    check(m.NaiveBayes(FAMILIES[name]).fit(X, y), X)
+
+
+@pytest.mark.parametrize("family", ["gamma", "lognormal", "inverse_gaussian", "beta"])
+def test_families_of_positive_numbers(family: str) -> None:
+    rng = np.random.default_rng(3)
+    y = np.repeat(["a", "b"], 60)
+    X = rng.beta(np.repeat([2.0, 4.0], 60)[:, None], 3.0, (120, 2))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    check(m.NaiveBayes(family).fit(X, y), X)
+
+
+def test_columns_that_are_described_together() -> None:
+    names = list(IRIS.data.columns)
+    together = {tuple(names[:3]): f.MultivariateGaussian(), names[3]: f.Gamma()}
+    X = with_gaps(IRIS.data, 0.1)
+    check(m.NaiveBayes(together).fit(X, SPECIES), X)
+    rng = np.random.default_rng(4)
+    counts = frame_of_numbers(rng.poisson(2.0, (50, 3))).rename(columns=str)
+    counts.loc[:3] = np.nan
+    check(m.NaiveBayes({("0", "1", "2"): f.Multinomial()}).fit(counts, rng.integers(0, 2, 50)), counts)
+
+
+def read(path: Any, **options: Any) -> pd.DataFrame:
+    return pd.read_csv(path, na_values=["?"], skipinitialspace=True, **options)
+
+
+def tables(real_data: Any, name: str) -> tuple[pd.DataFrame, pd.Series]:
+    if name == "heart":
+        frame = read(real_data("heart.csv"))
+        return frame.drop(columns=["key", "AHD"]), frame["AHD"]
+    if name == "horse-colic":
+        frame = read(real_data("horse-colic.csv"), header=None)
+        frame.columns = [f"c{j}" for j in frame.columns]
+        frame = frame[frame["c22"].notna()]
+        return frame.drop(columns=["c22", "c2", "c24", "c25", "c26", "c27"]), frame["c22"].astype(int)
+    frame = read(real_data("adult-train.csv"), header=None, nrows=1500)
+    frame.columns = [f"c{j}" for j in frame.columns]
+    return frame.drop(columns="c14"), frame["c14"]
+
+
+@pytest.mark.parametrize("name", ["heart", "horse-colic", "adult"])
+def test_tables_of_all_kinds(name: str, real_data: Any) -> None:
+    X, y = tables(real_data, name)
+    check(m.NaiveBayes().fit(X, y), X)
+    check(m.NaiveBayes(m.Schema.infer(X)).fit(X, y), X)
+    check(make_pipeline(m.TableFeatures(), m.LogisticRegression()).fit(X, y), X)
+    check(make_pipeline(m.TableFeatures(min_frequency=20), m.LinearSVC()).fit(X, y), X)
+    check(make_pipeline(m.TableFeatures(output="array", scale=False), m.GaussianNB()).fit(X, y), X)
+    kept = make_pipeline(m.TableFeatures(output="array", missing="keep"), m.GaussianNB()).fit(X, y)
+    check(kept, X)
+    linear = make_pipeline(m.TableFeatures(output="array"), m.LinearDiscriminantAnalysis()).fit(X, y)
+    check(linear, X)
+
+
+def test_a_glm_reads_categories_by_itself(real_data: Any) -> None:
+    X, y = tables(real_data, "heart")
+    X = X.dropna()[["Age", "ChestPain", "Thal", "Sex"]]
+    for link, off in (("logit", 1e-9), ("cloglog", 1e-9), ("cauchit", 1e-6), ("probit", 1e-6)):
+        check(m.GLM("bernoulli", link=link).fit(X, y[X.index]), X, off=off)
+
+
+def test_what_is_refused_is_null() -> None:
+    """Levels never seen that the model refuses, gaps that it refuses, counts below 0."""
+    X = pd.DataFrame({"size": [1.0, 2, 3, 4], "city": ["Ulm", "Bonn", "Ulm", "Bonn"]})
+    y = ["a", "b", "b", "b"]
+    new = pd.DataFrame({"size": [1.0, np.nan], "city": ["Kiel", "Ulm"]})
+    strict = make_pipeline(m.TableFeatures(unseen="error", missing="error"), m.LogisticRegression()).fit(X, y)
+    for language in LANGUAGES:
+        assert np.isnan(LANGUAGES[language](strict, new).values).all()
+    counts = m.NaiveBayes("poisson").fit(X[["size"]], y)
+    for language in LANGUAGES:
+        assert np.isnan(LANGUAGES[language](counts, pd.DataFrame({"size": [-1.0]})).values).all()
+
+
+def test_levels_never_seen() -> None:
+    X = pd.DataFrame({"size": [1.0, 2, 3, 4], "city": ["Ulm", "Bonn", "Ulm", "Jena"]})
+    y = ["a", "b", "b", "a"]
+    new = pd.DataFrame({"size": [1.0, 2.0], "city": ["Kiel", None]})
+    for options in ({"unseen": "smooth"}, {"unseen": "ignore"}):
+        model = m.NaiveBayes(**options).fit(X, y)
+        check(model, new)
+    model = make_pipeline(m.TableFeatures(unseen="ignore", min_frequency=2), m.LogisticRegression()).fit(X, y)
+    check(model, new)
+
+
+def test_numbers_may_be_taken_to_be_complete() -> None:
+    model = m.QuadraticDiscriminantAnalysis().fit(IRIS.data, SPECIES)
+    assert len(to_sql(model, missing=False)) < len(to_sql(model)) / 2
+    check(model, IRIS.data, missing=False)
+    for language in LANGUAGES:
+        assert np.isnan(LANGUAGES[language](model, with_gaps(IRIS.data, 1.0), missing=False).values).all()
+
+
+def test_columns_without_a_coefficient_are_not_read() -> None:
+    X = np.column_stack([np.arange(20.0), np.random.default_rng(0).random(20)])
+    formula = lower(m.Lasso(alpha=1.0).fit(X, 3 * X[:, 0]))
+    assert [column.name for column in formula.columns] == ["x0"]
+
+
+def test_what_cannot_be_exported_says_what_can_be() -> None:
+    X, y = IRIS.data, SPECIES
+    texts = pd.DataFrame({"said": [f"the {word} word of many words" for word in "abcdefghijklmnopqrstuvwxy"]})
+    for model, words in (
+        (m.SVC().fit(X, y), "SVC cannot be exported"),
+        (KNeighborsClassifier().fit(X, y), "KNeighborsClassifier cannot be exported"),
+        (make_pipeline(MinMaxScaler(), m.LogisticRegression()).fit(X, y), "MinMaxScaler cannot be exported"),
+        (m.NaiveBayes("parzen").fit(X, y), "described by Parzen"),
+        (m.GLM("bernoulli", penalty="l2", kernel="rbf").fit(X[:100], y[:100]), "with a kernel"),
+        (make_pipeline(m.TableFeatures(), m.LogisticRegression()).fit(texts, ["a", "b"] * 12 + ["a"]), "holds text"),
+        (m.QuadraticDiscriminantAnalysis().fit(*wide()), "missing=False"),
+    ):
+        with pytest.raises(ExportError, match=words):
+            to_sql(model)
+
+
+def wide() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(80, 14)), np.repeat([0, 1], 40)
+
+
+def test_a_model_that_is_not_fitted() -> None:
+    with pytest.raises(ValueError, match="not fitted"):
+        to_sql(m.LogisticRegression())

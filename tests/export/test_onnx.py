@@ -1,0 +1,60 @@
+"""ONNX: inputs, outputs, and the package that it needs."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+import mercer as m
+from mercer._errors import MissingDependencyError
+from mercer.export import to_onnx
+from tests.export._languages import by_model, in_onnx
+
+X, Y = load_iris(return_X_y=True)
+
+
+def test_inputs_and_outputs() -> None:
+    session = onnxruntime.InferenceSession(to_onnx(m.LogisticRegression().fit(X, Y)))
+    assert [(each.name, each.shape, each.type) for each in session.get_inputs()] == [
+        ("X", ["rows", 4], "tensor(double)")
+    ]
+    assert [each.name for each in session.get_outputs()] == ["label", "probabilities"]
+    scores = onnxruntime.InferenceSession(to_onnx(m.LinearSVC().fit(X, Y)))
+    assert [each.name for each in scores.get_outputs()] == ["label", "scores"]
+
+
+def test_columns_may_have_the_names_of_outputs_and_values() -> None:
+    frame = pd.DataFrame(X, columns=["label", "probabilities", "v1", "X"])
+    model = m.GaussianNB().fit(frame, Y)
+    got, expected = in_onnx(model, frame), by_model(model, frame)
+    np.testing.assert_allclose(got.values, expected.values, atol=1e-9)
+    assert (got.prediction == expected.prediction).all()
+
+
+@pytest.mark.parametrize("labels", [["ä", "b\"'c", ""], [0, 5, -3], [0.0, 1.0, 2.0]])
+def test_labels_of_all_types(labels: list[object]) -> None:
+    model = m.LogisticRegression().fit(X, np.array(labels)[Y])
+    assert (in_onnx(model, X).prediction == model.predict(X)).all()
+
+
+def test_a_model_that_reads_nothing_answers_every_row() -> None:
+    model = m.Lasso(alpha=1e6).fit(X, Y)
+    np.testing.assert_allclose(in_onnx(model, X).prediction, model.predict(X))
+
+
+def test_the_file_says_who_made_it() -> None:
+    graph = onnx.load_from_string(to_onnx(m.Ridge().fit(X, Y)))
+    assert graph.producer_name == "mercer"
+    assert graph.graph.name == "Ridge"
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises((MissingDependencyError, ModuleNotFoundError), match="onnx"):
+        to_onnx(m.Ridge().fit(X, Y))

@@ -1,0 +1,132 @@
+"""SQL: names and values in quotes, other databases, and results beside the columns that are kept."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+
+import mercer as m
+from mercer._errors import ExportError
+from mercer.export import to_sql
+from mercer.export.expression import Arctangent, Exp, Log, Number
+from mercer.export.sql import identifier, literal, number
+from tests.export._languages import by_model, in_sql
+
+BOBBY = 'Robert\'); DROP TABLE "rows to predict"; --'
+#: what a database may be given as a name or a value
+WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+
+DATABASE = duckdb.connect()
+
+
+@given(WORDS)
+@settings(max_examples=50)
+def test_names_and_values_come_back_as_they_are(word: str) -> None:
+    result = DATABASE.sql(f"SELECT {literal(word)} AS {identifier(word)}")
+    assert result.fetchall() == [(word,)]
+    assert result.columns == [word]
+
+
+@given(st.floats(allow_infinity=False))
+@settings(max_examples=50)
+def test_numbers_are_doubles_with_all_digits(value: float) -> None:
+    ((got,),) = DATABASE.sql(f"SELECT 0e0 + {number(value)}").fetchall()
+    assert got is None if math.isnan(value) else got == value
+
+
+def test_what_sql_cannot_write() -> None:
+    for call in (lambda: identifier("a\0b"), lambda: identifier(""), lambda: literal("a\0b"), lambda: number(math.inf)):
+        with pytest.raises(ExportError):
+            call()
+
+
+def test_columns_classes_levels_and_tables_that_would_like_to_be_code() -> None:
+    frame = pd.DataFrame(
+        {
+            BOBBY: [1.0, 2, 3, 4, 5, 6],
+            'quoted "name"': ["it's", BOBBY, "ünï", "it's", BOBBY, "ünï"],
+            "select": [True, False, False, True, True, False],
+            "c1": [0.0, 1, 0, 1, 2, 5],  # a name that the statement uses itself
+        }
+    )
+    y = [BOBBY, "a\"'b", BOBBY, "a\"'b", "ß", "ß"]
+    model = make_pipeline(m.TableFeatures(kinds={'quoted "name"': "category"}), m.LogisticRegression()).fit(frame, y)
+    got, expected = in_sql(model, frame), by_model(model, frame)
+    np.testing.assert_allclose(got.values, expected.values, atol=1e-9)
+    assert got.prediction.tolist() == expected.prediction.tolist()
+
+
+def test_kept_columns_and_a_table_in_a_schema() -> None:
+    X = load_iris(as_frame=True).data
+    model = m.LogisticRegression().fit(X, load_iris().target)
+    with duckdb.connect() as connection:
+        connection.register("flowers", X.assign(id=range(len(X)), v1="own"))
+        connection.sql("CREATE SCHEMA garden")
+        connection.sql("CREATE TABLE garden.flowers AS SELECT * FROM flowers")
+        result = connection.sql(to_sql(model, ("garden", "flowers"), keep=["id", "v1"]))
+        names = ["id", "v1", "prediction", "probability_0", "probability_1", "probability_2"]
+        assert result.columns == names
+        table = result.df()
+    assert table["id"].tolist() == list(range(len(X)))
+    assert table["prediction"].tolist() == model.predict(X).tolist()
+    assert (table["v1"] == "own").all()
+
+
+def test_a_kept_column_may_not_have_the_name_of_a_result() -> None:
+    model = m.LinearRegression().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ExportError, match="'prediction' would be the name of 2"):
+        to_sql(model, keep=["Prediction"])
+
+
+def test_classes_that_differ_in_case_only() -> None:
+    sql = to_sql(m.LogisticRegression().fit([[0.0], [1.0]], ["Yes", "yes"]))
+    assert '"probability_Yes"' in sql
+    assert '"probability_yes_2"' in sql
+
+
+def test_integers_are_no_decimals() -> None:
+    """Products of integers and decimals would be decimals, of few digits."""
+    X = pd.DataFrame({"large": np.arange(5) * 10**15, "small": [1, 2, 3, 4, 7]})
+    model = m.LinearRegression().fit(X, [1.0, 2, 3, 4, 5])
+    np.testing.assert_allclose(in_sql(model, X).prediction, model.predict(X), rtol=1e-9)
+
+
+def test_a_wide_sum_is_not_too_deep() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 1500))
+    model = m.Ridge().fit(X, X[:, 0])
+    np.testing.assert_allclose(in_sql(model, X).prediction, model.predict(X), atol=1e-9)
+
+
+@pytest.mark.skipif("ENABLE_MATH_FUNCTIONS" not in str(sqlite3.connect(":memory:").execute(
+    "PRAGMA compile_options").fetchall()), reason="this SQLite has no EXP and LN")  # fmt: skip
+def test_another_database() -> None:
+    data = load_iris(as_frame=True)
+    X = data.data.mask(np.random.default_rng(0).random(data.data.shape) < 0.2)
+    for model, materialized in ((m.GaussianNB(), False), (m.LinearDiscriminantAnalysis(), True)):
+        model.fit(X, data.target)
+        with sqlite3.connect(":memory:") as connection:
+            X.to_sql("data", connection, index=False)
+            table = pd.read_sql(to_sql(model, materialized=materialized), connection)
+        np.testing.assert_allclose(table.iloc[:, 1:], model.predict_proba(X), atol=1e-9)
+
+
+def test_powers_that_a_database_would_refuse() -> None:
+    from mercer.export.formula import Formula
+    from mercer.export.sql import _Statement
+
+    outputs = (Exp(Number(-1e6)), Log(Number(-1.0)), Log(Number(0.0)), Arctangent(Number(1.0)))
+    sql = _Statement(Formula("none", (), outputs), ["data"], ()).text()
+    with duckdb.connect() as connection:
+        connection.sql("CREATE TABLE data AS SELECT 1 AS one")
+        assert connection.sql(sql).fetchall() == [(0.0, None, None, math.pi / 4)]

@@ -1,0 +1,56 @@
+"""A model that was saved and loaded is the same model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from mercer import load, save
+from tests.files._cases import CASES, Case
+
+ANSWERS = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "log_density", "p_values")
+
+
+def answers(model: Any, X: Any) -> dict[str, Any]:
+    return {name: plain(getattr(model, name)(X)) for name in ANSWERS if hasattr(model, name)}
+
+
+def plain(answer: Any) -> Any:
+    if hasattr(answer, "toarray") or sp.issparse(answer):
+        return answer.toarray()
+    return np.asarray(answer)
+
+
+def told(value: Any) -> str:
+    """What a value is, without its address in memory."""
+    return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
+
+
+def again(model: Any, folder: Path) -> Any:
+    save(model, folder / "model.mercer")
+    return load(folder / "model.mercer")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_loaded_model_answers_bit_for_bit(case: Case, tmp_path: Path) -> None:
+    model = case.fitted()
+    X = case.data().X
+    loaded = again(model, tmp_path)
+    assert type(loaded) is type(model)
+    expected, found = answers(model, X), answers(loaded, X)
+    assert expected
+    assert found.keys() == expected.keys()
+    for name, answer in expected.items():
+        np.testing.assert_array_equal(found[name], answer, err_msg=name)
+    assert told(loaded.get_params()) == told(model.get_params())
+    assert told(clone(loaded).get_params()) == told(clone(model).get_params())
+    for name in ("certificate_", "plan_"):
+        if hasattr(model, name):
+            assert repr(getattr(loaded, name)) == repr(getattr(model, name))

@@ -1,0 +1,325 @@
+"""The page in a browser, as a person would use it: wide and narrow, light and dark, with and without its script."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer.report.page import page_html
+from mercer.report.page.costs import PARTS, judged, quantised
+from mercer.report.page.limits import Limits
+from mercer.report.records import Costs, Page, Rows, Section
+from tests.report import _demo
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to open the page with")
+
+PAGE = _demo.page()
+SIZES = {"desktop": 1280, "tablet": 768, "phone": 360}
+
+
+def block(kind: type) -> Any:
+    return next(block for section in PAGE.sections for block in section.blocks if isinstance(block, kind))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        try:
+            opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        except playwright.Error as error:
+            pytest.skip(f"chromium does not start here: {str(error).splitlines()[0]}")
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(page_html(PAGE), encoding="utf-8")
+    return path
+
+
+class Tab:
+    """A page that is open, and what it complained about and asked for."""
+
+    def __init__(self, browser: Any, file: Path, width: int = 1280, **options: Any) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("dialog", lambda dialog: (self.complaints.append("a dialog"), dialog.dismiss()))
+        self.page.goto(file.as_uri())
+
+
+@pytest.fixture
+def tab(browser: Any, file: Path) -> Iterator[Tab]:
+    opened = Tab(browser, file)
+    yield opened
+    assert opened.complaints == []
+    opened.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", SIZES.values(), ids=SIZES)
+def test_every_chart_is_drawn_and_nothing_is_wider_than_the_screen(
+    browser: Any, file: Path, width: int, scheme: str
+) -> None:
+    tab = Tab(browser, file, width, color_scheme=scheme)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    charts = tab.page.locator("figure.chart svg").all()
+    assert len(charts) == sum(1 for s in PAGE.sections for b in s.blocks if isinstance(b, _demo.Chart)) - 1
+    for chart in charts:
+        box = chart.bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 60
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= width
+        marks = chart.locator(".series path, .cells path").evaluate_all("all => all.map(mark => mark.getBBox().height)")
+        assert max(marks) > 5
+    assert tab.page.locator(".nothing").inner_text() == "There is nothing to draw: no value is finite."
+    assert tab.complaints == []
+    assert [url for url in tab.requests if url != file.as_uri() and not url.startswith("data:")] == []
+    tab.context.close()
+
+
+#: how far text stands out from what is behind it, of every piece of text that is seen
+CONTRASTS = """() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = channels(getComputedStyle(at).backgroundColor);
+      if (colour.length < 4 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const worst = [];
+  const worded = "h1,h2,h3,p,a,th,td,button,li,code,strong,svg text,summary,label,figcaption,caption";
+  for (const element of document.querySelectorAll(worded)) {
+    if (!element.checkVisibility() || element.matches(".skip, .anchor, .inside")) continue;
+    if (!element.textContent.trim()) continue;
+    const style = getComputedStyle(element);
+    const ink = channels(element.matches("svg text") ? style.fill : style.color);
+    const [a, b] = [luminance(ink), luminance(behind(element))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) worst.push([ratio, element.outerHTML.slice(0, 80)]);
+  }
+  return worst;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_can_be_read_in_both_themes(browser: Any, file: Path, scheme: str) -> None:
+    tab = Tab(browser, file, color_scheme=scheme)
+    assert tab.page.evaluate(CONTRASTS) == []
+    tab.context.close()
+
+
+def test_the_theme_can_be_chosen(tab: Tab) -> None:
+    seen = []
+    for _ in range(3):
+        tab.page.click("#theme")
+        seen.append(tab.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    light, dark, auto = seen
+    assert light == auto == "rgb(255, 255, 255)"
+    assert dark == "rgb(20, 23, 27)"
+
+
+def column(tab: Tab, heading: str, table: str = "Leaderboard") -> list[str]:
+    rows = tab.page.locator("table", has=tab.page.locator("caption", has_text=table)).locator("tbody tr").all()
+    headings = [field.heading for field in _demo.leaderboard().fields]
+    return [row.locator("th, td").all()[headings.index(heading)].inner_text() for row in rows]
+
+
+def test_tables_sort_by_value_both_ways_and_dashes_are_last(tab: Tab) -> None:
+    head = tab.page.locator("th", has_text="log loss").first
+    button = head.locator("button")
+    button.click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    up = column(tab, "log loss")
+    assert up == ["0.398", "0.401", "0.412", "0.431", "0.687", "10.500", "–"]
+    button.focus()
+    tab.page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert column(tab, "log loss") == [*up[-2::-1], "–"]
+
+
+def test_sorting_is_stable_and_words_sort_as_words(tab: Tab) -> None:
+    tab.page.locator("th button", has_text="AUC").first.click()
+    tab.page.locator("th button", has_text="kind").first.click()
+    assert tab.page.locator("[aria-sort]").count() == 1
+    assert column(tab, "kind") == sorted(column(tab, "kind"))
+    generative = [
+        float(auc) for auc, kind in zip(column(tab, "AUC"), column(tab, "kind"), strict=True) if kind[0] == "g"
+    ]
+    assert generative == sorted(generative)
+
+
+def test_pointing_at_a_chart_tells_its_values(tab: Tab) -> None:
+    chart = tab.page.locator("figure", has_text="Error by number of rows").locator("svg")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    tab.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.6)
+    told = tab.page.locator("#tip").inner_text()
+    assert "NaiveBayes" in told
+    assert "LogisticRegression" in told
+    assert re.search(r"0\.\d+ \(0\.\d+ to 0\.\d+\)", told)
+    tab.page.mouse.move(5, 5)
+    assert not tab.page.locator("#tip").is_visible()
+
+
+def test_arrow_keys_walk_through_the_values_of_a_chart(tab: Tab) -> None:
+    chart = tab.page.locator("figure", has_text="Coefficients").locator("svg")
+    chart.focus()
+    tab.page.keyboard.press("Home")
+    assert "age" in tab.page.locator("#tip").inner_text()
+    assert "1.9" in tab.page.locator("#tip").inner_text()
+    tab.page.keyboard.press("ArrowDown")
+    assert "chest pain" in tab.page.locator("#tip").inner_text()
+    tab.page.keyboard.press("Escape")
+    assert not tab.page.locator("#tip").is_visible()
+
+
+def test_a_finger_on_a_cell_tells_it(browser: Any, file: Path) -> None:
+    tab = Tab(browser, file, 390, has_touch=True)
+    chart = tab.page.locator("figure", has_text="Confusion").locator("svg")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    tab.page.touchscreen.tap(box["x"] + 0.75 * box["width"], box["y"] + 0.55 * box["height"])
+    tip = tab.page.locator("#tip")
+    assert tip.is_visible()
+    assert tip.locator("div").first.inner_text().split() == ["rows", "95"]
+    tab.page.locator("h1").tap()
+    assert not tip.is_visible()
+    tab.context.close()
+
+
+def test_the_legend_hides_and_shows_a_series(tab: Tab) -> None:
+    figure = tab.page.locator("figure", has_text="ROC")
+    key = figure.locator(".legend button", has_text="SVC")
+    series = figure.locator(f'.series[data-series="{figure.locator(".legend li").count() - 1}"]')
+    assert series.is_visible()
+    key.click()
+    assert key.get_attribute("aria-pressed") == "false"
+    assert not series.is_visible()
+    key.click()
+    assert series.is_visible()
+
+
+def told_costs(tab: Tab) -> dict[str, list[str]]:
+    rows = tab.page.locator(".outcome tbody tr").all()
+    return {cells[0]: cells[1:] for row in rows for cells in [row.locator("th, td").all_inner_texts()]}
+
+
+@pytest.mark.parametrize("matrix", [[[0, 1], [1, 0]], [[0, 1], [5, 0]], [[-1, 2.5], [30, 0.25]]], ids=str)
+def test_costs_that_are_changed_change_the_numbers_as_in_python(tab: Tab, matrix: list[list[float]]) -> None:
+    for k, row in enumerate(matrix):
+        for d, cost in enumerate(row):
+            tab.page.fill(f'[data-cost="{k} {d}"]', str(cost))
+    costs = block(Costs)
+    shown = told_costs(tab)
+    for name, (parts, truth) in quantised(costs, Limits()).items():
+        expected = judged(parts / PARTS, truth, np.array(matrix, dtype=float))
+        assert shown[name] == [f"{value:.4f}".replace("-", "−") for value in expected[:4]]
+        tab.page.select_option(".confusion select", label=name)
+        counts = tab.page.locator(".confusion tbody td").all_inner_texts()
+        assert counts == [str(count) for count in expected.confusion.ravel()]
+    wrong, missed = matrix[0][1] - matrix[0][0], matrix[1][0] - matrix[1][1]
+    assert f"above {wrong / (wrong + missed):.3f}" in tab.page.locator(".threshold").inner_text()
+
+
+def test_costs_of_more_than_two_classes(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    models = {name: (rng.dirichlet(np.ones(3), n), rng.integers(0, 3, n)) for name, n in (("a", 400), ("b", 90))}
+    costs = Costs(("x", _demo.RUDE, "z"), models, [[0, 1, 7], [2, 0, 1], [1, 4, 0.5]])
+    path = tmp_path / "costs.html"
+    path.write_text(page_html(Page("t", "", (Section("c", "C", (costs,)),))), encoding="utf-8")
+    without, tab = Tab(browser, path, java_script_enabled=False), Tab(browser, path)
+    assert told_costs(tab) == told_costs(without)
+    tab.page.fill('[data-cost="2 1"]', "0.1")
+    matrix = np.array(costs.costs)
+    matrix[2, 1] = 0.1
+    for name, (parts, truth) in quantised(costs, Limits()).items():
+        assert told_costs(tab)[name] == [f"{value:.4f}" for value in judged(parts / PARTS, truth, matrix)[:4]]
+    assert told_costs(tab) != told_costs(without)
+    assert tab.complaints == []
+    for opened in (without, tab):
+        opened.context.close()
+
+
+def test_a_cost_that_is_no_number_is_said_and_reset_brings_all_back(tab: Tab) -> None:
+    before = told_costs(tab)
+    tab.page.fill('[data-cost="1 0"]', "")
+    assert tab.page.locator(".threshold").inner_text() == "Every cost must be a number."
+    assert tab.page.locator('[data-cost="1 0"]').get_attribute("aria-invalid") == "true"
+    tab.page.click(".reset")
+    assert told_costs(tab) == before
+
+
+def test_rows_can_be_looked_at_one_by_one(tab: Tab) -> None:
+    rows = block(Rows)
+    explorer = tab.page.locator(".rows")
+    for i in (0, 1):
+        total = rows.models[0].base + sum(rows.models[0].contributions[i])
+        assert explorer.locator("tfoot td.number").all_inner_texts()[-1] == f"{total:+.2f}".replace("-", "−")
+        assert explorer.locator(".verdict").inner_text() == (
+            f"NaiveBayes says {rows.models[0].predicted[i]}; the truth is {rows.truth[i]}."
+        )
+        chances = [float(text) for text in explorer.locator(".chances .number").all_inner_texts()]
+        assert chances == pytest.approx(rows.models[0].probabilities[i], abs=6e-4)
+        explorer.locator("button", has_text="Next").click()
+    explorer.locator("select").first.select_option(label="row 5")
+    explorer.locator("select").last.select_option(index=1)
+    strongest = max(rows.models[1].contributions[4], key=abs)
+    assert explorer.locator("tbody td.number").first.inner_text() == f"{strongest:+.2f}".replace("-", "−")
+    explorer.locator("summary").click()
+    assert explorer.locator("details td").all_inner_texts() == list(rows.rows[4])
+
+
+def test_without_a_script_all_there_is_to_read_is_there(browser: Any, file: Path) -> None:
+    tab = Tab(browser, file, java_script_enabled=False)
+    page = tab.page
+    assert page.locator("figure.chart svg").first.is_visible()
+    assert page.locator("table", has_text="Leaderboard").locator("tbody tr").count() == 7
+    assert page.locator(".outcome table").is_visible()
+    assert page.locator(".rows .static tbody tr").count() == 10
+    assert page.locator(".legend li").first.inner_text() == "NaiveBayes"
+    assert [page.locator(selector).first.is_visible() for selector in ("#theme", ".reset", ".choice", "#tip")] == [
+        False
+    ] * 4
+    assert page.locator("[data-cost]").first.is_disabled()
+    tab.context.close()
+
+
+def test_on_paper_there_are_no_controls_and_tables_are_whole(browser: Any, file: Path) -> None:
+    tab = Tab(browser, file, color_scheme="dark")
+    tab.page.emulate_media(media="print", color_scheme="dark")
+    assert [tab.page.locator(selector).first.is_visible() for selector in ("nav", "#theme", ".picker")] == [False] * 3
+    assert tab.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    tab.page.set_viewport_size({"width": 680, "height": 900})  # A4 less its margins
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 680
+    assert tab.page.locator(".box.tall").evaluate("box => box.scrollHeight - box.clientHeight") <= 1
+    tab.context.close()
+
+
+def test_headings_and_landmarks_guide_those_who_listen(tab: Tab) -> None:
+    assert [tab.page.locator(name).count() for name in ("header", "nav", "main", "footer", "h1")] == [1] * 5
+    links = tab.page.locator("nav a").evaluate_all("all => all.map(link => link.getAttribute('href'))")
+    assert len(links) == len(PAGE.sections)
+    assert all(tab.page.locator(link).count() == 1 for link in links)
+    ids = tab.page.locator("[id]").evaluate_all("all => all.map(element => element.id)")
+    assert len(set(ids)) == len(ids)
+    unnamed = "all => all.filter(e => !e.labels?.length && !e.ariaLabel && !e.textContent.trim()).length"
+    assert tab.page.locator("button, input, select, svg").evaluate_all(unnamed) == 0

@@ -1,0 +1,54 @@
+"""Grids as tables: numbers carry their value, so that sorting needs no guess."""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree
+
+from mercer.report import Field, Grid
+from mercer.report.page.limits import Limits
+from mercer.report.page.tables import table_html
+
+
+def cells(*rows: object, form: str = "") -> list[str | None]:
+    grid = Grid("t", (Field("name"), Field("x", form)), tuple(("a", row) for row in rows))  # type: ignore[misc]
+    page = ElementTree.fromstring(f"<div>{table_html(grid, Limits())}</div>")
+    return [cell.get("data-v") for cell in page.iter("td")]
+
+
+def test_numbers_have_their_whole_value_and_what_is_missing_has_none() -> None:
+    assert cells(1 / 3, None, math.nan, 2, form=".2f") == [repr(1 / 3), None, None, "2.0"]
+
+
+def test_numbers_have_a_true_minus_and_words_stay_as_they_are() -> None:
+    html = table_html(Grid("", (Field("a"), Field("b", ".1f")), (("x-y", -1.5),)), Limits())
+    assert ">x-y<" in html
+    assert ">−1.5<" in html
+
+
+def test_words_that_begin_with_numbers_are_ordered_by_them() -> None:
+    assert cells("0.91 ± 0.02", "–", "< 0.001", "−3", "1,200 rows") == ["0.91", None, "0.001", "-3.0", "1200.0"]
+
+
+def test_words_are_words_if_any_of_them_is_no_number() -> None:
+    assert cells("12 apples", "pears") == [None, None]
+
+
+def test_headings_and_names_have_a_scope_and_the_caption_is_there() -> None:
+    grid = Grid("Fruit", (Field("name"), Field("price", ".2f")), (("apple", 1.5),), ("In `euros`.",))
+    page = ElementTree.fromstring(f"<div>{table_html(grid, Limits())}</div>")
+    assert [cell.get("scope") for cell in page.iter("th")] == ["col", "col", "row"]
+    assert page.findtext(".//caption/span") == "Fruit"
+    assert page.findtext(".//p/code") == "euros"
+
+
+def test_a_table_that_is_too_long_is_cut_and_says_so() -> None:
+    grid = Grid("", (Field("n", "d"),), tuple((i,) for i in range(50)))
+    html = table_html(grid, Limits(cells=20))
+    assert html.count("<tr>") == 21
+    assert "The first 20 of 50 rows." in html
+
+
+def test_very_long_words_are_cut() -> None:
+    html = table_html(Grid("", (Field("n"),), (("x" * 9000,),)), Limits())
+    assert len(html) < 2500
