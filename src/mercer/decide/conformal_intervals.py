@@ -300,7 +300,7 @@ def ranked(starts: Array, units: Array, errors: list[Array], rank: int) -> Array
         upto = sum(np.searchsorted(each, steps[:, j], side="right") for j, each in enumerate(errors))
         enough = upto >= rank
         above, below = np.where(enough, middle, above), np.where(enough, below, middle)
-    return above
+    return np.asarray(above)
 
 
 def _predicted(model: Any, X: Any) -> Array:

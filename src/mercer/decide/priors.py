@@ -24,8 +24,11 @@ Array = NDArray[Any]
 TOLERANCE = 1e-8
 MOST_STEPS = 2000
 MOST_HALVINGS = 20
+#: a mean log likelihood that is lower by this is not lower: the gap still shrinks where its square is rounding
+ROUNDING = 1e-14
+MOST_IN_VAIN = 5
 #: added to the curvature, relative to it, which may be singular
-RIDGE = 1e-9
+RIDGE = 1e-12
 
 
 class PriorShift(NamedTuple):
@@ -150,7 +153,7 @@ def estimate_priors(log_p: Array, trained: Array, classes: Array) -> PriorShift:
 
 def _climb(ratio: Array, pi: Array) -> tuple[list[float], Array, float]:
     """Steps upwards until the gap is closed: log likelihoods per row, the priors, and the gap."""
-    trace = [_likelihood(ratio, pi)]
+    trace, idle = [_likelihood(ratio, pi)], 0
     for _ in range(MOST_STEPS):
         gradient = (ratio / (ratio @ pi)[:, None]).mean(axis=0)
         # by concavity L* − L ≤ max gradient − 1, as Σ π gradient = 1
@@ -159,11 +162,12 @@ def _climb(ratio: Array, pi: Array) -> tuple[list[float], Array, float]:
             break
         plain = pi * gradient / (pi @ gradient)
         safe = _likelihood(ratio, plain)
-        leap, value = _furthest(ratio, pi, _newton(ratio, pi, gradient), safe)
-        if max(value, safe) < trace[-1]:  # rounding is all that is left
+        leap, value = _furthest(ratio, pi, _newton(ratio, pi, gradient), safe - ROUNDING)
+        idle = idle + 1 if max(value, safe) <= trace[-1] else 0
+        if idle > MOST_IN_VAIN:  # rounding is all that is left
             break
-        pi = leap if value >= safe else plain
-        trace.append(max(value, safe))
+        pi = leap if value >= safe - ROUNDING else plain
+        trace.append(max(value, safe, trace[-1]))
     return trace, pi, gap
 
 

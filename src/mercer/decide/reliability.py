@@ -13,6 +13,8 @@ from mercer.data.labels import codes_of
 
 Array = NDArray[Any]
 
+#: rows of one event beyond which sums over bins are drawn, and not the rows themselves
+NORMAL = 10_000
 #: how far from 1 the probabilities of a row may sum, as those of float32 do
 ROUNDING = 1e-4
 
@@ -252,6 +254,11 @@ def _brier(forecast: Forecast, number: Array) -> Array:
 def _resampled(forecasts: list[Forecast], numbers: list[Array], rng: np.random.Generator, repeats: int) -> Array:
     """The error of each bootstrap sample of the rows."""
     n = len(forecasts[0].p)
+    if len(forecasts) == 1 and n > NORMAL:
+        off = forecasts[0].weight * (forecasts[0].p - forecasts[0].event)
+        sums = np.bincount(numbers[0], off)
+        spread = np.diag(np.bincount(numbers[0], off**2)) - np.outer(sums, sums) / n
+        return _errors_of_sums(sums, spread, forecasts[0].weight.sum(), rng, repeats)
     errors = np.empty(repeats)
     for i in range(repeats):
         times: Array = np.bincount(rng.integers(n, size=n), minlength=n)
@@ -263,6 +270,10 @@ def _resampled(forecasts: list[Forecast], numbers: list[Array], rng: np.random.G
 
 def _drawn(forecasts: list[Forecast], numbers: list[Array], rng: np.random.Generator, repeats: int) -> Array:
     """The error of labels drawn from the probabilities themselves."""
+    if len(forecasts) == 1 and len(forecasts[0].p) > NORMAL:
+        p, _, weight = forecasts[0]
+        spread = np.diag(np.bincount(numbers[0], weight**2 * p * (1 - p)))
+        return _errors_of_sums(np.zeros(len(spread)), spread, weight.sum(), rng, repeats)
     upto = np.cumsum([forecast.p for forecast in forecasts], axis=0)
     errors = np.empty(repeats)
     for i in range(repeats):
@@ -271,6 +282,12 @@ def _drawn(forecasts: list[Forecast], numbers: list[Array], rng: np.random.Gener
         again = [forecast._replace(event=event) for forecast, event in zip(forecasts, events, strict=True)]
         errors[i] = _error(again, numbers)
     return errors
+
+
+def _errors_of_sums(mean: Array, spread: Array, total: float, rng: np.random.Generator, repeats: int) -> Array:
+    """Errors of many rows, whose sums over bins are normal by the central limit theorem."""
+    sums = rng.multivariate_normal(mean, spread, size=repeats, check_valid="ignore", method="eigh")
+    return np.asarray(np.abs(sums).sum(axis=1) / total)
 
 
 def _pooled(forecasts: list[Forecast]) -> Forecast:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ModelFileError
-from mercer.data.texts import Texts
 from mercer.files._shapes import check_shapes
 
 Array = NDArray[Any]
@@ -42,7 +41,7 @@ def refuse_unsafe(thing: Any, refuse: Refusal) -> None:
 def check_built(thing: Any) -> None:
     """Look at an object that a file described, before a compiled loop reads where it points."""
     check_shapes(thing)
-    check = _CHECKS.get(type(thing))
+    check = _CHECKS.get(type(thing).__name__)
     if check is not None and not check(thing):
         raise ModelFileError(f"The model file is damaged: a {type(thing).__name__} in it contradicts itself.")
 
@@ -56,6 +55,13 @@ def offsets_hold(data: Any, offsets: Any) -> bool:
     return bool(offsets[0] >= 0 and (offsets[1:] >= offsets[:-1]).all() and offsets[-1] <= len(data))
 
 
-_CHECKS: dict[type, Callable[[Any], bool]] = {
-    Texts: lambda texts: offsets_hold(texts.data, texts.offsets),
+def _directions_hold(model: Any) -> bool:
+    """Whether there are as many directions as `transform` takes."""
+    scalings = getattr(model, "scalings_", None)
+    return scalings is None or 0 <= model._max_components <= scalings.shape[1]
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "LinearDiscriminantAnalysis": _directions_hold,
+    "Texts": lambda texts: offsets_hold(texts.data, texts.offsets),
 }

@@ -17,11 +17,18 @@ SHAPES: dict[str, dict[str, str]] = {
     "GaussianDiscriminant": {"_densities.centre": "d"},
     "GaussianNB": {"_scores.mean": "kd"},
     "GaussianScores": {"mean": "kd", "inverse_deviation": "kd", "constants": "kd"},
-    "LinearDiscriminantAnalysis": {"_densities.centre": "d", "_decision.centre": "d"},
+    "LinearDiscriminantAnalysis": {
+        "_densities.centre": "d",
+        "_decision.centre": "d",
+        "_origin": "d",
+        "scalings_": "dr",
+    },
     "LinearScores": {"centre": "d", "weights": "ds", "intercept": "s"},
     "LogProduct": {"logs": "dk", "impossible": "dk"},
     "MultinomialNB": {"_product.logs": "dk"},
     "QuadraticDiscriminantAnalysis": {"_densities.centre": "d"},
+    "RBFSampler": {"random_weights_": "dm", "random_offset_": "m"},
+    "RandomFourierFeatures": {"random_weights_": "dm", "random_offset_": "m", "shift_": "d"},
 }
 
 
