@@ -141,13 +141,17 @@ Mark = Line | Points | Bars | Heat
 
 @dataclass(frozen=True)
 class Chart:
-    """Marks on two axes. A chart with bars, or with named cells, takes names from them where its axes have none."""
+    """Marks on two axes. A chart with bars, or with named cells, takes names from them where its axes have none.
+
+    Small charts (one for each column of a table, say) stand closer together than others.
+    """
 
     title: str
     x: Axis
     y: Axis
     marks: tuple[Mark, ...]
     caption: str = ""
+    small: bool = False
 
     def __post_init__(self) -> None:
         _keep(self, "marks", tuple(self.marks))

@@ -47,7 +47,7 @@ def _chart(view: View, j: int) -> Chart | None:
         y = _density(values[known & (view.target == k)], x)
         if y is not None:
             lines.append(Line(view.labels[k], x, y))
-    return Chart(name, Axis(name), Axis("density", low=0), tuple(lines)) if lines else None
+    return Chart(name, Axis(name), Axis("density", low=0), tuple(lines), small=True) if lines else None
 
 
 def _density(values: Array, x: Array) -> Array | None:

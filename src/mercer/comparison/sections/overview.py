@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ def _pictures(view: View) -> list[Chart]:
     for j in chosen:
         values = view.numbers[:, j]
         if len(values := values[np.isfinite(values)]) > 1:
-            charts.append(_histogram(view.amounts[j], values))
+            charts.append(replace(_histogram(view.amounts[j], values), small=True))
     return charts
 
 

@@ -11,7 +11,7 @@ from mercer.report.page.limits import Limits
 from mercer.report.page.marks import Drawn, colour, draw_line, draw_points
 from mercer.report.page.markup import Markup, data, inline, joined, short, tag
 from mercer.report.page.numbers import written
-from mercer.report.page.plot import WIDTH, Plot, axes_svg, laid_out
+from mercer.report.page.plot import Plot, axes_svg, laid_out
 from mercer.report.records import Bars, Chart, Heat, Line, Mark
 
 
@@ -69,7 +69,7 @@ def _svg(chart: Chart, plot: Plot, key: str, marks: Markup) -> Markup:
         "rect",
         x=plot.left - room,
         y=plot.top - room,
-        width=plot.right - plot.left + (64.0 if plot.right < WIDTH - 40 else 2 * room),
+        width=plot.right - plot.left + (64.0 if plot.right < plot.width - 40 else 2 * room),
         height=plot.bottom - plot.top + 2 * room,
     )
     return tag(
@@ -79,7 +79,7 @@ def _svg(chart: Chart, plot: Plot, key: str, marks: Markup) -> Markup:
         tag("clipPath", window, id=f"{key}-clip"),
         axes_svg(plot),
         tag("g", marks, clip_path=f"url(#{key}-clip)"),
-        viewBox=f"0 0 {short(WIDTH)} {short(plot.height)}",
+        viewBox=f"0 0 {short(plot.width)} {short(plot.height)}",
         role="img",
         aria_labelledby=f"{key}-title",
         aria_describedby=f"{key}-desc",

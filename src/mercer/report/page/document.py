@@ -112,13 +112,19 @@ def _section(section: Section, keys: Iterator[str], limits: Limits) -> Markup:
 
 
 def _blocks(blocks: tuple[Block, ...], keys: Iterator[str], limits: Limits) -> Markup:
-    """Charts that follow each other stand side by side where there is room."""
+    """Charts that follow each other stand side by side where there is room, and small ones closer together."""
     parts = []
-    for charts, group in groupby(blocks, key=lambda block: isinstance(block, Chart)):
+    for kind, group in groupby(blocks, key=_kind_of_chart):
         made = [_block(block, keys, limits) for block in group]
         alone = " alone" if len(made) == 1 else ""
-        parts.append(tag("div", *made, class_=f"charts{alone}") if charts else joined(made))
+        parts.append(tag("div", *made, class_=f"{kind}{alone}") if kind else joined(made))
     return joined(parts)
+
+
+def _kind_of_chart(block: Block) -> str:
+    if not isinstance(block, Chart):
+        return ""
+    return "charts small-charts" if block.small else "charts"
 
 
 def _block(block: Block, keys: Iterator[str], limits: Limits) -> Markup:

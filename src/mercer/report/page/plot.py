@@ -14,7 +14,7 @@ from mercer.report.records import Axis, Bars, Chart, Heat, Mark
 
 #: a drawing is this wide in its own units, which become pixels when a column of the page is as wide; letters have
 #: the size that they have on a phone
-WIDTH, LETTER = 480.0, 14.0
+WIDTH, SMALL_WIDTH, LETTER = 480.0, 320.0, 14.0
 _LONGEST = 26
 #: about how wide a letter is: nobody can ask a font here
 _EACH = 0.56 * LETTER
@@ -23,6 +23,7 @@ _EACH = 0.56 * LETTER
 class Plot(NamedTuple):
     x: Scale
     y: Scale
+    width: float
     height: float
     slanted: bool  # names below the axis are too long to stand side by side
 
@@ -52,11 +53,12 @@ def laid_out(chart: Chart) -> Plot:
     ends = (top, top + inner) if upside_down else (top + inner, top)
     y = scale_of(_with_edges(chart, y_axis, "y"), values_along(chart.marks, "y"), *ends)
     left = 14.0 + max((width_of(tick.label) for tick in y.ticks(6)), default=0.0)
-    right = WIDTH - (58.0 if _bars_alone(chart) else 16.0)
-    x = scale_of(_with_edges(chart, x_axis, "x"), values_along(chart.marks, "x"), min(left, 0.45 * WIDTH), right)
+    width = SMALL_WIDTH if chart.small else WIDTH
+    right = width - (58.0 if _bars_alone(chart) else 16.0)
+    x = scale_of(_with_edges(chart, x_axis, "x"), values_along(chart.marks, "x"), min(left, 0.45 * width), right)
     slanted = _slanted(x)
     below = (12.0 + 0.6 * max((width_of(name) for name in x_axis.names), default=0.0)) if slanted else 20.0
-    return Plot(x, y, top + inner + below + (22.0 if x_axis.label else 6.0), slanted)
+    return Plot(x, y, width, top + inner + below + (22.0 if x_axis.label else 6.0), slanted)
 
 
 def values_along(marks: Iterable[Mark], side: str) -> NDArray[Any]:
@@ -100,7 +102,9 @@ def _inner_height(chart: Chart, y: Axis) -> float:
         return max(len(y.names) * (24.0 if groups == 1 else 10.0 + 11.0 * groups), 40.0)
     if any(isinstance(mark, Heat) for mark in chart.marks):
         return min(max(len(y.names) * 34.0, 110.0), 380.0) if y.scale == "category" else 330.0
-    return max(len(y.names) * 24.0, 60.0) if y.scale == "category" else 250.0
+    if y.scale == "category":
+        return max(len(y.names) * 24.0, 60.0)
+    return 150.0 if chart.small else 250.0
 
 
 def _bars_alone(chart: Chart) -> bool:
@@ -131,9 +135,9 @@ def _x_axis(plot: Plot) -> list[Markup]:
     ticks = _that_fit(plot.x)
     lines = _grid(plot, "x", [tick.value for tick in ticks], plot.x.minor())
     labels = [_below(plot, tick) for tick in ticks]
-    label = cut(plot.x.axis.label, int(WIDTH / _EACH) - 1)
+    label = cut(plot.x.axis.label, int(plot.width / _EACH) - 1)
     half = _EACH * len(label) / 2  # below the middle of the axis, but not beyond the edges of the drawing
-    middle = min(max((plot.left + plot.right) / 2, half), WIDTH - half)
+    middle = min(max((plot.left + plot.right) / 2, half), plot.width - half)
     words = _whole(plot.x.axis.label, label)
     return [
         lines,
@@ -171,7 +175,7 @@ def _y_axis(plot: Plot) -> list[Markup]:
         )
         for tick in ticks
     ]
-    label = cut(plot.y.axis.label, int(WIDTH / _EACH) - 1)
+    label = cut(plot.y.axis.label, int(plot.width / _EACH) - 1)
     words = _whole(plot.y.axis.label, label)
     return [lines, *labels, *([tag("text", *words, x=2.0, y=14.0, class_="label")] if label else [])]
 
