@@ -1,6 +1,6 @@
 # Only python3 (3.11 or newer) and make are needed; everything else goes into .venv.
 #
-#   make demo       cross-validate every model on a bundled data set
+#   make demo       compare every model on a bundled data set, and write report.html
 #   make test       the tests            make test-slow   the long ones
 #   make lint       style, types, layers make format      apply the style
 #   make bench      the race against other libraries; WORKLOAD=name for one of them
@@ -15,7 +15,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/demo.installed
-	$(BIN)/mercer compare breast-cancer
+	$(BIN)/mercer compare breast-cancer --report report.html
 
 # one file per worker: the laws of a file share what its loops compiled
 test: $(VENV)/test.installed $(VENV)/chromium.tried

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mercer._atomic import write_atomically
-from mercer._errors import WriteError
+from mercer._errors import MissingModelFileError, WriteError
 
 
 def test_what_was_written_is_there(tmp_path: Path) -> None:
@@ -46,3 +46,71 @@ def test_permissions_are_those_of_the_file_that_was_there(tmp_path: Path) -> Non
     (tmp_path / "model").chmod(0o640)
     write_atomically(tmp_path / "model", "new")
     assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_permissions_that_the_user_gives_new_files(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("by hand")
+    write_atomically(tmp_path / "model", "new")
+    assert (tmp_path / "model").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    for old in ("", "old"):
+        if old:
+            (tmp_path / "models" / "first").write_text(old)
+        (tmp_path / "latest").unlink(missing_ok=True)
+        (tmp_path / "latest").symlink_to("models/first")
+        write_atomically(tmp_path / "latest", "new")
+        assert (tmp_path / "latest").is_symlink()
+        assert (tmp_path / "models" / "first").read_text() == "new"
+
+
+def test_a_pipe_is_written_through(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(tmp_path / "pipe", iter([b"a", b"b"]))
+    assert os.read(reader, 10) == b"ab"
+    os.close(reader)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files have no names here")
+def test_an_open_file_by_its_number_is_written_through(tmp_path: Path) -> None:
+    with open(tmp_path / "redirected", "wb", buffering=0) as file:
+        file.write(b"before, ")
+        write_atomically(f"/proc/self/fd/{file.fileno()}", "new")
+        assert os.fstat(file.fileno()).st_nlink == 1
+    assert (tmp_path / "redirected").read_text() == "before, new"
+    assert os.listdir(tmp_path) == ["redirected"]
+
+
+def test_a_file_that_may_not_be_written_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model").write_text("old")
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # whoever runs the tests may write everywhere
+    with pytest.raises(WriteError, match="permission denied"):
+        write_atomically(tmp_path / "model", "new")
+    assert (tmp_path / "model").read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["ü" * 120, "m" * 250])
+def test_a_long_name_is_a_name(tmp_path: Path, name: str) -> None:
+    write_atomically(tmp_path / name, "new")
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "m" * 300, "", "."])
+def test_a_name_that_is_none_is_a_sentence(tmp_path: Path, name: str) -> None:
+    with pytest.raises(WriteError, match="cannot be written"):
+        write_atomically(tmp_path / name, "new")
+    assert not os.listdir(tmp_path)
+
+
+def test_an_error_of_whoever_makes_the_content_stays_what_it_is(tmp_path: Path) -> None:
+    def parts() -> Iterator[bytes]:
+        yield b"new"
+        raise MissingModelFileError("'shard' cannot be read")
+
+    with pytest.raises(MissingModelFileError, match="shard"):
+        write_atomically(tmp_path / "model", parts())
+    assert not os.listdir(tmp_path)

@@ -29,7 +29,10 @@ def lecture_tests() -> list[tuple[str, str]]:
 PRINTED = ["Encoded(6 rows × 42 columns: ", "377348994", "['spam']", "h = 0.1347, by isj"]
 
 
-def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_readme_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
     shown = capsys.readouterr().out

@@ -265,6 +265,14 @@ class ComparisonInterrupted(KeyboardInterrupt):
         self.comparison = comparison
 
 
+class ExperimentInterrupted(KeyboardInterrupt):
+    """Ctrl-C during `learning_curves` or `stress`: `result` has the repeats that were done; None where none was."""
+
+    def __init__(self, message: str, result: Any = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class MercerWarning(UserWarning):
     """Base of every warning of mercer: cause, evidence, and one thing to do."""
 

@@ -36,9 +36,19 @@ def people(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A naive Bayes model of the people, as a file has it; fitted once for all tests."""
+    folder = tmp_path_factory.mktemp("fitted")
+    (data := folder / "people.csv").write_text(table_of(80))
+    options = ["--target", "size", "--model", "NaiveBayes", "-o", str(folder / "people.mercer"), "-q"]
+    result = CliRunner().invoke(app, ["fit", str(data), *options])
+    assert result.exit_code == 0, result.output
+    return (folder / "people.mercer").read_bytes()
+
+
 @pytest.fixture
-def model(tmp_path: Path, people: Path, run: Callable[..., Result]) -> Path:
-    """A naive Bayes model of the people, in a file."""
-    path = tmp_path / "people.mercer"
-    assert run("fit", people, "--target", "size", "--model", "NaiveBayes", "-o", path, "-q").exit_code == 0
+def model(people: Path, fitted: bytes) -> Path:
+    """The model in a file beside the people."""
+    (path := people.with_suffix(".mercer")).write_bytes(fitted)
     return path

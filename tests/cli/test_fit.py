@@ -97,3 +97,15 @@ def test_names_are_completed() -> None:
         "LinearRegression",
         "LinearSVR",
     ]
+
+
+def test_the_first_run_on_a_machine_says_why_it_takes_long(
+    run: Run, people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it is the first is told by the machine code that is kept."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(people.parent))
+    fit = ("fit", people, "--target", "size", "--model", "NaiveBayes", "-o", people.with_suffix(".mercer"))
+    assert "The first run compiles" in run(*fit).stderr
+    assert "The first run compiles" not in run(*fit, "-q").stderr
+    (people.parent / "loop.nbi").touch()
+    assert "The first run compiles" not in run(*fit).stderr

@@ -32,6 +32,7 @@ def folder(model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "other.csv": "weight,town\n80,Ulm\n",
         "renamed.csv": "id,Height,city,size\n1,1.7,Ulm,tall\n",
         "words.csv": "id,height,city,size\n1,high,Ulm,tall\n",
+        "infinite.csv": "x,y\n" + "".join(f"{'inf' if i == 3 else i / 7},{'ab'[i % 2]}\n" for i in range(30)),
         "not.mercer": "x,y\n1,a\n",
         "cut.mercer": (folder / "people.mercer").read_bytes()[:500],
         "zipped.csv.gz": gzip.compress(b""),
@@ -70,6 +71,10 @@ MISTAKES = [
     ("compare people.csv --target height --task counts", "use the task regression"),
     # the options
     ("compare people.csv --target size --drop ID", "There is no column 'ID'. Did you mean 'id'?"),
+    ("compare people.csv --target size --drop size", "Column 'size' is the target, which cannot be dropped"),
+    ("compare people.csv --target size --group size", "Column 'size' is the target; to split rows takes another one."),
+    ("compare people.csv --target size --json - --markdown -", "cannot both go to standard output"),
+    ("compare infinite.csv --target y --models NaiveBayes", "No model could be fitted. NaiveBayes: "),
     ("compare people.csv --target size --folds 99", "There must be from 2 to"),
     ("compare people.csv --target size --group town", "There is no column 'town'."),
     ("compare people.csv --target size --kind height=nubmer", "There is no kind 'nubmer'. Did you mean 'number'?"),
@@ -87,7 +92,7 @@ MISTAKES = [
     ),
     ("fit people.csv --target size --set C=-1 -o a.mercer", "The 'C' parameter of LogisticRegression must be"),
     ("fit people.csv --target size --set C -o a.mercer", "--set takes PARAMETER=VALUE"),
-    ("fit people.csv --target size --model Ridge -o a.mercer", "The target has to be a number in each row"),
+    ("fit people.csv --target size --model Ridge -o a.mercer", "Ridge predicts numbers, but the target holds names"),
     ("fit people.csv --target height --model Ridge --calibrate platt -o a.mercer", "leave out --calibrate"),
     ("fit people.csv --target size --conformal 90 -o a.mercer", "A coverage lies between 0 and 1"),
     ("fit one_class.csv --target y -o a.mercer", "Every row has the label 'a'"),
@@ -109,6 +114,7 @@ MISTAKES = [
     ("predict poeple.mercer people.csv", "poeple.mercer"),
     ("predict people.csv people.csv", "people.csv"),
     ("explain people.mercer people.csv 80", "'people.csv' has rows 0 to 79, and none numbered 80."),
+    ("explain people.mercer 3", "Say which table row 3 is of: mercer explain people.mercer DATA 3."),
     ("merge people.mercer -o a.mercer", "To merge takes two models or more"),
     ("export people.mercer --to onnx", "say where it goes with --output model.onnx"),
     ("forget people.mercer people.csv -o a.mercer", "Say which column of 'people.csv' is the target"),
@@ -136,6 +142,8 @@ def test_a_mistake_is_answered_in_one_line(run: Run, folder: Path, command: str,
             "compare people.csv --target size --save full.mercer",
             "'full.mercer' cannot be written: no space left on device.",
         ),
+        ("compare people.csv --target size --report nothing", "'nothing' cannot be written: it is a folder."),
+        ("predict people.mercer people.csv -o people.csv", "'people.csv' is read, and is not written over."),
         ("fit people.csv --target size -o no/a.mercer", "there is no folder 'no'. Make it first."),
         ("fit people.csv --target size -o full.mercer", "'full.mercer' cannot be written: no space left on device."),
         ("predict people.mercer people.csv -o no/a.csv", "there is no folder 'no'. Make it first."),
@@ -195,6 +203,8 @@ def test_a_package_that_is_not_installed(run: Run, folder: Path, monkeypatch: py
     assert "pip install 'mercer[duckdb]'" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["compare --folds few", "compare --folds 1", "compare --task guess", "nonsense"])
+@pytest.mark.parametrize(
+    "command", ["compare --folds few", "compare --folds 1", "compare --seed -1", "compare --task guess", "nonsense"]
+)
 def test_options_that_typer_refuses(run: Run, command: str) -> None:
     assert run(*command.split()).exit_code == 2

@@ -35,6 +35,7 @@ class TestExplain:
         told = run("explain", model).stdout
         assert re.search(r"height +1\.\d+ ± 0\.\d+ +1\.\d+ ± 0\.\d+", told)
         assert re.search(r"city +Jena +0\.\d+ +0\.\d+", told)
+        assert len(re.findall("^ +city", run("explain", model, "--most", 1).stdout, re.MULTILINE)) == 1
 
     def test_coefficients(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
@@ -64,13 +65,12 @@ def test_describe(run: Run, model: Path) -> None:
 
 
 class TestMerge:
-    @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB"])
+    @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB", "GaussianDiscriminant"])
     def test_halves_make_the_whole(self, run: Run, people: Path, name: str) -> None:
-        drop = ["--drop", "id", *(["--drop", "city"] if name == "GaussianNB" else [])]
         saved = [path.with_suffix(".mercer") for path in (*split(people), people)]
         for path in saved:
             data = path.with_suffix(".csv")
-            assert run("fit", data, "--target", "size", "--model", name, *drop, "-o", path, "-q").exit_code == 0
+            assert run("fit", data, "--target", "size", "--model", name, "-o", path, "-q").exit_code == 0
         merged = people.with_name("merged.mercer")
         result = run("merge", saved[0], saved[1], "-o", merged)
         assert result.exit_code == 0, result.output
@@ -85,6 +85,14 @@ class TestMerge:
         assert "LogisticRegression with features before it cannot be merged" in result.stderr
         result = run("merge", model, tmp_path / "m", "-o", tmp_path / "c")
         assert "holds a NaiveBayes, but" in result.stderr
+
+    def test_columns_that_are_described_differently(self, run: Run, people: Path, model: Path, tmp_path: Path) -> None:
+        fit = ("fit", people, "--target", "size", "--model", "NaiveBayes", "--kind", "height=category")
+        run(*fit, "-o", tmp_path / "m", "-q")
+        result = run("merge", model, tmp_path / "m", "-o", tmp_path / "c")
+        assert result.exit_code == 2
+        assert "column 'height' differently" in result.stderr
+        assert "--kind says what a column is" in result.stderr
 
 
 class TestForget:
@@ -102,7 +110,7 @@ class TestForget:
         run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
         result = run("forget", tmp_path / "m", people, "--target", "size", "-o", tmp_path / "c")
         assert result.exit_code == 2
-        assert "cannot forget rows exactly" in result.stderr
+        assert "LogisticRegression with features before it cannot forget rows exactly" in result.stderr
 
 
 class TestExport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,12 @@ pexpect: Any = pytest.importorskip("pexpect")
 CODE = "from mercer.cli import main; main()"
 
 
-def started(*arguments: str, folder: Path) -> Any:
+def started(*arguments: str, folder: Path, width: int = 160) -> Any:
     return pexpect.spawn(
         sys.executable,
         ["-c", CODE, *arguments],
         cwd=str(folder),
-        dimensions=(50, 160),
+        dimensions=(50, width),
         encoding="utf-8",
         timeout=120,
         env={**os.environ, "TERM": "xterm"},
@@ -35,6 +36,17 @@ def test_bars_and_an_answer(tmp_path: Path) -> None:
     program.expect(pexpect.EOF)
     program.close()
     assert program.exitstatus == 0
+
+
+def test_no_line_is_wider_than_the_terminal(tmp_path: Path) -> None:
+    """Rows of tables stay whole, and sentences break between words."""
+    options = ("--folds", "2", "--models", "NaiveBayes", "--no-progress")
+    program = started("compare", "wine", *options, folder=tmp_path, width=60)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", program.read()).splitlines()
+    program.close()
+    assert program.exitstatus == 0
+    assert max(map(len, lines)) <= 60
+    assert [line.split()[0] for line in lines if re.match(r" +NaiveBayes +\d", line)] == ["NaiveBayes"] * 2
 
 
 def test_ctrl_c_prints_what_is_done(tmp_path: Path) -> None:

@@ -206,12 +206,18 @@ def test_findings_name_the_columns() -> None:
 
 
 def test_box_m_of_iris() -> None:
-    """χ²(20) = 140.94, as R's heplots::boxM prints it."""
+    """χ²(20) = 140.94: the value that is published for Fisher's iris."""
     X, y = load_iris(return_X_y=True)
     statistic, freedom, p = box_m([X[y == k] for k in range(3)])
     assert statistic == pytest.approx(140.943, abs=1e-3)
     assert freedom == 20
     assert p < 1e-15
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-3, 1e300])
+def test_variance_inflation_does_not_depend_on_units(unit: float) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    np.testing.assert_allclose(variance_inflation(X * [1.0, unit, 1.0]), variance_inflation(X), rtol=1e-9)
 
 
 def test_variance_inflation_is_one_over_what_others_leave() -> None:

@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -89,6 +89,12 @@ def test_a_first_fit_that_compiles_does_not_count(monkeypatch: pytest.MonkeyPatc
     assert (entry.fit_seconds, entry.predict_seconds) == (1.0, 2.0)
 
 
+def test_a_model_of_numbers_is_no_classifier() -> None:
+    (entry,) = compare(X, NAMES == "setosa", models=[LinearRegression()], cv=2).entries
+    assert entry.failed
+    assert entry.notes[0].endswith("is it a model of numbers?")
+
+
 def test_best_first_and_failures_last() -> None:
     Stubborn.fits = 0
     models = {"stubborn": Stubborn(), "guess": DummyClassifier(), "bayes": GaussianNB(), "ridge": RidgeClassifier()}
@@ -140,7 +146,7 @@ def test_progress_counts_every_fit() -> None:
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
     frame = pd.DataFrame({"a": X[:60, 0], "b": X[:60, 1], "c": np.where(X[:60, 3] > 0.3, "x", "y")})
-    one, two = (compare(frame, NAMES[:60] == "setosa", cv=2, repeats=2) for _ in range(2))
+    one, two = (compare(frame, NAMES[:60] == "setosa", cv=2) for _ in range(2))
     assert one.names == two.names
     for first, second in zip(one.entries, two.entries, strict=True):
         np.testing.assert_array_equal(first.held_out, second.held_out)
@@ -188,8 +194,8 @@ def test_copies_across_folds_are_counted() -> None:
 def test_labels_at_random_are_not_learnt() -> None:
     """Whatever is tuned, it is tuned on training rows alone; else chance would look like skill."""
     rng = np.random.default_rng(0)
-    noise, labels = rng.normal(size=(60, 12)), np.arange(60) % 2
-    comparison = compare(noise, labels, cv=3, repeats=2)
+    noise, labels = rng.normal(size=(120, 12)), np.arange(120) % 2
+    comparison = compare(noise, labels, cv=2)
     for entry in comparison.done:
         if entry.kind != "baseline":
             assert entry.mean("accuracy") < 0.65, entry.name
@@ -228,7 +234,12 @@ def test_ctrl_c_keeps_what_is_done() -> None:
         (X[:, :0], Y, {"models": None}, EmptyDataError, "no columns to learn from"),
         (X, Y, {"cv": 51}, DataError, "from 2 to 50 folds"),
         (X, Y, {"cv": 1}, DataError, "from 2 to 50 folds"),
+        (X, Y, {"cv": "5"}, DataError, "from 2 to 50 folds.*not '5'"),
+        (X, Y, {"repeats": 1.5}, DataError, "one repeat or more, not 1.5"),
         (X, Y, {"time_limit": 0}, DataError, "positive number of seconds"),
+        (X, Y, {"time_limit": "1 min"}, DataError, "positive number of seconds"),
+        (X, Y, {"models": [GaussianNB]}, DataError, "GaussianNB.*is no model"),
+        (X, Y, {"times": np.array([1, *["a"] * 149], dtype=object)}, DataError, "no order"),
         (
             X,
             [f"u{i}" for i in range(len(X))],

@@ -127,7 +127,8 @@ def test_the_leaderboard_has_intervals(iris: Comparison) -> None:
     ]
     rows = {row[0]: row for row in board.written()}
     mean, low, high = iris.interval("bayes", "accuracy")
-    assert rows["bayes"][2] == f"{mean:.4f} ± {(high - low) / 2:.4f}"
+    assert high == 1.0  # cut off there: the margin is that to the other side
+    assert rows["bayes"][2] == f"{mean:.4f} ± {mean - low:.4f}"
     assert rows["sure"][1] == "inf"
     assert rows["ridge"][1] == rows["broken"][2] == "–"
     assert "broken: fold 1: ValueError: not | today" in board.notes
@@ -175,8 +176,19 @@ def test_nobody_is_told_to_guess_where_a_model_decides_better() -> None:
     assert comparison.entry("sure").mean("log_loss") > comparison.entry("guess").mean("log_loss")
     assert comparison.names == ["sure", "guess"]
     first, second, *_ = comparison.sentences()
-    assert first.startswith("Use sure: its decisions are the best of those with probabilities")
+    assert first.startswith("Use sure: it is right more often than guessing, beyond chance")
     assert second.startswith("But guessing (guess) has the better log loss")
+    assert "sure comes before guess although its log loss is higher" in str(comparison)
+
+
+def test_luck_beats_no_guess() -> None:
+    """Of models that learn from noise, half are right more often than guessing."""
+    rng = np.random.default_rng(4)
+    noise, labels = rng.normal(size=(60, 2)), np.arange(60) % 2
+    comparison = compare(noise, labels, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=5)
+    assert comparison.entry("sure").mean("accuracy") > comparison.entry("guess").mean("accuracy")
+    assert comparison.names == ["guess", "sure"]
+    assert any(sentence.startswith("Nothing beats guessing") for sentence in comparison.sentences())
 
 
 def test_sentences_warn_where_nothing_was_learnt() -> None:
@@ -203,7 +215,7 @@ def test_who_is_as_good_within_chance_and_faster_is_told(iris: Comparison) -> No
         "and it is fitted 9 times as fast and is 10 times smaller."
     )
     assert replace(found, entries=(best, worse, reached(iris, "worst", [0.5, 0.6, 0.5501]))).sentences()[1] == (
-        "Every other model is worse beyond chance (worse and worst)."
+        "Every other model is worse beyond chance."
     )
 
 

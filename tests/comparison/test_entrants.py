@@ -13,6 +13,7 @@ from scipy import sparse
 
 from mercer._errors import DataError
 from mercer.comparison import compare, kernel_machines
+from mercer.comparison.candidates import RULE_ROWS
 from mercer.comparison.entrants import entrants_for
 from mercer.data import Table
 
@@ -21,7 +22,7 @@ Y = np.repeat([0, 1], 30)
 NUMBERS = RNG.normal(size=(60, 3)) + Y[:, None]
 COUNTS = RNG.poisson(2 + 3 * Y[:, None] * [1, 0, 1])
 LOGISTIC = "kernelize(LogisticRegression(C=10), RBF(gamma={}))"
-RULES = {"LinearThreshold", "LinearThreshold(rule='lms')"}
+RULES = {"LinearThreshold('perceptron')", "LinearThreshold('lms')"}
 MACHINES = {"SVC", LOGISTIC.format(0.33)}
 COMPLETE = {"DummyClassifier", "LogisticRegressionCV", *RULES, *MACHINES}
 DENSE = {
@@ -40,7 +41,7 @@ WITH_GAPS = {
 }
 TWO_COLUMNS = {"SVC", LOGISTIC.format(0.5)}
 MIXED = {"DummyClassifier", "LogisticRegressionCV", *RULES, *TWO_COLUMNS}
-TEXT = {"DummyClassifier", "MultinomialNB", "LogisticRegressionCV", "LinearThreshold"}
+TEXT = {"DummyClassifier", "MultinomialNB", "LogisticRegressionCV", "LinearThreshold('perceptron')"}
 WORDS = np.where(COUNTS[:, 0] > 4, "lots", "few")
 MESSAGES = [f"there are {word} of them in message {i}" for i, word in enumerate(WORDS)]
 DAYS = np.datetime64("2024-01-01") + np.arange(60)
@@ -154,6 +155,22 @@ def test_who_compares_each_row_with_all_others_stays_out_of_many_rows() -> None:
     assert "KernelBayes (needs at most 20,000 rows)" in note
 
 
+def test_more_classes_are_more_units_of_a_learning_rule() -> None:
+    table = Table.of(np.tile(NUMBERS, (40, 1)))
+    most = RULE_ROWS["perceptron"]
+    assert most / 2 < table.n_rows <= most
+    told = " ".join(entrants_for(table, outputs=4).notes)
+    assert f"LinearThreshold('perceptron') (needs at most {most // 2:,} rows)" in told
+    assert "LinearThreshold" not in " ".join(entrants_for(table).notes)
+
+
+def test_two_whole_numbers_are_levels_to_naive_bayes() -> None:
+    """A normal distribution of 0 and 1 is sure of what it has not seen."""
+    frame = pd.DataFrame({"n": NUMBERS[:, 0], "smoker": np.arange(60) % 2, "sex": 1 + np.arange(60) // 30})
+    (bayes,) = (each.model for each in entrants_for(Table.of(frame)).entrants if each.name == "NaiveBayes")
+    assert bayes.families == {"smoker": "categorical", "sex": "categorical"}
+
+
 def test_gaps_in_a_sparse_matrix_are_not_filled() -> None:
     (note,) = entrants_for(Table.of(sparse.csr_array(with_gaps(NUMBERS)))).notes
     assert "LogisticRegressionCV (needs complete columns)" in note
@@ -161,7 +178,7 @@ def test_gaps_in_a_sparse_matrix_are_not_filled() -> None:
 
 def test_whose_gaps_were_filled_is_told() -> None:
     filled = entrants_for(Table.of(with_gaps(NUMBERS))).notes[0]
-    rules = "LinearThreshold, LinearThreshold(rule='lms')"
+    rules = "LinearThreshold('perceptron'), LinearThreshold('lms')"
     machines = f"SVC, {LOGISTIC.format(0.33)}"
     windows = "LogisticRegressionCV of products, KernelBayes"
     assert filled.endswith(f"for LogisticRegressionCV, {rules}, {windows}, {machines}.")
@@ -215,7 +232,7 @@ def test_learning_rules_get_columns_that_they_can_learn_from() -> None:
     far = NUMBERS * [1.0, 1e3, 1e-3] + [1e4, 0.0, 5.0]
     board = compare(far, Y, cv=2)
     notes = {entry.name: " ".join(entry.notes) for entry in board.entries}
-    assert notes["LinearThreshold"] == notes["LinearThreshold(rule='lms')"] == ""
+    assert notes["LinearThreshold('perceptron')"] == notes["LinearThreshold('lms')"] == ""
 
 
 def test_nobody_to_compare_is_an_error() -> None:

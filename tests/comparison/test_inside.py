@@ -24,6 +24,7 @@ def test_tables_of_naive_bayes_and_coefficients() -> None:
     (grid,) = learnt(fitted("LogisticRegression", FRAME, CLASSES).model)
     assert grid.rows[0][0] == "x"
     assert grid.notes[0].startswith("Intercept: ")
+    assert "adds to the log odds of b against a. Numbers were put in standard units" in grid.notes[1]
     assert learnt(Calibrated(fitted("NaiveBayes", FRAME, CLASSES).model, cv="prefit").fit(FRAME, CLASSES))
 
 

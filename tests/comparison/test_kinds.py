@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn.naive_bayes
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
@@ -56,6 +57,12 @@ def test_each_has_the_counterpart_with_the_same_boundary() -> None:
     assert partners_of(models) == [3, 3, 4, 0, 2]
     assert partners_of([GaussianDiscriminant(), LogisticRegression()]) == [1, 0]
     assert partners_of([NaiveBayes(), SVC()]) == [None, None]
+    windows = [KernelBayes(), kernelize(LogisticRegression(), kernels.RBF()), LogisticRegression()]
+    assert partners_of(windows) == [1, 0, None]
+
+
+def test_models_of_scikit_learn_have_counterparts_too() -> None:
+    assert partners_of([sklearn.naive_bayes.GaussianNB(), LogisticRegression()]) == [1, 0]
 
 
 def test_the_size_of_a_model() -> None:

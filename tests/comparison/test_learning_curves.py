@@ -22,7 +22,7 @@ from mercer import (
     counterpart,
     learning_curves,
 )
-from mercer._errors import DataError, NoCounterpartError
+from mercer._errors import DataError, ExperimentInterrupted, NoCounterpartError
 from mercer.data import Table
 
 X, Y = load_iris(return_X_y=True)
@@ -95,6 +95,8 @@ def test_the_generative_half_comes_first(pair: Any) -> None:
 def test_two_of_a_kind_are_told_apart() -> None:
     curves = learning_curves([GaussianNB(), GaussianNB(shared_variance=True)], X, Y, sizes=[60], repeats=1)
     assert curves.names == ("GaussianNB()", "GaussianNB(shared_variance=True)")
+    curves = learning_curves([GaussianNB(), GaussianNB()], X, Y, sizes=[60], repeats=1)
+    assert curves.names == ("GaussianNB() 1", "GaussianNB() 2")
 
 
 def mixed(n: int = 120) -> tuple[pd.DataFrame, Any]:
@@ -160,6 +162,53 @@ def test_failures_and_warnings_become_notes() -> None:
     curves.frame()
 
 
+class Dead(LogisticRegression):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        raise ValueError("never")
+
+
+def test_a_model_that_always_fails_leaves_nothing_to_compare() -> None:
+    words = str(learning_curves([GaussianNB(), Dead()], X, Y, sizes=[12, 60], repeats=2))
+    assert "GaussianNB and Dead were never fitted to the same rows." in words
+    assert "overtake" not in words
+
+
+def test_a_single_repeat_has_no_interval() -> None:
+    curves = learning_curves(GaussianNB(), X, Y, sizes=[12, 60], repeats=1)
+    assert "1 repeat, 51 rows" in str(curves)
+    assert "in a single repeat" in str(curves)
+    assert "nan" not in str(curves)
+
+
+class Stopped(LogisticRegression):
+    """Presses Ctrl-C in its fifth fit, which is in the third repeat."""
+
+    fits = 0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        Stopped.fits += 1
+        if Stopped.fits == 5:
+            raise KeyboardInterrupt
+        return super().fit(X, y, sample_weight)
+
+
+def test_ctrl_c_keeps_the_repeats_that_are_done() -> None:
+    Stopped.fits = 0
+    with pytest.raises(ExperimentInterrupted, match="2 of 4 repeats are done") as stopped:
+        learning_curves([GaussianNB(), Stopped()], X, Y, sizes=[12, 60], repeats=4)
+    kept = stopped.value.result
+    whole = learning_curves([GaussianNB(), LogisticRegression()], X, Y, sizes=[12, 60], repeats=2)
+    np.testing.assert_array_equal(kept.errors, whole.errors)
+    assert isinstance(stopped.value, KeyboardInterrupt)
+
+
+def test_ctrl_c_before_the_first_is_done_has_nothing_to_keep() -> None:
+    Stopped.fits = 4
+    with pytest.raises(ExperimentInterrupted, match="0 of 2") as stopped:
+        learning_curves([GaussianNB(), Stopped()], X, Y, sizes=[12, 60], repeats=2)
+    assert stopped.value.result is None
+
+
 def test_progress() -> None:
     told: list[tuple[int, int, str]] = []
     learning_curves(GaussianNB(), X, Y, sizes=[12, 60], repeats=2, progress=lambda *each: told.append(each))
@@ -188,13 +237,32 @@ def test_default_sizes_grow_to_all_rows() -> None:
         ({"test_size": 150}, "test_size"),
         ({"y": Y[:10]}, "150 rows, but y has 10"),
         ({"y": np.zeros(150)}, "label"),
+        ({"repeats": 1.5}, "whole number"),
         ({"pair": [GaussianNB()]}, "two models"),
+        ({"pair": [GaussianNB()] * 3}, "two models"),
+        ({"pair": [GaussianNB(), GaussianNB]}, "A model is"),
+        ({"pair": None}, "two models"),
     ],
 )
 def test_mistakes_are_named(options: dict[str, Any], message: str) -> None:
     given = {"pair": GaussianNB(), "y": Y, **options}
     with pytest.raises(DataError, match=message):
         learning_curves(given.pop("pair"), X, given.pop("y"), **given)
+
+
+def test_tables_of_unequal_length_and_without_rows_are_refused() -> None:
+    with pytest.raises(DataError, match="100 rows, but y has 150"):
+        learning_curves(BOTH, (Table.of(X), Table.of(X[:100])), Y)
+    with pytest.raises(DataError, match="no rows"):
+        learning_curves(BOTH, X[:0], Y[:0])
+
+
+def test_what_curves_have_not_is_named(curves: Any) -> None:
+    with pytest.raises(DataError, match="9, 30, 90, not 31"):
+        curves.difference(size=31)
+    for ask in (curves.crossover, curves.chart, curves.plot, curves.difference, lambda name: curves.settled(0.1, name)):
+        with pytest.raises(DataError, match="'error', 'log_loss', not 'accuracy'"):
+            ask("accuracy")
 
 
 def test_a_model_without_counterpart_is_refused() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mercer.comparison.paired import difference_of, holm, interval_of, overlap_of
+from mercer.comparison.paired import difference_of, holm, interval_of, mean_of, overlap_of
 
 SCORES = np.array([0.91, 0.85, 0.88, 0.94, 0.90])
 OTHERS = np.array([0.90, 0.80, 0.86, 0.91, 0.89])
@@ -54,6 +54,16 @@ def test_what_cannot_be_tested() -> None:
     assert math.isnan(difference_of(infinite, infinite, 0.5).p)
     assert math.isnan(interval_of(np.ones(1), 0.5).low)
     assert interval_of(infinite, 0.5).mean == np.inf
+
+
+def test_splits_without_a_measure_have_no_say() -> None:
+    """As of the AUC, where all held-out rows are of one class."""
+    with_gap = np.append(SCORES, np.nan)
+    assert interval_of(with_gap, 0.25) == interval_of(SCORES, 0.25)
+    assert difference_of(with_gap, np.append(OTHERS, 0.5), 0.25) == pytest.approx(
+        difference_of(SCORES, OTHERS, 0.25), nan_ok=True
+    )
+    assert math.isnan(mean_of(np.full(3, np.nan)))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))

@@ -207,6 +207,7 @@ def test_infinite_weights_are_no_start() -> None:
         (TableFeatures(), "no classifier"),
         (make_pipeline(TableFeatures(), Perceptron()), "Perceptron has no counterpart"),
         (GaussianNB, "takes a model"),
+        (Pipeline([]), "no model of mercer"),
         ("GaussianNB", "takes a model"),
     ],
     ids=named,

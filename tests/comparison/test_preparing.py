@@ -34,7 +34,16 @@ def test_numbers_are_shown_as_they_are_to_models_of_numbers() -> None:
     ready = prepared("GaussianNB", NUMBERS)
     assert not isinstance(ready.model, Pipeline)
     assert ready.frame.column_names == ["x", "n"]
-    assert isinstance(prepared("GaussianNB", MIXED).model, Pipeline)
+    assert isinstance(prepared("KernelBayes", MIXED).model, Pipeline)
+
+
+@pytest.mark.parametrize("name", ["GaussianNB", "GaussianDiscriminant"])
+def test_normal_distributions_are_of_the_numbers_among_the_columns(name: str) -> None:
+    """So that they merge and forget: features of other columns would depend on all rows."""
+    ready = prepared(name, MIXED)
+    assert (type(ready.model).__name__, ready.frame.column_names) == (name, ["x"])
+    assert ready.notes == ("The model is not shown 'id', 'city', 'day'.",)
+    assert isinstance(prepared(name, MIXED.select(["city"])).model, Pipeline)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -36,9 +36,9 @@ def test_columns_as_they_are_are_those_with_a_distribution() -> None:
 
 def test_codes_are_names() -> None:
     """Whose numbers have no normal distribution."""
-    frame = FRAME.assign(ward=np.arange(ROWS) % 4)
-    found = Shown.of(Table.of(frame[["n", "ward"]], dates=True))
-    assert found.codes == ["ward"]
+    frame = FRAME.assign(ward=np.arange(ROWS) % 4, smoker=np.arange(ROWS) % 2)
+    found = Shown.of(Table.of(frame[["n", "ward", "smoker"]], dates=True))
+    assert found.codes == ["ward", "smoker"]
     assert not found.plain_numbers
     assert shown("n").plain_numbers
     assert not shown("n", "day").plain_numbers

@@ -91,7 +91,9 @@ def test_what_splits_are_is_told() -> None:
         ({"repeats": 0}, "one repeat or more"),
         ({"groups": [1, 2]}, "one value for each of the 60 rows"),
         ({"groups": ["a"] * 59 + [None]}, "groups is missing in row 59"),
-        ({"groups": np.zeros(60)}, "from 2 to 1 folds"),
+        ({"groups": np.zeros(60)}, "two or more of the groups, but there is 1"),
+        ({"groups": LABELS == "b", "folds": 2, "task": task_for(LABELS == "b", 60)}, "leave out the groups"),
+        ({"folds": 2.5}, "not 2.5"),
         ({"times": np.append(np.arange(59.0), np.nan)}, "times is missing in row 59"),
         ({"times": np.zeros(60)}, "the distinct times but one"),
         ({"times": np.arange(60), "repeats": 2}, "nothing to repeat"),
@@ -100,7 +102,14 @@ def test_what_splits_are_is_told() -> None:
 )
 def test_what_cannot_be_dealt(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        deal(CLASSES, **{"folds": 5, "repeats": 1, "seed": 0, **options})
+        deal(**{"task": CLASSES, "folds": 5, "repeats": 1, "seed": 0, **options})
+
+
+def test_a_split_with_one_class_to_learn_from_is_left_out_and_told() -> None:
+    task = task_for(np.repeat([0, 1, 0], [40, 10, 10]), 60)
+    dealing = deal(task, 2, 1, 0, groups=np.repeat(["pure", "mixed"], [40, 20]))
+    assert [len(set(task.truth[train])) for train, _ in dealing.splits] == [2]
+    assert "1 of 2 splits were left out: their rows to learn from are of one class." in dealing.notes
 
 
 def test_groups_of_any_type() -> None:

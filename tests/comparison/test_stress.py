@@ -20,7 +20,7 @@ from mercer import (
     counterpart,
     stress,
 )
-from mercer._errors import DataError
+from mercer._errors import DataError, ExperimentInterrupted
 
 X, Y = load_iris(return_X_y=True)
 LABELS = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -136,6 +136,35 @@ def test_failures_become_notes() -> None:
     assert result.notes == ("Broken: not fitted: ValueError: no luck",)
 
 
+class Stopped(GaussianNB):
+    """Presses Ctrl-C in its third fit."""
+
+    fits = 0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        Stopped.fits += 1
+        if Stopped.fits == 3:
+            raise KeyboardInterrupt
+        return super().fit(X, y, sample_weight)
+
+
+def test_ctrl_c_keeps_the_repeats_that_are_done() -> None:
+    options: dict[str, Any] = {"missing": [0, 0.3], "noise": [1]}
+    with pytest.raises(ExperimentInterrupted, match="2 of 5 repeats are done") as stopped:
+        stress(Stopped(), X, Y, repeats=5, **options)
+    whole = stress(GaussianNB(), X, Y, repeats=2, **options)
+    for damage in ("missing", "noise"):
+        np.testing.assert_array_equal(stopped.value.result.measured[damage], whole.measured[damage])
+
+
+def test_what_was_not_measured_is_named(result: Any) -> None:
+    for ask in (result.chart, result.plot):
+        with pytest.raises(DataError, match="'missing', 'noise', not 'gaps'"):
+            ask("gaps")
+        with pytest.raises(DataError, match=r"'accuracy', .* not 'error'"):
+            ask("noise", "error")
+
+
 def test_progress() -> None:
     told: list[tuple[int, int, str]] = []
     models = [GaussianNB(), LinearDiscriminantAnalysis()]
@@ -152,7 +181,12 @@ def test_progress() -> None:
         ({"missing": [], "noise": []}, "an amount"),
         ({"repeats": 0}, "one repeat"),
         ({"where": "nowhere"}, "'nowhere'"),
+        ({"repeats": 1.5}, "whole number"),
         ({"models": []}, "no model"),
+        ({"models": {}}, "no model"),
+        ({"models": "GaussianNB"}, "A model is"),
+        ({"models": [GaussianNB]}, "A model is"),
+        ({"X": X[:0], "y": Y[:0]}, "no rows"),
         ({"X": sp.csr_matrix(X)}, "sparse"),
         ({"y": Y[:3]}, "y has 3"),
         ({"y": np.zeros(150)}, "label"),

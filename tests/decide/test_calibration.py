@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import Calibrated, GaussianNB, LinearSVC, LinearThreshold, LogisticRegression, MultinomialNB, NaiveBayes
 from mercer._errors import DataError, NonFiniteError, ScoresOnlyError
 from mercer.decide import calibration_error
-from mercer.decide.calibration import platt_targets
+from mercer.decide.calibration import platt_targets, rising
 
 METHODS = ["temperature", "platt", "isotonic"]
 
@@ -116,6 +116,21 @@ def test_isotonic_numbers_are_those_of_scikit_learn():
     ours = Calibrated(model, method="isotonic", cv="prefit").fit(X[200:], Y[200:])
     theirs = CalibratedClassifierCV(FrozenEstimator(model), method="isotonic").fit(X[200:], Y[200:])
     np.testing.assert_allclose(ours.predict_proba(NEW), theirs.predict_proba(NEW), atol=1e-6)
+
+
+def test_isotonic_steps_of_equal_scores_are_weighted_shares():
+    """Rows at 0.2 weigh 1, 2, 1 and at 0.8 3, 1: frequencies 2/4 and 3/4, between which the line goes."""
+    weight, event = np.array([1.0, 2.0, 1.0, 3.0, 1.0]), np.array([False, True, False, True, False])
+    steps = rising(np.array([0.2, 0.2, 0.2, 0.8, 0.8]), event, weight)
+    np.testing.assert_allclose(np.interp([0.0, 0.2, 0.5, 0.8, 1.0], *steps), [0.5, 0.5, 0.625, 0.75, 0.75])
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150])
+def test_the_unit_of_scores_does_not_matter(size):
+    scores, event = RNG.normal(size=50), RNG.random(50) < 0.5
+    one, two = rising(scores, event, None), rising(size * scores, event, None)
+    np.testing.assert_allclose(two.scores / size, one.scores)
+    np.testing.assert_allclose(two.probabilities, one.probabilities)
 
 
 def test_platts_targets_are_laplaces_rule():

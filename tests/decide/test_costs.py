@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer._errors import CostError
@@ -55,6 +55,13 @@ def test_actions_need_not_be_classes():
     assert numbers.actions.dtype.kind == "i"
 
 
+def test_actions_that_are_classes_are_not_renamed():
+    """In another order, or fewer of them: a wrong class still costs 1 and the right one nothing."""
+    np.testing.assert_array_equal(cost_matrix(None, CLASSES, ["well", "ill"]).values, [[1, 0], [0, 1]])
+    np.testing.assert_array_equal(cost_matrix(None, CLASSES, ["well"]).values, [[1], [0]])
+    np.testing.assert_array_equal(cost_matrix(None, CLASSES, ["treat", "wait"]).values, [[0, 1], [1, 0]])
+
+
 @pytest.mark.parametrize(
     ("costs", "actions", "match"),
     [
@@ -66,6 +73,8 @@ def test_actions_need_not_be_classes():
         ([[0, np.inf], [1, 0]], None, "large one"),
         ([["a", 1], [1, 0]], None, "must be numbers"),
         ({"ill": {"well": 1}, "wel": {"ill": 1}}, None, "Did you mean 'well'"),
+        ({"ill": {"well": "dear"}, "well": {"ill": 1}}, None, "'well' for the class 'ill' must be a number"),
+        ({"ill": 5, "well": 1}, None, "class 'ill' must be a mapping"),
         ({"ill": {"well": 1}}, None, "'ill' costs where the class is 'well'"),
         (pd.DataFrame(MATRIX, index=["ill", "sick"], columns=CLASSES), None, "'sick'"),
         (pl.DataFrame({"truth": ["ill", "ill"], "a": [1, 2]}), None, "one for each of the classes"),
@@ -92,6 +101,7 @@ def test_the_range_around_a_probability_has_its_cheapest_action(prices, p):
     assert expected[here.action] <= expected.min() + 1e-9
 
 
+@settings(max_examples=30)
 @given(prices=PRICES)
 def test_an_action_that_is_never_best_has_no_range(prices):
     values = np.array(prices, dtype=float).T

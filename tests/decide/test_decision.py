@@ -34,6 +34,7 @@ from mercer import (
     MultinomialNB,
     NaiveBayes,
     Perceptron,
+    Ridge,
 )
 from mercer._errors import CostError, DataError, FitInterrupted, PriorError, ScoresOnlyError
 
@@ -141,6 +142,23 @@ def test_rejection_has_a_label_of_the_type_of_the_others():
         Decision(LDA, reject=0.1, reject_label="a").predict(X)
 
 
+def test_the_score_is_the_share_of_right_actions_whatever_the_labels():
+    """Among text, numbers and booleans: a rejected row is not right, and neither is an action that is no class."""
+    for labels in (Y, np.arange(150) % 3, np.arange(150) % 3 == 0, (np.arange(150) % 3).astype(float)):
+        model = LinearDiscriminantAnalysis().fit(X, labels)
+        decision = Decision(model, reject=0.3)
+        right = (model.predict(X) == labels) & (model.predict_proba(X).max(axis=1) >= 0.7)
+        assert decision.score(X, labels) == pytest.approx(right.mean())
+        assert 0 < right.mean() < model.score(X, labels)
+    assert Decision(BINARY, costs=[[0, 1], [1, 0]], actions=["wait", "treat"]).score(X, TWO) == 0.0
+    assert Decision(BINARY).score(X[:2], ["no", "a class never seen"]) == 0.5 * (BINARY.predict(X[:1])[0] == "no")
+
+
+def test_actions_in_another_order_are_the_same_actions():
+    np.testing.assert_array_equal(Decision(LDA, actions=["c", "a", "b"]).predict(X), LDA.predict(X))
+    assert set(Decision(LDA, actions=["c", "a"]).predict(X)) == {"a", "c"}
+
+
 def test_rejecting_may_cost_more_for_some_classes():
     by_class = Decision(LDA, reject={"a": 0.0, "b": 0.9, "c": 0.9})
     np.testing.assert_allclose(by_class.costs_of_actions(X)[:, 3], LDA.predict_proba(X) @ [0.0, 0.9, 0.9])
@@ -166,6 +184,8 @@ def test_a_threshold_may_be_chosen_on_data():
         Decision(LDA, threshold=0.5).predict(X)
     with pytest.raises(DataError, match="confidence=2"):
         decision.choose_threshold(X, TWO, false_positive_rate=0.1, confidence=2)
+    with pytest.raises(DataError, match="give the bound"):
+        decision.choose_threshold(X, TWO, confidence=0.9)
 
 
 # In words.
@@ -297,9 +317,15 @@ def test_bad_input_is_named():
         Decision(LDA).average_cost(X, ["a"])
     with pytest.raises(PriorError, match="trained_priors"):
         Decision(LogisticRegression().fit(X, TWO), priors=[0.5, 0.5]).predict(X)
-    for wrong in ({"threshold": 2.0}, {"reject_below": -1.0}):
+    for wrong in ({"threshold": 2.0}, {"reject_below": -1.0}, {"reject_below": 70}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Decision(LinearDiscriminantAnalysis(), **wrong).fit(X, TWO)
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Decision(BINARY, **wrong).predict(X)
+    with pytest.raises(ValueError, match="model"):
+        Decision("LDA").predict(X)
+    with pytest.raises(ScoresOnlyError, match="Ridge predicts numbers"):
+        Decision(Ridge().fit(X, X[:, 0])).predict(X)
 
 
 class Stopped(LinearDiscriminantAnalysis):

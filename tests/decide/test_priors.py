@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression as ScikitLogistic
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import Calibrated, Decision, GaussianNB, LinearDiscriminantAnalysis, MultinomialNB
+from mercer import Calibrated, ComplementNB, Decision, GaussianNB, LinearDiscriminantAnalysis, MultinomialNB
 from mercer._errors import EmptyDataError, PriorError
 from mercer.decide.priors import estimate_priors, reweighted, trained_priors
 
@@ -120,11 +120,14 @@ def test_trained_priors_are_found_wherever_they_are():
         GaussianNB().fit(X, y),
         LinearDiscriminantAnalysis().fit(X, y),
         make_pipeline(StandardScaler(), GaussianNB()).fit(X, y),
-        Calibrated(GaussianNB()).fit(X, y),
+        Calibrated(GaussianNB(priors=EVEN), method="platt").fit(X, y),
+        Calibrated(ScikitLogistic(), method="isotonic").fit(X, y),
+        Decision(GaussianNB(priors=EVEN).fit(X, y), priors=shares),
         MultinomialNB().fit(counts, y),
     ):
         np.testing.assert_allclose(trained_priors(model, None), shares)
     np.testing.assert_allclose(trained_priors(MultinomialNB(fit_prior=False).fit(counts, y), None), EVEN)
+    np.testing.assert_allclose(trained_priors(ComplementNB().fit(counts, y), None), EVEN)  # it uses none
     logistic = ScikitLogistic().fit(X, y)
     with pytest.raises(PriorError, match=r"LogisticRegression does not say.*trained_priors"):
         Decision(logistic, priors=EVEN).predict(X)
@@ -132,8 +135,47 @@ def test_trained_priors_are_found_wherever_they_are():
     np.testing.assert_allclose(trained_priors(logistic, asked.trained_priors), shares)
     fitted = Decision(ScikitLogistic(), priors=EVEN).fit(X, y)
     np.testing.assert_array_equal(fitted.predict_proba(X), asked.predict_proba(X))
-    balanced = Decision(ScikitLogistic(class_weight="balanced"), priors=EVEN).fit(X, y)
-    np.testing.assert_allclose(balanced.predict_proba(X), balanced.model_.predict_proba(X), atol=1e-12)
+    for model in (ScikitLogistic(class_weight="balanced"), Calibrated(ScikitLogistic(class_weight="balanced"))):
+        for inside in (model, make_pipeline(StandardScaler(), model)):
+            balanced = Decision(inside, priors=EVEN).fit(X, y)
+            np.testing.assert_allclose(balanced.predict_proba(X), balanced.model_.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
+@pytest.mark.parametrize("model", [GaussianNB(), GaussianNB(priors=[0.5, 0.5]), ScikitLogistic()], ids=str)
+def test_the_priors_of_calibrated_probabilities_are_found(model, method):
+    """Trained where one class is rare, and a column four times over, by which naive Bayes is too sure; used where both
+    are as frequent. The mean probability tells whether the old priors were taken out, whatever the calibration did."""
+    rng = np.random.default_rng(7)
+
+    def rows(n, rare):
+        y = (rng.random(n) < rare).astype(int)
+        return np.tile(rng.normal(size=(n, 1)) + 1.5 * y[:, None], (1, 4)), y
+
+    calibrated = Calibrated(model, method=method).fit(*rows(3000, 0.1))
+    new, _ = rows(4000, 0.5)
+    assert Decision(calibrated, priors=[0.5, 0.5]).predict_proba(new)[:, 1].mean() == pytest.approx(0.5, abs=0.05)
+
+
+def test_what_a_fitted_model_with_a_temperature_was_trained_on_is_not_known():
+    X, y = draw(200, [0.6, 0.3, 0.1], np.random.default_rng(8))
+    model = Calibrated(ScikitLogistic().fit(X, y), cv="prefit").fit(X, y)
+    assert not hasattr(model, "class_prior_")
+    with pytest.raises(PriorError, match="trained_priors"):
+        Decision(model, priors=EVEN).predict(X)
+
+
+def test_classes_that_the_model_does_not_tell_apart_have_any_priors():
+    """Two columns in the ratio of their priors, whatever the row: only the prior of the third can be known."""
+    third, trained = np.random.default_rng(9).random(200), np.array([0.15, 0.35, 0.5])
+    found = estimate_priors(np.log(np.column_stack([0.3 * (1 - third), 0.7 * (1 - third), third])), trained, LABELS)
+    assert np.isinf(found.standard_errors[:2]).all()
+    assert 0 < found.standard_errors[2] < 0.2
+    assert "cannot be told" in found.sentence()
+    assert "'a', 'b'" in found.sentence()
+    blind = estimate_priors(np.log(np.tile([0.5, 0.3, 0.2], (50, 1))), np.array([0.5, 0.3, 0.2]), LABELS)
+    assert np.isinf(blind.standard_errors).all()
+    assert not blind.shifted
 
 
 def test_priors_estimated_on_shifted_rows_pay():

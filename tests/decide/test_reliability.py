@@ -57,6 +57,27 @@ def test_equal_probabilities_share_a_bin_and_bins_are_in_order(rows, bins):
         assert len(set(number[p == value])) == 1
 
 
+def test_rows_that_weigh_nothing_are_not_there():
+    p, y, weight = np.array([0.1, 0.5, 0.9]), np.array([0, 1, 1]), np.array([1.0, 0.0, 1.0])
+    assert calibration_error(p, y, bins=3, sample_weight=weight) == calibration_error(p[::2], y[::2], bins=3)
+    curve = calibration_curve_with_intervals(p, y, bins=3, sample_weight=weight)
+    np.testing.assert_array_equal(curve.predicted, [0.1, 0.9])
+
+
+@pytest.mark.parametrize("weight", [[0, 0, 0], [1, -1, 1], [1, np.nan, 1], [[1, 1, 1]]])
+def test_weights_that_are_none_are_refused(weight):
+    with pytest.raises(DataError, match="none negative and not all of them 0"):
+        calibration_error([0.1, 0.5, 0.9], [0, 1, 1], sample_weight=weight)
+
+
+def test_a_level_and_a_column_that_are_none_are_refused():
+    with pytest.raises(DataError, match="level=95"):
+        calibration_error([0.1, 0.5], [0, 1], level=95)
+    for of in (7, "second"):
+        with pytest.raises(DataError, match="number of a column"):
+            calibration_curve_with_intervals(np.eye(3), [0, 1, 2], of=of)
+
+
 def test_bins_without_ties_hold_equally_many_rows():
     p = np.random.default_rng(0).random(100)
     np.testing.assert_array_equal(np.bincount(binned(p, np.ones(100), 10)), np.full(10, 10))

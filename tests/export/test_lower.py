@@ -83,6 +83,26 @@ def test_two_classes_and_columns_without_names() -> None:
     check(m.LogisticRegression().fit(X, y == 1), X)  # labels that are true and false
 
 
+@pytest.mark.parametrize("rule", ["perceptron", "logistic"])
+def test_a_row_on_the_boundary_belongs_to_the_second_class_of_a_rule(rule: str) -> None:
+    X = np.array([[1.0, 1.0], [-1.0, -1.0]])
+    model = m.LinearThreshold(rule, fit_intercept=False).fit(X, ["yes", "no"])
+    assert model.predict([[0.0, 0.0]]) == ["yes"]
+    check(model, np.array([[0.0, 0.0], [1.0, 2.0], [-1.0, 0.0]]))
+
+
+@pytest.mark.parametrize("distance", [1e6, 1e8])
+def test_a_class_far_away_costs_the_others_no_digits(distance: float) -> None:
+    """Two classes are close to each other and the third is not: squares about one centre would cancel."""
+    rng = np.random.default_rng(0)
+    means, deviations = np.repeat([0.0, 1.0, distance], 50), np.repeat([1.0, 1.0, distance / 10], 50)
+    X, y = rng.normal(means, deviations, (2, 150)).T, np.repeat([0, 1, 2], 50)
+    for model in (m.GaussianNB(var_smoothing=0), m.NaiveBayes(), m.QuadraticDiscriminantAnalysis()):
+        check(model.fit(X, y), X, off=1e-7)
+    gaps = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    check(m.GaussianNB(var_smoothing=0).fit(X, y), gaps)
+
+
 def test_regressions() -> None:
     X, y = IRIS.data.drop(columns="petal width (cm)"), IRIS.data["petal width (cm)"]
     for model in (
@@ -179,7 +199,7 @@ def tables(real_data: Any, name: str) -> tuple[pd.DataFrame, pd.Series]:
         frame.columns = [f"c{j}" for j in frame.columns]
         frame = frame[frame["c22"].notna()]
         return frame.drop(columns=["c22", "c2", "c24", "c25", "c26", "c27"]), frame["c22"].astype(int)
-    frame = read(real_data("adult-train.csv"), header=None, nrows=1500)
+    frame = read(real_data("adult-train.csv"), header=None, nrows=500)
     frame.columns = [f"c{j}" for j in frame.columns]
     return frame.drop(columns="c14"), frame["c14"]
 
@@ -254,6 +274,8 @@ def test_what_cannot_be_exported_says_what_can_be() -> None:
         (m.GLM("bernoulli", penalty="l2", kernel="rbf").fit(X[:100], y[:100]), "with a kernel"),
         (make_pipeline(m.TableFeatures(), m.LogisticRegression()).fit(texts, ["a", "b"] * 12 + ["a"]), "holds text"),
         (m.QuadraticDiscriminantAnalysis().fit(*wide()), "missing=False"),
+        (make_pipeline(m.CountVectorizer(), m.MultinomialNB()).fit(texts["said"], ["a", "b"] * 12 + ["a"]), "Count"),
+        (m.Decision(m.GaussianNB().fit(X, y), reject=0.1), "its `model`"),
     ):
         with pytest.raises(ExportError, match=words):
             to_sql(model)

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import mercer as m
-from mercer._errors import MissingDependencyError
+from mercer._errors import ExportError, MissingDependencyError
 from mercer.export import to_onnx
 from tests.export._languages import by_model, in_onnx
 
@@ -46,6 +46,15 @@ def test_labels_of_all_types(labels: list[object]) -> None:
 def test_a_model_that_reads_nothing_answers_every_row() -> None:
     model = m.Lasso(alpha=1e6).fit(X, Y)
     np.testing.assert_allclose(in_onnx(model, X).prediction, model.predict(X))
+
+
+def test_what_an_input_cannot_hold() -> None:
+    """An empty text stands for a missing one, so it cannot be a level too."""
+    frame = pd.DataFrame({"city": ["", "Ulm", "Bonn"] * 4})
+    with pytest.raises(ExportError, match="'city' cannot be exported"):
+        to_onnx(m.NaiveBayes().fit(frame, ["a", "b", "a"] * 4))
+    with pytest.raises(ExportError, match="without a name"):
+        to_onnx(m.Ridge().fit(pd.DataFrame({"": [0.0, 1.0]}), [0, 1]))
 
 
 def test_the_file_says_who_made_it() -> None:

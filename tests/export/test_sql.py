@@ -94,6 +94,25 @@ def test_classes_that_differ_in_case_only() -> None:
     assert '"probability_yes_2"' in sql
 
 
+def test_nan_and_infinity_are_missing() -> None:
+    """Databases take NaN for a number above all others, which equals itself."""
+    X, y = load_iris(return_X_y=True)
+    model = m.GaussianNB().fit(X, y)
+    with duckdb.connect() as connection:
+        values = "(5.1, NULL, 'NaN'::DOUBLE, 'inf'::DOUBLE), (5.1, NULL, NULL, NULL)"
+        connection.sql(f"CREATE TABLE data AS SELECT * FROM (VALUES {values}) AS t(x0, x1, x2, x3)")
+        first, second = connection.sql(to_sql(model)).fetchall()
+    assert first == second
+    np.testing.assert_allclose(first[1:], model.predict_proba([[5.1, np.nan, np.nan, np.nan]])[0], atol=1e-12)
+
+
+def test_one_name_may_be_kept_and_a_table_is_needed() -> None:
+    model = m.LinearRegression().fit([[0.0], [1.0]], [0, 1])
+    assert to_sql(model, keep="id") == to_sql(model, keep=["id"])
+    with pytest.raises(ExportError, match="no table"):
+        to_sql(model, ())
+
+
 def test_integers_are_no_decimals() -> None:
     """Products of integers and decimals would be decimals, of few digits."""
     X = pd.DataFrame({"large": np.arange(5) * 10**15, "small": [1, 2, 3, 4, 7]})
@@ -119,6 +138,20 @@ def test_another_database() -> None:
             X.to_sql("data", connection, index=False)
             table = pd.read_sql(to_sql(model, materialized=materialized), connection)
         np.testing.assert_allclose(table.iloc[:, 1:], model.predict_proba(X), atol=1e-9)
+
+
+def test_a_table_without_a_column_is_refused() -> None:
+    """Also where the column has a name that the statement uses itself, or that SQLite would take for a text."""
+    model = m.LinearRegression().fit(pd.DataFrame({"c0": [0.0, 1, 2], "c1": [1.0, 0, 5]}), [0, 1, 2])
+    sql = to_sql(model)
+    with duckdb.connect() as connection:
+        connection.sql("CREATE TABLE data AS SELECT 1.0 AS c0")
+        with pytest.raises(duckdb.BinderException, match="c1"):
+            connection.sql(sql)
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE data (c0 REAL)")
+        with pytest.raises(sqlite3.OperationalError, match="c1"):
+            connection.execute(sql)
 
 
 def test_powers_that_a_database_would_refuse() -> None:

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from mercer import BernoulliNB, CategoricalNB, GaussianNB, LogisticRegression, NaiveBayes, linear_form
+from mercer.families import MultivariateGaussian
 from mercer.models.statistic_features import StatisticFeatures
 
 X, Y = load_iris(return_X_y=True)
@@ -41,6 +42,71 @@ def test_units_do_not_matter() -> None:
     unit = np.array([1e-6, 1.0, 1e3, 1e8])
     plain, scaled = (StatisticFeatures(GaussianNB(var_smoothing=0)).fit_transform(rows, Y) for rows in (X, X * unit))
     np.testing.assert_allclose(plain, scaled, rtol=1e-9, atol=1e-9)
+
+
+def of_family(family: str, unit: float = 1.0) -> Any:
+    """Three columns with something to say about Y."""
+    rng = np.random.default_rng(0)
+    mean = 2.0 + np.outer(Y, [1.0, 0.5, 0.0])
+    draws = {
+        "poisson": lambda: rng.poisson(mean).astype(float),
+        "gamma": lambda: unit * rng.gamma(4.0, mean / 4),
+        "exponential": lambda: unit * rng.exponential(mean),
+        "inverse_gaussian": lambda: unit * rng.wald(mean, 5.0),
+        "lognormal": lambda: np.exp(rng.normal(mean)),
+        "beta": lambda: rng.beta(mean, 3.0),
+    }
+    return draws[family]()
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "exponential", "inverse_gaussian", "lognormal", "beta"])
+def test_statistics_of_any_family_are_in_units_of_their_deviation(family: str) -> None:
+    """… which the family itself knows: those of the rows are near to 1."""
+    features = StatisticFeatures(NaiveBayes(family)).fit_transform(of_family(family), Y)
+    np.testing.assert_allclose(features.std(axis=0), 1.0, atol=0.3)
+
+
+@pytest.mark.parametrize("family", ["gamma", "exponential", "inverse_gaussian"])
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_units_do_not_matter_to_the_penalised_half(family: str, unit: float) -> None:
+    """Without a scale a coefficient of 1e9 is what a penalty takes away."""
+    plain, scaled = (of_family(family, each) for each in (1.0, unit))
+    ours, theirs = (
+        make_pipeline(StatisticFeatures(NaiveBayes(family)), LogisticRegression()).fit(rows, Y).predict_proba(rows)
+        for rows in (plain, scaled)
+    )
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_columns_that_are_normal_together_have_no_units_either() -> None:
+    both = {(0, 1, 2, 3): MultivariateGaussian()}
+    unit = np.array([1e-6, 1.0, 1e3, 1e6])
+    plain, scaled = (
+        StatisticFeatures(NaiveBayes(both, var_smoothing=0)).fit_transform(rows, Y) for rows in (X, X * unit)
+    )
+    np.testing.assert_allclose(plain, scaled, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(plain[:, :4].std(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "histogram"])
+def test_a_gap_that_the_fit_had_not_is_at_the_average(family: str) -> None:
+    rows = of_family("gamma" if family == "histogram" else family)
+    maker = StatisticFeatures(NaiveBayes(family)).fit(rows, Y)
+    gappy = rows.copy()
+    gappy[3, 1] = np.nan
+    whole, found = maker.transform(rows), maker.transform(gappy)
+    of_column = slice(whole.shape[1] // 3, 2 * whole.shape[1] // 3)
+    np.testing.assert_allclose(found[3, of_column], whole[:, of_column].mean(axis=0), rtol=1e-6)
+    found[3, of_column] = whole[3, of_column]
+    np.testing.assert_array_equal(found, whole)
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "lognormal"])
+def test_a_column_that_is_never_observed_says_nothing(family: str) -> None:
+    rows = of_family(family)
+    empty = np.column_stack([rows[:, :1], np.full(150, np.nan), rows[:, 1:]])
+    plain, found = (StatisticFeatures(NaiveBayes(family)).fit_transform(each, Y) for each in (rows, empty))
+    np.testing.assert_allclose(found, plain)
 
 
 def test_columns_far_from_zero_keep_their_digits() -> None:

@@ -130,6 +130,14 @@ def nothing() -> Chart:
     return Chart("An empty chart", Axis("x"), Axis("y"), (Line("nothing", [], []), Points("NaN", [math.nan], [1.0])))
 
 
+def histograms() -> tuple[Chart, ...]:
+    edges = np.arange(11.0)
+    return tuple(
+        Chart(name, Axis(name), Axis("rows", low=0), (Line("", edges, RNG.integers(0, 40, 11)),), small=True)
+        for name in COLUMNS[:4]
+    )
+
+
 MODELS = ("NaiveBayes", "LogisticRegression", "SVC")
 
 
@@ -177,7 +185,7 @@ def page() -> Page:
         "heart.csv: 270 rows, 13 columns; the target is “disease” (absent, present).",
         (
             Section("answer", "The answer", (ANSWER, leaderboard())),
-            Section("data", "The data", (data, RUDE)),
+            Section("data", "The data", (data, *histograms(), RUDE)),
             Section("curves", "How much data is enough", (learning_curves(), roc(), calibration(), two_bars()),
                     "A generative model reaches its best with fewer rows; a discriminative one ends lower."),
             Section("mistakes", "Mistakes and what they cost", (confusion(), costs())),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 
+import pytest
 from rich.console import Console
 
 from mercer.report import Field, Grid, print_grid
@@ -45,12 +46,21 @@ def test_long_notes_wrap_and_numbers_do_not() -> None:
     assert printed(grid).count("word") == 60
 
 
-def test_a_narrow_terminal_shows_the_names_and_whole_numbers() -> None:
+def test_in_a_narrow_terminal_columns_come_below_with_the_names() -> None:
     fields = (Field("model"), *(Field(heading, ".4f") for heading in ("accuracy", "log loss", "fit seconds")))
-    text = printed(Grid("", fields, (("LinearDiscriminantAnalysis", 0.98765, 0.12345, 0.00012),)), width=40)
-    first_column = "".join(line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.strip())
-    assert first_column.endswith("LinearDiscriminantAnalysis")
-    assert all(number in text for number in ("0.9877", "0.1235", "0.0001"))
+    names = ("LinearDiscriminantAnalysis", "GaussianNB")
+    text = printed(Grid("", fields, tuple((name, 0.98765, 0.12345, 0.00012) for name in names)), width=52)
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    assert [line for line in lines if line[0] in names] == [
+        [name, *numbers] for numbers in (["0.9877", "0.1235"], ["0.0001"]) for name in names
+    ]
+    assert max(map(len, text.splitlines())) <= 52
+
+
+@pytest.mark.parametrize("width", [5, 20, 40, 80])
+def test_no_column_is_lost_in_any_terminal(width: int) -> None:
+    text = printed(Grid("", (Field("a"), Field("b", ".1f"), Field("c")), (("one", 2.5, "six"),)), width)
+    assert all(cell in text for cell in ("2.5", "six"))
 
 
 def test_a_grid_without_rows_still_has_its_headings() -> None:

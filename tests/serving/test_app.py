@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -85,6 +86,10 @@ def test_columns_may_come_in_any_order(client: httpx.Client) -> None:
         (b"\xff\xfe[", 400, "no JSON"),
         (b"[" * 50_000, 400, "no JSON"),
         (b'[{"children": ' + b"9" * 5_000 + b"}]", 400, "no JSON"),
+        ("[]".encode("utf-16"), 400, "no UTF-8"),
+        (b'[{"Stadt": "\\ud800"}]', 400, "half of a character"),
+        (b'[{"\\udfff": 1}]', 400, "half of a character"),
+        (b'[{"\\udfff": 1, "\\udfff": 2}]', 422, "twice"),
         (b"3", 422, "have to be a list of objects"),
         (b'"rows"', 422, "have to be a list of objects"),
         (b'{"data": []}', 422, 'without "rows"'),
@@ -178,8 +183,33 @@ def answer_to(client: httpx.Client, request: bytes) -> bytes:
 
 def test_other_content_and_methods(client: httpx.Client) -> None:
     assert client.post("/predict", content="[]", headers={"content-type": "text/plain"}).status_code == 415
+    # a page of another site may send this without asking
+    assert client.post("/predict", content=json.dumps(ROWS).encode()).status_code == 415
     assert client.get("/predict").status_code == 405
-    assert client.get("/nowhere").status_code == 404
+    for path in ("/nowhere", "/predict/", "/docs", "/..%2f..%2fetc%2fpasswd"):
+        assert client.get(path).status_code == 404, path
+
+
+def test_other_sites_get_nothing(client: httpx.Client) -> None:
+    asked = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
+    for response in (client.options("/predict", headers=asked), client.get("/schema", headers=asked)):
+        assert not [name for name in response.headers if name.startswith("access-control")]
+        assert response.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_nobody_talks_over_a_websocket() -> None:
+    """Else the token and the limits would not be asked for."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    app = make_app(MODEL, token="secret")
+    asyncio.run(app({"type": "websocket", "path": "/", "headers": []}, receive, send))
+    assert sent == [{"type": "websocket.close"}]
 
 
 def test_64_clients_at_once(client: httpx.Client) -> None:
@@ -223,6 +253,16 @@ def test_too_many_at_once_are_told_to_come_back() -> None:
         assert client.post("/predict", json=[{"x": 1}]).status_code == 200
 
 
+def test_health_is_answered_while_all_threads_predict() -> None:
+    slow = Slow()
+    with served(slow) as client, ThreadPoolExecutor(50) as pool:
+        waiting = [pool.submit(client.post, "/predict", json=[{"x": 1}]) for _ in range(50)]
+        assert slow.begun.wait(20)
+        assert client.get("/health", timeout=10).status_code == 200
+        slow.go.set()
+        assert all(each.result().status_code == 200 for each in waiting)
+
+
 class Broken(Slow):
     def predict(self, X: Any) -> Any:
         raise ZeroDivisionError("a secret of the server")
@@ -249,6 +289,12 @@ def test_a_token_opens_everything_but_health() -> None:
         client.headers["Authorization"] = "Bearer open sesame"
         assert client.post("/predict", json=ROWS).status_code == 200
         assert client.get("/schema").status_code == 200
+
+
+def test_limits_that_let_nothing_through() -> None:
+    for name in ("max_rows", "max_body_bytes", "max_concurrency"):
+        with pytest.raises(DataError, match=f"{name} is 0"):
+            make_app(MODEL, **{name: 0})
 
 
 def test_tokens_that_no_header_can_hold() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from sklearn.compose import TransformedTargetRegressor
+import pytest
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer as m
+from mercer._errors import ColumnMismatchError, DataError
 from mercer.decide import Calibrated, Decision
 from mercer.serving.inputs import Inputs, model_name
 from tests.serving._server import served
@@ -78,3 +81,38 @@ def test_codes_may_be_missing() -> None:
         known = client.post("/predict", json=[{"size": None, "city": None, "code": code} for code in (1, 1.0)]).json()
     np.testing.assert_allclose(list(answer["probabilities"].values()), model.class_prior_)
     assert known["predictions"][0] == known["predictions"][1]
+
+
+def test_columns_come_in_the_order_of_the_fit() -> None:
+    model = m.GaussianNB().fit(FRAME[["size", "code"]], Y)
+    inputs = Inputs.of(model, m.Schema.infer(FRAME[["code", "size"]]))
+    assert inputs.names == ["size", "code"]
+
+
+def test_a_schema_of_another_table() -> None:
+    model = m.GaussianNB().fit(FRAME[["size", "code"]], Y)
+    with pytest.raises(ColumnMismatchError, match="lacks 'size', which the model reads"):
+        Inputs.of(model, m.Schema.infer(FRAME.rename(columns={"size": "sizes"})))
+
+
+def test_what_cannot_be_served() -> None:
+    texts = make_pipeline(m.CountVectorizer(), m.MultinomialNB()).fit(["a dog", "the cat"], [0, 1])
+    for model, words in (
+        (m.GaussianNB(), "not fitted"),
+        (make_pipeline(m.TableFeatures(), m.Ridge()), "not fitted"),
+        (texts, "reads texts"),
+        (m.TableFeatures().fit(FRAME), "no predictions"),
+    ):
+        with pytest.raises(DataError, match=words):
+            Inputs.of(model)
+
+
+def test_several_transformers_know_their_own_columns() -> None:
+    parts = make_column_transformer((m.TableFeatures(), ["city"]), (StandardScaler(), ["size"]))
+    model = make_pipeline(parts, m.LogisticRegression()).fit(FRAME, Y)
+    rows = FRAME.to_dict("records")
+    with served(model) as client:
+        answers = client.post("/predict", json=rows).json()["predictions"]
+        wrong = client.post("/predict", json=[rows[0] | {"size": "large"}])
+    assert [row["prediction"] for row in answers] == model.predict(FRAME).tolist()
+    assert wrong.status_code == 422

@@ -61,9 +61,13 @@ def _told(
     message: Warning | str, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
 ) -> None:
     """A warning is a sentence, too: whoever typed a command has no use for the line of code."""
-    print(f"mercer: note: {' '.join(str(message).split())}", file=sys.stderr)
+    from mercer.cli._printing import remark
+
+    remark(f"mercer: note: {' '.join(str(message).split())}")
 
 
 def _end(sentence: str, status: int) -> NoReturn:
-    print(f"mercer: {sentence}", file=sys.stderr)
+    from mercer.cli._printing import remark
+
+    remark(f"mercer: {sentence}")
     raise typer.Exit(status) from None

@@ -17,6 +17,12 @@ def opened(path: str) -> Any:
     return load(path)
 
 
+def named(model: object) -> str:
+    """What somebody would call the model."""
+    steps = getattr(model, "steps", None)
+    return type(model).__name__ if steps is None else f"{type(steps[-1][1]).__name__} with features before it"
+
+
 def rows_for(model: Any, data: str, reading: Reading) -> Rows:
     """Rows of a table whose columns hold for the reader what they held for the model."""
     from mercer.comparison.datasets import open_data

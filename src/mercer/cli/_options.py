@@ -54,6 +54,8 @@ Bars = Annotated[
     typer.Option("--progress/--no-progress", help="Progress bars; by default where standard error is a terminal."),
 ]
 
+#: the largest seed that scikit-learn takes
+MOST_SEED = 2**32 - 1
 #: kinds of columns, and as what files are read that are told so
 KINDS: dict[str, Held | None] = {
     "number": "number",

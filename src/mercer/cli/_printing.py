@@ -25,11 +25,11 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    # a file or a pipe is as wide as what is written
-    return Plain(soft_wrap=True) if sys.stdout.isatty() else Plain(width=MOST_WIDE, soft_wrap=True)
+    # a file or a pipe is as wide as what is written, and whoever reads it wraps lines
+    return Plain() if sys.stdout.isatty() else Plain(width=MOST_WIDE, soft_wrap=True)
 
 
-#: characters of a line where no terminal says how many there are
+#: characters of a table in a file or a pipe, where no terminal says how many there are in a line
 MOST_WIDE = 160
 
 
@@ -40,10 +40,26 @@ def show(grid: Grid) -> None:
     print_grid(grid, console())
 
 
+def say(text: str) -> None:
+    """Print a sentence."""
+    console().print(text, markup=False, highlight=False)
+
+
 def remark(text: str, quiet: bool = False) -> None:
     """Something worth knowing that is not what was asked for."""
     if not quiet:
-        print(text, file=sys.stderr)
+        print(wrapped(text), file=sys.stderr)
+
+
+def wrapped(text: str) -> str:
+    """Lines that end between words where standard error is a terminal; elsewhere a sentence is a line."""
+    if not sys.stderr.isatty():
+        return text
+    import shutil
+    import textwrap
+
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def remark_columns(schema: Schema, quiet: bool) -> None:
@@ -51,10 +67,21 @@ def remark_columns(schema: Schema, quiet: bool) -> None:
     if quiet:
         return
     if len(schema) <= MOST_COLUMNS:
-        remark(str(schema))
+        _show_columns(schema)
         return
     counts = Counter(column.kind.value for column in schema)
     remark(f"{len(schema)} columns: {', '.join(f'{number} {kind}' for kind, number in counts.most_common())}.")
+
+
+def _show_columns(schema: Schema) -> None:
+    if not sys.stderr.isatty():
+        print(schema, file=sys.stderr)
+        return
+    from rich.console import Console
+
+    from mercer.report import print_grid
+
+    print_grid(schema.grid(), Console(stderr=True))
 
 
 def write(text: str | bytes, path: str | Path) -> None:
@@ -74,8 +101,8 @@ def write_out(content: bytes) -> None:
         rest = rest[sys.stdout.buffer.write(rest) :]
 
 
-def check_places(*paths: str | Path | None) -> None:
-    """Refuse, before anything is computed, places where nothing can be written."""
+def check_places(*paths: str | Path | None, kept: tuple[str, ...] = ()) -> None:
+    """Refuse, before anything is computed, places where nothing can be written, and files that are to be kept."""
     import os
 
     from mercer._errors import WriteError
@@ -83,9 +110,13 @@ def check_places(*paths: str | Path | None) -> None:
     for path in paths:
         if path is None or str(path) == "-":
             continue
+        if any(Path(path).exists() and Path(each).exists() and Path(path).samefile(each) for each in kept):
+            raise WriteError(f"{str(path)!r} is read, and is not written over. Name another place.")
         folder = Path(path).parent
         if not folder.is_dir():
             raise WriteError(f"{str(path)!r} cannot be written: there is no folder {str(folder)!r}. Make it first.")
+        if Path(path).is_dir():
+            raise WriteError(f"{str(path)!r} cannot be written: it is a folder. Name a file in it.")
         if not os.access(path if Path(path).exists() else folder, os.W_OK):
             raise WriteError(f"{str(path)!r} cannot be written: permission denied. Name another place.")
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from mercer._errors import DataError
 from mercer.cli._options import (
     DATA_HELP,
+    MOST_SEED,
     Bars,
     Drop,
     Encoding,
@@ -51,9 +53,9 @@ def compare(
         str | None, typer.Option(metavar="COLUMN", help="Models are scored on rows later than those they have seen.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="Stop starting models after so many seconds.")
+        float | None, typer.Option(metavar="SECONDS", min=0.1, help="Stop starting models after so many seconds.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes how rows are dealt to the folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes how rows are dealt to the folds.")] = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Write a page with all that was found: report.html.")
     ] = None,
@@ -84,12 +86,15 @@ def compare(
     mercer compare patients.csv --target outcome --report report.html --save best.mercer
     mercer compare visits.parquet --target cost --group patient --time-limit 120 --json -
     """
+    from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import as_json, check_places, remark, remark_columns, write
     from mercer.cli._progress import stages
     from mercer.comparison.datasets import open_data
     from mercer.data import Schema
 
-    check_places(report, json, markdown, save)
+    check_places(report, json, markdown, save, kept=(data,))
+    if json == markdown == "-":
+        raise DataError("JSON and Markdown cannot both go to standard output; name a file for one of them.")
     options: dict[str, Any] = {
         "header": header,
         "separator": separator,
@@ -103,6 +108,7 @@ def compare(
     if problem.unlabelled:
         remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
     remark_columns(Schema.infer(problem.X), quiet)
+    remark_first_run(quiet)
     with stages(quiet, progress) as bars:
         found, stopped = _compared(
             problem.X,
@@ -124,6 +130,8 @@ def compare(
         write(found.markdown(), markdown)
     if stopped:
         raise KeyboardInterrupt
+    if not found.done:
+        raise DataError(_nothing_done(found))
     with stages(quiet, progress) as bars:
         _write_files(found, save, report, bars)
     if save is not None:
@@ -140,9 +148,7 @@ def _write_files(found: Comparison, save: Path | None, report: Path | None, bars
         save_model(found.best_, save)
         bars.tell("best model", 1, 1)
     if report is not None:
-        bars.tell("page", 0, 1)
-        found.report(report)
-        bars.tell("page", 1, 1)
+        found.report(report, progress=bars.tell)
 
 
 def _apart(
@@ -169,11 +175,16 @@ def _compared(X: Any, y: Any, **options: Any) -> tuple[Comparison, bool]:
         return done, True
 
 
+def _nothing_done(found: Comparison) -> str:
+    reasons = [f"{entry.name}: {note}" for entry in found.entries for note in entry.notes]
+    return " ".join(["No model could be fitted.", *(reasons or found.notes)[:1]])
+
+
 def _print(found: Comparison) -> None:
-    from mercer.cli._printing import console, show
+    from mercer.cli._printing import say, show
 
     show(found.leaderboard())
     if len(found.done) > 1:
         show(found.differences())
     for sentence in found.sentences():
-        console().print(sentence, markup=False, highlight=False)
+        say(sentence)

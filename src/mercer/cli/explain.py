@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +16,10 @@ def explain(
     model: Model,
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help=DATA_HELP)] = None,
     row: Annotated[int, typer.Argument(metavar="[ROW]", help="Which row of DATA, counted from 0.")] = 0,
-    most: Annotated[int, typer.Option(min=1, help="How many columns are listed, the strongest first.")] = 20,
+    most: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many lines a table has, the strongest first; 20 of a row if not given."),
+    ] = None,
     header: Header = None,
     separator: Separator = None,
     missing: Missing = None,
@@ -38,11 +43,13 @@ def explain(
     loaded = opened(model)
     if data is None:
         for grid in learnt(loaded):
-            show(grid)
+            show(replace(grid, rows=grid.rows[:most]))
         return
+    if data.isdecimal() and not Path(data).exists():
+        raise DataError(f"Say which table row {data} is of: mercer explain {model} DATA {data}.")
     options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
     rows = rows_for(loaded, data, reading_of(**options, only_missing=only_missing, sql=sql))
-    show(_evidence(loaded, rows, row, most))
+    show(_evidence(loaded, rows, row, most or 20))
 
 
 def _evidence(model: Any, rows: Any, row: int, most: int) -> Any:

@@ -32,7 +32,7 @@ def export(
 
     if to == "onnx" and output == "-":
         raise DataError("ONNX is no text: say where it goes with --output model.onnx.")
-    check_places(output)
+    check_places(output, kept=(model,))
     loaded = opened(model)
     written: str | bytes = to_sql(loaded, table=table) if to == "sql" else _written(loaded, to)
     write(written, output)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mercer.cli._options import (
+    MOST_SEED,
     Data,
     Drop,
     Encoding,
@@ -53,7 +54,7 @@ def fit(
             help="Set rows aside for intervals or sets of classes that hold the truth so often: 0.9.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes which rows are set aside.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes which rows are set aside.")] = 0,
     drop: Drop = None,
     kind: Kinds = None,
     header: Header = None,
@@ -73,18 +74,20 @@ def fit(
     mercer fit patients.csv --target outcome --model NaiveBayes -o patients.mercer
     mercer fit houses.parquet --target price --model Ridge --set alpha=10 --conformal 0.9 -o houses.mercer
     """
+    from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import check_places, remark, remark_columns
     from mercer.comparison.datasets import open_data, problem_of
     from mercer.comparison.fitting import fitted
     from mercer.files import save
 
-    check_places(output)
+    check_places(output, kept=(data,))
     options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
     rows = open_data(data, reading_of(**options, only_missing=only_missing, sql=sql, kinds=kind))
     problem = problem_of(rows, target=target, drop=drop or ())
     remark(f"{data}: {rows.described}; {problem.X.num_rows} rows, target {problem.target!r}.", quiet)
     if problem.unlabelled:
         remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
+    remark_first_run(quiet)
     found = fitted(
         model,
         problem.X,

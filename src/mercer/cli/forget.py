@@ -43,19 +43,19 @@ def forget(
     \b
     mercer forget patients.mercer withdrawn.csv --target outcome -o patients.mercer
     """
-    from mercer.cli._models import opened, rows_for
+    from mercer.cli._models import named, opened, rows_for
     from mercer.cli._printing import check_places, remark
     from mercer.comparison.datasets import problem_of
     from mercer.comparison.reading import columns_of
     from mercer.data.select import select
     from mercer.files import save
 
-    check_places(output)
+    check_places(output, kept=(data,))
     loaded = opened(model)
     if not hasattr(loaded, "forget"):
         raise MergeError(
-            f"{type(loaded).__name__} cannot forget rows exactly: fit it again without them. NaiveBayes, GaussianNB "
-            "and GaussianDiscriminant of plain columns can."
+            f"{named(loaded)} cannot forget rows exactly: fit it again without them. NaiveBayes, GaussianNB and "
+            "GaussianDiscriminant can."
         )
     options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
     rows = rows_for(loaded, data, reading_of(**options, only_missing=only_missing, sql=sql))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ def merge(
     \b
     mercer merge north.mercer south.mercer -o all.mercer
     """
-    from mercer.cli._models import opened
+    from mercer.cli._models import named, opened
     from mercer.cli._printing import check_places, remark
     from mercer.files import save
 
@@ -33,19 +33,21 @@ def merge(
     first, *others = map(opened, models)
     if not hasattr(first, "merge"):
         raise MergeError(
-            f"{_named(first)} cannot be merged: what it learnt from some rows does not say what all would have given. "
-            "Fit it to all rows; NaiveBayes, GaussianNB and GaussianDiscriminant of plain columns can be merged."
+            f"{named(first)} cannot be merged: what it learnt from some rows does not say what all would have given. "
+            "Fit it to all rows, or fit NaiveBayes, GaussianNB or GaussianDiscriminant, which can be merged."
         )
     for path, other in zip(models[1:], others, strict=True):
         if type(other) is not type(first):
-            raise MergeError(
-                f"{models[0]!r} holds a {_named(first)}, but {path!r} a {_named(other)}; fit models alike."
-            )
-        first = first.merge(other)
+            raise MergeError(f"{models[0]!r} holds a {named(first)}, but {path!r} a {named(other)}; fit models alike.")
+        first = _merged(first, other, path)
     save(first, output)
     remark(f"The merged model is in {output}.", quiet)
 
 
-def _named(model: object) -> str:
-    steps = getattr(model, "steps", None)
-    return type(model).__name__ if steps is None else f"{type(steps[-1][1]).__name__} with features before it"
+def _merged(first: Any, other: Any, path: str) -> Any:
+    try:
+        return first.merge(other)
+    except MergeError as refusal:
+        raise MergeError(
+            f"{path!r} does not go with what is before it: {refusal} On the command line, --kind says what a column is."
+        ) from None

@@ -8,6 +8,7 @@ import typer
 
 from mercer.cli._options import (
     DATA_HELP,
+    MOST_SEED,
     Data,
     Drop,
     Encoding,
@@ -41,7 +42,7 @@ def outliers(
     ] = None,
     drop: Drop = None,
     kind: Kinds = None,
-    seed: Annotated[int, typer.Option(help="Fixes which rows are held out.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes which rows are held out.")] = 0,
     header: Header = None,
     separator: Separator = None,
     missing: Missing = None,
@@ -56,12 +57,13 @@ def outliers(
     mercer outliers patients.csv --drop id
     mercer outliers today.csv --usual last-year.csv --fdr 0.1
     """
-    from mercer.cli._printing import remark, show
+    from mercer.cli._printing import check_places, remark, show
     from mercer.comparison.datasets import open_data
     from mercer.comparison.unusual import unusual_rows
     from mercer.data import Table
     from mercer.data.target import without_columns
 
+    check_places(output, kept=(data,))
     options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
     reading = reading_of(**options, only_missing=only_missing, sql=sql, kinds=kind)
     rows = open_data(data, reading)

@@ -86,7 +86,7 @@ def predict(
     from mercer.data.writers import encoded, format_of
 
     form = format_of(output)
-    check_places(output)
+    check_places(output, kept=(model, data))
     options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
     loaded = opened(model)
     rows = rows_for(loaded, data, reading_of(**options, only_missing=only_missing, sql=sql))

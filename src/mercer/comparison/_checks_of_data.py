@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.comparison._wording import named
 from mercer.comparison.duplicates import row_numbers
 from mercer.comparison.view import View
 from mercer.data import Kind
@@ -35,19 +36,6 @@ class Found(NamedTuple):
     sentence: str
     remedy: str
     columns: tuple[str, ...] = ()
-
-
-def named(words: Sequence[str], most: int = 6, last: str = "and") -> str:
-    """Words as a list in a sentence; of many, the first and how many more."""
-    few = list(words[:most])
-    if len(words) > most:
-        return f"{', '.join(few)} and {len(words) - most} more"
-    return f" {last} ".join(filter(None, [", ".join(few[:-1]), *few[-1:]]))
-
-
-def chance(p: float) -> str:
-    """A p-value in a sentence."""
-    return f"p = {p:.2g}" if p > 1e-16 else "p < 1e-16"
 
 
 def duplicates(view: View) -> Iterator[Found]:
@@ -164,8 +152,8 @@ def contradictions(view: View) -> Iterator[Found]:
     wrong = int((counts.sum(axis=1) - counts.max(axis=1)).sum())
     if wrong:
         yield Found(
-            f"{wrong} row(s) equal others in all columns and have another class: no model can be right in more than "
-            f"{len(truth) - wrong:,} of the {len(truth):,} rows.",
+            f"Rows that equal others in all columns and have another class: {wrong:,}. No model can be right in more "
+            f"than {len(truth) - wrong:,} of the {len(truth):,} rows.",
             "Look at these rows, or add a column that tells them apart.",
         )
 
@@ -174,8 +162,8 @@ def few_rows(view: View) -> Iterator[Found]:
     table = view.comparison.table
     if table.library != "scipy" and table.n_columns >= table.n_rows:
         yield Found(
-            f"There are {table.n_columns} columns for {table.n_rows} rows, so that a linear model without a penalty "
-            "fits any target.",
+            f"Columns: {table.n_columns:,}, rows: {table.n_rows:,}, so that a linear model without a penalty fits any "
+            "target.",
             "Trust models with a penalty or a prior only, and leave out columns that you would not ask for.",
         )
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison._checks_of_data import Found, NotAsked, chance, named
+from mercer.comparison._checks_of_data import Found, NotAsked
+from mercer.comparison._wording import chance, named
 from mercer.comparison.view import View
 
 Array = NDArray[Any]
@@ -96,6 +97,7 @@ def _times(inflation: float) -> str:
 
 def variance_inflation(X: Array) -> Array:
     """1 / (1 − R²) of each column on the others, by the inverse of their correlations; ∞ where there is none."""
+    X = X / np.abs(X).max(axis=0)  # squares of values beyond 1e±154 have no place among floats
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
     tiny = values <= len(values) * np.finfo(float).eps * values.max()

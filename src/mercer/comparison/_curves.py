@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._errors import DataError
+from mercer.comparison._experiment import check_among
 from mercer.comparison.crossover import Crossover, crossover_of
 from mercer.comparison.paired import Difference, difference_of, interval_of
 from mercer.data import frame_like
@@ -67,7 +69,9 @@ class LearningCurves:
 
     def difference(self, measure: Measure = "error", size: int | None = None) -> Difference:
         """What the generative model has more of a measure than the discriminative one, after `size` rows or all."""
-        place = len(self.sizes) - 1 if size is None else int(np.flatnonzero(self.sizes == size)[0])
+        if size is not None and size not in self.sizes:
+            raise DataError(f"size is one of {', '.join(map(str, self.sizes.tolist()))}, not {size!r}.")
+        place = len(self.sizes) - 1 if size is None else int(np.searchsorted(self.sizes, size))
         first, second = self._values(measure)[:, place]
         both = np.isfinite(first) & np.isfinite(second)
         # training sets of different repeats share rows: the more of those there are, the larger the sets
@@ -98,7 +102,8 @@ class LearningCurves:
             for name, intervals in zip(self.names, self._intervals(measure), strict=True):
                 fields.append(Field(f"{words}, {name}", ".4f"))
                 columns.append(intervals[:, 0].tolist())
-        title = f"{self.names[0]} and {self.names[1]}, {self.n_repeats} repeats, {self.n_test} rows held out"
+        repeats = f"{self.n_repeats} repeat{'s' * (self.n_repeats > 1)}"
+        title = f"{self.names[0]} and {self.names[1]}, {repeats}, {self.n_test} rows held out"
         return Grid(title, tuple(fields), tuple(zip(*columns, strict=True)), (*self.sentences(), *self.notes))
 
     def sentences(self) -> tuple[str, ...]:
@@ -108,6 +113,8 @@ class LearningCurves:
     def _about_crossover(self) -> str:
         first, second = self.names
         at = self.crossover_
+        if not np.isfinite(self.errors).all(axis=0).any():
+            return f"{first} and {second} were never fitted to the same rows."
         if at.size == np.inf:
             return f"{second} does not overtake {first} up to {at.most} rows."
         if not at.found:
@@ -118,6 +125,8 @@ class LearningCurves:
         mean, low, high, _, _ = self.difference()
         if not np.isfinite(mean):
             return "There is nothing to say about the largest size, where fits failed."
+        if np.isnan(low):
+            return f"After {self.sizes[-1]} rows the difference is {mean:+.4f}, in a single repeat."
         better, worse = (self.names[1], self.names[0]) if mean > 0 else self.names
         if not (low > 0 or high < 0):
             told = f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"
@@ -140,9 +149,10 @@ class LearningCurves:
         """Draw the curves with their intervals; returns the Axes. Needs matplotlib."""
         from mercer.report._axes import logarithmic, named_axes
 
+        intervals = self._intervals(measure)
         ax = named_axes(ax, "rows to learn from", WORDS[measure])
-        for position, name in enumerate(self.names):
-            mean, low, high = self._intervals(measure)[position].T
+        for name, of_model in zip(self.names, intervals, strict=True):
+            mean, low, high = of_model.T
             (line,) = ax.plot(self.sizes, mean, "o-", markersize=3, linewidth=1.6, label=name)
             ax.fill_between(self.sizes, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
         if measure == "error" and self.crossover_.found:
@@ -152,6 +162,7 @@ class LearningCurves:
         return ax
 
     def _values(self, measure: Measure) -> Array:
+        check_among(measure, tuple(WORDS), "measure")
         return self.errors if measure == "error" else self.log_losses
 
     def _intervals(self, measure: Measure) -> Array:

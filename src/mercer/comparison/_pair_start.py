@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mercer.models import linear_form
 from mercer.models._linear_features import Centred, CentredMonomials
-from mercer.models.statistic_features import statistic_scale
+from mercer.models._statistic_units import statistic_scale
 
 Array = NDArray[Any]
 

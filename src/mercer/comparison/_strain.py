@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.comparison._experiment import check_among
 from mercer.data import frame_like
 from mercer.report import Field, Grid, grid_html
 
@@ -66,6 +67,12 @@ class Stress:
             for amount, means in zip(self.amounts[damage].tolist(), of_model.tolist(), strict=True)
         ]
 
+    def _means_of(self, damage: Damage, measure: Measure) -> Array:
+        """(models, amounts) of one measure."""
+        check_among(damage, DAMAGES, "damage")
+        check_among(measure, MEASURES, "measure")
+        return np.asarray(self._means(damage)[:, :, MEASURES.index(measure)])
+
     def _means(self, damage: Damage) -> Array:
         """(models, amounts, measures), over the repeats in which there was something to measure."""
         values = self.measured[damage]
@@ -89,7 +96,7 @@ class Stress:
         """One measure under one damage as a record for a page."""
         from mercer.report.records import Axis, Chart, Line
 
-        means = self._means(damage)[:, :, MEASURES.index(measure)]
+        means = self._means_of(damage, measure)
         means = np.where(np.isfinite(means), means, np.nan)
         lines = tuple(Line(name, self.amounts[damage], values) for name, values in zip(self.names, means, strict=True))
         title = f"{WORDS[measure].capitalize()} as {'values are removed' if damage == 'missing' else 'noise is added'}"
@@ -102,8 +109,9 @@ class Stress:
         """Draw one measure under one damage; returns the Axes. Needs matplotlib."""
         from mercer.report._axes import named_axes
 
+        means = self._means_of(damage, measure)
         ax = named_axes(ax, WORDS[damage], WORDS[measure])
-        for name, values in zip(self.names, self._means(damage)[:, :, MEASURES.index(measure)], strict=True):
+        for name, values in zip(self.names, means, strict=True):
             ax.plot(self.amounts[damage], values, "o-", markersize=3, linewidth=1.6, label=name)
         ax.legend(frameon=False)
         return ax

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from time import perf_counter as now
 from typing import Any
 
@@ -20,7 +21,7 @@ class Budget:
     """Seconds from now. It is looked at before every fit: one that is expected to outlast it is not begun."""
 
     def __init__(self, seconds: float | None) -> None:
-        if seconds is not None and not seconds > 0:
+        if seconds is not None and not (isinstance(seconds, Real) and seconds > 0):
             raise DataError(f"time_limit must be a positive number of seconds, or None for no limit, not {seconds!r}.")
         self.seconds = seconds
         self._start = now()

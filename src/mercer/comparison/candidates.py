@@ -18,8 +18,11 @@ ZERO_ONE, COUNTS = "columns of 0 and 1", "counts"
 PAIRED_ROWS = 20_000
 #: rows and columns up to which means and lines around each row are: to choose their widths takes long
 SMOOTHED_ROWS, MEAN_COLUMNS, LINE_COLUMNS = 2_000, 6, 2
-#: rows up to which learning rules are: where no hyperplane separates, they pass over the rows until they give up
+#: rows up to which learning rules are: where no hyperplane separates, they pass over the rows until they give up, and
+#: the perceptron asks, for each class, whether there is none
 RULE_ROWS = {"perceptron": 5_000, "lms": 50_000}
+#: passes until then: more of them cost most of a comparison's time, and decide no better on rows that were not seen
+PASSES = 200
 #: columns up to which all their products are features
 SQUARED_COLUMNS = 12
 #: strengths of the penalty of logistic regression that are tried
@@ -60,10 +63,7 @@ def for_sparse(table: Table, asked: Question) -> list[Candidate]:
         *([Candidate(_naive_bayes(), ANYTHING, table)] if classes else []),
         *(Candidate(model, need, table) for model, need in _discrete(asked.task)),
         *(Candidate(model, COMPLETE, table) for model in linear(asked)),
-        *(
-            Candidate(_scaled(model), COMPLETE, table, False, most_rows)
-            for model, most_rows in learning_rules(asked.task)
-        ),
+        *(Candidate(_scaled(model), COMPLETE, table, False, most_rows) for model, most_rows in learning_rules(asked)),
         *(Candidate(_scaled(model), COMPLETE, table, False, most_rows) for model, most_rows in machines),
     ]
 
@@ -76,7 +76,7 @@ def for_columns(shown: Shown, asked: Question) -> list[Candidate]:
     candidates += [Candidate(shown.features(model), COMPLETE, shown.table, True) for model in linear(asked)]
     candidates += [
         Candidate(shown.features(_scaled(model, centred=True), output="array"), COMPLETE, shown.table, True, most_rows)
-        for model, most_rows in learning_rules(asked.task)
+        for model, most_rows in learning_rules(asked)
     ]
     if shown.all_numbers:
         candidates += _for_numbers(shown, asked)
@@ -127,17 +127,24 @@ def glms(task: str) -> list[Any]:
     return [models.GLM(family, penalty=L2()) for family in families]
 
 
-def learning_rules(task: str) -> list[tuple[Any, int]]:
-    """Decisions learnt without probabilities (lecture 2's third way), and the rows up to which they are."""
+def learning_rules(asked: Question) -> list[tuple[Any, int]]:
+    """Decisions learnt without probabilities (lecture 2's third way), and the rows up to which they are.
+
+    To ask whether a hyperplane exists grows with the square of the rows, and is asked for each class.
+    """
     from mercer import models
 
-    if task != "classification":
+    if asked.task != "classification":
         return []
-    return [(models.LinearThreshold(rule), most_rows) for rule, most_rows in RULE_ROWS.items()]
+    units = asked.outputs**0.5
+    return [(models.LinearThreshold(rule, max_iter=PASSES), int(rows / units)) for rule, rows in RULE_ROWS.items()]
 
 
 def _naive_bayes(codes: Sequence[str] = ()) -> Any:
-    """Whole numbers that are codes have levels, not a normal distribution."""
+    """Whole numbers that are codes, 0 and 1 among them, have levels, not a normal distribution.
+
+    Two levels are a Bernoulli distribution that also has an answer to a third, should one turn up in other rows.
+    """
     from mercer import models
 
     return models.NaiveBayes(dict.fromkeys(codes, "categorical") or "auto")
@@ -163,7 +170,7 @@ def _for_text(shown: Shown, asked: Question) -> list[Candidate]:
         linear_ones = [*glms(asked.task), *([models.Ridge()] if asked.task == "regression" else [])]
         return [Candidate(shown.features(model), COMPLETE, shown.table, True) for model in linear_ones]
     counted = shown.features(models.MultinomialNB(), text_only=True, text="counts")
-    conditional = [logistic(asked, STRENGTHS_OF_WORDS), models.LinearThreshold("perceptron")]
+    conditional = [logistic(asked, STRENGTHS_OF_WORDS), models.LinearThreshold("perceptron", max_iter=PASSES)]
     return [
         Candidate(counted, ANYTHING, shown.table),
         *(Candidate(shown.features(model), COMPLETE, shown.table, True) for model in conditional),

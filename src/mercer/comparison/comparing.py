@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,11 +12,12 @@ from mercer.comparison.chosen import chosen
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.duplicates import duplicates_note
 from mercer.comparison.entrants import Invitation, entrants_for, entrants_given
-from mercer.comparison.entry import Entry
+from mercer.comparison.paired import overlap_of
 from mercer.comparison.race import Progress, Race
+from mercer.comparison.ranking import ranked
 from mercer.comparison.settings import settings_of
 from mercer.comparison.splits import deal
-from mercer.comparison.tasks import Classification, Task, task_for
+from mercer.comparison.tasks import Task, task_for
 from mercer.data import Table
 
 
@@ -139,28 +139,10 @@ def _invited(models: Mapping[str, Any] | Sequence[Any] | None, table: Table, que
 
 
 def _finished(comparison: Comparison, race: Race, notes: list[str]) -> Comparison:
+    entries, told = ranked(race.entries, comparison.task, overlap_of(comparison.splits))
     return replace(
         comparison,
-        entries=ranked(race.entries, comparison.task),
-        notes=(*notes, *race.notes()),
+        entries=entries,
+        notes=(*notes, *race.notes(), *told),
         seconds=race.budget.spent,
     )
-
-
-def ranked(entries: list[Entry], task: Task) -> tuple[Entry, ...]:
-    """Best first by the first measure, ties by the next; those without it after those with it, failures last.
-
-    Nobody wants to be told to guess because all models are too sure of themselves: where one decides better than
-    guessing, the first of these comes before it.
-    """
-
-    def key(entry: Entry) -> tuple[Any, ...]:
-        gains = [float(metric.gain(entry.mean(metric.name))) for metric in task.metrics]
-        return entry.failed, *((math.isnan(gain), -gain) for gain in gains)
-
-    order = sorted(entries, key=key)
-    if order and order[0].kind == "baseline" and isinstance(task, Classification):
-        guess = order[0].mean("accuracy")
-        better = [entry for entry in order if entry.probabilistic and entry.mean("accuracy") > guess]
-        order = [*better[:1], *(entry for entry in order if entry not in better[:1])]
-    return tuple(order)

@@ -14,13 +14,15 @@ Array = NDArray[Any]
 RESAMPLES = 1000
 #: shares of them below and above it
 BELOW, ABOVE = 0.025, 0.975
+#: mean difference, in units of the differences, that comes of rounding: such curves have met, and none is ahead
+ROUNDING = 1e-12
 
 
 class Crossover(NamedTuple):
     """The size of the training set from which the second model stays ahead of the first.
 
     `size` is infinite if it is behind at the largest size, `least` if it is ahead at every size. `low` and `high` hold
-    95% of the sizes found from resampled repeats.
+    95% of the sizes found from resampled repeats; a single repeat has none (NaN).
     """
 
     size: float
@@ -40,6 +42,8 @@ class Crossover(NamedTuple):
             return f"none up to {self.most}"
         if self.size <= self.least:
             return f"before {self.least}"
+        if math.isnan(self.low):
+            return f"{self.size:.0f}"
         low = f"before {self.least}" if self.low <= self.least else f"{self.low:.0f}"
         high = f"none up to {self.most}" if self.high == math.inf else f"{self.high:.0f}"
         return f"{self.size:.0f} ({low} to {high})"
@@ -54,24 +58,33 @@ def crossover_of(sizes: Array, first: Array, second: Array) -> Crossover:
     --------
     >>> first, second = np.array([[0.2], [0.2], [0.2]]), np.array([[0.4], [0.3], [0.1]])
     >>> print(crossover_of(np.array([10, 100, 1000]), first, second))
-    316 (316 to 316)
+    316
     """
     ahead = first - second
+    size = _crossing(sizes, _means(ahead[:, None, :])[:, 0])
+    low, high = _interval(sizes, ahead) if ahead.shape[1] > 1 else (math.nan, math.nan)
+    return Crossover(size, low, high, int(sizes[0]), int(sizes[-1]))
+
+
+def _interval(sizes: Array, ahead: Array) -> tuple[float, float]:
+    """Of the sizes found from repeats that are drawn anew."""
     rng = np.random.default_rng(0)
     draws = rng.integers(ahead.shape[1], size=(RESAMPLES, ahead.shape[1]))
     means = _means(ahead[:, draws])  # (sizes, resamples)
     found = np.array([_crossing(sizes, mean) for mean in means.T])
     # a quantile between two finite sizes must not become infinite: take one of them
     low, high = np.quantile(found, [BELOW, ABOVE], method="inverted_cdf")
-    size = _crossing(sizes, _means(ahead[:, None, :])[:, 0])
-    return Crossover(size, float(low), float(high), int(sizes[0]), int(sizes[-1]))
+    return float(low), float(high)
 
 
 def _means(ahead: Array) -> Array:
     """Means over the last axis of what is there; NaN where there is nothing."""
     known = np.isfinite(ahead)
+    there = np.where(known, ahead, 0.0)
+    total = there.sum(axis=-1)
+    total = np.where(np.abs(total) <= ROUNDING * np.abs(there).sum(axis=-1), 0.0, total)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, ahead, 0.0).sum(axis=-1) / known.sum(axis=-1))
+        return np.asarray(total / known.sum(axis=-1))
 
 
 def _crossing(sizes: Array, ahead: Array) -> float:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._errors import DataError
 from mercer.comparison.candidates import (
     ANYTHING,
     COMPLETE,
@@ -48,6 +49,9 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
     """The models of the caller, shown the data as it came; those without a name are listed by their class."""
     if not isinstance(models, Mapping):
         models = {_unique_name(models, position): model for position, model in enumerate(models)}
+    for model in models.values():
+        if isinstance(model, type) or not hasattr(model, "fit"):
+            raise DataError(f"models has {model!r}, which is no model; give one such as GaussianNB(), or its name.")
     return Invitation(_paired([Entrant(name, model, table, kind_of(model)) for name, model in models.items()]), [])
 
 
@@ -138,6 +142,8 @@ def named(model: Any) -> str:
         return f"kernelize({model.model!r}, {model.kernel!r})"
     if type(model).__name__ in {"LogisticRegressionCV", "NaiveBayes"}:  # whose folds and families go without saying
         return f"{type(model).__name__}{of_products}"
+    if type(model).__name__ == "LinearThreshold":  # whose rule is its name
+        return f"LinearThreshold({model.rule!r})"
     written = " ".join(repr(model).split()).removesuffix("()") + of_products
     return re.sub(r"L2\(strength=([\d.]+), mean=0.0\)", r"L2(\1)", written)
 

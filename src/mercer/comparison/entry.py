@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from mercer.comparison.paired import mean_of
 from mercer.data import Table
 from mercer.decide import CalibrationError
 
@@ -70,5 +71,5 @@ class Entry:
     failed: bool = False
 
     def mean(self, metric: str) -> float:
-        """The mean of a measure over the splits."""
-        return float(self.scores[metric].mean())
+        """The mean of a measure over the splits that have it."""
+        return mean_of(self.scores[metric])

@@ -26,6 +26,11 @@ def fitted(
     """The model of that name, fitted to a frame as it comes."""
     ready = prepared(name, X, settings=settings)
     classes = name in CLASSIFIERS or (name == "GLM" and _names_classes(ready.model, y))
+    if not classes and isinstance(first := next(iter(y), None), str):
+        raise DataError(
+            f"{name} predicts numbers, but the target holds names such as {first!r}. Take a classifier, e.g. "
+            "LogisticRegression or NaiveBayes, or another target."
+        )
     question = task_for(y, len(y), "classification" if classes else "regression")
     question.check()
     target = np.asarray(y) if classes else question.y

@@ -25,7 +25,9 @@ def learnt(model: Any) -> list[Grid]:
     if hasattr(last, "coef_") and hasattr(last, "intercept_"):
         names, columns = coefficients.plain_coefficients(model, last)
         order = coefficients.by_size(names, columns["coefficient"])
-        return [coefficients.coefficient_grid(names, columns, order, (f"Intercept: {_written(last.intercept_)}.",))]
+        units = coefficients.UNITS if coefficients.scaled(model) else ""
+        notes = (f"Intercept: {_written(last.intercept_)}.", f"{_meaning(last)}{units}")
+        return [coefficients.coefficient_grid(names, columns, order, notes)]
     raise NoExplanationError(
         f"{type(last).__name__} has neither coefficients nor a table for each column. Ask it about a row: DATA and ROW."
     )
@@ -36,6 +38,16 @@ def _innermost(model: Any) -> Any:
     while not hasattr(model, "steps") and (inner := getattr(model, "model_", None) or getattr(model, "model", None)):
         model = inner
     return model
+
+
+def _meaning(model: Any) -> str:
+    """What a coefficient adds to."""
+    labels = getattr(model, "classes_", None)
+    if labels is None:
+        return "A coefficient is what a unit of the feature adds to the prediction, before any link."
+    what = "log odds" if hasattr(model, "predict_proba") else "score"
+    which = f"of {labels[1]} against {labels[0]}" if len(labels) == 2 else "of its class"
+    return f"A coefficient is what a unit of the feature adds to the {what} {which}."
 
 
 def _written(intercept: Any) -> str:

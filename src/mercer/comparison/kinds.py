@@ -5,20 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.comparison.entry import Kind
+from mercer.comparison.pairs import GENERATIVE
 from mercer.comparison.tuning import Tuned
 
-#: by the name of the class, which scikit-learn's and ours share
-_GENERATIVE = {
-    "NaiveBayes",
-    "GaussianNB",
-    "BernoulliNB",
-    "MultinomialNB",
-    "CategoricalNB",
-    "ComplementNB",
-    "GaussianDiscriminant",
-    "LinearDiscriminantAnalysis",
-    "QuadraticDiscriminantAnalysis",
-}
+#: By the name of the class, which scikit-learn's and ours share. Parzen windows have half of a pair, too, and a kind of
+#: their own.
+_GENERATIVE = GENERATIVE.keys() - {"KernelBayes"}
+_LOGISTIC = {"LogisticRegression", "LogisticRegressionCV"}
 _DIRECT = {
     "LinearThreshold",
     "Perceptron",
@@ -76,39 +69,32 @@ def uses_products(model: Any) -> bool:
 def partners_of(models: list[Any]) -> list[int | None]:
     """For each model the position of its counterpart: the other half of a generative-discriminative pair.
 
-    Naive Bayes and a discriminant with one covariance have log odds that are linear in features of the columns, as
-    logistic regression has; with a covariance for each class they are quadratic, as of logistic regression of products.
+    The pairs are those of `counterpart`: which features a logistic regression needs to choose among the same functions
+    as a generative model decides who goes with whom. In a list naive Bayes goes with the logistic regression of the
+    same columns, whose features of them are its own.
     """
     roles = [_role(model) for model in models]
     return [next((roles.index(role) for role in _PARTNERS.get(mine, ()) if role in roles), None) for mine in roles]
 
 
+#: what a generative model asks of a logistic regression, and what there is to be had
 _PARTNERS = {
-    "mixed": ("linear",),
-    "normal": ("linear",),
-    "counts": ("linear",),
-    "shared": ("linear",),
-    "own": ("quadratic", "linear"),
-    "linear": ("words", "mixed", "shared", "normal", "counts", "own"),
+    "columns": ("linear",),
+    "statistics": ("linear",),
     "words": ("linear",),
-    "quadratic": ("own",),
+    "monomials": ("quadratic", "linear"),
+    "kernel": ("kernelized",),
+    "linear": ("words", "statistics", "columns", "monomials"),
+    "quadratic": ("monomials",),
+    "kernelized": ("kernel",),
 }
 
 
 def _role(model: Any) -> str:
-    products, inner = uses_products(model), innermost(model)
+    inner = innermost(model)
     name = type(inner).__name__
-    if name in {"LogisticRegression", "LogisticRegressionCV"}:
-        return "quadratic" if products else "linear"
-    if name == "GaussianDiscriminant":
-        return "shared" if inner.covariance.startswith("shared") else "own"
-    if name in {"MultinomialNB", "ComplementNB"}:
-        return "words" if hasattr(model, "steps") else "counts"
-    return {
-        "NaiveBayes": "mixed",
-        "GaussianNB": "normal",
-        "BernoulliNB": "counts",
-        "CategoricalNB": "counts",
-        "LinearDiscriminantAnalysis": "shared",
-        "QuadraticDiscriminantAnalysis": "own",
-    }.get(name, "")
+    if name == "Kernelized":
+        return "kernelized" if type(inner.model).__name__ in _LOGISTIC else ""
+    if name in _LOGISTIC:
+        return "quadratic" if uses_products(model) else "linear"
+    return GENERATIVE[name](inner) if name in GENERATIVE else ""

@@ -77,7 +77,7 @@ def shared_metric(comparison: Comparison, one: Entry, other: Entry) -> Metric:
     both = (
         metric
         for metric in comparison.task.metrics
-        if not np.isnan(one.scores[metric.name]).any() and not np.isnan(other.scores[metric.name]).any()
+        if not np.isnan(one.scores[metric.name]).all() and not np.isnan(other.scores[metric.name]).all()
     )
     return next(both, comparison.task.metric)
 
@@ -142,17 +142,18 @@ def interval(entry: Entry, metric: Metric, overlap: float) -> Interval:
 
 
 def _with_margin(form: str, found: Interval) -> Cell:
-    """A mean and half the width of its interval, by as many decimals."""
+    """A mean and how far its interval reaches, by as many decimals: where it is cut off at a bound, the other side."""
     if math.isnan(found.low):
         return found.mean
-    mean, margin = format(found.mean, form), (found.high - found.low) / 2
+    mean, margin = format(found.mean, form), max(found.high - found.mean, found.mean - found.low)
     decimals = len(mean.partition(".")[2].partition("e")[0])
     return f"{mean} ± {margin:.{decimals}f}" if "e" not in mean else f"{mean} ± {margin:.1e}"
 
 
 def _calibration(entry: Entry) -> Cell:
+    """With both ends of its interval, which is not symmetric: the error of a sample is more than that of all rows."""
     found = entry.calibration
-    return None if found is None else _with_margin(".3f", Interval(found.error, found.low, found.high))
+    return None if found is None else f"{found.error:.3f} ({found.low:.3f}–{found.high:.3f})"
 
 
 def bytes_in_words(size: float) -> str:

@@ -11,16 +11,13 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer.comparison._curves import Array, LearningCurves
+from mercer.comparison._experiment import Progress, by_name, check_repeats, classes_of, interrupted
 from mercer.comparison._subsets import checked_sizes, deal, train_rows
 from mercer.comparison.crossvalidation import described
-from mercer.comparison.kinds import innermost
 from mercer.comparison.metrics import Outcome, accuracy, log_loss
 from mercer.comparison.pairs import counterpart, half_of
 from mercer.comparison.tasks import Classification
-from mercer.data import Table, encode_labels
-
-#: told how many fits are done, of how many, and which model is next
-Progress = Callable[[int, int, str], None]
+from mercer.data import Table
 
 
 def learning_curves(
@@ -64,6 +61,11 @@ def learning_curves(
     curves : LearningCurves
         `.frame()`, `.plot()`, `.chart()`, and `.crossover_`: from how many rows on the discriminative model wins.
 
+    Raises
+    ------
+    ExperimentInterrupted
+        On Ctrl-C, which it is a kind of: its `result` has the curves of the repeats that were done.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -74,23 +76,21 @@ def learning_curves(
     """
     models = _models(pair)
     tables = _tables(X)
-    task = Classification(*encode_labels(y))
-    if len(task.codes) != len(tables[0]):
-        raise DataError(f"X has {len(tables[0])} rows, but y has {len(task.codes)} labels. Give one label per row.")
-    task.check()
-    if repeats < 1:
-        raise DataError(f"There must be one repeat or more, not {repeats}.")
+    task = classes_of(y, *map(len, tables))
+    check_repeats(repeats)
     most = train_rows(task.codes, test_size)
     chosen = checked_sizes(sizes, most, len(task.labels))
     trials = _Trials(task, models, tables, chosen, repeats, progress or (lambda done, total, model: None))
     generator = np.random.default_rng(random_state)
-    n_test = 0
-    for repeat in range(repeats):
-        order, test = deal(task.codes, test_size, generator)
-        trials.run(repeat, order, test)
-        n_test = len(test)
-    trials.tell(trials.total, trials.total, "")
-    return LearningCurves(tuple(models), chosen, trials.errors, trials.losses, trials.seconds, n_test, trials.notes())
+    n_test = len(task.codes) - most
+    repeat = 0
+    try:
+        for repeat in range(repeats):
+            trials.run(repeat, *deal(task.codes, test_size, generator))
+        trials.tell(trials.total, trials.total, "")
+    except KeyboardInterrupt as stopped:
+        interrupted(stopped, repeat, repeats, lambda done: trials.curves(done, n_test))
+    return trials.curves(repeats, n_test)
 
 
 class _Rows(NamedTuple):
@@ -126,15 +126,11 @@ def _is_texts(X: Any) -> bool:
 
 def _models(pair: Any) -> dict[str, Any]:
     """The generative half by its name, then the other."""
-    if isinstance(pair, Mapping):
-        named = dict(pair)
-    else:
-        both = (pair, counterpart(pair)) if hasattr(pair, "get_params") else tuple(pair)
-        names = [type(innermost(each)).__name__ for each in both]
-        named = dict(zip(names if len(set(names)) == len(names) else map(repr, both), both, strict=True))
-    if len(named) != 2:
+    if not isinstance(pair, Mapping) and hasattr(pair, "get_params"):
+        pair = (pair, counterpart(pair))
+    if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
         raise DataError(f"A pair is a model, two models, or two names with a model each, not {pair!r}.")
-    first, second = named.items()
+    first, second = by_name(pair).items()
     turned = half_of(first[1]) == "discriminative" and half_of(second[1]) == "generative"
     return dict([second, first] if turned else [first, second])
 
@@ -184,8 +180,13 @@ class _Trials:
         outcome = Outcome(self.task.codes[test], self.task.forecast(fresh, rows.take(test)))
         return 1 - accuracy(outcome), log_loss(outcome), seconds
 
-    def notes(self) -> tuple[str, ...]:
-        fits = self.total // len(self.models)
+    def curves(self, repeats: int, n_test: int) -> LearningCurves:
+        """What came of so many repeats."""
+        errors, losses, seconds = (each[:, :, :repeats] for each in (self.errors, self.losses, self.seconds))
+        return LearningCurves(tuple(self.models), self.sizes, errors, losses, seconds, n_test, self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
+        fits = -(-self.done // len(self.models))
         return tuple(
             f"{name} {what} in {len(messages)} of {fits} fits, first: {messages[0]}"
             for (name, what), messages in self._told.items()

@@ -47,13 +47,16 @@ def overlap_of(splits: Sequence[tuple[Array, Array]]) -> float:
 def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: float = math.inf) -> Interval:
     """A mean over splits with its 95% interval, cut off at the bounds of the measure.
 
+    Splits without the measure (NaN: no AUC where one class was held out) have no say.
+
     Examples
     --------
     >>> mean, low, high = interval_of(np.array([0.9, 0.8, 1.0, 0.9, 0.9]), overlap=0.25, high=1.0)
     >>> print(f"{mean:.2f} {low:.3f} {high:.3f}")
     0.90 0.768 1.000
     """
-    mean, half = float(np.mean(scores)), _t_quantile(len(scores)) * _error(scores, overlap)
+    scores = measured(scores)
+    mean, half = mean_of(scores), _t_quantile(len(scores)) * _error(scores, overlap)
     if not math.isfinite(mean) or math.isnan(half):
         return Interval(mean, math.nan, math.nan)
     return Interval(mean, max(mean - half, low), min(mean + half, high))
@@ -61,13 +64,28 @@ def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: flo
 
 def difference_of(one: Array, other: Array, overlap: float) -> Difference:
     """Corrected resampled t-test of whether paired scores have the same mean; one − other is their difference."""
+    both = ~(np.isnan(one) | np.isnan(other))
+    one, other = one[both], other[both]
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         differences = one - other
         # scores that are equal but for rounding are equal: their tiny differences may all have one sign
         scale = np.minimum(np.abs(one), np.abs(other))
         differences = np.where(np.abs(differences) <= ROUNDING * scale, 0.0, differences)
+    if np.isnan(differences).any():  # which is no lack of a measure
+        return Difference(math.nan, math.nan, math.nan, math.nan)
     mean, low, high = interval_of(differences, overlap)
     return Difference(mean, low, high, _p_value(mean, _error(differences, overlap), len(differences)))
+
+
+def measured(scores: Array) -> Array:
+    """Those of the splits that have the measure."""
+    return np.asarray(scores[~np.isnan(scores)])
+
+
+def mean_of(scores: Array) -> float:
+    """Over the splits that have the measure; NaN where none has."""
+    known = measured(scores)
+    return float(known.mean()) if len(known) else math.nan
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

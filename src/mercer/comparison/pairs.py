@@ -89,7 +89,7 @@ def half_of(model: Any) -> Literal["generative", "discriminative"] | None:
 def _parted(model: Any) -> tuple[Steps, Any]:
     """What prepares the rows, and the model of them."""
     steps: Steps = []
-    while hasattr(model, "steps"):
+    while getattr(model, "steps", None):
         steps += model.steps[:-1]
         model = model.steps[-1][1]
     return steps, model
@@ -138,7 +138,7 @@ Features = Literal["columns", "words", "monomials", "statistics", "kernel"]
 
 
 def _of_gaussian_nb(model: Any) -> Features:
-    return "columns" if model.shared_variance else "statistics"
+    return "columns" if getattr(model, "shared_variance", False) else "statistics"  # scikit-learn's has none
 
 
 def _of_discriminant(model: Any) -> Features:

@@ -57,6 +57,8 @@ OF_COLUMNS = frozenset({"NaiveBayes"})
 OF_NUMBERS = frozenset(
     {"GaussianNB", "GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "KernelBayes"}
 )
+#: those that have a place for gaps: they are shown the numbers of a table of anything, so that they merge and forget
+OF_NUMBERS_WITH_GAPS = frozenset({"GaussianNB", "GaussianDiscriminant"})
 #: models of counts of words, or of columns that are counts
 OF_COUNTS = frozenset({"MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"})
 #: models of rows in a space: of numbers in standard units, side by side
@@ -91,8 +93,9 @@ def prepared(name: str, frame: Any, *, settings: Mapping[str, Any] | None = None
     if name in OF_COLUMNS:
         return _of_columns(model, shown)
     plain = [column.name for column in shown.schema if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)]
-    if name in OF_NUMBERS | OF_COUNTS and all(shown.schema[each].kind in AMOUNTS for each in plain):
-        return Prepared(model, select(frame, plain), shown.schema, _left_out(shown, plain))
+    amounts = [each for each in plain if shown.schema[each].kind in AMOUNTS]
+    if amounts and (name in OF_NUMBERS_WITH_GAPS or (name in OF_NUMBERS | OF_COUNTS and amounts == plain)):
+        return Prepared(model, select(frame, amounts), shown.schema, _left_out(shown, amounts))
     if name in OF_COUNTS and shown.texts:
         others = [each for each in plain if each not in shown.texts]
         return Prepared(shown.features(model, text_only=True, text="counts"), frame, shown.schema, _not_shown(others))

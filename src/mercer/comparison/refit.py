@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from mercer.comparison.entry import Entry
 from mercer.comparison.tuning import Tuned
 
@@ -21,18 +23,27 @@ def refitted(entry: Entry, y: Any) -> Any:
 
 def settled(model: Any, X: Any, y: Any) -> Any:
     """A fitted model with the parameters that its search chose, as if somebody had given them."""
-    from mercer.models import LogisticRegression, LogisticRegressionCV
+    from mercer.models import LogisticRegressionCV
 
     if hasattr(model, "steps"):
         *first, (name, last) = model.steps
-        for _, step in first:
-            X = step.transform(X)
-        model.steps = [*first, (name, settled(last, X, y))]
+        if isinstance(last, LogisticRegressionCV | Tuned):
+            model.steps = [*first, (name, settled(last, model[:-1].transform(X) if first else X, y))]
         return model
     if isinstance(model, Tuned):
         return model.best_estimator_
-    if isinstance(model, LogisticRegressionCV):
-        return LogisticRegression(C=float(model.C_), max_iter=model.max_iter, tol=model.tol).fit(X, y)
+    if isinstance(model, LogisticRegressionCV) and np.ndim(model.C_) == 0:  # else there is a C for each class
+        return _as_given(model).fit(X, y)
     if hasattr(model, "regressor_") and isinstance(model.regressor_, Tuned):
         model.regressor_ = model.regressor_.best_estimator_
     return model
+
+
+def _as_given(search: Any) -> Any:
+    """Logistic regression with the penalty that was chosen, and else as the search was asked for."""
+    from mercer.models import LogisticRegression
+
+    asked = search.get_params(deep=False)
+    found = LogisticRegression(C=float(search.C_), l1_ratio=float(search.l1_ratio_))
+    shared = asked.keys() & found.get_params(deep=False).keys() - {"penalty", "n_jobs"}
+    return found.set_params(**{name: asked[name] for name in shared})

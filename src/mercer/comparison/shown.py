@@ -41,8 +41,8 @@ class Shown:
 
     @cached_property
     def codes(self) -> list[str]:
-        """Whole numbers that are names: few of them, each of which recurs (see `Schema.infer`), in named columns."""
-        return self.named(Kind.CODE) if self.table.named else []
+        """Whole numbers that are names: two, or few of which each recurs (see `Schema.infer`), in named columns."""
+        return self.named(Kind.BINARY, Kind.CODE) if self.table.named else []
 
     @cached_property
     def n_columns(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,8 @@ class Dealing(NamedTuple):
 def deal(task: Task, folds: int, repeats: int, seed: int | None, groups: Any = None, times: Any = None) -> Dealing:
     """Part the rows: into folds, `repeats` times; or by groups; or such that the past foretells what came later."""
     task.check()
-    if repeats < 1:
-        raise DataError(f"There must be one repeat or more, not {repeats}.")
+    if not isinstance(repeats, Integral) or repeats < 1:
+        raise DataError(f"There must be one repeat or more, not {repeats!r}.")
     if times is not None:
         return _forward(task, folds, repeats, groups, times)
     if groups is not None:
@@ -58,9 +59,17 @@ def _grouped(task: Task, folds: int, repeats: int, seed: int | None, groups: Arr
     names, codes = np.unique(groups, return_inverse=True)
     _check_folds(folds, len(names), "the groups")
     kind = StratifiedGroupKFold if isinstance(task, Classification) else GroupKFold
-    splits = [split for split in _repeated(kind, folds, repeats, seed, task.truth, codes) if len(split[1])]
+    dealt = [split for split in _repeated(kind, folds, repeats, seed, task.truth, codes) if len(split[1])]
+    splits = [split for split in dealt if _has_two(task, split[0])]
+    if not splits:
+        raise DataError(
+            "In no split do the rows to learn from have two classes, because groups are kept whole and each is of one; "
+            "leave out the groups, or give more folds."
+        )
     note = f"The {len(names)} groups are kept whole: no model is scored on a group that it has seen rows of."
-    return Dealing(splits, _called(folds, repeats, "folds of whole groups"), [note, *_lacking(task, splits)])
+    left = len(dealt) - len(splits)
+    told = [f"{left} of {len(dealt)} splits were left out: their rows to learn from are of one class."] if left else []
+    return Dealing(splits, _called(folds, repeats, "folds of whole groups"), [note, *told, *_lacking(task, splits)])
 
 
 def _forward(task: Task, folds: int, repeats: int, groups: Any, times: Any) -> Dealing:
@@ -70,7 +79,10 @@ def _forward(task: Task, folds: int, repeats: int, groups: Any, times: Any) -> D
     if repeats > 1:
         raise DataError("Forward splits are the same each time, so that there is nothing to repeat; leave out repeats.")
     moments = _a_value_per_row(times, len(task.truth), "times")
-    distinct, ranks = np.unique(moments, return_inverse=True)
+    try:
+        distinct, ranks = np.unique(moments, return_inverse=True)
+    except TypeError as problem:
+        raise DataError(f"times have no order, because they are of several types: {problem}.") from None
     _check_folds(folds, len(distinct) - 1, "the distinct times but one")
     order = np.argsort(ranks, kind="stable")
     edges = _edges(ranks[order], folds)
@@ -81,7 +93,7 @@ def _forward(task: Task, folds: int, repeats: int, groups: Any, times: Any) -> D
             "No row comes after others from which something could be learnt; give times that differ, or leave them out."
         )
     note = "Every model is scored on rows that came later than all it was fitted to."
-    return Dealing(kept, f"{len(kept)} forward splits", [note, *_lacking(task, kept)])
+    return Dealing(kept, f"{len(kept)} forward split{'s' if len(kept) > 1 else ''}", [note, *_lacking(task, kept)])
 
 
 def _edges(ranks: Array, folds: int) -> list[int]:
@@ -114,8 +126,10 @@ def _has_two(task: Task, rows: Array) -> bool:
 
 
 def _check_folds(folds: int, most: int, what: str) -> None:
-    if not 2 <= folds <= most:
-        raise DataError(f"There must be from 2 to {most} folds ({what}), not {folds}.")
+    if most < 2:
+        raise DataError(f"To part the rows into folds takes two or more of {what}, but there is {most}.")
+    if not isinstance(folds, Integral) or not 2 <= folds <= most:
+        raise DataError(f"There must be from 2 to {most} folds ({what}), not {folds!r}.")
 
 
 def _called(folds: int, repeats: int, kind: str) -> str:

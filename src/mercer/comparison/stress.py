@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from mercer._errors import DataError
 from mercer.comparison._corruption import Array, Corruptible
+from mercer.comparison._experiment import Progress, by_name, check_among, check_repeats, classes_of, interrupted
 from mercer.comparison._strain import DAMAGES, MEASURES, Stress
 from mercer.comparison._subsets import deal, train_rows
 from mercer.comparison.crossvalidation import described
-from mercer.comparison.kinds import innermost
 from mercer.comparison.metrics import Outcome, accuracy, log_loss
 from mercer.comparison.tasks import Classification
-from mercer.data import encode_labels
 from mercer.decide import calibration_error
 
-#: told how many fits are done, of how many, and which model is next
-Progress = Callable[[int, int, str], None]
+#: which rows are damaged
+PLACES = ("test", "train", "both")
 
 
 def stress(
@@ -70,6 +69,11 @@ def stress(
     stress : Stress
         `.frame()`, `.plot()`, `.chart()`.
 
+    Raises
+    ------
+    ExperimentInterrupted
+        On Ctrl-C, which it is a kind of: its `result` has what came of the repeats that were done.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -78,34 +82,31 @@ def stress(
     >>> result.frame("pyarrow").column_names
     ['model', 'damage', 'amount', 'accuracy', 'log_loss', 'calibration']
     """
-    named, rows, task = _named(models), Corruptible.of(X), Classification(*encode_labels(y))
-    if len(task.codes) != rows.table.n_rows:
-        raise DataError(f"X has {rows.table.n_rows} rows, but y has {len(task.codes)} labels. Give one label per row.")
-    task.check()
+    named, rows = _named(models), Corruptible.of(X)
+    task = classes_of(y, rows.table.n_rows)
     amounts = {"missing": _shares(missing), "noise": _deviations(noise)}
     n_test = len(task.codes) - train_rows(task.codes, test_size)
-    if where not in ("test", "train", "both"):
-        raise DataError(f"where is 'test', 'train' or 'both', not {where!r}.")
-    if repeats < 1 or not any(map(len, amounts.values())):
-        raise DataError("There must be one repeat or more, and an amount of missing values or of noise.")
+    check_among(where, PLACES, "where")
+    check_repeats(repeats)
+    if not any(map(len, amounts.values())):
+        raise DataError("There must be an amount of missing values or of noise; both are empty.")
     trial = _Trial(rows, task, named, amounts, where, repeats, progress or (lambda done, total, model: None))
     rng = np.random.default_rng(random_state)
-    for repeat in range(repeats):
-        trial.run(repeat, *deal(task.codes, test_size, rng), rng)
-    return trial.result(n_test)
+    repeat = 0
+    try:
+        for repeat in range(repeats):
+            trial.run(repeat, *deal(task.codes, test_size, rng), rng)
+        trial.tell(trial.total, trial.total, "")
+    except KeyboardInterrupt as stopped:
+        interrupted(stopped, repeat, repeats, lambda done: trial.result(done, n_test))
+    return trial.result(repeats, n_test)
 
 
 def _named(models: Any) -> dict[str, Any]:
-    if isinstance(models, Mapping):
-        return dict(models)
-    given = [models] if hasattr(models, "get_params") else list(models)
-    if not given:
+    named = by_name([models] if hasattr(models, "get_params") or isinstance(models, str) else models)
+    if not named:
         raise DataError("There is no model to put under stress; give one or more.")
-    names = [type(innermost(each)).__name__ for each in given]
-    numbered = [
-        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}" for i, name in enumerate(names)
-    ]
-    return dict(zip(numbered, given, strict=True))
+    return named
 
 
 def _shares(missing: Sequence[float]) -> Array:
@@ -135,14 +136,8 @@ class _Trial:
         repeats: int,
         tell: Progress,
     ) -> None:
-        self.rows, self.task, self.models, self.amounts, self.where, self.tell = (
-            rows,
-            task,
-            models,
-            amounts,
-            where,
-            tell,
-        )
+        self.rows, self.task, self.models = rows, task, models
+        self.amounts, self.where, self.tell = amounts, where, tell
         self.measured: dict[str, Array] = {
             damage: np.full((len(models), len(amounts[damage]), repeats, len(MEASURES)), np.nan) for damage in DAMAGES
         }
@@ -163,12 +158,13 @@ class _Trial:
                     model = models[name] if self.where == "test" else self._fitted(name, fitted_to, known)
                     self.measured[damage][position, place, repeat] = self._measured(name, model, X, truth)
 
-    def result(self, n_test: int) -> Stress:
-        self.tell(self.total, self.total, "")
+    def result(self, repeats: int, n_test: int) -> Stress:
+        """What came of so many repeats."""
         notes = [f"{name}: {words}" for name, sentences in self.told.items() for words in dict.fromkeys(sentences)]
         if len(self.amounts["noise"]) and not self.rows.measured:
             notes.append("No column is an amount that noise could be added to.")
-        return Stress(tuple(self.models), self.amounts, self.measured, self.where, n_test, tuple(notes))
+        measured = {damage: values[:, :, :repeats] for damage, values in self.measured.items()}
+        return Stress(tuple(self.models), self.amounts, measured, self.where, n_test, tuple(notes))
 
     def _fitted(self, name: str, X: Any, y: Array) -> Any:
         """The model, or None with a note if it cannot be fitted."""

@@ -131,6 +131,8 @@ class Classification(Task):
 
     def forecast(self, model: Any, X: Any) -> Forecast:
         decisions = self._positions(model.predict(X))
+        if len(decisions) and (decisions < 0).all():
+            raise DataError("none of its predictions is a class of the target; is it a model of numbers?")
         if hasattr(model, "predict_proba"):
             return Forecast(decisions, self._columns(model, log_proba_of(model, X), -np.inf))
         if hasattr(model, "decision_function"):

@@ -24,6 +24,7 @@ def explained_by_target(view: View, values: Array) -> float:
     x, target = values[known], view.target[known]
     if len(x) < 2 or (x == x[0]).all():
         return 0.0
+    x = x / np.abs(x).max()  # squares of values beyond 1e±154 have no place among floats
     scaled = (x - x.mean()) / x.std()
     if not view.classification:
         spread = target.std()

@@ -22,8 +22,11 @@ Array = NDArray[Any]
 
 #: rows that sections look at: a picture shows no more
 MOST_ROWS = 5_000
-#: of fitting models to all rows again
-MOST_SECONDS = 20.0
+#: rows up to which every model is fitted to all of them again; beyond, the best, and those whose time grows with the
+#: rows alone: by rows and kinds rather than by seconds, so that the same seed gives the same page
+MOST_REFITTED, QUICK = 20_000, ("generative", "discriminative", "baseline")
+#: seconds that one fit may have taken, for those that no such rule foresees
+FUSE = 60.0
 #: kinds whose values are amounts
 AMOUNTS = (Kind.NUMBER, Kind.INTEGER, Kind.COUNT)
 
@@ -120,11 +123,10 @@ class View:
 
     @cached_property
     def affordable(self) -> tuple[str, ...]:
-        """Names of those that are fitted to all rows: the best, and others while that takes no more than seconds."""
-        seconds = np.cumsum([max(entry.fit_seconds, 0.0) for entry in self.ranked])
-        return tuple(
-            entry.name for place, entry in enumerate(self.ranked) if place == 0 or seconds[place] <= MOST_SECONDS
-        )
+        """Names of those that are fitted to all rows: the best, and others that do not take long."""
+        few = self.comparison.table.n_rows <= MOST_REFITTED
+        quick = [entry for entry in self.ranked[1:] if (few or entry.kind in QUICK) and not entry.fit_seconds > FUSE]
+        return tuple(entry.name for entry in (*self.ranked[:1], *quick))
 
     def fitted(self, entry: Entry) -> Any:
         """The entry's model on all rows, or None where that failed or would take too long."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from mercer.comparison.leaderboard import LEVEL, against_best
+from mercer.comparison.leaderboard import LEVEL, against_best, verdict
 from mercer.comparison.paired import Difference, difference_of, interval_of, overlap_of
 
 if TYPE_CHECKING:
@@ -59,12 +59,14 @@ def _best(comparison: Comparison, best: Entry, guessed: bool) -> str:
     metric, others = comparison.task.metric, [each for each in comparison.task.metrics[1:] if each.shown]
     found = interval_of(best.scores[metric.name], overlap_of(comparison.splits), metric.low, metric.high)
     way = "highest" if metric.larger_is_better else "lowest"
-    reason = "its decisions are the best of those with probabilities, with a" if guessed else f"it has the {way}"
+    reason = "it is right more often than guessing, beyond chance, with a" if guessed else f"it has the {way}"
     sentence = f"Use {best.name}: {reason} {metric.heading} on rows it had not seen, {found.mean:#.3g}"
     if not math.isnan(found.low):
         sentence += f" (95% interval {found.low:#.3g} to {found.high:#.3g})"
     beside = [
-        f"{each.heading} {best.mean(each.name):#.3g}" for each in others[:2] if not math.isnan(best.mean(each.name))
+        f"{each.heading} {best.mean(each.name):{each.form}}"
+        for each in others[:2]
+        if not math.isnan(best.mean(each.name))
     ]
     return f"{sentence}{', ' if beside else ''}{' and '.join(beside)}."
 
@@ -102,8 +104,7 @@ def _guessing_is_ahead(comparison: Comparison, best: Entry) -> bool:
 def _ties(comparison: Comparison, best: Entry, tests: dict[str, Difference]) -> str:
     alike = tied(comparison)
     if not alike:
-        worse = [name for name, found in tests.items() if found.adjusted < LEVEL]
-        return f"Every other model is worse beyond chance ({_listed(worse)})." if len(worse) > 1 else ""
+        return _worse([name for name, found in tests.items() if verdict(found).startswith("yes")], len(tests))
     sentence = f"{_listed([entry.name for entry in alike])} may be as good: the difference is within chance"
     merits = [(entry.name, found) for entry in alike if (found := _merits(best, entry))]
     if not merits:
@@ -111,6 +112,16 @@ def _ties(comparison: Comparison, best: Entry, tests: dict[str, Difference]) -> 
     if len(alike) == 1:
         return f"{sentence}, and it {merits[0][1]}."
     return f"{sentence}; of these, {'; '.join(f'{name} {found}' for name, found in merits[:2])}."
+
+
+def _worse(names: list[str], others: int) -> str:
+    """Of models none of which is as good: for how many of them that is certain."""
+    if not names:
+        return ""
+    if len(names) == others:
+        return "Every other model is worse beyond chance." if others > 1 else f"{names[0]} is worse beyond chance."
+    are = "is" if len(names) == 1 else "are"
+    return f"{_listed(names)} {are} worse beyond chance; of the others, more repeats would tell."
 
 
 def _merits(best: Entry, entry: Entry) -> str:

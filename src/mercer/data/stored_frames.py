@@ -1,7 +1,12 @@
-"""Data frames as bytes in Arrow's format: values and names, and nothing of a library's own."""
+"""Data frames as bytes in Arrow's format: values and names, and nothing of a library's own.
+
+What is read takes no more memory than a small multiple of its bytes: streams that are compressed are refused before
+anything is made of them, and so are more rows than bytes can hold.
+"""
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -11,6 +16,12 @@ from mercer._errors import DataError
 
 #: whose frames can be written
 LIBRARIES = ("pandas", "polars", "pyarrow")
+#: rows that may be there without bytes for each: a column in which nothing is known takes none
+ROWS = 1_000_000
+#: messages of a stream that hold values, and where in these the table with their buffers is (None: it is the message)
+BATCHES = {2: 1, 3: None}
+#: where that table says that it is compressed
+COMPRESSION = 3
 
 
 def frame_library(frame: Any) -> str | None:
@@ -36,10 +47,13 @@ def frame_of_bytes(octets: NDArray[np.uint8], library: str) -> Any:
     import pyarrow as pa
 
     try:
+        _refuse_compressed(octets)
         table = pa.ipc.open_stream(pa.py_buffer(octets)).read_all().replace_schema_metadata(None)
         table.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, EOFError, ValueError, struct.error) as error:
         raise DataError(f"These bytes are no frame: {error}") from None
+    if table.num_rows > 8 * len(octets) + ROWS:
+        raise DataError(f"These bytes are no frame: {table.num_rows:,} rows are more than they can hold")
     if library == "pyarrow":
         return table
     if library == "polars":
@@ -47,3 +61,38 @@ def frame_of_bytes(octets: NDArray[np.uint8], library: str) -> Any:
 
         return pl.from_arrow(table)
     return table.to_pandas()
+
+
+def _refuse_compressed(octets: NDArray[np.uint8]) -> None:
+    import pyarrow as pa
+
+    for message in pa.ipc.MessageReader.open_stream(pa.py_buffer(octets)):
+        if _is_compressed(message.metadata.to_pybytes()):
+            raise ValueError("it is compressed")
+
+
+def _is_compressed(message: bytes) -> bool:
+    """What Arrow's library tells nobody: whether a message (of three fields: version, kind, content) is compressed."""
+    table = _followed(message, 0)
+    kind, content = (_field(message, table, number) for number in (1, 2))
+    if not (kind and content) or message[kind] not in BATCHES:
+        return False
+    batch = _followed(message, content)
+    inner = BATCHES[message[kind]]
+    if inner is not None and (place := _field(message, batch, inner)):
+        batch = _followed(message, place)
+    return _field(message, batch, COMPRESSION) != 0
+
+
+def _followed(octets: bytes, place: int) -> int:
+    """Where a reference of FlatBuffers leads: it counts from where it stands."""
+    return place + int(struct.unpack_from("<I", octets, place)[0])
+
+
+def _field(octets: bytes, table: int, number: int) -> int:
+    """Where a field of a table of FlatBuffers is; 0 where it is left out."""
+    names = table - int(struct.unpack_from("<i", octets, table)[0])
+    (length,) = struct.unpack_from("<H", octets, names)
+    entry = 4 + 2 * number
+    offset = int(struct.unpack_from("<H", octets, names + entry)[0]) if entry < length else 0
+    return table + offset if offset else 0

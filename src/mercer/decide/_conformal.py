@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from math import ceil, sqrt
+from math import ceil
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 
 from mercer._errors import CalibrationWarning, DataError
 from mercer.decide._split import split
-from mercer.decide._wrapped import fitted_copy, is_fitted, taken
+from mercer.decide._wrapped import fitted_copy, refuse_unfitted, taken
 from mercer.decide.conformal import ROUNDING, exact_rank
 from mercer.models._generative import as_generator
 
@@ -36,28 +35,24 @@ CONSTRAINTS: dict[str, Any] = {
 }
 
 
-class Part(NamedTuple):
+class Fold(NamedTuple):
     """A fitted model, and rows that it has not seen."""
 
     model: Any
     rows: Array
 
 
-def parts_of(owner: Any, X: Any, y: Array, parameters: Mapping[str, Any]) -> list[Part]:
+def parts_of(owner: Any, X: Any, y: Array, parameters: Mapping[str, Any]) -> list[Fold]:
     """Models fitted on some rows each with the rows held out from it, as `cv` says."""
     if isinstance(owner.cv, str) and owner.cv == "prefit":
-        if not is_fitted(owner.model):
-            raise NotFittedError(
-                f'cv="prefit" takes a fitted model, but {type(owner.model).__name__} is not fitted. Fit it first, on '
-                "other rows than these, or leave cv out."
-            )
-        return [Part(owner.model, np.arange(len(y)))]
+        refuse_unfitted(owner.model)
+        return [Fold(owner.model, np.arange(len(y)))]
     if len(y) < 2:
-        raise DataError("n_samples=1 leaves no row to compare others with; give two rows or more.")
+        raise DataError(f"n_samples={len(y)} leaves no row to compare others with; give two rows or more.")
     if isinstance(owner.cv, str):
         learnt, held = split(X, y, len(y), held_out=owner.calibration, rng=as_generator(owner.random_state))
-        return [Part(fitted_copy(owner.model, X, y, parameters, learnt.rows), held.rows)]
-    return [Part(fitted_copy(owner.model, X, y, parameters, train), test) for train, test in _folds(owner, X, y)]
+        return [Fold(fitted_copy(owner.model, X, y, parameters, learnt.rows), held.rows)]
+    return [Fold(fitted_copy(owner.model, X, y, parameters, train), test) for train, test in _folds(owner, X, y)]
 
 
 def _folds(owner: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
@@ -70,6 +65,8 @@ def _folds(owner: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
         tests = [np.sort(part) for part in np.array_split(order, int(cv))]
         return [(np.setdiff1d(order, test), test) for test in tests]
     folds = list(check_cv(cv, y).split(X, y))
+    if not folds:
+        raise DataError("cv gives no folds; give two or more.")
     counts = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(y))
     if (counts > 1).any():
         raise DataError(
@@ -78,7 +75,7 @@ def _folds(owner: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
     return folds
 
 
-def held_out(X: Any, part: Part) -> Any:
+def held_out(X: Any, part: Fold) -> Any:
     """The rows held out; all of them, where all are."""
     return X if len(part.rows) == _num_samples(X) else taken(X, part.rows)
 
@@ -90,23 +87,52 @@ class Promise(NamedTuple):
     sentence: str
 
 
-def promise(coverage: float, n: int, folds: int, *, what: str, by_class: bool = False) -> Promise:
-    """For a row that comes from where those of the calibration came from."""
-    each = " of each class" if by_class else ""
-    if folds == 1:
-        return Promise(
-            coverage,
-            f"A new row{each} has its true {what} inside with a probability of at least {coverage:.4g}, whatever the "
-            f"model, on average over the {n} rows held out, if it comes from where they came from.",
-        )
-    # Barber, Candès, Ramdas and Tibshirani 2021, theorem 4; exactly 1 − 2α where every row is its own fold
-    loss = 0.0 if folds == n else min(2 * (1 - 1 / folds) / (n / folds + 1), (1 - folds / n) / (folds + 1), sqrt(2 / n))
-    least = max(0.0, 1 - 2 * (1 - coverage) - loss)
+def promise(coverage: float, sizes: list[Array], *, what: str, by_class: bool = False) -> Promise:
+    """For a row that comes from where those of the calibration came from.
+
+    Parameters
+    ----------
+    coverage : float
+        What was asked for.
+    sizes : list of arrays of shape (n_folds,)
+        How many rows were held out in each fold: of all classes, or for each class apart.
+    what : str
+        What is inside.
+    by_class : bool
+        Whether it is promised for each class.
+    """
+    n, folds, each = int(np.sum(sizes)), len(sizes[0]), " of each class" if by_class else ""
+    least = min(least_coverage(coverage, size) for size in sizes)
+    usual = "" if folds == 1 else f", and usually of about {coverage:.4g}"
+    how = f"the {n} rows held out" if folds == 1 else f"{n} rows, held out in {folds} parts from models of the others"
     return Promise(
         least,
-        f"A new row{each} has its true {what} inside with a probability of at least {least:.4g}, whatever the model, "
-        f"and usually of about {coverage:.4g}: {n} rows were held out in {folds} parts, from models of the others.",
+        f"A new row{each} has its true {what} inside with a probability of at least {least:.4g}{usual}, whatever the "
+        f"model: on average over new rows and {how}, not for each row apart, and if all of them come from the same "
+        "place in any order (are exchangeable).",
     )
+
+
+def least_coverage(coverage: float, sizes: Array) -> float:
+    """What is proven for rows held out in folds of these sizes.
+
+    One fold: the coverage itself. More (Barber, Candès, Ramdas and Tibshirani 2021, theorem 4): 1 − 2α less the smaller
+    of two losses. The first comes from p-values of the folds, of which twice the average is one, whatever the sizes of
+    the folds; the second, 0 where each row is a fold, needs folds of one size.
+
+    Examples
+    --------
+    >>> least_coverage(0.9, np.array([100])), round(least_coverage(0.9, np.array([20] * 5)), 4)
+    (0.9, 0.7238)
+    """
+    sizes = sizes[sizes > 0]
+    n, folds = int(sizes.sum()), len(sizes)
+    if folds <= 1:
+        return coverage
+    loss = 2 * (folds - 1) / (n + folds)
+    if (sizes == sizes[0]).all():
+        loss = min(loss, (1 - folds / n) / (folds + 1))
+    return max(0.0, 1 - 2 * (1 - coverage) - loss)
 
 
 def warn_if_too_few(n: int, coverage: float, consequence: str) -> None:

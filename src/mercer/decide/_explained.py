@@ -11,6 +11,7 @@ from mercer._suggest import quoted
 from mercer.decide.costs import Costs, never_best, ranges
 
 if TYPE_CHECKING:
+    from mercer.decide._rule import Rule
     from mercer.decide.decision import Decision
 
 Array = NDArray[Any]
@@ -19,9 +20,9 @@ Array = NDArray[Any]
 MOST_PAIRS = 6
 
 
-def explanation(decision: Decision) -> list[str]:
-    """Sentences: what is chosen where, what never is, and what the priors do."""
-    costs, classes = decision._settings(), decision.classes_
+def explanation(decision: Decision, rule: Rule, priors: tuple[Array, Array] | None) -> list[str]:
+    """Sentences: what is chosen where, what never is, and what priors do (trained and new ones, if any)."""
+    costs, classes = rule.costs, decision.classes_
     priced = _priced(costs)
     if decision.threshold is not None:
         first, second = map(quoted, costs.actions.tolist()[:2])
@@ -29,10 +30,10 @@ def explanation(decision: Decision) -> list[str]:
     elif len(classes) == 2:
         lines = _for_two(priced, classes)
     else:
-        lines = _for_more(priced, classes, named=decision.costs is not None)
-    lines += _rejection(decision, costs)
+        lines = _for_more(priced, classes, named=not rule.plain)
+    lines += _rejection(decision, rule)
     lines += _dominated(priced)
-    return lines + _about_priors(decision, priced)
+    return lines if priors is None else lines + _about_priors(decision, priced, *priors)
 
 
 def _priced(costs: Costs) -> Costs:
@@ -76,15 +77,15 @@ def _for_more(costs: Costs, classes: Array, *, named: bool) -> list[str]:
     return [rule, f"The dearest: {', '.join(named_costs)}."]
 
 
-def _rejection(decision: Decision, costs: Costs) -> list[str]:
-    if not decision._may_reject:
+def _rejection(decision: Decision, rule: Rule) -> list[str]:
+    if not rule.rejects:
         return []
-    label, lines = quoted(costs.actions.tolist()[-1]), []
+    label, lines = quoted(rule.costs.actions.tolist()[-1]), []
     if decision.reject is not None:
-        price = costs.values[:, -1]
+        price = rule.costs.values[:, -1]
         many = f"{price[0]:g}" if (price == price[0]).all() else f"{price.min():g} to {price.max():g}"
         lines.append(f"{label} where every other action is expected to cost more than {many}.")
-        if decision.costs is None and (price == price[0]).all():
+        if rule.plain and (price == price[0]).all():
             lines.append(f"That is where no class has a probability of {1 - price[0]:.3g} or more.")
     if decision.reject_below is not None:
         lines.append(f"{label} where no class has a probability of {decision.reject_below:.3g} or more.")
@@ -95,18 +96,13 @@ def _dominated(costs: Costs) -> list[str]:
     return [f"{quoted(action)} is never cheaper than all others, whatever the row." for action in never_best(costs)]
 
 
-def _about_priors(decision: Decision, costs: Costs) -> list[str]:
-    changed = decision._priors()
-    if changed is None:
-        return []
-    trained, priors = changed
+def _about_priors(decision: Decision, costs: Costs, trained: Array, priors: Array) -> list[str]:
     both = zip(decision.classes_.tolist(), priors, trained, strict=True)
     words = ", ".join(f"{quoted(label)} {new:.3g} instead of {old:.3g}" for label, new, old in both)
     lines = [f"Probabilities are those under other priors than the model was trained with: {words}."]
     if len(priors) == 2 and len(found := ranges(costs)) == 2 and decision.threshold is None:
-        odds = found[1].low / (1 - found[1].low) * trained[1] / trained[0]
-        with np.errstate(divide="ignore"):
-            odds = odds * priors[0] / np.float64(priors[1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = found[1].low / (1 - found[1].low) * (trained[1] / trained[0]) * (priors[0] / priors[1])
         own = odds / (1 + odds) if np.isfinite(odds) else 1.0
         lines.append(f"For the model's own p({decision.classes_[1]}) that is a threshold of {own:.3g}.")
     return lines

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
@@ -17,6 +17,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from mercer._errors import DataError, FitInterrupted, ScoresOnlyError
 from mercer._gpu import is_tensor, to_numpy
+from mercer._suggest import quoted
+from mercer.data.labels import codes_of
 from mercer.decide._split import with_rows
 from mercer.models._base import Plan, in_main_memory
 
@@ -24,6 +26,31 @@ Array = NDArray[Any]
 
 #: the logarithm of the smallest probability there is: what a probability of 0 becomes where it has to be a number
 LOWEST = float(np.log(np.finfo(np.float64).tiny))
+
+
+class WrapsModel:
+    """scikit-learn's conventions for what is built around the parameter `model`."""
+
+    model: Any
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata of `fit` goes to the `fit` of the model.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            What goes where.
+        """
+        return MetadataRouter(owner=self).add(
+            model=self.model, method_mapping=MethodMapping().add(caller="fit", callee="fit")
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        # what X may be is for the model to say
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        if self.model is not None:
+            tags.input_tags = get_tags(self.model).input_tags
+        return tags
 
 
 def is_fitted(model: Any) -> bool:
@@ -35,10 +62,24 @@ def is_fitted(model: Any) -> bool:
     return True
 
 
+def refuse_unfitted(model: Any) -> None:
+    """Raise an error where a model that should be used as it is cannot be."""
+    if not is_fitted(model):
+        raise NotFittedError(
+            f'cv="prefit" takes a fitted model, but {type(model).__name__} is not fitted. Fit it first, on other rows '
+            "than these, or leave cv out."
+        )
+
+
 def refuse_scores_only(model: Any) -> None:
     """Raise an error that says why a model without probabilities will not do."""
     if hasattr(model, "predict_proba"):
         return
+    if is_regressor(model):
+        raise ScoresOnlyError(
+            f"{type(model).__name__} predicts numbers and has no probabilities of classes (there is no "
+            "`predict_proba`). Use a classifier, or for intervals around numbers ConformalRegressor."
+        )
     raise ScoresOnlyError(
         f"{type(model).__name__} has learnt a boundary and no probabilities (there is no `predict_proba`). Other "
         "costs or priors move the boundary, and where to is known only from probabilities: such a model has to be "
@@ -49,9 +90,9 @@ def refuse_scores_only(model: Any) -> None:
 
 def log_probabilities(model: Any, X: Any) -> Array:
     """log p(y|x) in double precision; −inf for what is impossible."""
-    if hasattr(model, "predict_log_proba"):
-        return np.asarray(_array(model.predict_log_proba(X)), dtype=np.float64)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # also in models that take the logarithm of 0 themselves
+        if hasattr(model, "predict_log_proba"):
+            return np.asarray(_array(model.predict_log_proba(X)), dtype=np.float64)
         return np.log(probabilities(model, X))
 
 
@@ -62,6 +103,15 @@ def probabilities(model: Any, X: Any) -> Array:
 
 def _array(values: Any) -> Any:
     return to_numpy(values) if is_tensor(values) else values
+
+
+def known_codes(y: Any, classes: Array) -> Array:
+    """Positions of labels among the classes of a model, all of which it has to know."""
+    codes = codes_of(y, classes)
+    if (unknown := codes < 0).any():
+        label = np.asarray(y).tolist()[int(np.argmax(unknown))]
+        raise DataError(f"y holds the class {quoted(label)}, which the model does not know; leave these rows out.")
+    return codes
 
 
 def in_order(values: Array, classes: Array, wanted: Array, missing: float) -> Array:
@@ -159,17 +209,3 @@ def plan_of(model: Any, path: str) -> Plan:
     if not isinstance(own, Plan):
         return Plan(path, "float64", 1, 1)
     return Plan(f"{path}; {own.path}", own.dtype, own.blocks, own.threads, own.exact, own.device)
-
-
-def routing(owner: Any) -> MetadataRouter:
-    """Metadata of `fit` is that of the model's `fit`."""
-    return MetadataRouter(owner=owner).add(
-        model=owner.model, method_mapping=MethodMapping().add(caller="fit", callee="fit")
-    )
-
-
-def inherit_input_tags(tags: Any, model: Any) -> Any:
-    """What X may be is for the model to say."""
-    if model is not None:
-        tags.input_tags = get_tags(model).input_tags
-    return tags

@@ -10,26 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._errors import DataError, NonFiniteError, NotConvergedWarning
+from mercer._errors import DataError, NonFiniteError, NotConvergedWarning, PriorError
 from mercer._suggest import quoted
-from mercer.data.labels import codes_of, encode_labels
+from mercer.data.labels import encode_labels
 from mercer.decide._scores import class_scores, scores_against_the_rest
 from mercer.decide._wrapped import (
+    WrapsModel,
     checked_rows,
     fit_parameters,
     fitted_copy,
-    inherit_input_tags,
-    is_fitted,
+    known_codes,
     plan_of,
     publish_features,
-    routing,
+    refuse_unfitted,
     taken,
 )
+from mercer.decide.priors import class_shares, trained_priors
 from mercer.models._base import checked_weight, old_state_on_failure
 from mercer.solvers.calibration import scale, sigmoid
 from mercer.solvers.certificate import Certificate
@@ -44,7 +44,7 @@ class Steps(NamedTuple):
     probabilities: Array
 
 
-class Calibrated(ClassifierMixin, BaseEstimator):
+class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
     """A classifier whose probabilities hold: of rows that get 0.8, about 80 % are of the class.
 
     Scores of rows that the model has not seen (by cross-validation, or given as such) are mapped to probabilities. A
@@ -75,6 +75,10 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         Of the sigmoids, for the method "platt".
     steps_ : list of Steps
         The rising functions, for the method "isotonic".
+    shares_ : ndarray of shape (n_classes,)
+        Of the classes among the rows that the calibration was learnt on.
+    class_prior_ : ndarray of shape (n_classes,)
+        The class priors that the probabilities rest on, where they are known.
     certificate_ : Certificate
         How we know that this is the optimum.
     plan_ : Plan
@@ -161,20 +165,15 @@ class Calibrated(ClassifierMixin, BaseEstimator):
             scores[test] = self._scores(fold, taken(X, test), labels)
         self.model_ = fitted_copy(self.model, X, y, given)
         self.classes_ = np.asarray(self.model_.classes_)
+        self._trained_shares = class_shares(self.model_, y, checked_weight(sample_weight, y))
         rows = np.unique(np.concatenate([test for _, test in folds]))
         return scores[rows], codes[rows], rows
 
     def _take_fitted(self, X: Any, y: Array) -> tuple[Array, Array, Array]:
-        if not is_fitted(self.model):
-            raise NotFittedError(
-                f'cv="prefit" takes a fitted model, but {type(self.model).__name__} is not fitted. Fit it first, on '
-                "other rows than these, or leave cv out."
-            )
+        refuse_unfitted(self.model)
         self.model_, self.classes_ = self.model, np.asarray(self.model.classes_)
-        codes = codes_of(y, self.classes_)
-        if (unknown := codes < 0).any():
-            label = y.tolist()[int(np.argmax(unknown))]
-            raise DataError(f"y holds the class {quoted(label)}, which the model does not know; leave these rows out.")
+        self.__dict__.pop("_trained_shares", None)  # which rows it was trained on is not known
+        codes = known_codes(y, self.classes_)
         return self._scores(self.model_, X, self.classes_), codes, np.arange(len(y))
 
     def _folds(self, X: Any, y: Array, labels: Array, codes: Array) -> list[tuple[Array, Array]]:
@@ -199,7 +198,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """What another method has left."""
-        for name in ("temperature_", "slopes_", "intercepts_", "steps_", "shares_"):
+        for name in ("temperature_", "slopes_", "intercepts_", "steps_"):
             self.__dict__.pop(name, None)
 
     def _calibrate(self, scores: Array, codes: Array, weight: Array | None) -> None:
@@ -227,6 +226,22 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         self.certificate_ = max((each.certificate for each in found), key=lambda c: c.value - c.tolerance)
 
     # Asking.
+
+    @property
+    def class_prior_(self) -> Array:
+        """The priors that the probabilities rest on.
+
+        Sigmoids and steps make them hold where the classes have the shares of the rows held out, whatever the model's
+        priors are. A temperature T leaves p ∝ (prior · likelihood)^(1/T), and of the model's priors their power 1/T.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "temperature_"):
+            return np.asarray(self.shares_)
+        try:
+            power = trained_priors(self.model_, None, vars(self).get("_trained_shares")) ** (1 / self.temperature_)
+        except PriorError as unknown:
+            raise AttributeError(str(unknown)) from None
+        return np.asarray(power / power.sum())
 
     def predict_proba(self, X: Any) -> Array:
         """Calibrated p(y|x) of every row and class.
@@ -295,21 +310,6 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         p = self.predict_proba(X)
         return np.asarray(self.classes_[p.argmax(axis=1)])
 
-    # scikit-learn's conventions.
-
-    def get_metadata_routing(self) -> Any:
-        """Metadata of `fit` goes to the `fit` of the model.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            What goes where.
-        """
-        return routing(self)
-
-    def __sklearn_tags__(self) -> Any:
-        return inherit_input_tags(super().__sklearn_tags__(), self.model)
-
 
 def platt_targets(event: Array, weight: Array | None) -> Array:
     """(n₊ + 1)/(n₊ + 2) for rows of the class and 1/(n₋ + 2) for others, by Platt's rule."""
@@ -322,8 +322,10 @@ def rising(scores: Array, event: Array, weight: Array | None) -> Steps:
     """The rising function of the scores nearest to 0 and 1."""
     from sklearn.isotonic import IsotonicRegression
 
-    found = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, event.astype(float), weight)
-    return Steps(np.asarray(found.X_thresholds_), np.asarray(found.y_thresholds_))
+    size = float(np.abs(scores).max()) or 1.0  # scikit-learn takes scores for equal that differ by less than 1e-16
+    fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    found = fit.fit(scores / size, event.astype(float), weight)
+    return Steps(np.asarray(found.X_thresholds_) * size, np.asarray(found.y_thresholds_))
 
 
 def _finite(scores: Array) -> Array:

@@ -11,15 +11,14 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError
-from mercer.decide._conformal import CONSTRAINTS, Part, held_out, parts_of, promise, warn_if_too_few
+from mercer.decide._conformal import CONSTRAINTS, Fold, held_out, parts_of, promise, warn_if_too_few
 from mercer.decide._wrapped import (
+    WrapsModel,
     checked_rows,
     fit_parameters,
     fitted_copy,
-    inherit_input_tags,
     plan_of,
     publish_features,
-    routing,
     taken,
 )
 from mercer.decide.conformal import exact_rank
@@ -30,11 +29,15 @@ Array = NDArray[Any]
 
 #: of the stretch in which an end of an interval lies, after which no digit is left to find
 HALVINGS = 64
+#: by which numbers may be off that were computed from others of size 1
+ROUNDING = 4 * np.finfo(np.float64).eps
+#: the logarithm of the unit of an error at most, and minus that at least: its inverse and its products are numbers
+MOST_LOG = 500.0
 #: residuals below this share of the middle one are taken for it, as the logarithm of 0 is no number
 SMALLEST = 1e-3
 
 
-class ConformalRegressor(RegressorMixin, BaseEstimator):
+class ConformalRegressor(WrapsModel, RegressorMixin, BaseEstimator):
     """A regressor that answers with an interval, which holds the true value with a stated probability.
 
     The interval is as wide as the errors on rows held out were. A poor model has wide intervals, not wrong ones: the
@@ -154,8 +157,11 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):
             self.quantiles_ = [self._fit_quantiles(X, y, given, part) for part in parts if self.method == "quantile"]
             self.calibration_scores_ = [self._errors(X, y, number, part) for number, part in enumerate(parts)]
             self._finish()
-        warn_if_too_few(self._n_held_out, self.coverage, "every interval is without end")
+        self._warn_of_few()
         return self
+
+    def _warn_of_few(self) -> None:
+        warn_if_too_few(self._n_held_out, self.coverage, "every interval is without end")
 
     @property
     def _n_held_out(self) -> int:
@@ -163,12 +169,13 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):
 
     def _finish(self) -> None:
         n = self._n_held_out
-        self.guaranteed_coverage_, self.guarantee_ = promise(self.coverage, n, len(self.models_), what="value")
+        sizes = np.array([len(scores) for scores in self.calibration_scores_])
+        self.guaranteed_coverage_, self.guarantee_ = promise(self.coverage, [sizes], what="value")
         publish_features(self, self.model_)
         self.certificate_ = Certificate.closed_form("ranks among errors of rows held out")
         self.plan_ = plan_of(self.model_, f"conformal intervals of {n} rows held out in {len(self.models_)} part(s)")
 
-    def _fit_spread(self, X: Any, y: Array, part: Part) -> Any:
+    def _fit_spread(self, X: Any, y: Array, part: Fold) -> Any:
         """How large errors are, from rows that are not compared with."""
         rows = self._rows_to_learn_from(y, part)
         sizes = np.abs(self._cross_fitted_errors(X, y, rows))
@@ -176,7 +183,7 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):
         spread = self.model if self.spread is None else self.spread
         return fitted_copy(spread, taken(X, rows), np.log(np.maximum(sizes, SMALLEST * middle)), {})
 
-    def _fit_quantiles(self, X: Any, y: Array, given: dict[str, Any], part: Part) -> tuple[Any, Any]:
+    def _fit_quantiles(self, X: Any, y: Array, given: dict[str, Any], part: Fold) -> tuple[Any, Any]:
         """Models of the two quantiles between which the share `coverage` lies."""
         if "quantile" not in self.model.get_params():
             raise DataError(
@@ -189,7 +196,7 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):
         )
         return low, high
 
-    def _rows_to_learn_from(self, y: Array, part: Part) -> Array:
+    def _rows_to_learn_from(self, y: Array, part: Fold) -> Array:
         rows = np.setdiff1d(np.arange(len(y)), part.rows)
         if not len(rows):
             raise DataError(
@@ -209,7 +216,7 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):
                 errors[test] = 1.0
         return errors[rows]
 
-    def _errors(self, X: Any, y: Array, number: int, part: Part) -> Array:
+    def _errors(self, X: Any, y: Array, number: int, part: Fold) -> Array:
         low, high, unit = self._band(number, held_out(X, part))
         return np.asarray(np.maximum(low - y[part.rows], y[part.rows] - high) / unit)
 
@@ -219,7 +226,9 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):
             first, second = (_predicted(model, X) for model in self.quantiles_[number])
             return np.minimum(first, second), np.maximum(first, second), np.ones(len(first))
         centre = _predicted(self.models_[number], X)
-        return centre, centre, np.exp(_predicted(self.spreads_[number], X)) if self.spreads_ else np.ones(len(centre))
+        if not self.spreads_:
+            return centre, centre, np.ones(len(centre))
+        return centre, centre, np.exp(np.clip(_predicted(self.spreads_[number], X), -MOST_LOG, MOST_LOG))
 
     # Asking.
 
@@ -259,10 +268,10 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):
         if (rank := exact_rank(n, self.coverage)) > n:
             return np.tile([-np.inf, np.inf], (len(low), 1))
         if len(self.models_) > 1:
-            return self._pooled(low, high, unit, rank)
+            return with_ties(self._pooled(low, high, unit, rank), low, high)
         more = np.partition(self.calibration_scores_[0], rank - 1)[rank - 1] * unit
         # quantiles may be moved inwards until they meet
-        return np.sort(np.concatenate([low - more, high + more], axis=1), axis=1)
+        return with_ties(np.sort(np.concatenate([low - more, high + more], axis=1), axis=1), low, high)
 
     def _pooled(self, low: Array, high: Array, unit: Array, rank: int) -> Array:
         """CV+: the rank among what each row held out would have said, by the model that had not seen it."""
@@ -271,20 +280,14 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):
         # models that disagree by more than their errors may leave nothing between the ends
         return np.sort(ends, axis=1)
 
-    # scikit-learn's conventions.
 
-    def get_metadata_routing(self) -> Any:
-        """Metadata of `fit` goes to the `fit` of the model.
+def with_ties(ends: Array, low: Array, high: Array) -> Array:
+    """Intervals as much wider as rounding may have made them too narrow.
 
-        Returns
-        -------
-        routing : MetadataRouter
-            What goes where.
-        """
-        return routing(self)
-
-    def __sklearn_tags__(self) -> Any:
-        return inherit_input_tags(super().__sklearn_tags__(), self.model)
+    f + (y − f) is not always y to the last digit, and where many rows have the same y, they would all be left out.
+    """
+    size = np.maximum(np.abs(low), np.abs(high)).max(axis=1, keepdims=True) + np.abs(ends)
+    return np.asarray(ends + np.array([-1.0, 1.0]) * ROUNDING * size)
 
 
 def ranked(starts: Array, units: Array, errors: list[Array], rank: int) -> Array:

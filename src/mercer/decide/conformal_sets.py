@@ -14,16 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.labels import codes_of, encode_labels
 from mercer.decide._conformal import CONSTRAINTS, held_out, parts_of, promise, warn_if_too_few
 from mercer.decide._wrapped import (
+    WrapsModel,
     checked_rows,
     fit_parameters,
     fitted_copy,
     in_order,
-    inherit_input_tags,
     plan_of,
     probabilities,
     publish_features,
     refuse_scores_only,
-    routing,
 )
 from mercer.decide.conformal import exact_level
 from mercer.models._base import old_state_on_failure
@@ -32,7 +31,7 @@ from mercer.solvers.certificate import Certificate
 Array = NDArray[Any]
 
 
-class ConformalClassifier(ClassifierMixin, BaseEstimator):
+class ConformalClassifier(WrapsModel, ClassifierMixin, BaseEstimator):
     """A classifier that answers with a set of classes, which holds the true one with a stated probability.
 
     A class is in the set of a row unless it is stranger there than the true class was in most of the rows held out. A
@@ -170,9 +169,12 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _finish(self) -> None:
-        n = sum(map(len, self.calibration_scores_))
-        found = promise(self.coverage, n, len(self.models_), what="class", by_class=self.by_class)
-        self.guaranteed_coverage_, self.guarantee_ = found
+        n, K = sum(map(len, self.calibration_scores_)), len(self.classes_)
+        sizes = np.array([np.bincount(codes, minlength=K) for codes in self.calibration_codes_])
+        counted = list(sizes.T) if self.by_class else [sizes.sum(axis=1)]
+        self.guaranteed_coverage_, self.guarantee_ = promise(
+            self.coverage, counted, what="class", by_class=self.by_class
+        )
         publish_features(self, self.model_)
         self.certificate_ = Certificate.closed_form("ranks among scores of rows held out")
         self.plan_ = plan_of(self.model_, f"conformal sets of {n} rows held out in {len(self.models_)} part(s)")
@@ -274,21 +276,6 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return np.asarray(self.model_.predict(X))
-
-    # scikit-learn's conventions.
-
-    def get_metadata_routing(self) -> Any:
-        """Metadata of `fit` goes to the `fit` of the model.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            What goes where.
-        """
-        return routing(self)
-
-    def __sklearn_tags__(self) -> Any:
-        return inherit_input_tags(super().__sklearn_tags__(), self.model)
 
 
 def standing(p: Array) -> tuple[Array, Array]:

@@ -61,7 +61,7 @@ def cost_matrix(costs: Any, classes: Array, actions: Any = None) -> Costs:
            [ 1.,  0.]])
     """
     if costs is None:
-        return _named(1.0 - np.eye(len(classes)), classes, actions)
+        return _without_costs(classes, actions)
     if isinstance(costs, Mapping):
         return _by_label(costs, classes, actions)
     if (names := _columns(costs)) is not None:
@@ -71,6 +71,16 @@ def cost_matrix(costs: Any, classes: Array, actions: Any = None) -> Costs:
     except (TypeError, ValueError):
         raise CostError(f"costs must be numbers, one for each class and action. Got {quoted(costs)}.") from None
     return _named(values, classes, actions)
+
+
+def _without_costs(classes: Array, actions: Any) -> Costs:
+    """A wrong class costs 1. Actions that are no classes stand for them one by one."""
+    labels = classes.tolist()
+    if actions is None or not all(action in labels for action in actions):
+        return _named(1.0 - np.eye(len(classes)), classes, actions)
+    names = list(actions)
+    values = np.array([[float(action != label) for action in names] for label in labels])
+    return _checked(Costs(values.reshape(len(labels), len(names)), _labels(names, classes)), classes)
 
 
 def _columns(costs: Any) -> list[Any] | None:
@@ -98,7 +108,7 @@ def _named(values: Array, classes: Array, actions: Any) -> Costs:
 def _by_label(costs: Mapping[Any, Any], classes: Array, actions: Any) -> Costs:
     labels = classes.tolist()
     _refuse_unknown(costs, labels, "class")
-    rows = [dict(costs[label]) if label in costs else {} for label in labels]
+    rows = [_row(costs, label) for label in labels]
     if actions is None:
         named = list(dict.fromkeys(action for row in rows for action in row))
         actions = [*labels, *(a for a in named if a not in labels)] if set(named) & set(labels) else named
@@ -111,9 +121,25 @@ def _by_label(costs: Mapping[Any, Any], classes: Array, actions: Any) -> Costs:
     return _checked(Costs(values, _labels(actions, classes)), classes)
 
 
+def _row(costs: Mapping[Any, Any], label: Any) -> Mapping[Any, Any]:
+    row = costs.get(label, {})
+    if not isinstance(row, Mapping):
+        raise CostError(
+            f"costs of the class {quoted(label)} must be a mapping from actions to costs, such as "
+            f"{{{quoted(label)}: {{action: cost}}}}. Got {row!r}."
+        )
+    return row
+
+
 def _cell(row: Mapping[Any, Any], label: Any, action: Any) -> float:
     if action in row:
-        return float(row[action])
+        try:
+            return float(row[action])
+        except (TypeError, ValueError):
+            raise CostError(
+                f"the cost of the action {quoted(action)} for the class {quoted(label)} must be a number. Got "
+                f"{row[action]!r}."
+            ) from None
     if action == label:
         return 0.0
     raise CostError(

@@ -10,30 +10,29 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import column_or_1d
 
-from mercer._errors import CostError, DataError
-from mercer._suggest import quoted
-from mercer.data.labels import codes_of, encode_labels
+from mercer._errors import DataError, PriorError
+from mercer.data.labels import codes_of
 from mercer.decide import priors as shift
 from mercer.decide._explained import explanation
+from mercer.decide._rule import Rule
 from mercer.decide._wrapped import (
+    WrapsModel,
     checked_rows,
     fit_parameters,
     fitted_copy,
-    inherit_input_tags,
     is_fitted,
+    known_codes,
     log_probabilities,
     plan_of,
     probabilities,
     publish_features,
     refuse_scores_only,
-    routing,
 )
-from mercer.decide.costs import Costs, cost_matrix, implied_threshold
+from mercer.decide.costs import cost_matrix, implied_threshold
 from mercer.decide.priors import PriorShift
-from mercer.decide.rejection import with_rejection
-from mercer.decide.thresholds import Threshold, bounded_threshold, cheapest_threshold
+from mercer.decide.thresholds import Threshold, chosen_threshold
 from mercer.models._base import Plan, checked_weight, old_state_on_failure
 from mercer.models._generative import checked_priors
 from mercer.solvers.certificate import Certificate
@@ -41,7 +40,7 @@ from mercer.solvers.certificate import Certificate
 Array = NDArray[Any]
 
 
-class Decision(ClassifierMixin, BaseEstimator):
+class Decision(WrapsModel, ClassifierMixin, BaseEstimator):
     """A model's probabilities turned into actions, without touching the model.
 
     The action of a row is the one of the least expected cost Σ p(y|x) cost(y, action). Costs, class priors, rejection
@@ -84,6 +83,8 @@ class Decision(ClassifierMixin, BaseEstimator):
         What `predict` may say: the columns of the costs, and last `reject_label`, if rows may be rejected.
     model_ : estimator
         The fitted model, if `fit` has fitted one.
+    class_prior_ : ndarray of shape (n_classes,)
+        The priors that `predict_proba` rests on, where they are known.
     certificate_ : Certificate
         How we know that this is the best action.
     plan_ : Plan
@@ -163,23 +164,10 @@ class Decision(ClassifierMixin, BaseEstimator):
             X, y = checked_rows(self, X, y, sample_weight)
             self.model_ = fitted_copy(self.model, X, y, fit_parameters(self, sample_weight, parameters))
             refuse_scores_only(self.model_)
-            self._shares = self._class_shares(y, sample_weight)
+            self._shares = shift.class_shares(self.model_, y, checked_weight(sample_weight, y))
             publish_features(self, self.model_)
-            self._settings()  # costs and priors that do not fit the classes are told at once
+            self._rule()  # costs and priors that do not fit the classes are told at once
         return self
-
-    def _class_shares(self, y: Array, sample_weight: Any) -> Array:
-        """Of the training rows, as the model weighs them."""
-        labels, codes = encode_labels(y)
-        weight = checked_weight(sample_weight, y)
-        weight = np.ones(len(y)) if weight is None else weight
-        balance = getattr(self.model_, "class_weight", None)
-        if balance is not None:
-            weight = weight * compute_sample_weight(balance, y)
-        total = np.bincount(codes, weight, minlength=len(labels))
-        known = np.zeros(len(self.classes_))
-        known[codes_of(labels, self.classes_)] = total
-        return np.asarray(known / known.sum())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_") or is_fitted(self.model)
@@ -202,7 +190,7 @@ class Decision(ClassifierMixin, BaseEstimator):
 
     @property
     def actions_(self) -> Array:
-        return self._settings().actions
+        return self._rule().costs.actions
 
     @property
     def certificate_(self) -> Certificate:
@@ -212,26 +200,23 @@ class Decision(ClassifierMixin, BaseEstimator):
     def plan_(self) -> Plan:
         return plan_of(self._fitted, "least expected cost")
 
+    @property
+    def class_prior_(self) -> Array:
+        """The priors that `predict_proba` rests on: those given, else the ones the model was trained with."""
+        try:
+            return self._trained_priors() if self.priors is None else checked_priors(self.priors, self.classes_)
+        except PriorError as unknown:
+            raise AttributeError(str(unknown)) from None
+
     # What the parameters say about this model's classes.
 
-    def _settings(self) -> Costs:
-        """Costs of all actions, rejection among them."""
-        classes = self.classes_
-        costs = cost_matrix(self.costs, classes, self.actions)
-        if self.threshold is not None and costs.values.shape != (2, 2):
-            raise CostError(
-                f"threshold={self.threshold:g} cuts the probability of the second of two classes, but there are "
-                f"{costs.values.shape[0]} classes and {costs.values.shape[1]} actions; give costs instead."
-            )
+    def _rule(self) -> Rule:
+        self._validate_params()  # a fitted model needs no `fit`, which would have done so
         if self.priors is not None:
-            checked_priors(self.priors, classes)
-        return with_rejection(costs, classes, self.reject, self.reject_label) if self._may_reject else costs
+            checked_priors(self.priors, self.classes_)
+        return Rule.of(self)
 
-    @property
-    def _may_reject(self) -> bool:
-        return self.reject is not None or self.reject_below is not None
-
-    def _priors(self) -> tuple[Array, Array] | None:
+    def _changed_priors(self) -> tuple[Array, Array] | None:
         """Trained and new ones, if there are new ones."""
         if self.priors is None:
             return None
@@ -255,7 +240,7 @@ class Decision(ClassifierMixin, BaseEstimator):
         proba : ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`; those of the model, if no priors were given.
         """
-        changed = self._priors()
+        changed = self._changed_priors()
         if changed is None:
             return probabilities(self._fitted, X)
         return np.exp(shift.reweighted(log_probabilities(self._fitted, X), *changed, self.classes_))
@@ -273,8 +258,8 @@ class Decision(ClassifierMixin, BaseEstimator):
         actions : ndarray of shape (n_samples,)
             Of `actions_`; of equally good ones the first.
         """
-        p, costs = self.predict_proba(X), self._settings()
-        return np.asarray(costs.actions[self._chosen(p, costs)])
+        rule = self._rule()
+        return np.asarray(rule.costs.actions[rule.chosen(self.predict_proba(X))])
 
     def costs_of_actions(self, X: Any) -> Array:
         """What each action is expected to cost for every row.
@@ -289,8 +274,7 @@ class Decision(ClassifierMixin, BaseEstimator):
         costs : ndarray of shape (n_samples, n_actions)
             Columns in the order of `actions_`; NaN for rejection, if `reject` does not say what it costs.
         """
-        p, costs = self.predict_proba(X), self._settings()
-        return self._expected(p, costs)
+        return self._rule().expected(self.predict_proba(X))
 
     def expected_cost(self, X: Any) -> Array:
         """What the action chosen for every row is expected to cost.
@@ -305,9 +289,8 @@ class Decision(ClassifierMixin, BaseEstimator):
         cost : ndarray of shape (n_samples,)
             NaN for rejected rows, if `reject` does not say what rejecting costs.
         """
-        p, costs = self.predict_proba(X), self._settings()
-        chosen = self._chosen(p, costs)
-        return np.asarray(self._expected(p, costs)[np.arange(len(p)), chosen])
+        rule, p = self._rule(), self.predict_proba(X)
+        return np.asarray(rule.expected(p)[np.arange(len(p)), rule.chosen(p)])
 
     def average_cost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """What the decisions cost per row where the classes are known.
@@ -326,45 +309,42 @@ class Decision(ClassifierMixin, BaseEstimator):
         cost : float
             The mean; rejected rows are left out of it if `reject` does not say what rejecting costs.
         """
-        p, costs = self.predict_proba(X), self._settings()
+        rule, p = self._rule(), self.predict_proba(X)
         codes, weight = self._labelled(p, y, sample_weight)
-        paid = costs.of(codes, self._chosen(p, costs))
+        paid = rule.costs.of(codes, rule.chosen(p))
         counted = np.isfinite(paid)
         return float(np.average(paid[counted], weights=weight[counted])) if weight[counted].any() else float("nan")
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows for which the action is their true class; rejected rows are none of them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows, of whatever kind the model takes.
+        y : array-like of shape (n_samples,)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            From 0 to 1. Where mistakes cost differently, `average_cost` says more.
+        """
+        rule, given = self._rule(), column_or_1d(y)
+        chosen, codes = rule.chosen(self.predict_proba(X)), codes_of(given, self.classes_)
+        # a class that the model does not know is −1, and the last row
+        actions, classes = rule.costs.actions.tolist(), [*self.classes_.tolist(), None]
+        right = np.array([[label is not None and action == label for action in actions] for label in classes])
+        return float(np.average(right[codes, chosen], weights=checked_weight(sample_weight, given)))
+
     def _labelled(self, p: Array, y: Any, sample_weight: Any) -> tuple[Array, Array]:
         """Codes and weights of rows whose class is known."""
-        codes = codes_of(y, self.classes_)
-        if len(codes) != len(p):
-            raise DataError(f"X has {len(p)} rows and y {len(codes)} labels; give one label for each row.")
-        if (unknown := codes < 0).any():
-            label = np.asarray(y).tolist()[int(np.argmax(unknown))]
-            raise DataError(f"y holds the class {quoted(label)}, which the model does not know.")
-        weight = checked_weight(sample_weight, y)
-        return codes, np.ones(len(codes)) if weight is None else weight
-
-    def _expected(self, p: Array, costs: Costs) -> Array:
-        values = costs.values
-        if np.isinf(values).any():  # rejection that has no price
-            return np.column_stack([p @ values[:, :-1], np.full(len(p), np.nan)])
-        return np.asarray(p @ values)
-
-    def _chosen(self, p: Array, costs: Costs) -> Array:
-        """The position of the action of each row."""
-        expected = self._expected(p, costs)
-        usual = expected[:, :-1] if self._may_reject else expected
-        if self.threshold is not None:
-            chosen = (p[:, 1] > self.threshold).astype(np.intp)
-        elif self.costs is None:
-            chosen = p.argmax(axis=1)  # the least of 1 − p, whose last digits are lost
-        else:
-            chosen = usual.argmin(axis=1)
-        if not self._may_reject:
-            return chosen
-        with np.errstate(invalid="ignore"):
-            dear = expected[:, -1] < usual[np.arange(len(p)), chosen]
-        unsure = p.max(axis=1) < (0.0 if self.reject_below is None else self.reject_below)
-        return np.where(dear | unsure, expected.shape[1] - 1, chosen)
+        if len(given := column_or_1d(y)) != len(p):
+            raise DataError(f"X has {len(p)} rows and y {len(given)} labels; give one label for each row.")
+        weight = checked_weight(sample_weight, given)
+        return known_codes(given, self.classes_), np.ones(len(p)) if weight is None else weight
 
     # Choosing what to decide by.
 
@@ -408,7 +388,7 @@ class Decision(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their true classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows in costs and shares; a rate is bounded by counting rows, whatever they weigh.
         false_positive_rate : float, default=None
             The lowest threshold that calls at most this share of rows of the first class positive (Neyman and Pearson);
             by default the one of the least average cost.
@@ -420,20 +400,10 @@ class Decision(ClassifierMixin, BaseEstimator):
         found : Threshold
             `value`, what it did on these rows, and what is promised for new ones.
         """
-        for name, value in (("false_positive_rate", false_positive_rate), ("confidence", confidence)):
-            if value is not None and not 0 < value < 1:
-                raise DataError(f"{name}={value:g}, but it lies between 0 and 1.")
-        p, costs = self.predict_proba(X), cost_matrix(self.costs, self.classes_, self.actions)
-        if costs.values.shape != (2, 2):
-            raise CostError(
-                f"a threshold is for two classes and two actions; there are {costs.values.shape[0]} and "
-                f"{costs.values.shape[1]}. Give costs, by which `predict` decides for any number."
-            )
+        self._rule()
+        costs, p = cost_matrix(self.costs, self.classes_, self.actions), self.predict_proba(X)
         codes, weight = self._labelled(p, y, sample_weight)
-        given = p[:, 1], codes == 1, costs.values, weight
-        if false_positive_rate is None:
-            return cheapest_threshold(*given)
-        return bounded_threshold(*given, rate=false_positive_rate, confidence=confidence)
+        return chosen_threshold(p, codes, costs.values, weight, rate=false_positive_rate, confidence=confidence)
 
     @property
     def threshold_(self) -> float:
@@ -464,19 +434,4 @@ class Decision(ClassifierMixin, BaseEstimator):
         'benign' where p(malignant) is at most 0.0909, 'malignant' above 0.0909.
         Costs: 'malignant' for 'benign' 1, 'benign' for 'malignant' 10.
         """
-        return "\n".join(explanation(self))
-
-    # scikit-learn's conventions.
-
-    def get_metadata_routing(self) -> Any:
-        """Metadata of `fit` goes to the `fit` of the model.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            What goes where.
-        """
-        return routing(self)
-
-    def __sklearn_tags__(self) -> Any:
-        return inherit_input_tags(super().__sklearn_tags__(), self.model)
+        return "\n".join(explanation(self, self._rule(), self._changed_priors()))

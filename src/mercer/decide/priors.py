@@ -12,9 +12,11 @@ from scipy.optimize import nnls
 from scipy.special import logsumexp
 from scipy.stats import chi2
 from sklearn.pipeline import Pipeline
+from sklearn.utils.class_weight import compute_sample_weight
 
 from mercer._errors import EmptyDataError, NotConvergedWarning, PriorError
 from mercer._suggest import quoted
+from mercer.decide._wrapped import known_codes
 from mercer.models._generative import checked_priors
 from mercer.solvers.certificate import Certificate
 
@@ -29,6 +31,8 @@ ROUNDING = 1e-14
 MOST_IN_VAIN = 5
 #: added to the curvature, relative to it, which may be singular
 RIDGE = 1e-12
+#: the curvature per row below which the likelihood is flat, and the share of an axis that lies in such a direction
+BLIND, SAME_AXIS = 1e-12, 1e-9
 
 
 class PriorShift(NamedTuple):
@@ -36,7 +40,8 @@ class PriorShift(NamedTuple):
 
     classes: Array
     priors: Array
-    #: of each prior, by the curvature of the likelihood; rows are taken to be independent
+    #: of each prior, by the curvature of the likelihood; rows are taken to be independent. Infinite where the model
+    #: tells the class from no other, so that its prior could be any
     standard_errors: Array
     trained: Array
     #: twice the log likelihood ratio of the new priors to the old ones, and the p-value of its χ² test
@@ -53,6 +58,9 @@ class PriorShift(NamedTuple):
 
     def sentence(self) -> str:
         """What was found, in words."""
+        if (lost := np.isinf(self.standard_errors)).any():
+            names = ", ".join(quoted(label) for label in self.classes[lost].tolist()[:6])
+            return f"It cannot be told how frequent these classes are, between which the model does not tell: {names}."
         now = _written(self.classes, self.priors)
         before = _written(self.classes, self.trained)
         if self.shifted:
@@ -69,6 +77,8 @@ def trained_priors(model: Any, given: Any, shares: Array | None = None) -> Array
     if given is not None:
         return checked_priors(given, np.asarray(model.classes_))
     for each in _inside(model):
+        if hasattr(each, "feature_all_"):  # ComplementNB has a class_log_prior_ that it never adds
+            return np.full(len(model.classes_), 1 / len(model.classes_))
         for name in ("class_prior_", "priors_"):
             if (own := getattr(each, name, None)) is not None:
                 return np.asarray(np.asarray(own, dtype=np.float64) / np.sum(own))
@@ -81,6 +91,17 @@ def trained_priors(model: Any, given: Any, shares: Array | None = None) -> Array
         "from something. Give trained_priors=…, e.g. the shares of the classes among its training rows, as a mapping "
         "from labels or in the order of `classes_`; or let Decision fit the model."
     )
+
+
+def class_shares(model: Any, y: Array, weight: Array | None) -> Array:
+    """Of the training rows, as the fitted model weighs them, in the order of its classes."""
+    weight = np.ones(len(y)) if weight is None else weight
+    for each in _inside(model):
+        if (balance := getattr(each, "class_weight", None)) is not None:
+            weight = weight * compute_sample_weight(balance, y)
+            break
+    total = np.bincount(known_codes(y, np.asarray(model.classes_)), weight, minlength=len(model.classes_))
+    return np.asarray(total / total.sum())
 
 
 def _inside(model: Any) -> list[Any]:
@@ -212,9 +233,13 @@ def _standard_errors(ratio: Array, pi: Array) -> Array:
     if K == 1:
         return np.zeros(1)
     within = np.linalg.qr(np.column_stack([np.ones(K), np.eye(K)[:, 1:]]))[0][:, 1:]  # directions that sum to 0
-    information = len(ratio) * within.T @ _information(ratio, pi) @ within
-    covariance = within @ np.linalg.pinv(information, hermitian=True) @ within.T
-    return np.asarray(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+    # what is equal for all classes falls out before it is squared, where it would leave its rounding
+    scaled = (ratio / (ratio @ pi)[:, None]) @ within
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    axes = (within @ vectors) ** 2
+    blind = values <= BLIND * len(ratio)
+    variance = axes[:, ~blind] @ (1 / values[~blind])
+    return np.where(axes[:, blind].sum(axis=1) > SAME_AXIS, np.inf, np.sqrt(variance))
 
 
 def _written(classes: Array, priors: Array) -> str:

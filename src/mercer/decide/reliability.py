@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -107,6 +108,7 @@ def calibration_curve_with_intervals(
     >>> curve.predicted, curve.observed, curve.rows
     (array([0.1, 0.8]), array([0.25, 1.  ]), array([4, 2]))
     """
+    _refuse_level(level)
     forecasts = _forecasts(p, y, labels, sample_weight, of)
     forecast = _pooled(forecasts)
     number = binned(forecast.p, forecast.weight, bins)
@@ -172,6 +174,7 @@ def calibration_error(
     >>> round(found.error, 4), round(found.brier, 4)
     (0.1667, 0.1533)
     """
+    _refuse_level(level)
     forecasts = _forecasts(p, y, labels, sample_weight, of)
     numbers = [binned(forecast.p, forecast.weight, bins) for forecast in forecasts]
     error = _error(forecasts, numbers)
@@ -297,18 +300,31 @@ def _pooled(forecasts: list[Forecast]) -> Forecast:
 def _forecasts(p: Any, y: Any, labels: Any, sample_weight: Any, of: str | int) -> list[Forecast]:
     """One event, or one for each class."""
     p = _checked(p)
-    weight = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if p.ndim == 1:
-        events = _events(y, labels)
-        _refuse_lengths(len(p), len(events), len(weight))
-        return [Forecast(p, events, weight)]
-    codes = _codes(y, labels, p.shape[1])
+    weight = np.ones(len(p)) if sample_weight is None else _weights(sample_weight)
+    codes = _events(y, labels) if p.ndim == 1 else _codes(y, labels, p.shape[1])
     _refuse_lengths(len(p), len(codes), len(weight))
+    counted = weight > 0  # a bin of rows that weigh nothing has no frequency
+    p, codes, weight = p[counted], codes[counted], weight[counted]
+    if p.ndim == 1:
+        return [Forecast(p, codes, weight)]
     if of == "top" and p.shape[1] != 2:
         top = p.argmax(axis=1)
         return [Forecast(p[np.arange(len(p)), top], codes == top, weight)]
-    columns = [1] if of == "top" else range(p.shape[1]) if of == "each" else [int(of)]
+    columns = [1] if of == "top" else range(p.shape[1]) if of == "each" else [_column(of, p.shape[1])]
     return [Forecast(p[:, k], codes == k, weight) for k in columns]
+
+
+def _column(of: str | int, n_classes: int) -> int:
+    if isinstance(of, Integral) and 0 <= of < n_classes:
+        return int(of)
+    raise DataError(f'of={of!r}, but it is "top", "each" or the number of a column of p, from 0 to {n_classes - 1}.')
+
+
+def _weights(sample_weight: Any) -> Array:
+    weight = np.asarray(sample_weight, dtype=float)
+    if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+        raise DataError("sample_weight has one number for each row, none negative and not all of them 0.")
+    return weight
 
 
 def _checked(p: Any) -> Array:
@@ -346,6 +362,11 @@ def _codes(y: Any, labels: Any, n_classes: int) -> Array:
         stranger = np.asarray(y).tolist()[int(np.argmax(unknown))]
         raise DataError(f"y holds {stranger!r}, which is none of the columns of p: {', '.join(map(str, names[:10]))}.")
     return codes
+
+
+def _refuse_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise DataError(f"level={level:g}, but the level of an interval lies between 0 and 1.")
 
 
 def _refuse_lengths(rows: int, labels: int, weights: int) -> None:

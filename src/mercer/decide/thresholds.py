@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from mercer._errors import CalibrationWarning, DataError
+from mercer._errors import CalibrationWarning, CostError, DataError
 from mercer.decide.conformal import exact_level, threshold
 
 Array = NDArray[Any]
@@ -26,6 +26,24 @@ class Threshold(NamedTuple):
     true_positive_rate: float
     #: what is promised for new rows
     guarantee: str
+
+
+def chosen_threshold(
+    p: Array, codes: Array, costs: Array, weight: Array, *, rate: float | None, confidence: float | None
+) -> Threshold:
+    """The cheapest cut of the probabilities p (a column for each of two classes), or one that keeps a rate."""
+    for name, value in (("false_positive_rate", rate), ("confidence", confidence)):
+        if value is not None and not 0 < value < 1:
+            raise DataError(f"{name}={value:g}, but it lies between 0 and 1.")
+    if confidence is not None and rate is None:
+        raise DataError(f"confidence={confidence:g} is that of a bound; give the bound, too: a false_positive_rate.")
+    if costs.shape != (2, 2):
+        raise CostError(
+            f"a threshold is for two classes and two actions; there are {costs.shape[0]} and {costs.shape[1]}. Give "
+            "costs, by which `predict` decides for any number."
+        )
+    given = p[:, 1], codes == 1, costs, weight
+    return cheapest_threshold(*given) if rate is None else bounded_threshold(*given, rate=rate, confidence=confidence)
 
 
 def cheapest_threshold(p: Array, positive: Array, costs: Array, weight: Array) -> Threshold:
@@ -86,7 +104,7 @@ def bounded_threshold(
             f"{n} negative row(s) cannot show that at most {rate:g} of them are called positive, so that none is: give "
             f"{needed:,} or more, or allow a higher rate.",
             CalibrationWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return measured(min(float(cut), 1.0), p, positive, costs, weight, promise)
 

@@ -189,16 +189,12 @@ def may_lack(expression: Expression, known: frozenset[Expression] = frozenset())
         case Number(value):
             return math.isnan(value)
         case Lookup(of, table, missing, other):
-            never = known_present(of, known)
-            return any(map(math.isnan, [value for _, value in table] + [other] + [missing] * (not never)))
+            found = [other, *(value for _, value in table), *([missing] if may_lack(of, known) else [])]
+            return any(map(math.isnan, found))
         case Choice(Lacks(of), then, otherwise):
             return may_lack(then, known) or may_lack(otherwise, known | {of})
         case _:
             return any(may_lack(part, known) for part in parts(expression))
-
-
-def known_present(of: Expression, known: frozenset[Expression]) -> bool:
-    return not may_lack(of, known)
 
 
 def parts(expression: Expression) -> Iterator[Expression]:

@@ -33,6 +33,8 @@ class Formula:
     classes: tuple[Label, ...] = ()
     probabilities: tuple[Expression, ...] = ()
     scores: tuple[Expression, ...] = ()
+    #: whether of two classes that are as good the second is predicted
+    second_wins: bool = False
     #: the number of columns of the fit, where these had no names
     width: int | None = None
 
@@ -56,6 +58,8 @@ class Said:
     scores: Sequence[Expression] = ()
     #: logarithms of the probabilities, up to a number that all classes have in common
     logs: Sequence[Expression] = ()
+    #: whether of two classes that are as good the second is predicted
+    second_wins: bool = False
 
     @classmethod
     def of_scores(cls, classes: Sequence[Label], scores: Sequence[Expression]) -> Said:

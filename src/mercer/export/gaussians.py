@@ -33,12 +33,18 @@ Array = NDArray[Any]
 
 #: columns that may be missing, up to which what is known of the others is written out: the work grows by its cube
 MOST_GAPS = 12
+#: squared distance of a class from the centre of all, in its own deviations, up to which squares are written about that
+#: centre; what cancels then leaves 10 digits
+NEAR = 1e6
 
 
 def independent(inputs: Sequence[Expression], mean: Array, precision: Array, constants: Array) -> list[Expression]:
     """Σ_j log N(x_j; μ_kj, 1/precision_kj) of each class, with `constants` of shape (classes, columns)."""
     about = mean.mean(axis=0)
     away = mean - about
+    if len(mean) > 1 and np.max(precision * np.square(away), initial=0.0) > NEAR:
+        each = zip(mean[:, None], precision[:, None], constants[:, None], strict=True)
+        return [independent(inputs, *of_class)[0] for of_class in each]
     features: list[Expression] = []
     weights: list[Array] = []
     intercept = np.zeros(len(mean))
@@ -75,6 +81,10 @@ def quadratic(
     inputs: Sequence[Expression], centre: Array, away: Array, precision: Array, constants: Array
 ) -> list[Expression]:
     """−½ (x − c − u_k)ᵀ P_k (x − c − u_k) + constants_k."""
+    if np.max(np.einsum("ki,kij,kj->k", away, precision, away)) > NEAR:  # each class about its own mean
+        none = np.zeros_like(away[:1])
+        each = zip(away, precision[:, None], constants[:, None], strict=True)
+        return [quadratic(inputs, centre + u, none, P, constant)[0] for u, P, constant in each]
     z = [named(minus(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]
     i, j = np.triu_indices(len(z))
     products = [named(Product(z[a], z[b])) for a, b in zip(i.tolist(), j.tolist(), strict=True)]

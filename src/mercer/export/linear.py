@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,11 @@ def boundary(model: Any, inputs: Sequence[Expression]) -> Said:
 
 def threshold(model: Any, inputs: Sequence[Expression]) -> Said:
     """The learning rules: with probabilities if their losses have them, each class against all others."""
-    if not hasattr(model, "predict_proba") or len(model.classes_) == 1:
-        return boundary(model, inputs)
+    shares_there = hasattr(model, "predict_proba")
     if len(model.classes_) == 2:
-        return logistic(model, inputs)
+        return replace((logistic if shares_there else boundary)(model, inputs), second_wins=True)
+    if not shares_there or len(model.classes_) == 1:
+        return boundary(model, inputs)
     shares = [named(softmax([ZERO, score])[1]) for score in sums(model.coef_, model.intercept_, inputs)]
     total = named(Sum(tuple((1.0, share) for share in shares)))
     return Said(classes=plain_labels(model), probabilities=[named(Quotient(share, total)) for share in shares])

@@ -67,7 +67,9 @@ def lower(model: Any, *, missing: bool = True) -> Formula:
     Where `missing` is False, columns of numbers are taken to be complete.
     """
     check_is_fitted(model)
-    first = _reader(model)
+    first = _part(model, 0)
+    if not hasattr(first, "n_features_in_"):  # a vectorizer of text, or what is built around a model: let that be said
+        (_features if hasattr(first, "transform") else _model)(first)
     columns = COLUMNS.get(type(first), tables.number_columns)(first)
     if not missing:
         columns = [replace(column, complete=column.kind == "number") for column in columns]
@@ -76,13 +78,14 @@ def lower(model: Any, *, missing: bool = True) -> Formula:
     read = {part for part in walk(outputs) if isinstance(part, Column)}
     unnamed = not hasattr(first, "feature_names_in_") and all(column.kind == "number" for column in columns)
     return Formula(
-        type(_last(model)).__name__,
+        type(_part(model, -1)).__name__,
         # one column at least, which tells how many rows there are
         tuple(column for column in columns if column in read) or tuple(columns[:1]),
         tuple(said.predictions),
         tuple(said.classes),
         tuple(said.probabilities),
         tuple(said.scores),
+        said.second_wins,
         first.n_features_in_ if unnamed else None,
     )
 
@@ -100,24 +103,12 @@ def _said(model: Any, inputs: Sequence[Expression]) -> Said:
     return _model(model)(model, inputs)
 
 
-def _reader(model: Any) -> Any:
-    """The part of a model that reads the table."""
+def _part(model: Any, place: int) -> Any:
+    """The part of a model that reads the table (0), or that predicts (-1), whatever is built around it."""
     if isinstance(model, Pipeline):
-        return _reader(_steps(model)[0])
-    inside = _inside(model)
-    return model if inside is None else _reader(inside)
-
-
-def _last(model: Any) -> Any:
-    """The part of a model that predicts."""
-    if isinstance(model, Pipeline):
-        return _last(_steps(model)[-1])
-    inside = _inside(model)
-    return model if inside is None else _last(inside)
-
-
-def _inside(model: Any) -> Any:
-    return model.model_ if isinstance(model, Calibrated) else getattr(model, "best_estimator_", None)
+        return _part(_steps(model)[place], place)
+    inside = model.model_ if isinstance(model, Calibrated) else getattr(model, "best_estimator_", None)
+    return model if inside is None else _part(inside, place)
 
 
 def _steps(model: Pipeline) -> list[Any]:
@@ -138,9 +129,9 @@ def _features(step: Any) -> Callable[[Any, Sequence[Expression]], list[Expressio
 def _model(model: Any) -> Lowering:
     if type(model) in MODELS:
         return MODELS[type(model)]
-    if hasattr(model, "model_"):
+    if inside := next((name for name in ("model_", "model") if hasattr(model, name)), None):
         raise ExportError(
-            f"{type(model).__name__} cannot be exported. Export the model that it is built around, its `model_`; or "
+            f"{type(model).__name__} cannot be exported. Export the model that it is built around, its `{inside}`; or "
             "fit without it."
         )
     raise ExportError(

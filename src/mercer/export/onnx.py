@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer import __version__
+from mercer._errors import ExportError
 from mercer._optional import require
 from mercer.export.expression import (
     Above,
@@ -112,6 +113,8 @@ class _Graph:
             return [helper.make_tensor_value_info("X", types.DOUBLE, ["rows", self.formula.width])]
         inputs = []
         for column in self.formula.columns:
+            if not column.name:
+                raise ExportError("A column without a name cannot be an input of ONNX. Name it and fit again.")
             kind = types.STRING if column.kind == "text" else types.DOUBLE
             inputs.append(helper.make_tensor_value_info(column.name, kind, ["rows", 1]))
             self.memo[column] = column.name
@@ -127,7 +130,7 @@ class _Graph:
         formula, types = self.formula, self.onnx.TensorProto
         word, label = self._free("probabilities" if formula.probabilities else "scores"), self._free("label")
         self._joined([self._row_by_row(each) for each in formula.decisive], word)
-        best = self.node("ArgMax", [word], axis=1, keepdims=0)
+        best = self.node("ArgMax", [word], axis=1, keepdims=0, select_last_index=int(formula.second_wins))
         labels, kind = self._labels()
         self.nodes.append(self.onnx.helper.make_node("Gather", [labels, best], [label], axis=0))
         return [self._output(label, kind, None), self._output(word, types.DOUBLE, len(formula.classes))]
@@ -238,6 +241,11 @@ class _Graph:
         value = self.write(lookup.of)
         text = isinstance(lookup.of, Column) and lookup.of.kind == "text"
         labels = tuple(label for label, _ in lookup.table)
+        if "" in labels:
+            raise ExportError(
+                f'Column {lookup.of.name!r} cannot be exported: "" is one of its values, which in ONNX stands for a '  # type: ignore[attr-defined]
+                "missing one. Replace it and fit again."
+            )
         key = (value, labels)
         if key not in self.memo:
             self.memo[key] = self._place(value, labels, text=text)

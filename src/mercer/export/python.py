@@ -61,7 +61,7 @@ def predict(row):
     values = _values(row)
     if any(value != value for value in values):
         return None
-    return CLASSES[max(range(len(CLASSES)), key=values.__getitem__)]
+    return CLASSES[max({order}, key=values.__getitem__)]
 '''
 PREDICT = '''
 def predict(row):
@@ -140,9 +140,12 @@ class _Module(Printer):
         return ((column, self.columns[column.name]) for column in self.formula.columns)
 
     def _functions(self) -> list[str]:
-        if self.formula.probabilities:
-            return [PROBABILITIES, PREDICT_CLASS.format(of="probability")]
-        return [SCORES, PREDICT_CLASS.format(of="score")] if self.formula.scores else [PREDICT]
+        if not self.formula.classes:
+            return [PREDICT]
+        ask, of = (PROBABILITIES, "probability") if self.formula.probabilities else (SCORES, "score")
+        # the first of those that are as good
+        order = "(1, 0)" if self.formula.second_wins else "range(len(CLASSES))"
+        return [ask, PREDICT_CLASS.format(of=of, order=order)]
 
     def _read(self, column: Column) -> str:
         return f"_number(row[{column.name!r}])" if column.kind == "number" else f"row[{column.name!r}]"

@@ -30,20 +30,22 @@ from mercer.export.printer import Printer, choices
 
 #: e to a smaller power is 0, and some databases refuse to say so
 SMALLEST_POWER = "-700e0"
+#: numbers are smaller than this, but for infinity
+LARGEST = "1e308"
 
 
 def to_sql(
     model: Any,
     table: str | Sequence[str] = "data",
     *,
-    keep: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
     missing: bool = True,
     materialized: bool = False,
 ) -> str:
     """A fitted model as a SELECT in standard SQL, which gives the model's predictions for the rows of a table.
 
-    Nothing of the model is needed to run it but a database. NULL is a missing value; a row that the model would refuse
-    has NULL for a prediction. Columns whose coefficients are all 0 are not read.
+    Nothing of the model is needed to run it but a database. NULL, NaN and infinity are missing values; a row that
+    the model would refuse has NULL for a prediction. Columns whose coefficients are all 0 are not read.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def to_sql(
         `TableFeatures`, `MonomialFeatures` or scikit-learn's `StandardScaler`.
     table : str or sequence of str, default="data"
         The table with the columns of the fit; in parts where it has a schema: ("sales", "customers").
-    keep : sequence of str, default=()
+    keep : str or sequence of str, default=()
         Columns to have beside the predictions, such as the key of the table.
     missing : bool, default=True
         Whether rows with missing numbers are predicted as the model does. False has shorter SQL for discriminants with
@@ -72,8 +74,8 @@ def to_sql(
     >>> from mercer.export import to_sql
     >>> print(to_sql(LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]), "points"))
     WITH s0 AS (
-      SELECT CAST("x0" AS DOUBLE PRECISION) AS c1
-      FROM "points"
+      SELECT CASE WHEN ABS(CAST(t."x0" AS DOUBLE PRECISION)) < 1e308 THEN CAST(t."x0" AS DOUBLE PRECISION) END AS c1
+      FROM "points" AS t
     ), s1 AS (
       SELECT 2.0...e0 * c1 + ...e0 AS v1
       FROM s0
@@ -81,8 +83,11 @@ def to_sql(
     SELECT v1 AS "prediction"
     FROM s1
     """
-    formula, tables = lower(model, missing=missing), [table] if isinstance(table, str) else list(table)
-    return _Statement(formula, tables, keep, "AS MATERIALIZED" if materialized else "AS").text()
+    formula = lower(model, missing=missing)
+    tables, kept = ([each] if isinstance(each, str) else list(each) for each in (table, keep))
+    if not tables:
+        raise ExportError("There is no table to read from. Give its name, or (schema, table).")
+    return _Statement(formula, tables, kept, "AS MATERIALIZED" if materialized else "AS").text()
 
 
 class _Statement(Printer):
@@ -97,7 +102,7 @@ class _Statement(Printer):
     def text(self) -> str:
         stages = self._stages()
         parts = [
-            f"s0 {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {'.'.join(map(identifier, self.table))}\n)"
+            f"s0 {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {'.'.join(map(identifier, self.table))} AS t\n)"
         ]
         for number, stage in enumerate(stages, 1):
             carried = self._carried(stages[number:], before=stages[: number - 1])
@@ -116,7 +121,7 @@ class _Statement(Printer):
 
     def _source(self) -> list[str]:
         read = [f"{_read(column)} AS {self.columns[column.name]}" for column in self.formula.columns]
-        kept = [f"{identifier(name)} AS k{j}" for j, name in enumerate(self.keep, 1)]
+        kept = [f"{_of_table(name)} AS k{j}" for j, name in enumerate(self.keep, 1)]
         return [*kept, *read] or ["1 AS one"]
 
     def _carried(self, later: list[list[Named]], before: list[list[Named]]) -> list[str]:
@@ -143,7 +148,9 @@ class _Statement(Printer):
             scores = [self.write(each) for each in formula.decisive]
             word = "probability" if formula.probabilities else "score"
             names = [f"{word}_{label}" for label in formula.classes]
-            pairs = [(_greatest(scores, list(map(literal, formula.classes))), "prediction")]
+            order = (1, 0) if formula.second_wins else range(len(scores))  # the first of those that are as good
+            best = _greatest([scores[k] for k in order], [literal(formula.classes[k]) for k in order])
+            pairs = [(best, "prediction")]
             pairs += zip(scores, _distinct(names), strict=True)
         self._refuse_twice([name for _, name in (*kept, *pairs)])
         return [f"{value} AS {identifier(name)}" for value, name in (*kept, *pairs)]
@@ -205,8 +212,17 @@ def _columns(expression: Expression) -> Iterable[Column]:
 
 
 def _read(column: Column) -> str:
-    name = identifier(column.name)
-    return f"CAST({name} AS DOUBLE PRECISION)" if column.kind == "number" else name
+    name = _of_table(column.name)
+    if column.kind != "number":
+        return name
+    number = f"CAST({name} AS DOUBLE PRECISION)"
+    # databases take NaN for a number that equals itself and is above all others
+    return f"CASE WHEN ABS({number}) < {LARGEST} THEN {number} END"
+
+
+def _of_table(name: str) -> str:
+    """A column, which has to be there: a bare name could be that of another value (DuckDB) or a text (SQLite)."""
+    return f"t.{identifier(name)}"
 
 
 def _listed(items: Sequence[str]) -> str:

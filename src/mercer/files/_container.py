@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from math import prod
@@ -136,7 +137,10 @@ def read_arrays(file: BinaryIO, header: Header) -> dict[str, Array]:
 
 
 def _read_array(file: BinaryIO, about: dict[str, Any], digest: Any) -> Array:
-    values = np.empty(tuple(about["shape"]), dtype=STORED[about["dtype"]])
+    try:
+        values = np.empty(tuple(about["shape"]), dtype=STORED[about["dtype"]])
+    except ValueError:  # nothing of an immense size, (2⁶¹, 0)
+        _refuse_damaged("an array has sizes that none can have")
     octets = _octets(values)
     for start in range(0, len(octets), PIECE):
         piece = octets[start : start + PIECE]
@@ -150,9 +154,27 @@ def _read_into(file: BinaryIO, piece: memoryview) -> int:
     return int(file.readinto(piece))  # type: ignore[attr-defined]
 
 
+def read_json(text: str) -> Any:
+    """JSON without the freedoms that Python takes: no name comes twice, and NaN is no number."""
+    return json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):  # readers would differ in which one they believe
+        _refuse_damaged("a name in it comes twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    _refuse_damaged(f"{name} in it is no JSON")
+
+
 def _parsed(raw: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(raw.decode("utf-8"))
+        found = read_json(raw.decode("utf-8"))
+    except ModelFileError:
+        raise
     except (ValueError, RecursionError):
         raise ModelFileError("This is no model file, or a damaged one: its header is no JSON.") from None
     if not isinstance(found, dict):
@@ -168,10 +190,15 @@ def _check_version(metadata: dict[str, Any]) -> None:
         _refuse_damaged("it has no version")
     if int(version) > VERSION:
         raise NewerModelFileError(
-            f"The file has version {version} of the format and was written by mercer "
-            f"{metadata.get('mercer', 'of unknown version')[:40]}; this one reads versions up to {VERSION}. "
-            "Install a newer mercer."
+            f"The file has version {version} of the format and was written by mercer {writer(metadata)}; this one "
+            f"reads versions up to {VERSION}. Install a newer mercer."
         )
+
+
+def writer(metadata: dict[str, str]) -> str:
+    """The version of mercer that a file says it is from, as it may stand in a message."""
+    told = metadata.get("mercer", "")
+    return told if re.fullmatch(r"[\w.+-]{1,40}", told, re.ASCII) else "of unknown version"
 
 
 def _checked_sizes(arrays: dict[str, Any]) -> Iterator[int]:

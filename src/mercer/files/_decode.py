@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ from mercer.data.texts import SURROGATES
 from mercer.families import Family
 from mercer.files import _state
 from mercer.files._arrays import is_known, restored
+from mercer.files._container import LONGEST_HEADER
 from mercer.files._encode import BIT_GENERATORS, DEEPEST, SHORT, SPARSE
 from mercer.files._regrown import regrow
 from mercer.files._rules import check_built, offsets_hold, refuse_unsafe
@@ -30,10 +31,20 @@ from mercer.files._table import known, shown
 
 Array = NDArray[Any]
 
-#: objects of one file
-MOST_OBJECTS = 10_000_000
+#: levels of one file: some leaves are a level of JSON and were none of what was saved
+MOST_LEVELS = DEEPEST + 4
+#: values of one model, each counted as often as it is referred to; without references no header has room for more.
+#: Twenty objects that hold the one before twice are a million to who prints, compares or hashes the last one
+MOST_VALUES = LONGEST_HEADER // 2
 #: numbers that the states of random numbers may have where they point into a table
 POSITIONS = {"pos": 624, "buffer_pos": 4}
+
+
+class Extent(NamedTuple):
+    """How many values an object has, with those of what it refers to, and in how many levels."""
+
+    values: int
+    levels: int
 
 
 class Decoder:
@@ -42,32 +53,39 @@ class Decoder:
     def __init__(self, arrays: dict[str, Array]) -> None:
         self._arrays = arrays
         self._objects: list[Any] = []
+        self._extents: list[Extent] = []
         self._made: dict[str, Array] = {}
-        self._depth = 0
+        self._level = self._deepest = self._count = 0
 
     def build(self, described: Any) -> Any:
         """The model of a description {"objects": […], "model": value}."""
         if not isinstance(described, dict) or set(described) != {"objects", "model"}:
             raise damaged("it describes no model")
-        if len(described["objects"]) > MOST_OBJECTS:
-            raise damaged("it has too many objects")
         for record in described["objects"]:
+            self._count, self._deepest = 1, 0
             self._objects.append(self._object(record))
+            self._extents.append(Extent(self._count, self._deepest))
+        self._count = 0
         return self.value(described["model"])
 
     def value(self, described: Any) -> Any:
         """What a piece of JSON stands for."""
+        self._count += 1
         if described is None or type(described) in (bool, int, float, str):
             return described
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise damaged("values lie in each other beyond measure")
+        self._level += 1
+        self._reach(self._level)
         try:
             if isinstance(described, list):
                 return [self.value(part) for part in described]
             return self._tagged(described)
         finally:
-            self._depth -= 1
+            self._level -= 1
+
+    def _reach(self, level: int) -> None:
+        self._deepest = max(self._deepest, level)
+        if self._deepest > MOST_LEVELS or self._count > MOST_VALUES:
+            raise damaged("values lie in each other beyond measure")
 
     def _tagged(self, described: dict[str, Any]) -> Any:
         tag = next(iter(described), None)
@@ -99,6 +117,8 @@ class Decoder:
         number = described["object"]
         if type(number) is not int or not 0 <= number < len(self._objects):
             raise damaged("an object refers to one that is not before it")
+        self._count += self._extents[number].values
+        self._reach(self._level + self._extents[number].levels)
         return self._objects[number]
 
     # Arrays.
@@ -107,17 +127,29 @@ class Decoder:
         """An array, the same for all who refer to it."""
         name = described["array"]
         if name not in self._made:
-            self._made[name] = restored(self._arrays[name], described)
+            self._made[name] = restored(self._arrays.pop(name), described)
         return self._made[name]
 
     def strings(self, described: dict[str, Any]) -> Array:
         """An array of Python strings."""
-        data, offsets = (self._arrays[described["strings"][part]] for part in ("data", "offsets"))
+        data, offsets = (self._taken(described["strings"][part]) for part in ("data", "offsets"))
         if not offsets_hold(data, offsets):
             raise damaged("strings lie outside of their bytes")
         octets, places = data.tobytes(), offsets.tolist()
         found = [octets[i:j].decode("utf-8", SURROGATES) for i, j in pairwise(places)]
         return _things(found, described["shape"])
+
+    def frame(self, described: dict[str, Any]) -> Any:
+        """A data frame."""
+        if described["frame"] not in LIBRARIES:
+            raise damaged("it has a frame of no known library")
+        return frame_of_bytes(self._taken(described["bytes"]["array"]), described["frame"])
+
+    def _taken(self, name: str) -> Array:
+        """What is read once and becomes something larger: a second reference would make that of a few bytes."""
+        if name not in self._arrays:
+            raise damaged("bytes that it means to read again are not there")
+        return self._arrays.pop(name)
 
     def sparse(self, described: dict[str, Any]) -> Any:
         """A sparse matrix whose indices lie inside."""
@@ -241,12 +273,6 @@ def _random_state(decoder: Decoder, described: dict[str, Any]) -> np.random.Rand
     return random
 
 
-def _frame(decoder: Decoder, described: dict[str, Any]) -> Any:
-    if described["frame"] not in LIBRARIES:
-        raise damaged("it has a frame of no known library")
-    return frame_of_bytes(decoder.value(described["bytes"]), described["frame"])
-
-
 #: what the first key of an object in JSON says it is
 _TAGS: dict[Any, Callable[[Decoder, dict[str, Any]], Any]] = {
     "object": Decoder.earlier,
@@ -254,7 +280,7 @@ _TAGS: dict[Any, Callable[[Decoder, dict[str, Any]], Any]] = {
     "strings": Decoder.strings,
     "things": lambda decoder, d: _things([decoder.value(part) for part in d["things"]], d["shape"]),
     "sparse": Decoder.sparse,
-    "frame": _frame,
+    "frame": Decoder.frame,
     "scalar": Decoder.scalar,
     "tuple": lambda decoder, d: tuple([decoder.value(part) for part in d["tuple"]]),
     "dict": _dict,

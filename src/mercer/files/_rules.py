@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +20,44 @@ class Refusal(Protocol):
     def __call__(self, part: str, what: str, remedy: str) -> Any: ...
 
 
-#: of which classes which parameters have to be None, what they would be, and what to do instead
-UNSAFE: dict[str, tuple[str, str, str]] = {
-    "TableFeatures": (
+class Unsafe(NamedTuple):
+    """A part of objects with which plain data would run code, or run for ever."""
+
+    part: str
+    #: the largest number that is safe; 0 where only None is
+    most: int
+    what: str
+    remedy: str
+    #: whose part it is; empty for anybody's
+    owner: str = ""
+
+    def is_in(self, thing: Any) -> bool:
+        """Whether an object has such a part."""
+        value = getattr(thing, "__dict__", {}).get(self.part)
+        if value is None or self.owner not in ("", type(thing).__name__):
+            return False
+        return not (self.most and isinstance(value, int | np.integer) and abs(int(value)) <= self.most)
+
+
+UNSAFE = (
+    Unsafe(
         "formula",
+        0,
         "a formula, whose terms Python evaluates",
         "describe the columns by kinds= instead, or make them before",
+        owner="TableFeatures",
     ),
-    "Pipeline": ("memory", "a place from which pickles would be loaded", "save it with memory=None"),
-}
+    Unsafe("memory", 0, "a place from which pickles would be loaded", "save it with memory=None", owner="Pipeline"),
+    Unsafe("n_jobs", 1024, "a number of processes that no computer has", "set n_jobs=None"),
+    Unsafe("degree", 1000, "a degree with which splines take for ever", "choose a smaller one", owner="Splines"),
+)
 
 
 def refuse_unsafe(thing: Any, refuse: Refusal) -> None:
     """Name the part of an object that would be run, if there is one."""
-    part, what, remedy = UNSAFE.get(type(thing).__name__, ("", "", ""))
-    if part and vars(thing).get(part) is not None:
-        refuse(f".{part}", what, remedy)
+    for unsafe in UNSAFE:
+        if unsafe.is_in(thing):
+            refuse(f".{unsafe.part}", unsafe.what, unsafe.remedy)
 
 
 def check_built(thing: Any) -> None:
@@ -61,7 +83,15 @@ def _directions_hold(model: Any) -> bool:
     return scalings is None or 0 <= model._max_components <= scalings.shape[1]
 
 
+def _signs_hold(chain: Any) -> bool:
+    """Whether blocks of signs are as long as a power of two, and make a row for each scale."""
+    blocks, times, length = chain.signs.shape
+    made = times == 3 and length & (length - 1) == 0 and blocks * length >= len(chain.scales)
+    return bool(made and 0 < chain.columns <= length)
+
+
 _CHECKS: dict[str, Callable[[Any], bool]] = {
+    "Hadamard": _signs_hold,
     "LinearDiscriminantAnalysis": _directions_hold,
     "Texts": lambda texts: offsets_hold(texts.data, texts.offsets),
 }

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mercer._errors import ModelFileError
 
 #: of each class, which parts have which axes; a letter is the same number throughout an object. Of an estimator d is
 #: the number of its columns, and k that of its classes
 SHAPES: dict[str, dict[str, str]] = {
     "ComplementNB": {"_product.logs": "dk"},
+    "FourierMap": {"weights": "dm", "offset": "m", "shift": "d", "chain.scales": "m"},
     "GaussianClasses": {"centre": "d", "away": "kd", "covariance": "cdd", "seen": "k"},
     "GaussianConditional": {"scores.mean": "kd", "part.columns": "d"},
     "GaussianDiscriminant": {"_densities.centre": "d"},
@@ -39,7 +38,7 @@ def check_shapes(thing: Any) -> None:
         part = _part(thing, path)
         if part is None:
             continue
-        shape = np.shape(part) if isinstance(part, np.ndarray) else getattr(part, "shape", (len(part),))
+        shape = part.shape if hasattr(part, "shape") else (len(part),)
         if len(shape) != len(axes) or any(sizes.setdefault(axis, n) != n for axis, n in zip(axes, shape, strict=True)):
             raise ModelFileError(
                 f"The model file is damaged or was tampered with: {path} of a {type(thing).__name__} has the wrong "

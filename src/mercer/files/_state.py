@@ -35,15 +35,18 @@ def is_record(cls: type) -> bool:
 def may_have(cls: type, name: Any) -> bool:
     """Whether an object of this class may have a part of that name.
 
-    Fields where they are declared; else any attribute but the special ones and those that would hide a method.
+    Fields where they are declared; else any attribute but the special ones and those that would stand in for what the
+    class says: a method, a property, a table of its rules. Nones, Trues and Falses of a class may differ.
     """
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         return False
     if is_record(cls):
         return name in cls._fields  # type: ignore[attr-defined]
+    if name in cached_names(cls):
+        return _own(cls, "__getstate__")
     if dataclasses.is_dataclass(cls) and not issubclass(cls, BaseEstimator):
-        return name in _field_names(cls) or (name in cached_names(cls) and _own(cls, "__getstate__"))
-    return not callable(inspect.getattr_static(cls, name, None))
+        return name in _field_names(cls)
+    return isinstance(inspect.getattr_static(cls, name, None), bool | None)
 
 
 def completed(cls: type, state: dict[str, Any]) -> dict[str, Any]:

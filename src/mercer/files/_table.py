@@ -1,4 +1,4 @@
-"""What a model file may name: each class, type, function and constant of it, and nothing else.
+"""What a model file may name: each class, enumeration, type and constant of it, and nothing else.
 
 A name that is not here is refused, whoever wrote the file. A class that moves keeps the name it has in files: `MOVED`.
 """

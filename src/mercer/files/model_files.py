@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 
 from mercer._atomic import write_atomically
 from mercer._errors import DataError, MercerError, ModelFileError
-from mercer.files._container import FORMAT, VERSION, Header, opened, read_arrays, read_header, written
+from mercer.files._container import (
+    FORMAT,
+    VERSION,
+    Header,
+    opened,
+    read_arrays,
+    read_header,
+    read_json,
+    writer,
+    written,
+)
 from mercer.files._decode import Decoder, damaged
 from mercer.files._encode import Encoder
 
@@ -113,12 +123,22 @@ def load(path: str | Path) -> Any:
     with opened(path) as file:
         try:
             header = read_header(file)
-            arrays = read_arrays(file, header)
-            return Decoder(arrays).build(json.loads(header.metadata["model"]))
+            return _built(header, read_arrays(file, header))
         except ModelFileError as error:
             raise type(error)(f"{str(path)!r}: {error}") from error.__cause__
-        except NONSENSE as error:
-            raise ModelFileError(f"{str(path)!r}: {damaged('its description does not fit together')}") from error
+
+
+def _built(header: Header, arrays: dict[str, Any]) -> Any:
+    from mercer import __version__
+
+    try:
+        return Decoder(arrays).build(read_json(header.metadata["model"]))
+    except NONSENSE as error:
+        known = isinstance(error, ModelFileError)
+        told = str(error if known else damaged("its description does not fit together"))
+        if (by := writer(header.metadata)) != __version__:  # which may have more classes and parts than this one
+            told += f" It was written by mercer {by}, and this is {__version__}; the newer of them may read it."
+        raise ModelFileError(told) from (error.__cause__ if known else error)
 
 
 def describe(path: str | Path) -> ModelFile:
@@ -172,7 +192,7 @@ def _count(model: Any) -> int | None:
 
 
 def _described(header: Header) -> ModelFile:
-    about = json.loads(header.metadata["about"])
+    about = read_json(header.metadata["about"])
     columns, classes = (
         None if about[name] is None else tuple(map(str, about[name])) for name in ("columns", "classes")
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.models._base import old_state_on_failure
-from mercer.models._linear_features import CentredSquares, ObservedColumns
+from mercer.models._linear_features import ColumnStatistics, ObservedColumns
 from mercer.models._linear_form import linear_form
 from mercer.models._linear_pieces import LinearPiece
-from mercer.stats import ColumnMoments
+from mercer.models._statistic_units import expected_statistic, parts_of, statistic_scale
 
 Array = NDArray[Any]
 
@@ -27,8 +28,10 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
     column, of an indicator of each level for a category, of x for counts. With these features a logistic regression
     chooses among the same functions, by the likelihood of y given x: it is the model's discriminative counterpart.
 
-    Normal columns are centred and in units of their standard deviation. Where values were missing in the fit, an
-    indicator says so and the column says nothing; what is missing elsewhere is taken for the middle of the classes.
+    Normal columns are centred, and all statistics that have units are divided by their standard deviation, so that a
+    penalty treats them alike; indicators of levels are not. Where values were missing in the fit, an indicator says so
+    and the column says nothing; what is missing elsewhere is taken for the average of T, of a normal column for the
+    middle of the classes.
 
     Parameters
     ----------
@@ -104,7 +107,8 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
         X = self.model_._check_X(X, reset=False)
         blocks = self.model_._block(X, slice(0, X.shape[0]))
         _, pieces = self.model_._linear_pieces()
-        features = [piece.features(_filled(piece, block)) for piece, block in zip(pieces, blocks, strict=True)]
+        parts = parts_of(self.model_, pieces)
+        features = [_features(*each) for each in zip(pieces, parts, blocks, strict=True)]
         if any(map(sp.issparse, features)):
             return sp.csr_matrix(sp.hstack(features) @ sp.diags(1 / self.scale_))
         return np.hstack(features) / self.scale_
@@ -132,31 +136,19 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
         return tags
 
 
-def statistic_scale(model: Any) -> Array:
-    """What each statistic of a fitted model is divided by: a power of a standard deviation, or 1 if it has no units."""
-    _, pieces = model._linear_pieces()
-    return np.concatenate([_scale(piece, part) for piece, part in zip(pieces, _parts(model, pieces), strict=True)])
+def _features(piece: LinearPiece, statistic: Any, block: Any) -> Any:
+    """Columns without an indicator of gaps, where they have some now, are at their average, or halfway between classes.
 
-
-def _parts(model: Any, pieces: tuple[LinearPiece, ...]) -> tuple[Any, ...]:
-    parts: tuple[Any, ...] = model.statistic_.parts
-    return parts if len(parts) == len(pieces) else (None,) * len(pieces)
-
-
-def _scale(piece: LinearPiece, statistic: Any) -> Array:
-    match piece.features:
-        case ObservedColumns(CentredSquares(), columns, gaps) if isinstance(statistic, ColumnMoments):
-            spread = np.sqrt(statistic.pooled().variance[0][columns])
-            spread = np.where(spread > 0, spread, 1.0)
-            return np.append(np.column_stack([spread, spread**2]).ravel(), np.ones(int(gaps.sum())))
-    return np.ones(len(piece.names))
-
-
-def _filled(piece: LinearPiece, block: Any) -> Any:
-    """Columns without an indicator of gaps, where they have some now, at the middle of the classes."""
-    match piece.features:
-        case ObservedColumns(CentredSquares(about), columns, gaps) if np.isnan(block).any():
-            block = np.array(block, dtype=float)
-            kept = columns[~gaps]
-            block[:, kept] = np.where(np.isnan(block[:, kept]), about[~gaps], block[:, kept])
-    return block
+    Among the features of normal columns, which are centred there, that is 0.
+    """
+    shape = piece.features
+    if not isinstance(shape, ObservedColumns) or not np.isnan(block[:, shape.columns[~shape.gaps]]).any():
+        return shape(block)
+    everywhere = replace(shape, gaps=np.ones_like(shape.gaps))(block)
+    width = len(shape.columns)
+    features, missing = everywhere[:, :-width], everywhere[:, -width:] > 0
+    if isinstance(shape.features, ColumnStatistics):
+        average = expected_statistic(shape.features.family, statistic)[shape.columns]
+        here = (missing & ~shape.gaps)[:, :, None]
+        features = np.where(here, average, features.reshape(len(features), width, -1)).reshape(len(features), -1)
+    return np.hstack([features, missing[:, shape.gaps].astype(float)])

@@ -52,4 +52,4 @@ def plain(value: Any) -> Any:
 
 def label_name(label: Any) -> str:
     """A class as the name of a member of an object."""
-    return label if isinstance(label, str) else str(plain(label)).lower() if isinstance(label, bool) else str(label)
+    return str(label).lower() if isinstance(label, bool) else str(label)

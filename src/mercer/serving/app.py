@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import logging
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from mercer import __version__
 from mercer._errors import DataError, MercerError
 from mercer._optional import require
+from mercer._suggest import quoted
+from mercer._threads import available_cores
 from mercer.data.schema import Schema
 from mercer.serving import answers
 from mercer.serving.described import body_schema, described, response_schema
@@ -69,6 +72,7 @@ def make_app(
     if token is not None and not (token.isascii() and token.strip() == token and token):
         raise DataError("The token has to be of ASCII characters, without spaces at its ends, and not empty.")
     limits = Limits(max_body_bytes, max_rows, max_concurrency)
+    limits.check()
     inputs = Inputs.of(model, schema)
     app = fastapi.FastAPI(
         title=f"mercer: {model_name(model)}",
@@ -76,6 +80,7 @@ def make_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        redirect_slashes=False,  # whose answer would be an address that the client named itself
     )
     _add_routes(app, fastapi, _Service(_silent(model), inputs, limits))
     app.add_middleware(Gate, token=token, limits=limits, hosts=hosts)
@@ -87,14 +92,15 @@ class _Service:
 
     def __init__(self, model: Any, inputs: Inputs, limits: Limits) -> None:
         self.model, self.inputs, self.limits = model, inputs, limits
+        # more at a time would take no less time, but the memory of all
+        self.turns = asyncio.Semaphore(available_cores())
 
     def predict(self, body: bytes) -> dict[str, Any]:
         rows = parsed(body)
         if len(rows) > self.limits.rows:
             raise Refusal(413, f"There are {len(rows):,} rows, and at most {self.limits.rows:,} are taken at a time.")
-        X = table(rows, self.inputs)
         try:
-            predictions = answers.answers(self.model, X)
+            predictions = answers.answers(self.model, table(rows, self.inputs))
         except (MercerError, ValueError, TypeError) as error:
             raise Refusal(422, " ".join(str(error).split())) from error
         return {"predictions": predictions, "notes": unseen(rows, self.inputs)}
@@ -107,12 +113,16 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
     responses = fastapi.responses
 
     async def predict(request: Any) -> Any:
-        kind = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+        # asked for, since pages of other sites may send what has another type, or none, without asking
+        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if kind != "application/json":
-            return _refused(responses, Refusal(415, f"The body is {kind!r}; send application/json."))
+            what = f"is {quoted(kind)}" if kind else "has no type"
+            return _refused(responses, Refusal(415, f"The body {what}; send it as Content-Type: application/json."))
         body = await request.body()
         try:
-            return responses.JSONResponse(await fastapi.concurrency.run_in_threadpool(service.predict, body))
+            async with service.turns:
+                content = await fastapi.concurrency.run_in_threadpool(service.predict, body)
+            return responses.JSONResponse(content)
         except Refusal as refusal:
             return _refused(responses, refusal)
         except Exception:
@@ -124,13 +134,14 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
     # FastAPI reads annotations, and this module does not import it
     predict.__annotations__ = {"request": fastapi.Request}
 
-    def schema() -> Any:
+    # without a thread, so that they are answered while all threads predict
+    async def schema() -> Any:
         return responses.JSONResponse(service.schema())
 
-    def health() -> Any:
+    async def health() -> Any:
         return responses.JSONResponse({"status": "ok"})
 
-    def page() -> Any:
+    async def page() -> Any:
         return responses.HTMLResponse(PAGE, headers=PAGE_HEADERS)
 
     for endpoint in (schema, health, page):
@@ -175,4 +186,4 @@ def _silent(model: Any) -> Any:
 
 
 def _refused(responses: Any, refusal: Refusal) -> Any:
-    return responses.JSONResponse(refusal.content(), status_code=refusal.status)
+    return responses.Response(refusal.body(), refusal.status, media_type="application/json")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple
 
+from mercer._errors import DataError
 from mercer.serving.page import PAGE, PAGE_HEADERS
 from mercer.serving.refusals import Refusal
 
@@ -26,6 +26,7 @@ HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 ]
 
 
@@ -35,6 +36,11 @@ class Limits(NamedTuple):
     body_bytes: int
     rows: int
     concurrency: int
+
+    def check(self) -> None:
+        for name, most in self._asdict().items():
+            if most < 1:
+                raise DataError(f"max_{name} is {most}, and nothing could be asked. Give at least 1.")
 
 
 class Gate:
@@ -46,7 +52,10 @@ class Gate:
         self.busy = 0
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "websocket":  # nobody behind it talks that way
+            await send({"type": "websocket.close"})
+            return
+        if scope["type"] != "http":  # the start and the end of the server
             await self.app(scope, receive, send)
             return
         guarded = _with_headers(send)
@@ -59,6 +68,8 @@ class Gate:
             await self._counted(scope, receive, guarded)
         except Refusal as refusal:
             await self._refuse(scope, refusal, guarded)
+        except asyncio.CancelledError:  # by the server, which ends and has waited long enough
+            await self._refuse(scope, Refusal(503, "The server is being stopped."), guarded)
 
     async def _counted(self, scope: Any, receive: Receive, send: Send) -> None:
         if self.busy >= self.limits.concurrency:
@@ -105,7 +116,7 @@ class Gate:
 
     async def _refuse(self, scope: Any, refusal: Refusal, send: Send) -> None:
         headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-        body = json.dumps(refusal.content()).encode()
+        body = refusal.body()
         if refusal.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
             if scope["path"] == "/" and b"text/html" in _header(scope, b"accept"):

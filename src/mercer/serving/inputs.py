@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from mercer._errors import ColumnMismatchError, DataError
+from mercer._suggest import did_you_mean, listed
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 from mercer.models._base import column_names
@@ -55,11 +57,17 @@ class Inputs:
     def of(cls, model: Any, schema: Schema | None = None) -> Inputs:
         """Those of a fitted model, by its own account or by the schema of the table it was fitted to."""
         first = _reader(model)
+        _refuse_without_columns(model, first)
         named = hasattr(first, "feature_names_in_")
-        read = set(getattr(first, "_used", None) or column_names(first))
+        read = list(getattr(first, "_used", None) or column_names(first))
         columns = list(schema if schema is not None else getattr(first, "schema_", None) or _columns_of(first))
+        _refuse_other_schema(read, [column.name for column in columns])
+        places = {name: j for j, name in enumerate(column_names(first))}
+        columns.sort(key=lambda column: places.get(column.name, len(places)))  # as in the fit
+        # several transformers, each of which knows its own columns only
+        mixed = schema is None and hasattr(first, "transformers_")
         return cls(
-            tuple(Input(column, _type(column), required=column.name in read) for column in columns),
+            tuple(Input(each, "any" if mixed else _type(each), required=each.name in read) for each in columns),
             named or schema is not None or hasattr(first, "schema_"),
         )
 
@@ -94,6 +102,24 @@ def _steps(model: Any) -> list[Any]:
 def _inside(model: Any) -> Any:
     """The fitted model that another is built around, if it is."""
     return next((getattr(model, name) for name in INSIDE if hasattr(getattr(model, name, None), "predict")), None)
+
+
+def _refuse_without_columns(model: Any, reader: Any) -> None:
+    if not hasattr(model, "predict"):
+        raise DataError(f"{type(model).__name__} makes no predictions that could be served. Give a model.")
+    if not hasattr(reader, "n_features_in_"):
+        raise DataError(
+            f"{type(reader).__name__} cannot be served: it is not fitted, or reads texts and no columns of a table. "
+            "Fit it; texts are served as a column of a table, behind TableFeatures."
+        )
+
+
+def _refuse_other_schema(read: Sequence[str], names: Sequence[str]) -> None:
+    if absent := [name for name in read if name not in set(names)]:
+        raise ColumnMismatchError(
+            f"The schema is that of another table: it lacks {listed(absent)}, which the model reads. "
+            f"{did_you_mean(absent[0], names)}"
+        )
 
 
 def _columns_of(model: Any) -> list[Column]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 
@@ -12,6 +13,8 @@ class Refusal(Exception):
         super().__init__(sentence)
         self.status, self.sentence, self.row, self.column = status, sentence, row, column
 
-    def content(self) -> dict[str, Any]:
+    def body(self) -> bytes:
+        """As JSON in ASCII, which can be written whatever the client sent."""
         where = {"row": self.row, "column": self.column}
-        return {"detail": self.sentence} | {name: value for name, value in where.items() if value is not None}
+        content: dict[str, Any] = {"detail": self.sentence}
+        return json.dumps(content | {name: value for name, value in where.items() if value is not None}).encode()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections import Counter
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,17 +18,23 @@ from mercer.serving.refusals import Refusal
 
 Array = NDArray[Any]
 
+#: halves of characters, which are no text unless they come in pairs
+HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+#: what is wrong where the parser does not say where
+WORSE = "it is no UTF-8, nested too deep, or has a number of thousands of digits"
 ARTICLES = {"number": "a number", "string": "a string", "boolean": "true or false"}
 
 
 def parsed(body: bytes) -> list[Any]:
     """The rows of a request: a list of objects, or an object with such a list as "rows"."""
     try:
-        content = json.loads(body, parse_constant=_refuse_constant, object_pairs_hook=_object)
-    except Refusal:
-        raise
+        content = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_object)
+        if HALF.search(body):
+            json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Refusal(400, "The body holds half of a character, an escape such as \\ud83d without its other.") from None
     except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, json.JSONDecodeError) else "it is nested too deep or no UTF-8"
+        reason = str(error) if isinstance(error, json.JSONDecodeError) else WORSE
         raise Refusal(400, f'The body is no JSON: {reason}. Send a list of rows, e.g. [{{"age": 31}}].') from None
     if isinstance(content, dict):
         if set(content) != {"rows"}:
@@ -47,7 +55,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(names).items() if times > 1)
         raise Refusal(422, f"A row has the column {quoted(twice)} twice; give it once.", column=twice)
     return result
 

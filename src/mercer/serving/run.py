@@ -15,6 +15,8 @@ from mercer.serving.app import make_app
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: connections that wait to be taken
 BACKLOG = 2048
+#: seconds that requests under way have after Ctrl-C
+FAREWELL = 5
 
 
 def serve(
@@ -61,12 +63,14 @@ def serve(
             f"Anybody who reaches {host} could use the model, since there is no token. Give one, listen at 127.0.0.1, "
             "or say that this is wanted (open_to_all=True)."
         )
-    options.setdefault("hosts", LOCAL_NAMES if loopback and token is None else None)
+    options.setdefault("hosts", LOCAL_NAMES | {_in_url(host)} if loopback and token is None else None)
     app = make_app(model, token=token, **options)
     with _listening(host, port) as taken:
         if ready is not None:
             ready(_address(host, taken.getsockname()[1]))
-        config = uvicorn.Config(app, log_level=log_level, access_log=False, server_header=False)
+        config = uvicorn.Config(
+            app, log_level=log_level, access_log=False, server_header=False, timeout_graceful_shutdown=FAREWELL
+        )
         uvicorn.Server(config).run(sockets=[taken])
 
 
@@ -106,4 +110,8 @@ def _refusal(host: str, port: int, error: OSError) -> str:
 
 
 def _address(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    return f"http://{_in_url(host)}:{port}/"
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host.lower()

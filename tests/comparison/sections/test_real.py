@@ -43,6 +43,7 @@ def test_heart(real_data: Find) -> None:
     grid = next(block for block in found["data"].blocks if isinstance(block, Grid))
     kinds = {row[0]: row[1] for row in grid.rows}
     assert (kinds["key"], kinds["ChestPain"], kinds["Age"]) == ("identifier", "category", "integer")
+    assert "curves" in found  # logistic regression and naive Bayes are a pair
     assert "MRC105" in codes(found)  # the key names the rows
     assert "MRC201" not in codes(found)
     rows = next(block for block in found["rows"].blocks if isinstance(block, Rows))

@@ -92,6 +92,41 @@ def test_every_chart_is_drawn_and_nothing_is_wider_than_the_screen(
     tab.context.close()
 
 
+def lefts(tab: Tab, selector: str) -> int:
+    """How many columns elements stand in."""
+    return len({round(each.bounding_box()["x"]) for each in tab.page.locator(selector).all()})
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1280, 3), (1000, 3), (768, 2), (360, 1)])
+def test_small_charts_stand_in_columns(browser: Any, file: Path, width: int, columns: int) -> None:
+    tab = Tab(browser, file, width)
+    assert lefts(tab, ".small-charts figure") == columns
+    tab.context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 1000])
+def test_a_leaderboard_fits_without_scrolling(browser: Any, tmp_path: Path, width: int) -> None:
+    """As wide as those of a comparison are: four measures with intervals, times, bytes, and models with options."""
+    names = ("log loss", "accuracy", "AUC", "calibration error", "fit s", "predict s", "size")
+    model = "GaussianDiscriminant(covariance='shared full', shrinkage=0.1)"
+    row = (
+        model,
+        "0.05950 ± 0.03788",
+        "0.9733 ± 0.0272",
+        "0.9993 ± 0.0017",
+        "0.005 ± 0.004",
+        "0.000417",
+        "0.000157",
+        "10.3 kB",
+    )
+    grid = _demo.Grid("", (_demo.Field("model"), *(_demo.Field(name, "s") for name in names)), (row,) * 3)
+    path = tmp_path / "wide.html"
+    path.write_text(page_html(Page("t", "", (Section("a", "A", (grid,)),))), encoding="utf-8")
+    tab = Tab(browser, path, width)
+    assert tab.page.locator(".box").evaluate("box => box.scrollWidth - box.clientWidth") <= 1
+    tab.context.close()
+
+
 #: how far text stands out from what is behind it, of every piece of text that is seen
 CONTRASTS = """() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -30,7 +32,7 @@ from mercer.report import (
 from mercer.report.page import page_html
 from tests.report import _demo
 
-VOID = {"meta", "link", "input", "br"}
+VOID = {"meta", "link", "input", "br", "wbr"}
 
 
 class Reader(HTMLParser):
@@ -89,7 +91,8 @@ def test_names_are_text_wherever_they_stand(name: str) -> None:
     html = page_html(small_page(name))
     html.encode()
     seen = Reader(html)
-    extra = {"p", "code", "title"}  # paragraphs and code are what prose may have, and names that are cut have a title
+    # paragraphs and code are what prose may have, names that are cut have a title, and long ones places to break
+    extra = {"p", "code", "title", "wbr"}
     assert [tag for tag in seen.tags if tag not in extra] == [tag for tag in PLAIN.tags if tag not in extra]
     assert {key for key, _ in seen.attributes} <= {key for key, _ in PLAIN.attributes} | {"transform", "class"}
 
@@ -166,3 +169,13 @@ def test_charts_in_a_row_stand_side_by_side_and_others_alone() -> None:
     chart = Chart("t", Axis("x"), Axis("y"), (Line("a", [0, 1], [0, 1]),))
     html = page_html(Page("t", "", (Section("a", "A", (chart, chart, "words", chart)),)))
     assert (html.count('class="charts"'), html.count('class="charts alone"')) == (1, 1)
+
+
+def test_small_charts_stand_apart_from_others_and_have_less_paper() -> None:
+    chart = Chart("t", Axis("x"), Axis("y"), (Line("a", [0, 1], [0, 1]),))
+    small = replace(chart, small=True)
+    html = page_html(Page("t", "", (Section("a", "A", (chart, small, small)),)))
+    assert (html.count('class="charts alone"'), html.count('class="charts small-charts"')) == (1, 1)
+    wide, narrow, _ = (tuple(map(float, box.split())) for box in re.findall(r'viewBox="0 0 ([^"]+)"', html))
+    assert narrow[0] < wide[0]
+    assert narrow[1] < wide[1]

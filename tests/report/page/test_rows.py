@@ -29,6 +29,12 @@ def test_what_says_nothing_is_not_sent() -> None:
     assert model["base"] == 1.5
 
 
+def test_probabilities_are_rounded_once() -> None:
+    evidence = Evidence("m", "", 0, [[1.0]], ["yes"], classes=("no", "yes"), probabilities=[[0.10851, 0.89149]])
+    (model,) = told(Rows(("a",), [["1"]], (evidence,)))["models"]
+    assert [f"{p:.3f}" for p in model["probabilities"][0]] == ["0.109", "0.891"]
+
+
 def test_too_many_rows_are_thinned_alike_everywhere() -> None:
     n = 1000
     evidence = Evidence("m", "log odds", 0, np.ones((n, 2)), [f"p{i}" for i in range(n)])

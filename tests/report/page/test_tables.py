@@ -30,6 +30,14 @@ def test_words_that_begin_with_numbers_are_ordered_by_them() -> None:
     assert cells("0.91 ± 0.02", "–", "< 0.001", "−3", "1,200 rows") == ["0.91", None, "0.001", "-3.0", "1200.0"]
 
 
+def test_a_margin_stands_apart_from_its_number_and_a_call_can_be_broken_before_its_options() -> None:
+    grid = Grid("", (Field("model"), Field("x", ".2f")), (("Model(a=1)", "0.91 ± 0.02"), ("(b)", 0.5)))
+    html = table_html(grid, Limits())
+    assert '>0.91 <span class="margin">± 0.02</span></td>' in html
+    assert ">Model(<wbr>a=1)</th>" in html
+    assert ">0.50</td>" in html
+
+
 def test_words_are_words_if_any_of_them_is_no_number() -> None:
     assert cells("12 apples", "pears") == [None, None]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.comparison._wording import counted
 from mercer.comparison.view import View, some_rows
 from mercer.decide.reliability import calibration_curve_with_intervals, calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
@@ -62,7 +63,8 @@ def calibration(view: View) -> Section | None:
 
 def _curve(view: View, entry: Any) -> tuple[Line, Points]:
     found = calibration_curve_with_intervals(*_held(view, entry))
-    labels = [f"{n} rows from {a:.3g} to {b:.3g}" for n, a, b in zip(found.rows, found.first, found.last, strict=True)]
+    bins = zip(found.rows, found.first, found.last, strict=True)
+    labels = [f"{counted(int(n), 'row')} from {a:.3g} to {b:.3g}" for n, a, b in bins]
     return (
         Line(entry.name, found.predicted, found.observed),
         Points(entry.name, found.predicted, found.observed, labels, low=found.low, high=found.high),

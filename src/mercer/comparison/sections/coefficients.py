@@ -47,7 +47,7 @@ def _section(view: View, entry: Any, model: Any, last: Any) -> Section:
     blocks: list[Any] = [_chart(names, columns, order[:MOST_BARS]), coefficient_grid(names, columns, order, grid_notes)]
     if why_not:
         blocks.append(why_not)
-    units = UNITS if _scaled(model) and view.amounts else ""
+    units = UNITS if scaled(model) and view.amounts else ""
     return Section(
         "coefficients", f"Coefficients of {entry.name}", tuple(blocks), f"{_lead(view, told is not None)}{units}"
     )
@@ -61,7 +61,7 @@ def _lead(view: View, intervals: bool) -> str:
     return f"A coefficient says {what}, the others staying as they are{'; bars are 95 % intervals' * intervals}."
 
 
-def _scaled(model: Any) -> bool:
+def scaled(model: Any) -> bool:
     steps = [type(step).__name__ for step in model[:-1]] if isinstance(model, Pipeline) else []
     return "TableFeatures" in steps or "StandardScaler" in steps
 

@@ -2,41 +2,74 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from mercer._errors import DataError
+from mercer.comparison._curves import LearningCurves
+from mercer.comparison._subsets import train_rows
 from mercer.comparison.view import View, some_rows
-from mercer.report import Note, Section
+from mercer.report import Chart, Line, Note, Section
 
-#: pairs that are tried; rows, sizes and repeats of the experiment, and seconds that one may take
-MOST_PAIRS, MOST_ROWS, SIZES, REPEATS, MOST_SECONDS = 2, 1_000, 5, 5, 6.0
+#: pairs that are tried, of complete numbers and of others, to which some models take many steps
+MOST_PAIRS, MOST_WITH_GAPS = 3, 2
+#: rows, sizes and repeats of the experiment, and the share of the rows that is held out
+MOST_ROWS, SIZES, REPEATS, HELD_OUT = 1_000, 5, 5, 1 / 3
+#: seconds of the processor, whatever else it does, after which an experiment is given up: more than so few rows take,
+#: so that pages hardly ever depend on it
+FUSE = 40.0
+
+
+class _TooLong(Exception):
+    """The experiment has burnt its fuse."""
 
 
 def curves(view: View) -> Section | None:
     """Learning curves of each pair that took part, with the size from which the discriminative half is ahead."""
     if not view.classification:
         return None
-    blocks: list[Any] = []
+    charts: list[Any] = []
+    notes: list[Note] = []
     for generative, discriminative in pairs(view):
-        found = _experiment(view, generative, discriminative)
-        blocks += [found.chart(), *(Note(note) for note in found.notes)]
-    if not blocks:
+        try:
+            found = _experiment(view, generative, discriminative)
+        except (_TooLong, DataError) as reason:
+            notes.append(Note(f"{generative.name} and {discriminative.name} have no curves: {reason}"))
+            continue
+        charts.append(_with_crossover(found))
+        notes += [Note(note) for note in found.notes]
+    if not charts and not notes:
         return None
     rows = some_rows(view.comparison.table.n_rows, MOST_ROWS)
     return Section(
         "curves",
         "How much data it takes",
-        tuple(blocks),
+        (*charts, *notes),
         "A generative model and its discriminative counterpart choose among like boundaries. The first often needs "
         "fewer rows, the second is often better with many (Ng and Jordan 2002). Both have the settings that all rows "
         f"chose; {REPEATS} repeats on {len(rows):,} rows, a third of them held out.",
     )
 
 
+def _with_crossover(found: LearningCurves) -> Chart:
+    """The curves, and where they cross for the last time."""
+    chart: Chart = found.chart()
+    at = found.crossover_
+    if not at.found:
+        return chart
+    shown = [side for line in chart.marks if isinstance(line, Line) for side in (line.y, line.low, line.high)]
+    ends = np.concatenate([np.ravel(side) for side in shown if side is not None])
+    line = Line(f"crossover at {at.size:,.0f} rows", [at.size] * 2, [np.nanmin(ends), np.nanmax(ends)], dashed=True)
+    return replace(chart, marks=(*chart.marks, line))
+
+
 def pairs(view: View) -> list[tuple[Any, Any]]:
-    """Generative entries and their counterparts, best first; of two that say the same only one, and none too slow."""
+    """Generative entries and their counterparts, best first; of two that say the same only one."""
     by_name = {entry.name: entry for entry in view.ranked}
     found: list[tuple[Any, Any]] = []
     for entry in view.ranked:
@@ -44,19 +77,15 @@ def pairs(view: View) -> list[tuple[Any, Any]]:
         if entry.kind != "generative" or partner is None or any(_same(entry, other) for other, _ in found):
             continue
         models = view.fitted(entry), view.fitted(partner)
-        if None not in models and _cheap(entry, partner):
+        if None not in models:
             found.append((entry, partner))
-    return found[:MOST_PAIRS]
+    gaps = bool(view.amounts) and bool(np.isnan(view.numbers).any())
+    return found[: MOST_WITH_GAPS if gaps else MOST_PAIRS]
 
 
 def _same(entry: Any, other: Any) -> bool:
     mine, theirs = entry.held_out, other.held_out
     return bool(mine.shape == theirs.shape and np.allclose(mine, theirs, equal_nan=True))
-
-
-def _cheap(*entries: Any) -> bool:
-    """By what their fits took, though these tune as well: a share of that for each of the smaller fits."""
-    return bool(sum(entry.fit_seconds for entry in entries) * SIZES * REPEATS / 4 <= MOST_SECONDS)
 
 
 def _experiment(view: View, generative: Any, discriminative: Any) -> Any:
@@ -65,8 +94,21 @@ def _experiment(view: View, generative: Any, discriminative: Any) -> Any:
     rows = some_rows(view.comparison.table.n_rows, MOST_ROWS)
     models = {entry.name: clone(view.fitted(entry)) for entry in (generative, discriminative)}
     tables = (generative.table.take(rows), discriminative.table.take(rows))
-    classes = len(np.unique(view.comparison.y[rows]))
-    least = max(10, 2 * classes)
-    most = max(least + 1, int(len(rows) * 2 / 3))
+    codes = view.comparison.task.truth[rows]
+    most = train_rows(codes, HELD_OUT)
+    least = min(max(10, 2 * len(np.unique(codes))), most)
     sizes = np.unique(np.geomspace(least, most, SIZES).round().astype(int))
-    return learning_curves(models, tables, view.comparison.y[rows], sizes=[*sizes.tolist()[:-1], 1.0], repeats=REPEATS)
+    y = view.comparison.y[rows]
+    return learning_curves(
+        models, tables, y, sizes=sizes.tolist(), repeats=REPEATS, test_size=HELD_OUT, progress=_fuse()
+    )
+
+
+def _fuse() -> Callable[[int, int, str], None]:
+    end = time.process_time() + FUSE
+
+    def look(done: int, total: int, name: str) -> None:
+        if done < total and time.process_time() > end:
+            raise _TooLong(f"they took more than {FUSE:.0f} s.")
+
+    return look

@@ -24,7 +24,7 @@ MOST_OF_ROW = 8
 NOMOGRAM_ROWS, MOST_LINES, MOST_VALUES = 500, 14, 7
 #: what one column adds, for the same value, when others differ: rounding
 SAME = 1e-8
-REST = "all others"
+REST = "everything else"
 
 
 def explorer(view: View) -> Section | None:
@@ -109,7 +109,7 @@ def _evidence(view: View, entry: Any, told: Explanation, rows: Array) -> list[Ev
     proba: Any = ()
     if view.classification and hasattr(model, "predict_proba") and len(view.labels) <= MOST_CLASSES:
         classes = [str(label) for label in np.asarray(model.classes_).tolist()]
-        proba = np.round(np.asarray(model.predict_proba(X)), 5)
+        proba = np.asarray(model.predict_proba(X))
     kept = _kept(told)
     features = [told.names[j] for j in kept] + ([REST] if len(kept) < len(told.names) else [])
     found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ MOST_MODELS = 25
 def leaders(view: View) -> Section:
     """The leaderboard, a chart of the first measure with its intervals, and which differences are real."""
     comparison = view.comparison
-    blocks: list[Any] = [*comparison.sentences(), comparison.leaderboard()]
+    # what is to be said of single models stands below, each with its level
+    blocks: list[Any] = [*comparison.sentences(), replace(comparison.leaderboard(), notes=comparison.notes)]
     chart = _chart(view)
     if chart.marks[0].names:  # type: ignore[union-attr]
         blocks.append(chart)

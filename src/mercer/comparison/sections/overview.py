@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.comparison._wording import counted
 from mercer.comparison.duplicates import row_numbers
 from mercer.comparison.view import View
 from mercer.data import Kind
@@ -52,7 +53,8 @@ def overview(view: View) -> Section:
 
 def _lead(view: View) -> str:
     table = view.comparison.table
-    return f"{table.n_rows:,} rows and {table.n_columns:,} columns; the target has {view.comparison.task.described()}."
+    size = f"{counted(table.n_rows, 'row')} and {counted(table.n_columns, 'column')}"
+    return f"{size}; the target has {view.comparison.task.described()}."
 
 
 def _target(view: View) -> Chart:
@@ -70,7 +72,7 @@ def _grid(view: View) -> Grid:
     columns = list(view.schema)[:MOST_COLUMNS]
     rows = tuple(_row(view, column) for column in columns)
     left = len(view.schema) - len(columns)
-    notes = [f"{left:,} more columns are not listed."] if left else []
+    notes = [f"Columns that are not listed: {left:,}."] if left else []
     notes.append(
         f"Far out: more than {FAR_OUT:g} robust standard deviations (1.48 × the median absolute deviation) from the "
         "median."

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.comparison._wording import counted
 from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
 
@@ -39,7 +40,7 @@ def _against(predicted: Array, truth: Array) -> Chart:
     rows = some_rows(len(truth), MOST_POINTS)
     low, high = float(min(predicted.min(), truth.min())), float(max(predicted.max(), truth.max()))
     x, y, below, above, n = binned_means(predicted, truth)
-    labels = [f"{k} rows" for k in n]
+    labels = [counted(k, "row") for k in n]
     sampled = f" {len(rows)} of {len(truth):,} rows are drawn." if len(rows) < len(truth) else ""
     return Chart(
         "Observed by predicted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -20,7 +21,8 @@ def reproduced(view: View) -> Section:
     rows = [(key, str(value)) for key, value in settings.items() if value is not None]
     rows += [(f"version of {name}", str(number)) for name, number in versions.items()]
     rows.append(("seconds", f"{view.comparison.seconds:.1f}"))
-    blocks: list[Any] = [f"Command: {command}"] if command else []
+    blocks: list[Any] = [f"On the command line: `{command}`"] if command else []
+    blocks.append(f"In Python: `{_call(settings)}`")
     blocks.append(Grid("Settings", (Field("what"), Field("value")), tuple(rows)))
     return Section(
         "reproduce",
@@ -28,6 +30,14 @@ def reproduced(view: View) -> Section:
         tuple(blocks),
         "The same data, settings and versions give the same numbers, apart from times.",
     )
+
+
+def _call(settings: Mapping[str, Any]) -> str:
+    """The call that splits rows as it was done here."""
+    by = {"by groups": "groups=…", "forward in time": "times=…"}.get(str(settings.get("splits")))
+    named = {"task": "task", "folds": "cv", "repeats": "repeats", "seed": "random_state"}
+    given = [f"{option}={settings[key]!r}" for key, option in named.items() if key in settings]
+    return f"mercer.compare({', '.join(['X', 'y', *given, *filter(None, [by])])})"
 
 
 def installed() -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 #: what no document may hold: control characters, and halves of characters that cannot be written as UTF-8
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_VOID = {"meta", "link", "input", "br"}
+_VOID = {"meta", "link", "input", "br", "wbr"}
 _CODE = re.compile("`([^`]+)`")
 
 

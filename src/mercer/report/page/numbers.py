@@ -33,7 +33,7 @@ def on_tick(value: float, step: float) -> str:
     if not 1e-4 <= max(abs(value), step) < 1e7:
         return power_of_ten(value)
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 12)
-    if decimals and round(step * 10**decimals, 6) % 1:
+    if round(step * 10**decimals, 6) % 1:  # steps of 2.5, 0.25, …
         decimals += 1
     return f"{value:,.{decimals}f}".replace("-", "−")
 

@@ -362,7 +362,7 @@
       const most = Math.max(...shown.map(([, weight]) => Math.abs(weight)), Math.abs(rest));
       const value = (j) => { const place = told.columns.indexOf(names[j]); return place < 0 ? "" : told.rows[i][place]; };
       const body = make("tbody", {}, ...shown.map(([j, weight]) => cells(names[j], value(j), weight, most)));
-      if (pairs.length > MOST) body.append(cells(`${pairs.length - MOST} others`, "", rest, most));
+      if (pairs.length > MOST) body.append(cells(pairs.length - MOST === 1 ? "1 weaker one" : `${pairs.length - MOST} weaker ones`, "", rest, most));
       const total = pairs.reduce((sum, [, weight]) => sum + weight, from.base ?? 0);
       const foot = make("tfoot", {}, cells("before any feature", "", from.base ?? 0, null), cells("sum", "", total, null));
       const heads = ["feature", "value", "against · for", "adds"];

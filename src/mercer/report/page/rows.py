@@ -85,7 +85,7 @@ def _adds(row: Any) -> list[Any]:
 
 
 def _number(value: float) -> float | None:
-    """Four digits, which are more than anybody reads off a bar; infinities stay very large."""
+    """More digits than are shown, so that 0.89149 does not become 0.8915 and then 0.892; infinities stay very large."""
     if math.isnan(value):
         return None
-    return float(f"{min(max(value, -1e300), 1e300):.4g}")
+    return float(f"{min(max(value, -1e300), 1e300):.6g}")

@@ -7,7 +7,7 @@ import re
 
 from mercer.report.grid import NOTHING, Cell, Field, Grid
 from mercer.report.page.limits import Limits
-from mercer.report.page.markup import Markup, inline, joined, tag
+from mercer.report.page.markup import Markup, inline, joined, tag, text
 
 #: a number at the beginning of words, as in "0.91 ± 0.02" or "< 0.001"
 _NUMBER = re.compile(r"\s*[<>≤≥~≈]?\s*([-+−]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")
@@ -48,7 +48,19 @@ def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: Limits) -> Ma
     )
     names = " ".join(filter(None, kinds))
     kind, scope = ("th", "row") if j == 0 and not field.numeric else ("td", None)
-    return tag(kind, words, scope=scope, class_=names or None, data_v=None if number is None else repr(number))
+    told = _breaking(words) if kind == "th" else _margin_apart(words) if number is not None else words
+    return tag(kind, told, scope=scope, class_=names or None, data_v=None if number is None else repr(number))
+
+
+def _margin_apart(words: str) -> Markup:
+    """What follows ± is smaller, and stands below where the table has little room."""
+    value, sign, margin = words.partition(" ± ")
+    return joined((value, " ", tag("span", f"± {margin}", class_="margin"))) if sign else text(words)
+
+
+def _breaking(words: str) -> Markup:
+    """A call, `Model(option=1, other=2)`, may be broken before its options."""
+    return Markup(text(words).replace("(", "(<wbr>"))
 
 
 def _side(field: Field) -> str | None:

@@ -1,0 +1,41 @@
+"""Numbers and names within a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def counted(number: int, thing: str) -> str:
+    """How many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "column")
+    ('1 row', '1,200 columns')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def named(words: Sequence[str], most: int = 6, last: str = "and") -> str:
+    """Words as a list in a sentence; of many, the first and how many more.
+
+    Examples
+    --------
+    >>> named(["a", "b", "c"]), named(["a", "b", "c"], most=2)
+    ('a, b and c', 'a, b and 1 more')
+    """
+    few = list(words[:most])
+    if len(words) > most:
+        return f"{', '.join(few)} and {len(words) - most:,} more"
+    return f" {last} ".join(filter(None, [", ".join(few[:-1]), *few[-1:]]))
+
+
+def chance(p: float) -> str:
+    """A p-value in a sentence.
+
+    Examples
+    --------
+    >>> chance(0.0312), chance(0.0)
+    ('p = 0.031', 'p < 1e-16')
+    """
+    return f"p = {p:.2g}" if p > 1e-16 else "p < 1e-16"

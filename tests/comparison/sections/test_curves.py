@@ -1,0 +1,79 @@
+"""Learning curves on the page: of every pair, whatever the fits took, and with the place where they cross."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from mercer import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, compare
+from mercer.comparison._curves import LearningCurves
+from mercer.comparison.comparison import Comparison
+from mercer.comparison.sections import curves as module
+from mercer.comparison.sections.curves import _with_crossover, curves, pairs
+from mercer.comparison.view import View
+from mercer.report import Chart, Line, Note
+
+
+@pytest.fixture(scope="module")
+def iris() -> Comparison:
+    models = {"LDA": LinearDiscriminantAnalysis(), "normal": GaussianNB(), "logistic": LogisticRegression()}
+    return compare(*load_iris(return_X_y=True), models=models, cv=3)
+
+
+def slower(comparison: Comparison, times: float) -> Comparison:
+    return replace(
+        comparison,
+        entries=tuple(replace(entry, fit_seconds=times * entry.fit_seconds) for entry in comparison.entries),
+    )
+
+
+def test_what_is_drawn_does_not_depend_on_how_fast_the_machine_was(iris: Comparison) -> None:
+    views = [View(slower(iris, times)) for times in (0.01, 1.0, 100.0)]
+    assert [sorted(view.affordable) for view in views] == [["LDA", "logistic", "normal"]] * 3
+    names = [[(one.name, other.name) for one, other in pairs(view)] for view in views]
+    assert names == [[("LDA", "logistic"), ("normal", "logistic")]] * 3
+
+
+def test_a_pair_has_one_chart_with_both_halves(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REPEATS", 2)
+    section = curves(View(iris))
+    assert section is not None
+    charts = [block for block in section.blocks if isinstance(block, Chart)]
+    assert [{mark.name for mark in chart.marks[:2]} for chart in charts] == [
+        {"LDA", "logistic"},
+        {"normal", "logistic"},
+    ]
+    first = charts[0].marks[0]
+    assert isinstance(first, Line)
+    assert (first.x[0], first.x[-1]) == (10, 99)  # a third of 50 in each class is held out
+
+
+def test_few_rows_have_curves_or_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = load_iris(return_X_y=True)
+    models = {"LDA": LinearDiscriminantAnalysis(), "logistic": LogisticRegression()}
+    monkeypatch.setattr(module, "REPEATS", 1)
+    few = compare(X[::12], y[::12], models=models, cv=2)  # 5, 4 and 4 rows
+    section = curves(View(few))
+    assert section is not None
+    assert any(isinstance(block, Chart) for block in section.blocks)
+
+
+def test_an_experiment_that_takes_too_long_is_given_up(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FUSE", 0.0)
+    section = curves(View(iris))
+    assert section is not None
+    assert section.blocks[0] == Note("LDA and logistic have no curves: they took more than 0 s.")
+
+
+def test_the_place_where_curves_cross_is_drawn() -> None:
+    errors = np.array([[0.2, 0.2, 0.2], [0.4, 0.3, 0.1]])[:, :, None]
+    found = LearningCurves(("one", "other"), np.array([10, 100, 1000]), errors, errors, errors, 50)
+    line = _with_crossover(found).marks[-1]
+    assert isinstance(line, Line)
+    assert (line.name, line.dashed) == ("crossover at 316 rows", True)
+    assert line.x == pytest.approx([316.2] * 2, abs=0.1)
+    never = LearningCurves(("one", "other"), found.sizes, errors[::-1] * [[[1]], [[0]]], errors, errors, 50)
+    assert len(_with_crossover(never).marks) == 2

@@ -1,0 +1,72 @@
+"""Frames as bytes: they come back, and bytes that are none, or would become large, are told."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mercer._errors import DataError
+from mercer.data.stored_frames import frame_bytes, frame_library, frame_of_bytes
+
+TABLE = pa.table(
+    {
+        "n": pa.array([1, None, 3]),
+        "s": ["naïve", "", None],
+        "c": pa.array(["x", "y", "x"]).dictionary_encode(),
+        "none": pa.nulls(3),
+    }
+)
+
+
+def stream(table: pa.Table, **options: Any) -> np.ndarray[Any, Any]:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("rows", [3, 0])
+def test_a_frame_comes_back(library: str, rows: int) -> None:
+    table = TABLE.slice(0, rows)
+    frame = {"pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table), "pyarrow": lambda: table}[library]()
+    assert frame_library(frame) == library
+    found = frame_of_bytes(frame_bytes(frame), library)
+    assert type(found) is type(frame)
+    if library == "pandas":  # an empty column of objects does not say of what
+        pd.testing.assert_frame_equal(found, frame, check_dtype=rows > 0, check_categorical=rows > 0)
+    else:
+        assert found.equals(frame)
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd"])
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_a_stream_that_is_compressed_is_refused(codec: str, dictionary: bool) -> None:
+    values = pa.array(["long " * 1000] * 2000)
+    octets = stream(pa.table({"a": values.dictionary_encode() if dictionary else values}), compression=codec)
+    with pytest.raises(DataError, match="compressed"):
+        frame_of_bytes(octets, "pyarrow")
+
+
+def test_more_rows_than_bytes_can_hold_are_refused() -> None:
+    with pytest.raises(DataError, match="rows are more"):
+        frame_of_bytes(stream(pa.table({"a": pa.nulls(10**9)})), "pandas")
+
+
+def test_bytes_that_are_no_frame_are_told() -> None:
+    whole = stream(TABLE)
+    rng = np.random.default_rng(0)
+    for end in range(0, len(whole) - 8, 13):  # the last eight only say that it ends
+        with pytest.raises(DataError, match="no frame"):
+            frame_of_bytes(whole[:end], "pyarrow")
+    for _ in range(200):
+        changed = whole.copy()
+        changed[rng.integers(len(whole))] ^= rng.integers(1, 256, dtype=np.uint8)
+        with contextlib.suppress(DataError):  # and no other error
+            frame_of_bytes(changed, "pyarrow")

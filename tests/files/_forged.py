@@ -1,0 +1,45 @@
+"""Files that somebody made who knows the format: with any description, and a checksum that is right."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mercer import load, save
+from mercer.files._container import NO_DIGEST
+
+
+def octets_of(model: Any, folder: Path) -> bytes:
+    save(model, folder / "whole.mercer")
+    return (folder / "whole.mercer").read_bytes()
+
+
+def read(octets: bytes, folder: Path) -> Any:
+    (folder / "other.mercer").write_bytes(octets)
+    return load(folder / "other.mercer")
+
+
+def signed(header: dict[str, Any], data: bytes) -> bytes:
+    """A file with this header and a checksum that is right: what somebody makes who knows the format."""
+    header["__metadata__"]["sha256"] = NO_DIGEST
+    raw = json.dumps(header, separators=(",", ":")).encode()
+    digest = hashlib.sha256(len(raw).to_bytes(8, "little") + raw + data).hexdigest()
+    return len(raw).to_bytes(8, "little") + raw.replace(NO_DIGEST.encode(), digest.encode()) + data
+
+
+def taken_apart(octets: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
+    """The header, the description of the model in it, and the arrays."""
+    end = 8 + int.from_bytes(octets[:8], "little")
+    header = json.loads(octets[8:end])
+    return header, json.loads(header["__metadata__"]["model"]), octets[end:]
+
+
+def forged(octets: bytes, change: Callable[[Any], None]) -> bytes:
+    """The file with its description changed, and signed anew."""
+    header, described, data = taken_apart(octets)
+    change(described)
+    header["__metadata__"]["model"] = json.dumps(described)
+    return signed(header, data)

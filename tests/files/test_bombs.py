@@ -1,0 +1,133 @@
+"""Small files that would become large, or take for ever: refused when they are loaded, before anything is built."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+
+import mercer
+from mercer import kernels, load, save
+from mercer._errors import ModelFileError, UnsavableError
+from mercer.files._encode import DEEPEST
+from tests.files._cases import numbers
+from tests.files._forged import forged, octets_of, read, signed, taken_apart
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A file that holds nothing."""
+    return octets_of(None, tmp_path_factory.mktemp("small"))
+
+
+def refused(objects: list[Any], model: Any, small: bytes, folder: Path) -> None:
+    with pytest.raises(ModelFileError, match="beyond measure"):
+        read(forged(small, lambda d: d.update(objects=objects, model=model)), folder)
+
+
+def pair(one: int) -> Any:
+    return {"value": {"tuple": [{"object": one}, {"object": one}]}}
+
+
+def sum_of(one: int) -> Any:
+    return {"class": "mercer.kernels.algebra.Sum", "state": {"k1": {"object": one}, "k2": {"object": one}}}
+
+
+@pytest.mark.parametrize(
+    ("first", "next_one"),
+    [
+        ({"value": {"tuple": [1, 2]}}, pair),
+        ({"class": "mercer.kernels.dot.Linear", "state": {}}, sum_of),
+    ],
+    ids=["tuples", "kernels"],
+)
+def test_objects_that_hold_the_one_before_twice(
+    first: Any, next_one: Callable[[int], Any], small: bytes, tmp_path: Path
+) -> None:
+    """Sixty of them have 2⁶⁰ parts, and a key of a dict is hashed with all of them."""
+    objects = [first, *map(next_one, range(60))]
+    refused(objects, {"dict": [[{"object": 60}], [1]]}, small, tmp_path)
+
+
+def test_objects_in_each_other_without_end(small: bytes, tmp_path: Path) -> None:
+    """Python hashes a tuple in tuples by recursion in C, without a look at how deep it is: that ends the process."""
+    n = 10 * DEEPEST
+    objects = [{"value": {"tuple": [{"object": i - 1} if i else 1]}} for i in range(n)]
+    refused(objects, {"set": [{"object": n - 1}]}, small, tmp_path)
+
+
+def test_lists_in_each_other_without_end(small: bytes, tmp_path: Path) -> None:
+    deep: Any = 1
+    for _ in range(150):
+        deep = [deep]
+    refused([], deep, small, tmp_path)
+    header, _, data = taken_apart(small)
+    header["__metadata__"]["model"] = "[" * 100_000
+    with pytest.raises(ModelFileError):
+        read(signed(header, data), tmp_path)
+
+
+def test_what_may_just_be_saved_may_be_loaded(tmp_path: Path) -> None:
+    value: Any = [kernels.RBF(1.0), 2j, slice(1, 2)]
+    for _ in range(DEEPEST - 2):
+        value = [value]
+    save(value, tmp_path / "deep")
+    assert load(tmp_path / "deep") == value
+    with pytest.raises(UnsavableError):
+        save([[value]], tmp_path / "deeper")
+
+
+@pytest.mark.parametrize(
+    "value", [np.array(["a", "b"], dtype=object), pa.table({"n": [1, 2]})], ids=["strings", "frame"]
+)
+def test_bytes_become_something_larger_only_once(value: Any, tmp_path: Path) -> None:
+    octets = octets_of(value, tmp_path)
+    with pytest.raises(ModelFileError, match="read again"):
+        read(forged(octets, lambda d: d.update(objects=d["objects"] * 2)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"objects":[],"objects":[],"model":1}', '{"objects":[],"model":NaN}', '{"objects":[],"model":-Infinity}']
+)
+def test_json_that_only_some_would_read(text: str, small: bytes, tmp_path: Path) -> None:
+    header, _, data = taken_apart(small)
+    header["__metadata__"]["model"] = text
+    with pytest.raises(ModelFileError, match=r"comes twice|no JSON"):
+        read(signed(header, data), tmp_path)
+
+
+def test_an_array_that_is_described_twice(tmp_path: Path) -> None:
+    octets = octets_of(mercer.GaussianNB().fit(numbers().X, numbers().y), tmp_path)
+    header, _, data = taken_apart(octets)
+    raw = signed(header, data)[8:]
+    name = next(name for name in header if name != "__metadata__")
+    doubled = f'{{"{name}":{json.dumps(header[name])},'.encode() + raw[1:]
+    length = int.from_bytes(octets[:8], "little") + len(doubled) - len(raw)
+    with pytest.raises(ModelFileError, match="comes twice"):
+        read(length.to_bytes(8, "little") + doubled, tmp_path)
+
+
+def test_a_degree_with_which_splines_never_end(tmp_path: Path) -> None:
+    octets = octets_of(mercer.SplineFeatures().fit(numbers().X), tmp_path)
+
+    def change(described: Any) -> None:
+        next(r for r in described["objects"] if r.get("class", "").endswith(".Splines"))["state"]["degree"] = 10**6
+
+    with pytest.raises(ModelFileError, match="degree"):
+        read(forged(octets, change), tmp_path)
+
+
+def test_more_processes_than_computers_have(tmp_path: Path) -> None:
+    model = make_pipeline(ColumnTransformer([("same", "passthrough", [0])], n_jobs=10**6))
+    with pytest.raises(UnsavableError, match=r"model\.steps\[0\]\[1\]\.n_jobs"):
+        save(model, tmp_path / "model.mercer")
+    octets = octets_of(model.set_params(columntransformer__n_jobs=-1), tmp_path)
+    with pytest.raises(ModelFileError, match="n_jobs"):
+        read(forged(octets, lambda d: d["objects"][0]["state"].update(n_jobs=10**6)), tmp_path)
