@@ -51,8 +51,18 @@ def test_help_has_an_example(run: Run, command: str) -> None:
     assert f"  mercer {command} " in result.stdout
 
 
-def test_shells_can_complete(run: Run) -> None:
-    assert "--show-completion" in run("--help").stdout
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("mercer out", ["outliers"]),
+        ("mercer fit --model NaiveB", ["NaiveBayes"]),
+        ("mercer compare --models GaussianN", ["GaussianNB"]),
+        ("mercer export --to o", ["onnx"]),
+    ],
+)
+def test_shells_can_complete(run: Run, typed: str, offered: list[str]) -> None:
+    asked = {"_MERCER_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    assert run(prog_name="mercer", env=asked).stdout.split() == offered
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["compare", "--help"], ["predict", "--help"]])

@@ -88,9 +88,9 @@ def test_text(run: Run, tmp_path: Path) -> None:
 
 
 def test_names_are_completed() -> None:
-    from mercer.cli.fit import _names
+    from mercer.cli._options import models_begun
 
-    assert _names("lin") == [
+    assert models_begun("lin") == [
         "LinearDiscriminantAnalysis",
         "LinearThreshold",
         "LinearSVC",

@@ -46,7 +46,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path) -> None:
     program.close()
     assert program.exitstatus == 0
     assert max(map(len, lines)) <= 60
-    assert [line.split()[0] for line in lines if re.match(r" +NaiveBayes +\d", line)] == ["NaiveBayes"] * 2
+    assert len([line for line in lines if re.match(r" +NaiveBayes +\d", line)]) > 1
 
 
 def test_ctrl_c_prints_what_is_done(tmp_path: Path) -> None:

@@ -26,5 +26,5 @@ def test_unsuitable_and_unknown() -> None:
         compare(X, Y, models=["Lasso"])
     with pytest.raises(DataError, match="There is no model 'Laso'"):
         compare(X, Y, models=["Laso"])
-    with pytest.raises(DataError, match="no model for such columns"):
+    with pytest.raises(DataError, match="models is empty"):
         compare(X, Y, models=[])

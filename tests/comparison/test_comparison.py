@@ -219,6 +219,24 @@ def test_who_is_as_good_within_chance_and_faster_is_told(iris: Comparison) -> No
     )
 
 
+def test_who_is_not_shown_to_be_worse_is_not_called_worse(iris: Comparison) -> None:
+    best = reached(iris, "best", [0.20, 0.30, 0.25])
+    erratic, worse = reached(iris, "erratic", [0.20, 9.0, 0.25]), reached(iris, "worse", [0.40, 0.50, 0.4501])
+    assert replace(iris, entries=(best, erratic, worse)).sentences()[1] == (
+        "worse is worse beyond chance; of the others, more repeats would tell."
+    )
+
+
+def test_a_pair_is_judged_as_in_the_table_of_differences(iris: Comparison) -> None:
+    """One test of several that are beyond chance by themselves is not, among them."""
+    best = replace(reached(iris, "lr", [0.20, 0.30, 0.25]), kind="discriminative")
+    worse = replace(reached(iris, "nb", [0.40, 0.55, 0.47]), kind="generative", partner="lr")
+    others = [reached(iris, f"other {i}", [0.5 + i, 0.5, 0.5]) for i in range(9)]
+    alone, among = (replace(iris, entries=(best, worse, *some)) for some in ([], others))
+    assert "but not beyond chance" not in alone.sentences()[-1]
+    assert "but not beyond chance" in among.sentences()[-1]
+
+
 @pytest.fixture
 def pyplot() -> Any:
     matplotlib = pytest.importorskip("matplotlib")

@@ -156,7 +156,7 @@ def test_who_compares_each_row_with_all_others_stays_out_of_many_rows() -> None:
 
 
 def test_more_classes_are_more_units_of_a_learning_rule() -> None:
-    table = Table.of(np.tile(NUMBERS, (40, 1)))
+    table = Table.of(np.tile(NUMBERS, (50, 1)))
     most = RULE_ROWS["perceptron"]
     assert most / 2 < table.n_rows <= most
     told = " ".join(entrants_for(table, outputs=4).notes)

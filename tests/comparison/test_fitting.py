@@ -28,7 +28,7 @@ def test_wrapped() -> None:
 @pytest.mark.parametrize(
     ("name", "y", "options", "sentence"),
     [
-        ("Ridge", CLASSES, {}, "has to be a number"),
+        ("Ridge", CLASSES, {}, "Ridge predicts numbers, but the target holds names such as .a."),
         ("Ridge", [1.0] * 60, {}, "nothing to learn"),
         ("NaiveBayes", ["a"] * 60, {}, "Every row has the label 'a'"),
         ("Ridge", [i / 3 for i in range(60)], {"calibrate": "platt"}, "leave out --calibrate"),

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
+from sklearn.pipeline import Pipeline
 
 from mercer import (
     GaussianNB,
@@ -134,6 +135,26 @@ def test_failures_become_notes() -> None:
     assert np.isnan(result.measured["missing"][0]).all()
     assert np.isfinite(result.measured["missing"][1]).all()
     assert result.notes == ("Broken: not fitted: ValueError: no luck",)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e150])
+def test_units_do_not_matter(unit: float) -> None:
+    options: dict[str, Any] = {"missing": [0.3], "noise": [0.5], "repeats": 2}
+    plain, scaled = (stress(GaussianNB(var_smoothing=0), rows, Y, **options) for rows in (X, X * unit))
+    for damage in ("missing", "noise"):
+        np.testing.assert_allclose(plain.measured[damage], scaled.measured[damage], rtol=1e-6)
+
+
+def test_a_column_without_values_to_learn_from_gets_no_noise() -> None:
+    rows = X.copy()
+    rows[3:, 0] = np.nan
+    result = stress(GaussianNB(), rows, Y, missing=[], noise=[0.5], repeats=2)
+    assert np.isfinite(result.measured["noise"]).all()
+
+
+def test_a_step_that_does_nothing_is_looked_behind() -> None:
+    idle = Pipeline([("idle", "passthrough"), ("model", GaussianNB())])
+    assert stress(idle, X, Y, missing=[0.3], noise=[], repeats=1).notes == ()
 
 
 class Stopped(GaussianNB):

@@ -235,6 +235,13 @@ def test_a_model_that_has_only_scores_is_refused_with_the_reason(model):
     assert np.mean(calibrated.predict(X) == "yes") > np.mean(fitted.predict(X) == "yes")
 
 
+def test_of_a_pipeline_the_model_is_named():
+    with pytest.raises(ScoresOnlyError, match="LinearSVC has"):
+        Decision(make_pipeline(StandardScaler(), LinearSVC()).fit(X, TWO)).predict(X)
+    with pytest.raises(PriorError, match="LogisticRegression does not say"):
+        Decision(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, TWO), priors=[0.5, 0.5]).predict(X)
+
+
 def test_an_unfitted_model_is_copied_and_fitted():
     model = LinearDiscriminantAnalysis()
     decision = Decision(model, costs=[[0, 1], [10, 0]])

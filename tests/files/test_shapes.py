@@ -6,10 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mercer
 from mercer._errors import ModelFileError
+from mercer.features.directions import Hadamard
+from mercer.features.fourier import FourierMap
 from mercer.files import load, save
 from mercer.files._shapes import SHAPES
 from mercer.files._table import names
@@ -44,6 +47,28 @@ def test_fewer_rows_of_words_than_columns_are_refused(tmp_path: Path) -> None:
     save(cut(model, "_product", "logs"), tmp_path / "model.mercer")
     with pytest.raises(ModelFileError, match="logs of a MultinomialNB has the wrong size"):
         load(tmp_path / "model.mercer")
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        (FourierMap(np.ones((3, 8)), np.ones(7), 1.0), "offset of a FourierMap has the wrong size"),
+        (FourierMap(np.ones((3, 8)), np.ones(8), 1.0, np.ones(2)), "shift of a FourierMap has the wrong size"),
+        (Hadamard(np.ones((1, 3, 12)), np.ones(8), 3), "a Hadamard in it contradicts itself"),
+        (Hadamard(np.ones((1, 3, 4)), np.ones(8), 3), "a Hadamard in it contradicts itself"),
+        (Hadamard(np.ones((2, 3, 4)), np.ones(8), 5), "a Hadamard in it contradicts itself"),
+    ],
+)
+def test_random_features_that_do_not_fit_are_refused(broken: Any, why: str, tmp_path: Path) -> None:
+    save(broken, tmp_path / "features.mercer")
+    with pytest.raises(ModelFileError, match=why):
+        load(tmp_path / "features.mercer")
+
+
+def test_random_features_that_fit_are_loaded(tmp_path: Path) -> None:
+    chain = Hadamard(np.ones((2, 3, 4)), np.ones(8), 3)
+    save(FourierMap(np.ones((3, 8)), np.ones(8), 1.0, np.ones(3), chain), tmp_path / "features.mercer")
+    assert load(tmp_path / "features.mercer").chain.columns == 3
 
 
 def test_all_that_is_checked_is_in_the_table() -> None:

@@ -54,6 +54,14 @@ Bars = Annotated[
     typer.Option("--progress/--no-progress", help="Progress bars; by default where standard error is a terminal."),
 ]
 
+
+def models_begun(incomplete: str) -> list[str]:
+    """Models whose name begins so, for the shell."""
+    from mercer.comparison.preparing import MODELS
+
+    return [name for name in MODELS if name.lower().startswith(incomplete.lower())]
+
+
 #: the largest seed that scikit-learn takes
 MOST_SEED = 2**32 - 1
 #: kinds of columns, and as what files are read that are told so

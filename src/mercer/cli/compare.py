@@ -22,6 +22,7 @@ from mercer.cli._options import (
     Separator,
     Sql,
     Target,
+    models_begun,
     reading_of,
 )
 
@@ -42,7 +43,11 @@ def compare(
     drop: Drop = None,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A model that takes part; by default all that suit the data. Repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="A model that takes part; by default all that suit the data. Repeatable.",
+            autocompletion=models_begun,
+        ),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="How many folds to cross-validate on.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="How many times rows are dealt to folds anew.")] = 1,

@@ -20,16 +20,10 @@ from mercer.cli._options import (
     Separator,
     Sql,
     Target,
+    models_begun,
     reading_of,
     setting_of,
 )
-
-
-def _names(incomplete: str) -> list[str]:
-    """Models whose name begins so, for the shell."""
-    from mercer.comparison.preparing import MODELS
-
-    return [name for name in MODELS if name.lower().startswith(incomplete.lower())]
 
 
 def fit(
@@ -37,7 +31,7 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where the model goes: model.mercer.")],
     target: Target = None,
     model: Annotated[
-        str, typer.Option(metavar="NAME", help="A model by its name in Python.", autocompletion=_names)
+        str, typer.Option(metavar="NAME", help="A model by its name in Python.", autocompletion=models_begun)
     ] = "LogisticRegression",
     settings: Annotated[
         list[str] | None,

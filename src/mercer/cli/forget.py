@@ -38,7 +38,7 @@ def forget(
 ) -> None:
     """Take rows out of a model, exactly: what is left is what the other rows alone would have given.
 
-    Naive Bayes, Gaussian discriminants and histograms can forget.
+    NaiveBayes, GaussianNB and GaussianDiscriminant can forget. Levels that only those rows had stay known.
 
     \b
     mercer forget patients.mercer withdrawn.csv --target outcome -o patients.mercer

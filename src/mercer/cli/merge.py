@@ -18,7 +18,7 @@ def merge(
 ) -> None:
     """Merge models that were fitted to different rows into the one that all rows would have given.
 
-    Naive Bayes, Gaussian discriminants and densities can be merged exactly.
+    NaiveBayes, GaussianNB and GaussianDiscriminant can be merged exactly.
 
     \b
     mercer merge north.mercer south.mercer -o all.mercer

@@ -67,9 +67,17 @@ class Corruptible:
         """Standard deviations of the measured columns over some rows."""
         if not self.measured:
             return np.zeros(0)
-        numbers = self.table.take(rows).numbers(self.measured)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.nan_to_num(np.sqrt(np.nanvar(np.asarray(numbers, dtype=float), axis=0))))
+        return _deviations(np.asarray(self.table.take(rows).numbers(self.measured), dtype=float))
+
+
+def _deviations(numbers: Array) -> Array:
+    """Of each column's finite values, 0 where there is none; in units of the largest, whose square is a number."""
+    seen = np.isfinite(numbers)
+    count, known = np.maximum(seen.sum(axis=0), 1), np.where(seen, numbers, 0.0)
+    largest = np.abs(known).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    away = np.where(seen, known / unit - (known / unit).sum(axis=0) / count, 0.0)
+    return np.asarray(unit * np.sqrt(np.square(away).sum(axis=0) / count))
 
 
 def _rebuilt(part: Table, change: Callable[[int, Array], Array]) -> Any:

@@ -20,10 +20,10 @@ class OutOfTime(Exception):
 class Budget:
     """Seconds from now. It is looked at before every fit: one that is expected to outlast it is not begun."""
 
-    def __init__(self, seconds: float | None) -> None:
-        if seconds is not None and not (isinstance(seconds, Real) and seconds > 0):
+    def __init__(self, seconds: Any) -> None:
+        if seconds is not None and not (isinstance(seconds, Real) and float(seconds) > 0):
             raise DataError(f"time_limit must be a positive number of seconds, or None for no limit, not {seconds!r}.")
-        self.seconds = seconds
+        self.seconds = None if seconds is None else float(seconds)
         self._start = now()
 
     @property

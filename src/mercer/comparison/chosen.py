@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
-from mercer.comparison.entrants import Entrant, Invitation
+from mercer.comparison.entrants import Entrant, Invitation, with_partners
 from mercer.comparison.kinds import innermost, kind_of
 from mercer.comparison.preparing import CLASSIFIERS, MODELS, prepared
 from mercer.data import Table
@@ -23,7 +23,8 @@ def chosen(names: Sequence[str], invitation: Invitation, table: Table, task: str
     about_others = [
         note for note in invitation.notes if note.startswith("Left out") or any(one in note for one in absent)
     ]
-    return Invitation(found, [note for note in invitation.notes if note not in about_others])
+    # partners were those among all who were invited
+    return Invitation(with_partners(found), [note for note in invitation.notes if note not in about_others])
 
 
 def _by_name(name: str, invitation: Invitation, table: Table, task: str) -> list[Entrant]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError
+from mercer.comparison._wording import counted
 from mercer.comparison.budget import Budget
 from mercer.comparison.chosen import chosen
 from mercer.comparison.comparison import Comparison
@@ -95,8 +96,9 @@ def compare(
         notes += duplicates_note(table, dealing.splits)
     tell("data", 1, 1, "")
     race = Race(question, dealing.splits, budget, tell)
+    size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
     comparison = Comparison(
-        title=f"{table.n_rows} rows × {table.n_columns} columns, {question.described()}; {dealing.described}",
+        title=f"{size}, {question.described()}; {dealing.described}",
         task=question,
         table=table,
         y=question.y,

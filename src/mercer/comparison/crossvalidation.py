@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer.comparison._wording import counted
 from mercer.comparison.entrants import Entrant
 from mercer.comparison.entry import Entry
 from mercer.comparison.metrics import Forecast
@@ -89,9 +90,8 @@ def _check(forecast: Forecast) -> None:
     """A prediction that is no number would make every measure one."""
     told = forecast.decisions if forecast.log_proba is None else forecast.log_proba
     if np.isnan(told).any():
-        raise ArithmeticError(
-            f"the prediction of {int(np.isnan(told).any(axis=tuple(range(1, told.ndim))).sum())} row(s) is NaN"
-        )
+        rows = int(np.isnan(told).any(axis=tuple(range(1, told.ndim))).sum())
+        raise ArithmeticError(f"the prediction is NaN for {counted(rows, 'row')}")
 
 
 def _entry(entrant: Entrant, task: Task, splits: list[Split], trials: list[Trial], notes: tuple[str, ...]) -> Entry:

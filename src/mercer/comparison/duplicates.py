@@ -44,9 +44,9 @@ def duplicates_note(table: Table, splits: Sequence[tuple[Array, Array]]) -> list
     if not count:
         return []
     note = (
-        f"{count} row(s) are equal, but for the target, to a row on the other side of a split, so that a model may "
-        "know the answer by heart: if they are copies of one case, give each case a group (groups=, on the command "
-        "line --group), or drop the copies."
+        f"Rows that are equal, but for the target, to a row on the other side of a split: {count:,}. A model may know "
+        "their answer by heart: if they are copies of one case, give each case a group (groups=, on the command line "
+        "--group), or drop the copies."
     )
     return [note]
 

@@ -52,7 +52,8 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
     for model in models.values():
         if isinstance(model, type) or not hasattr(model, "fit"):
             raise DataError(f"models has {model!r}, which is no model; give one such as GaussianNB(), or its name.")
-    return Invitation(_paired([Entrant(name, model, table, kind_of(model)) for name, model in models.items()]), [])
+    given = [Entrant(name, model, table, kind_of(model)) for name, model in models.items()]
+    return Invitation(with_partners(given), [])
 
 
 def entrants_for(table: Table, task: str = "classification", outputs: int = 1, rarest: int = ENOUGH) -> Invitation:
@@ -74,7 +75,7 @@ def entrants_for(table: Table, task: str = "classification", outputs: int = 1, r
     return _invitation(for_columns(shown, asked), met, gaps=shown.has_gaps, notes=notes)
 
 
-def _paired(entrants: list[Entrant]) -> list[Entrant]:
+def with_partners(entrants: list[Entrant]) -> list[Entrant]:
     """Each with the name of its partner, where that takes part."""
     partners = partners_of([entrant.model for entrant in entrants])
     return [
@@ -108,7 +109,7 @@ def _invitation(candidates: list[Candidate], met: set[str], *, gaps: bool, notes
         told.append(f"Gaps were filled, by means and by levels of their own, for {', '.join(filled)}.")
     if left_out:
         told.append(f"Left out: {', '.join(left_out)}.")
-    return Invitation(_paired(invited), [*told, *_tuned(invited)])
+    return Invitation(with_partners(invited), [*told, *_tuned(invited)])
 
 
 def _tuned(entrants: list[Entrant]) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer.comparison._wording import counted
 from mercer.comparison.tasks import Classification, Task
 
 Array = NDArray[Any]
@@ -49,7 +50,7 @@ def _plain(task: Task, folds: int, repeats: int, seed: int | None) -> Dealing:
     notes = []
     if classes and (counts := np.bincount(task.truth)).min() < folds:
         least = int(counts.argmin())
-        notes.append(f"Class {_label(task, least)!r} has {counts[least]} row(s), fewer than there are folds.")
+        notes.append(f"Class {_label(task, least)!r} has {counted(counts[least], 'row')}, fewer than there are folds.")
     return Dealing(splits, _called(folds, repeats, "stratified folds" if classes else "folds"), notes)
 
 

@@ -208,7 +208,8 @@ def _accepting_gaps(model: Any) -> tuple[Any, bool]:
 
     from mercer.models import TableFeatures
 
-    first = model.steps[0][1] if hasattr(model, "steps") else model
+    steps = [step for _, step in getattr(model, "steps", [("", model)]) if step not in (None, "passthrough")]
+    first = steps[0] if steps else model
     if isinstance(first, TableFeatures) or get_tags(first).input_tags.allow_nan:
         return clone(model), False
     return make_pipeline(TableFeatures(unseen="ignore"), clone(model)), True

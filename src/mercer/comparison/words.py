@@ -29,7 +29,7 @@ def sentences(comparison: Comparison) -> list[str]:
         _against_baseline(comparison, best, tests),
         _ties(comparison, best, tests),
         _calibration(best),
-        *_pairs(comparison, best),
+        *_pairs(comparison, best, tests),
     ]
     return [sentence for sentence in told if sentence]
 
@@ -142,23 +142,26 @@ def _calibration(best: Entry) -> str:
     return "" if best.calibration is None else best.calibration.sentence()
 
 
-def _pairs(comparison: Comparison, best: Entry) -> list[str]:
+def _pairs(comparison: Comparison, best: Entry, tests: dict[str, Difference]) -> list[str]:
     """The best generative model against its discriminative partner, with the number of rows."""
     for entry in comparison.done:
         partner = next((each for each in comparison.done if each.name == entry.partner), None)
         if entry.kind != "generative" or partner is None or not _ranked(comparison, partner):
             continue
-        return [_pair(comparison, entry, partner)]
+        with_best = entry if partner is best else partner if entry is best else None
+        # as the table of differences has it, where the pair is in it
+        p = None if with_best is None else tests[with_best.name].adjusted
+        return [_pair(comparison, entry, partner, p)]
     return []
 
 
-def _pair(comparison: Comparison, generative: Entry, partner: Entry) -> str:
+def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | None) -> str:
     metric, rows = comparison.task.metric, len(comparison.splits[0][0])
     ahead = metric.gain(generative.mean(metric.name)) > metric.gain(partner.mean(metric.name))
     first, second = (generative, partner) if ahead else (partner, generative)
-    found = difference_of(
-        metric.gain(first.scores[metric.name]), metric.gain(second.scores[metric.name]), overlap_of(comparison.splits)
-    )
+    if p is None:
+        one, other = (metric.gain(each.scores[metric.name]) for each in (first, second))
+        p = difference_of(one, other, overlap_of(comparison.splits)).p
     figures = f"{metric.heading} {first.mean(metric.name):#.3g} against {second.mean(metric.name):#.3g}"
     why = (
         "a model of the columns needs fewer rows to settle, and its assumptions seem to do little harm here"
@@ -166,7 +169,7 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry) -> str:
         else "there are rows enough to learn the boundary itself, and it assumes less about the columns"
     )
     pair = f"Of the pair {generative.name} (generative) and {partner.name} (discriminative),"
-    if found.p >= LEVEL:
+    if p >= LEVEL:
         return (
             f"{pair} {first.name} is ahead on {rows} training rows ({figures}), but not beyond chance: more rows, or "
             "more repeats, would tell."

@@ -62,6 +62,11 @@ def is_fitted(model: Any) -> bool:
     return True
 
 
+def last_step(model: Any) -> Any:
+    """The model in a pipeline, or the model itself."""
+    return last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
+
+
 def refuse_unfitted(model: Any) -> None:
     """Raise an error where a model that should be used as it is cannot be."""
     if not is_fitted(model):
@@ -75,13 +80,14 @@ def refuse_scores_only(model: Any) -> None:
     """Raise an error that says why a model without probabilities will not do."""
     if hasattr(model, "predict_proba"):
         return
+    name = type(last_step(model)).__name__
     if is_regressor(model):
         raise ScoresOnlyError(
-            f"{type(model).__name__} predicts numbers and has no probabilities of classes (there is no "
+            f"{name} predicts numbers and has no probabilities of classes (there is no "
             "`predict_proba`). Use a classifier, or for intervals around numbers ConformalRegressor."
         )
     raise ScoresOnlyError(
-        f"{type(model).__name__} has learnt a boundary and no probabilities (there is no `predict_proba`). Other "
+        f"{name} has learnt a boundary and no probabilities (there is no `predict_proba`). Other "
         "costs or priors move the boundary, and where to is known only from probabilities: such a model has to be "
         "fitted anew each time. Use Calibrated(model), which makes probabilities of its scores, or a model that has "
         "them, such as LogisticRegression or LinearDiscriminantAnalysis."
@@ -205,7 +211,7 @@ def publish_features(owner: Any, model: Any) -> None:
 
 def plan_of(model: Any, path: str) -> Plan:
     """The plan of the model, after what was done with it."""
-    own = getattr(model.steps[-1][1] if isinstance(model, Pipeline) else model, "plan_", None)
+    own = getattr(last_step(model), "plan_", None)
     if not isinstance(own, Plan):
         return Plan(path, "float64", 1, 1)
     return Plan(f"{path}; {own.path}", own.dtype, own.blocks, own.threads, own.exact, own.device)

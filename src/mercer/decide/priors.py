@@ -16,7 +16,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from mercer._errors import EmptyDataError, NotConvergedWarning, PriorError
 from mercer._suggest import quoted
-from mercer.decide._wrapped import known_codes
+from mercer.decide._wrapped import known_codes, last_step
 from mercer.models._generative import checked_priors
 from mercer.solvers.certificate import Certificate
 
@@ -87,9 +87,9 @@ def trained_priors(model: Any, given: Any, shares: Array | None = None) -> Array
     if shares is not None:
         return shares
     raise PriorError(
-        f"{type(model).__name__} does not say which class priors it was trained with, and priors can only be changed "
-        "from something. Give trained_priors=…, e.g. the shares of the classes among its training rows, as a mapping "
-        "from labels or in the order of `classes_`; or let Decision fit the model."
+        f"{type(last_step(model)).__name__} does not say which class priors it was trained with, and priors can only "
+        "be changed from something. Give trained_priors=…, e.g. the shares of the classes among its training rows, as "
+        "a mapping from labels or in the order of `classes_`; or let Decision fit the model."
     )
 
 

@@ -101,9 +101,8 @@ class _Statement(Printer):
 
     def text(self) -> str:
         stages = self._stages()
-        parts = [
-            f"s0 {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {'.'.join(map(identifier, self.table))} AS t\n)"
-        ]
+        table = ".".join(map(identifier, self.table))
+        parts = [f"s0 {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {table} AS t\n)"]
         for number, stage in enumerate(stages, 1):
             carried = self._carried(stages[number:], before=stages[: number - 1])
             new = [f"{self.write(value.value)} AS {self.names[value]}" for value in stage]

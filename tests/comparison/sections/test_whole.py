@@ -324,3 +324,14 @@ def test_sparse_rows_and_a_target_of_many_classes() -> None:
     made = page(found)
     assert "left-out" not in {each.id for each in made.sections}
     assert blocks(section(made, "data"), Grid)[0].title == "A sparse matrix"
+
+
+def test_the_same_seed_makes_the_same_page_but_for_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mercer.comparison.sections.curves.REPEATS", 1)
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    models = {"LDA": LinearDiscriminantAnalysis(), "logistic": LogisticRegression()}
+    one, other = (page(compare(X[::3], y[::3], models=models, cv=3)) for _ in range(2))
+    timed = {"leaderboard", "reproduce"}
+    assert [each.id for each in one.sections] == [each.id for each in other.sections]
+    for first, second in zip(one.sections, other.sections, strict=True):
+        assert first.id in timed or repr(first) == repr(second)

@@ -114,7 +114,7 @@ def test_a_leaderboard_fits_without_scrolling(browser: Any, tmp_path: Path, widt
         "0.05950 ± 0.03788",
         "0.9733 ± 0.0272",
         "0.9993 ± 0.0017",
-        "0.005 ± 0.004",
+        "0.005 (0.000–0.007)",
         "0.000417",
         "0.000157",
         "10.3 kB",

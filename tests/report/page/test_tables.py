@@ -31,9 +31,12 @@ def test_words_that_begin_with_numbers_are_ordered_by_them() -> None:
 
 
 def test_a_margin_stands_apart_from_its_number_and_a_call_can_be_broken_before_its_options() -> None:
-    grid = Grid("", (Field("model"), Field("x", ".2f")), (("Model(a=1)", "0.91 ± 0.02"), ("(b)", 0.5)))
+    grid = Grid(
+        "", (Field("model"), Field("x", ".2f")), (("Model(a=1)", "0.91 ± 0.02"), ("(b)", 0.5), ("c", "0.5 (0–1)"))
+    )
     html = table_html(grid, Limits())
     assert '>0.91 <span class="margin">± 0.02</span></td>' in html
+    assert '>0.5 <span class="margin">(0–1)</span></td>' in html
     assert ">Model(<wbr>a=1)</th>" in html
     assert ">0.50</td>" in html
 

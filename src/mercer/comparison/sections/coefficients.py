@@ -44,13 +44,12 @@ def _section(view: View, entry: Any, model: Any, last: Any) -> Section:
     else:
         names, columns, grid_notes = told
     order = by_size(names, columns["coefficient"])
-    blocks: list[Any] = [_chart(names, columns, order[:MOST_BARS]), coefficient_grid(names, columns, order, grid_notes)]
+    chart = _chart(f"Coefficients of {entry.name}", names, columns, order[:MOST_BARS])
+    blocks: list[Any] = [chart, coefficient_grid(names, columns, order, grid_notes)]
     if why_not:
         blocks.append(why_not)
     units = UNITS if scaled(model) and view.amounts else ""
-    return Section(
-        "coefficients", f"Coefficients of {entry.name}", tuple(blocks), f"{_lead(view, told is not None)}{units}"
-    )
+    return Section("coefficients", "Coefficients", tuple(blocks), f"{_lead(view, told is not None)}{units}")
 
 
 def _lead(view: View, intervals: bool) -> str:
@@ -124,7 +123,7 @@ def by_size(names: list[str], values: Array) -> Array:
     return np.argsort(-size, kind="stable")
 
 
-def _chart(names: list[str], columns: dict[str, Array], order: Array) -> Chart:
+def _chart(title: str, names: list[str], columns: dict[str, Array], order: Array) -> Chart:
     shown = [k for k in order.tolist() if not names[k].endswith(INTERCEPT)]
     values = columns["coefficient"][shown]
     ends = {}
@@ -133,7 +132,7 @@ def _chart(names: list[str], columns: dict[str, Array], order: Array) -> Chart:
     bars = Bars("coefficient", [names[k] for k in shown], values, **ends)
     features = sum(not name.endswith(INTERCEPT) for name in names)
     caption = f"The largest {len(shown)} of {features:,}." if len(shown) < features else ""
-    return Chart("Coefficients", Axis("coefficient"), Axis("feature"), (bars,), caption)
+    return Chart(title, Axis("coefficient"), Axis("feature"), (bars,), caption)
 
 
 def coefficient_grid(names: list[str], columns: dict[str, Array], order: Array, notes: tuple[str, ...]) -> Grid:

@@ -14,7 +14,7 @@ from mercer.report import Axis, Chart, Line, Section
 
 Array = NDArray[Any]
 
-MOST_COLUMNS, MOST_CLASSES, MOST_ROWS, POINTS = 8, 6, 1_000, 80
+MOST_COLUMNS, MOST_CLASSES, MOST_ROWS, POINTS = 8, 6, 1_000, 120
 
 
 def densities(view: View) -> Section | None:

@@ -11,6 +11,8 @@ from mercer.report.page.markup import Markup, inline, joined, tag, text
 
 #: a number at the beginning of words, as in "0.91 ± 0.02" or "< 0.001"
 _NUMBER = re.compile(r"\s*[<>≤≥~≈]?\s*([-+−]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")
+#: a number with its interval: "0.91 ± 0.02", "0.005 (0.000–0.007)"
+_INTERVAL = re.compile(r"(\S+) (± .+|\(.+\))")
 #: a table with more rows scrolls in a box of its own
 _TALL = 16
 #: words that are longer are broken into lines: everywhere, and on a phone
@@ -53,9 +55,9 @@ def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: Limits) -> Ma
 
 
 def _margin_apart(words: str) -> Markup:
-    """What follows ± is smaller, and stands below where the table has little room."""
-    value, sign, margin = words.partition(" ± ")
-    return joined((value, " ", tag("span", f"± {margin}", class_="margin"))) if sign else text(words)
+    """An interval is smaller than its number, and stands below it where the table has little room."""
+    found = _INTERVAL.fullmatch(words)
+    return joined((found[1], " ", tag("span", found[2], class_="margin"))) if found else text(words)
 
 
 def _breaking(words: str) -> Markup:
