@@ -39,20 +39,16 @@ def test_tables_grow() -> None:
     assert table.sizes[0] <= len(table.signatures) == len(table.slots) // 2
 
 
-def test_pairs_of_another_table_find_their_codes() -> None:
-    mark = np.uint64(1 << 31)
-    rng = np.random.default_rng(0)
-    words = rng.permutation(50)
-    mine, other = interning.no_pairs(), interning.no_pairs()
-    pairs = np.unique(rng.integers(0, 50, (2000, 2)), axis=0)
-    other = interning.with_room_for_pairs(other, 2 * len(pairs))
-    for left, right in pairs:  # each a pair of words, and a longer one that begins with it
-        code = interning.code_of_pair(other, np.uint64(left) << np.uint64(32) | np.uint64(right))
-        interning.code_of_pair(other, (np.uint64(code) | mark) << np.uint64(32) | np.uint64(left))
-    codes = np.empty(int(other.sizes[0]), dtype=np.int64)
-    mine = interning.merge_pairs(mine, other, mark, words, codes)
-    assert sorted(codes.tolist()) == list(range(2 * len(pairs)))
-    for place, (left, right) in enumerate(pairs):
-        short, long = mine.entries[codes[2 * place : 2 * place + 2], interning.PAIR].view(np.uint64).tolist()
-        assert short == int(words[left]) << 32 | int(words[right])
-        assert long == (int(codes[2 * place]) | 1 << 31) << 32 | int(words[left])
+def test_pairs_are_numbered_as_they_come() -> None:
+    pairs = np.random.default_rng(0).integers(0, 2**32, (5000, 2), dtype=np.uint64)[np.arange(20000) % 5000]
+    table = interning.with_room_for_pairs(interning.no_pairs(), len(pairs))
+    whole = pairs[:, 0] << np.uint64(32) | pairs[:, 1]
+    assert [interning.code_of_pair(table, pair) for pair in whole] == numbered(whole.tolist())
+
+
+def test_growing_pairs_keep_their_codes() -> None:
+    table, pairs = interning.no_pairs(), np.arange(3000, dtype=np.uint64) << np.uint64(33)
+    for _ in range(2):
+        for code, pair in enumerate(pairs):
+            table = interning.with_room_for_pairs(table, 1)
+            assert interning.code_of_pair(table, pair) == code

@@ -158,27 +158,35 @@ def copy_document(data, start, stop, state, lower, words_only, alphabet, out):  
 def find_words(text, size, beyond, shortest, starts, stops):  # type: ignore[no-untyped-def]
     """Where words of at least `shortest` characters begin and end; how many. `beyond` says whether all is ASCII.
 
-    64 bytes are judged at once: a word begins or ends where the bits of neighbouring bytes differ.
+    64 bytes are judged at once: a word begins or ends where the bits of neighbouring bytes differ. These places are
+    written down one after the other, in two arrays by turns, without a branch that would be foretold wrongly.
     """
-    found = 0
-    begins = True
+    begun = ended = 0
     before = np.uint64(0)
     for position in range(0, size + 1, 64):
         bits = word_bits(text, position)
         if size - position < 64:
             bits &= (np.uint64(1) << np.uint64(size - position)) - np.uint64(1)
-        turns = bits ^ (bits << np.uint64(1) | before)
+        shifted = bits << np.uint64(1) | before
         before = bits >> np.uint64(63)
-        while turns != np.uint64(0):
-            turn = position + lowest_bit(turns)
-            turns &= turns - np.uint64(1)
-            if begins:
-                starts[found] = turn
-            else:
-                stops[found] = turn
-                found += has_characters(text, np.int64(starts[found]), turn, shortest, beyond)
-            begins = not begins
+        begun = _write_places(bits & ~shifted, position, starts, begun)
+        ended = _write_places(~bits & shifted, position, stops, ended)
+    found = 0
+    for word in range(ended):
+        start, stop = np.int64(starts[word]), np.int64(stops[word])
+        starts[found], stops[found] = start, stop
+        found += has_characters(text, start, stop, shortest, beyond)
     return found
+
+
+@jit(forceinline=True)
+def _write_places(bits, position, places, count):  # type: ignore[no-untyped-def]
+    """Where bits are set, counted from a position on; how many places there are then."""
+    while bits != np.uint64(0):
+        places[count] = position + lowest_bit(bits)
+        bits &= bits - np.uint64(1)
+        count += 1
+    return count
 
 
 @jit(forceinline=True)

@@ -9,8 +9,10 @@ from mercer._jit.bits import four_bytes
 from mercer._jit.characters import BLANK
 from mercer._jit.cutting import WORDS, cut, room_for
 from mercer._jit.interning import code_of
-from mercer._jit.scanning import sort_entries
+from mercer._jit.rows import FEW, insert, mark, no_marks, take_marks
 
+#: columns up to which each has a bit and a sum of its own while a row is written
+MARKED = 1 << 24
 FIRST, SECOND = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)
 
 
@@ -64,26 +66,46 @@ def hash_terms(texts, states, alphabet, how, stop_words, columns, signed):  # ty
     room = room_for(offsets, how)
     joins = how.unit == WORDS and (most > 1 or stop_words.sizes[0] > 0)
     starts, stops, text = room.starts, room.stops, room.copy if joins else room.text
-    entries, spare = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64)
     rows = np.zeros(n + 1, dtype=np.int64)
-    indices = np.empty(1024 + (offsets[n] - offsets[0]) // 8, dtype=np.int32)
+    indices = np.empty(1024 + (offsets[n] - offsets[0]) // 4, dtype=np.int32)
     values = np.empty(indices.size, dtype=np.int32)
+    marked = columns <= MARKED
+    low, middle, top = no_marks(columns if marked else 0)
+    value_of = np.empty(columns if marked else 0, dtype=np.int32)
+    entries = np.empty(1024, dtype=np.int64)
     for document in range(n):
         pieces = cut(data, offsets[document], offsets[document + 1], states[document], alphabet, how, room)
         if joins:
             pieces = _join_words(room, pieces, stop_words)
-        while entries.size < pieces * (most - fewest + 1):
-            entries, spare = twice(entries), twice(spare)
+        place, many = rows[document], pieces * (most - fewest + 1)
+        indices, values = _with_room(indices, values, place + many)
+        if marked and many > FEW:
+            for first in range(pieces):
+                for last in range(first + fewest - 1, min(first + most, pieces)):
+                    start = np.int64(starts[first])
+                    entry = entry_of(text, start, np.int64(stops[last]) - start, columns, signed)
+                    column, sign = entry >> 1, np.int32(1 - 2 * (entry & 1))
+                    value_of[column] = value_of[column] + sign if mark(column, low, middle, top) else sign
+            rows[document + 1] = take_marks(low, middle, top, indices, place)
+            for k in range(place, rows[document + 1]):
+                values[k] = value_of[indices[k]]
+            continue
+        while entries.size < many:
+            entries = twice(entries)
         count = 0
         for first in range(pieces):
             for last in range(first + fewest - 1, min(first + most, pieces)):
                 start = np.int64(starts[first])
-                entries[count] = entry_of(text, start, np.int64(stops[last]) - start, columns, signed)
+                entry = entry_of(text, start, np.int64(stops[last]) - start, columns, signed)
+                if many <= FEW:
+                    insert(entries, count, entry)
+                else:
+                    entries[count] = entry
                 count += 1
-        indices, values = _with_room(indices, values, rows[document] + count)
-        in_order = sort_entries(entries, spare, count, 0, 2 * columns)
-        rows[document + 1] = _write_entries(in_order[:count], indices, values, rows[document])
-    return rows, indices[: rows[n]].copy(), values[: rows[n]].copy()
+        if many > FEW:
+            entries[:count].sort()
+        rows[document + 1] = _write_entries(entries[:count], indices, values, place)
+    return rows, indices[: rows[n]], values[: rows[n]]
 
 
 @jit

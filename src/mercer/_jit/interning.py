@@ -1,9 +1,10 @@
 """Strings, and pairs of numbers, as codes in the order of their first appearance: open-addressing tables that grow.
 
-A slot holds the code + 1 in its lower and a tag, half of the hash, in its upper 32 bits; 0 is an empty slot. Only
-where the tag agrees is the string itself looked at. Of most strings that is 16 bytes, their signature, and few words
-make up most of a text, so that these and their slots stay in the cache; all that is known of a pair is in one line of
-it, because pairs are too many to stay there.
+A slot has 32 bits, so that many are in the cache together: the lower ones hold the code + 1, as many as number the
+slots; the others a tag, bits of the hash; 0 is an empty slot. Only where the tag agrees is the string itself looked at.
+Of most strings that is 16 bytes, their signature. Where a term was counted last is all that changes while documents are
+read; few words make up most of a text, so that what is known of these stays in the cache. There are many more pairs,
+of which hardly any does: all that is known of one is in one line of it.
 Loops that look for many take the fields of a table one by one: each look into a tuple of arrays counts references,
 and costs more than to find a word.
 """
@@ -15,24 +16,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._jit import jit
-from mercer._jit.bits import eight_bytes, fetch
+from mercer._jit.bits import eight_bytes, fetch, put_eight
 
-#: columns of `seen`: where a term was counted last, documents that hold it, and how often it occurs in all
-LAST, DOCUMENTS, OCCURRENCES = 0, 1, 2
-#: columns of the entries of pairs: the pair, and the same three
-PAIR, PAIR_LAST, PAIR_DOCUMENTS, PAIR_OCCURRENCES, PAIR_WIDTH = 0, 1, 2, 3, 4
+#: columns of the entries of pairs: the pair, and where it was counted last
+PAIR, PAIR_LAST, PAIR_WIDTH = 0, 1, 2
 #: odd numbers with bits all over, to multiply by
 SPREAD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-HALF, CODES = np.uint64(32), np.uint64(0xFFFFFFFF)
-NO_SLOT = np.uint64(0)
+HALF, WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
+NO_SLOT = np.uint32(0)
+#: marks the left half of a pair that is the code of a pair, where that of a string may stand too
+RUN = np.int64(1 << 31)
 #: bytes that may be read after the last one of a string
 SPARE = 16
 #: bytes from which on a string is not told by its signature
 LONG = 16
-#: strings or pairs whose slots are fetched before the first of them is looked for
+#: strings whose slots are fetched before the first of them is looked for
 AHEAD = 256
-#: LOWEST[n] has the lowest n bytes set
-LOWEST = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+#: bytes from which on NumPy asks for pages of 2 MB, which are found sooner
+LARGE = 4 << 20
+NOTHING = np.uint64(0)
 
 
 class Strings(NamedTuple):
@@ -42,7 +44,8 @@ class Strings(NamedTuple):
     signatures: Any
     offsets: Any
     arena: Any
-    seen: Any
+    #: where each was counted last, or −1
+    last: Any
     #: how many there are
     sizes: Any
 
@@ -58,11 +61,11 @@ class Pairs(NamedTuple):
 def no_strings() -> Strings:
     """A table without strings."""
     return Strings(
-        np.zeros(1024, dtype=np.uint64),
+        np.zeros(1024, dtype=np.uint32),
         np.empty((512, 2), dtype=np.uint64),
         np.zeros(513, dtype=np.int64),
         np.empty(8192, dtype=np.uint8),
-        np.empty((512, 3), dtype=np.int64),
+        np.empty(512, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
     )
 
@@ -70,36 +73,61 @@ def no_strings() -> Strings:
 def no_pairs() -> Pairs:
     """A table without pairs."""
     return Pairs(
-        np.zeros(1024, dtype=np.uint64), np.empty((512, PAIR_WIDTH), dtype=np.int64), np.zeros(1, dtype=np.int64)
+        np.zeros(1024, dtype=np.uint32), np.empty((512, PAIR_WIDTH), dtype=np.int64), np.zeros(1, dtype=np.int64)
     )
 
 
 @jit(forceinline=True)
-def signature(data, start, length):  # type: ignore[no-untyped-def]
-    """Two numbers that tell a string of up to 15 bytes from all others: bytes 0 to 7; and bytes 8 to 14 with the
-    length. Of longer ones, the first 15 bytes. 16 bytes must be there to read."""
-    head = eight_bytes(data, start) & LOWEST[min(length, 8)]
-    tail = eight_bytes(data, start + 8) & LOWEST[max(min(length, 15) - 8, 0)]
-    return head, tail | np.uint64(min(length, LONG)) << np.uint64(56)
-
-
-@jit(forceinline=True)
 def mixed(key):  # type: ignore[no-untyped-def]
-    """A number whose every bit depends on all of the key's."""
+    """A number whose lower and upper half depend on all bits of the key, which was multiplied already."""
     key = (key ^ (key >> HALF)) * MIX
-    return (key ^ (key >> HALF)) * MIX
+    return key ^ (key >> HALF)
 
 
 @jit(forceinline=True)
-def hash_of(data, start, length, head, tail):  # type: ignore[no-untyped-def]
-    """Of the whole string, of which the signature is given; eight bytes at a time, the last of which may overlap."""
+def slot_with(key, code, last):  # type: ignore[no-untyped-def]
+    """What a slot holds; `last` is the number of slots − 1."""
+    return np.uint32((key >> HALF) & ~last) | np.uint32(code + 1)
+
+
+@jit(forceinline=True)
+def code_in(held, last):  # type: ignore[no-untyped-def]
+    """The code in a slot; −1 if it is empty."""
+    return np.int64(np.uint64(held) & last) - 1
+
+
+@jit(forceinline=True)
+def may_be(held, key, last):  # type: ignore[no-untyped-def]
+    """Whether the tag in a slot is that of a key."""
+    return (np.uint64(held) ^ (key >> HALF)) & ~last & WORD == np.uint64(0)
+
+
+@jit(forceinline=True)
+def signed(data, start, length):  # type: ignore[no-untyped-def]
+    """The hash of a string, and its signature: two numbers that tell one of up to 15 bytes from all others, which are
+    bytes 0 to 7; and bytes 8 to 14 with the length. Of longer ones, the first 15 bytes. 16 must be there to read.
+
+    Most words have up to eight bytes, and are done with soon.
+    """
+    head = eight_bytes(data, start)
+    if length <= 8:
+        rest = np.uint64(64 - 8 * length)
+        head = head << rest >> rest if length > 0 else NOTHING
+        tail = np.uint64(length) << np.uint64(56)
+        return mixed(head * SPREAD ^ tail * MIX), head, tail
+    rest = np.uint64(64 - 8 * min(length - 8, 7))
+    tail = eight_bytes(data, start + 8) << rest >> rest | np.uint64(min(length, LONG)) << np.uint64(56)
     key = head * SPREAD ^ tail * MIX
-    if length >= LONG:
-        for position in range(8, length - 8, 8):
-            key = (key ^ eight_bytes(data, start + position)) * MIX
-            key ^= key >> HALF
-        key = (key ^ eight_bytes(data, start + length - 8)) * MIX ^ np.uint64(length)
-    return mixed(key)
+    return mixed(key if length < LONG else _with_rest(key, data, start, length)), head, tail
+
+
+@jit
+def _with_rest(key, data, start, length):  # type: ignore[no-untyped-def]
+    """A key of all bytes of a long string; eight at a time, the last of which may overlap."""
+    for position in range(8, length - 8, 8):
+        key = (key ^ eight_bytes(data, start + position)) * MIX
+        key ^= key >> HALF
+    return (key ^ eight_bytes(data, start + length - 8)) * MIX ^ np.uint64(length)
 
 
 @jit(forceinline=True)
@@ -122,8 +150,8 @@ def find(slots, signatures, offsets, arena, data, start, length, head, tail, key
         held = slots[slot]
         if held == NO_SLOT:
             return -1 - np.int64(slot)
-        if held >> HALF == key >> HALF:
-            code = np.int64(held & CODES) - 1
+        if may_be(held, key, last):
+            code = code_in(held, last)
             if (
                 signatures[code, 0] == head
                 and signatures[code, 1] == tail
@@ -133,18 +161,27 @@ def find(slots, signatures, offsets, arena, data, start, length, head, tail, key
         slot = (slot + np.uint64(1)) & last
 
 
-@jit
-def add(table, data, start, length, head, tail, key, slot):  # type: ignore[no-untyped-def]
+@jit(forceinline=True)
+def copy_string(data, start, length, out, place):  # type: ignore[no-untyped-def]
+    """Copy a string eight bytes at a time; there must be some to spare. Most have no more, and are done with soon."""
+    put_eight(out, place, eight_bytes(data, start))
+    k = 8
+    while k < length:
+        put_eight(out, place + k, eight_bytes(data, start + k))
+        k += 8
+
+
+@jit(forceinline=True)
+def add(slots, signatures, offsets, arena, last, sizes, data, start, length, head, tail, key, slot):  # type: ignore[no-untyped-def]
     """Enter a new string at a slot that `find` has named; there must be room for it. Its code."""
-    code = table.sizes[0]
-    place = table.offsets[code]
-    table.slots[slot] = (key >> HALF) << HALF | np.uint64(code + 1)
-    for i in range(length):
-        table.arena[place + i] = data[start + i]
-    table.signatures[code, 0], table.signatures[code, 1] = head, tail
-    table.offsets[code + 1] = place + length
-    table.seen[code, LAST], table.seen[code, DOCUMENTS], table.seen[code, OCCURRENCES] = -1, 0, 0
-    table.sizes[0] = code + 1
+    code = sizes[0]
+    place = offsets[code]
+    slots[slot] = slot_with(key, code, np.uint64(slots.size - 1))
+    copy_string(data, start, length, arena, place)
+    signatures[code, 0], signatures[code, 1] = head, tail
+    offsets[code + 1] = place + length
+    last[code] = -1
+    sizes[0] = code + 1
     return code
 
 
@@ -164,11 +201,10 @@ def with_room(table: Strings, strings: int, size: int) -> Strings:
     while count + strings > room:
         room *= 2
     if room > len(table.signatures):
-        slots, offsets = np.zeros(2 * room, dtype=np.uint64), _larger(table.offsets, count + 1, (room + 1,))
-        signatures = _larger(table.signatures, count, (room, 2))
-        seen = _larger(table.seen, count, (room, 3))
-        _enter_strings(slots, signatures, offsets, table.arena, count)
-        table = Strings(slots, signatures, offsets, table.arena, seen, table.sizes)
+        slots, offsets = no_slots(2 * room), _larger(table.offsets, count + 1, (room + 1,))
+        signatures, last = _larger(table.signatures, count, (room, 2)), _larger(table.last, count, (room,))
+        _enter_strings(slots, offsets, table.arena, count)
+        table = Strings(slots, signatures, offsets, table.arena, last, table.sizes)
     used = int(table.offsets[count])
     if used + size + SPARE > len(table.arena):
         table = table._replace(arena=_larger(table.arena, used, (2 * (used + size + SPARE),)))
@@ -177,26 +213,42 @@ def with_room(table: Strings, strings: int, size: int) -> Strings:
 
 def _larger(values: Any, count: int, shape: tuple[int, ...]) -> Any:
     """The first so many values in an array of another shape."""
-    larger = np.empty(shape, dtype=values.dtype)
+    larger = _room(shape, values.dtype)
     larger[:count] = values[:count]
     return larger
 
 
+def no_slots(many: int) -> Any:
+    """So many empty slots: a power of 2, below 2³²."""
+    slots = _room((many,), np.dtype(np.uint32))
+    slots[:] = NO_SLOT
+    return slots
+
+
+def _room(shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array of what no table is too small for: if it is not quite small, of large pages."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    if not LARGE // 8 <= size < LARGE:
+        return np.empty(shape, dtype=dtype)
+    return np.empty(LARGE, dtype=np.uint8)[:size].view(dtype).reshape(shape)
+
+
 @jit
-def _enter_strings(slots, signatures, offsets, arena, count):  # type: ignore[no-untyped-def]
+def _enter_strings(slots, offsets, arena, count):  # type: ignore[no-untyped-def]
     for code in range(count):
-        start, length = offsets[code], offsets[code + 1] - offsets[code]
-        _enter(slots, hash_of(arena, start, length, signatures[code, 0], signatures[code, 1]), code)
+        key, _, _ = signed(arena, offsets[code], offsets[code + 1] - offsets[code])
+        _enter(slots, key, code)
 
 
 @jit
 def code_of(table, data, start, length, learning):  # type: ignore[no-untyped-def]
     """The code of a string, which is added if need be and there must be room for it; below 0 if it is not known."""
-    head, tail = signature(data, start, length)
-    key = hash_of(data, start, length, head, tail)
-    slots, signatures, offsets, arena, _, _ = table
+    key, head, tail = signed(data, start, length)
+    slots, signatures, offsets, arena, last, sizes = table
     code = find(slots, signatures, offsets, arena, data, start, length, head, tail, key)
-    return add(table, data, start, length, head, tail, key, -1 - code) if code < 0 and learning else code
+    if code >= 0 or not learning:
+        return code
+    return add(slots, signatures, offsets, arena, last, sizes, data, start, length, head, tail, key, -1 - code)
 
 
 def intern(table: Strings, data: Any, offsets: Any, codes: Any) -> Strings:
@@ -212,8 +264,8 @@ def _add_strings(table, data, offsets, codes):  # type: ignore[no-untyped-def]
     for first in range(0, codes.size, AHEAD):
         stop = min(first + AHEAD, codes.size)
         for i in range(first, stop):
-            head, tail = signature(data, offsets[i], offsets[i + 1] - offsets[i])
-            fetch(slots, np.int64(hash_of(data, offsets[i], offsets[i + 1] - offsets[i], head, tail) & last))
+            key, _, _ = signed(data, offsets[i], offsets[i + 1] - offsets[i])
+            fetch(slots, np.int64(key & last))
         for i in range(first, stop):
             codes[i] = code_of(table, data, offsets[i], offsets[i + 1] - offsets[i], True)
 
@@ -233,21 +285,20 @@ def find_pair(slots, entries, pair, key):  # type: ignore[no-untyped-def]
         held = slots[slot]
         if held == NO_SLOT:
             return -1 - np.int64(slot)
-        if held >> HALF == key >> HALF:
-            code = np.int64(held & CODES) - 1
+        if may_be(held, key, last):
+            code = code_in(held, last)
             if entries[code, PAIR] == np.int64(pair):
                 return code
         slot = (slot + np.uint64(1)) & last
 
 
-@jit
-def add_pair(table, pair, key, slot):  # type: ignore[no-untyped-def]
+@jit(forceinline=True)
+def add_pair(slots, entries, sizes, pair, key, slot):  # type: ignore[no-untyped-def]
     """Enter a new pair at a slot that `find_pair` has named; there must be room for it. Its code."""
-    code = table.sizes[0]
-    table.slots[slot] = (key >> HALF) << HALF | np.uint64(code + 1)
-    entry = table.entries[code]
-    entry[PAIR], entry[PAIR_LAST], entry[PAIR_DOCUMENTS], entry[PAIR_OCCURRENCES] = np.int64(pair), -1, 0, 0
-    table.sizes[0] = code + 1
+    code = sizes[0]
+    slots[slot] = slot_with(key, code, np.uint64(slots.size - 1))
+    entries[code, PAIR], entries[code, PAIR_LAST] = np.int64(pair), -1
+    sizes[0] = code + 1
     return code
 
 
@@ -255,8 +306,9 @@ def add_pair(table, pair, key, slot):  # type: ignore[no-untyped-def]
 def code_of_pair(table, pair):  # type: ignore[no-untyped-def]
     """The code of a pair, which is added if need be and there must be room for it."""
     key = hash_of_pair(pair)
-    code = find_pair(table.slots, table.entries, pair, key)
-    return code if code >= 0 else add_pair(table, pair, key, -1 - code)
+    slots, entries, sizes = table
+    code = find_pair(slots, entries, pair, key)
+    return code if code >= 0 else add_pair(slots, entries, sizes, pair, key, -1 - code)
 
 
 @jit
@@ -272,7 +324,7 @@ def with_room_for_pairs(table: Pairs, many: int) -> Pairs:
         room *= 2
     if room == len(table.entries):
         return table
-    slots, entries = np.zeros(2 * room, dtype=np.uint64), _larger(table.entries, count, (room, PAIR_WIDTH))
+    slots, entries = no_slots(2 * room), _larger(table.entries, count, (room, PAIR_WIDTH))
     _enter_pairs(slots, entries, count)
     return Pairs(slots, entries, table.sizes)
 
@@ -283,40 +335,10 @@ def _enter_pairs(slots, entries, count):  # type: ignore[no-untyped-def]
         _enter(slots, hash_of_pair(np.uint64(entries[code, PAIR])), code)
 
 
-def merge_pairs(table: Pairs, other: Pairs, mark: Any, words: Any, codes: Any) -> Pairs:
-    """Add the pairs of another table, whose right halves are `words[right]` here and whose left halves are too, or
-    with the mark the code here of an earlier pair; codes[c] becomes the code here of its pair c. The table then."""
-    table = with_room_for_pairs(table, len(codes))
-    _add_pairs(table, other.entries, mark, words, codes)
-    return table
-
-
-@jit
-def _add_pairs(table, others, mark, words, codes):  # type: ignore[no-untyped-def]
-    slots, last = table.slots, np.uint64(table.slots.size - 1)
-    pairs = np.empty(AHEAD, dtype=np.uint64)
-    for first in range(0, codes.size, AHEAD):
-        many = min(AHEAD, codes.size - first)
-        for i in range(many):  # most begin with a word: their slots can be fetched ahead
-            pair = np.uint64(others[first + i, PAIR])
-            left, right = pair >> HALF, np.uint64(words[np.int64(pair & CODES)])
-            pairs[i] = pair
-            if not left & mark:
-                pairs[i] = np.uint64(words[np.int64(left)]) << HALF | right
-                fetch(slots, np.int64(hash_of_pair(pairs[i]) & last))
-        for i in range(many):
-            pair = np.uint64(others[first + i, PAIR])
-            left = pair >> HALF
-            if left & mark:
-                here = np.uint64(codes[np.int64(left ^ mark)]) | mark
-                pairs[i] = here << HALF | np.uint64(words[np.int64(pair & CODES)])
-            codes[first + i] = code_of_pair(table, pairs[i])
-
-
 @jit
 def _enter(slots, key, code):  # type: ignore[no-untyped-def]
     last = np.uint64(slots.size - 1)
     slot = key & last
     while slots[slot] != NO_SLOT:
         slot = (slot + np.uint64(1)) & last
-    slots[slot] = (key >> HALF) << HALF | np.uint64(code + 1)
+    slots[slot] = slot_with(key, code, last)

@@ -84,7 +84,7 @@ def test_counts_terms_that_are_known(documents: list[str], others: list[str], an
         assert counts.has_canonical_format
 
 
-@given(documents=DOCUMENTS, analysis=ANALYSES, columns=st.sampled_from([1, 7, 2**20]), signed=st.booleans())
+@given(documents=DOCUMENTS, analysis=ANALYSES, columns=st.sampled_from([1, 7, 2**20, 2**30]), signed=st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_hashes_like_python(documents: list[str], analysis: Analysis, columns: int, signed: bool) -> None:
     documents = [document.replace("\ud800", "") for document in documents]  # which has no bytes to hash

@@ -9,26 +9,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import EmptyDataError
-from mercer._jit import hashing, scanning
+from mercer._jit import hashing
+from mercer._jit import rows as loops
 from mercer._threads import ordered_map
 from mercer.data.texts import Texts
 from mercer.features.text.analysis import Analysis
 from mercer.features.text.blocks import Decode, in_blocks
-from mercer.features.text.scanner import Scanned, Scanner, Terms
+from mercer.features.text.scanner import Scanned, Scanner
+from mercer.features.text.uniting import NOWHERE, Columns, united
 from mercer.stats.vocabulary import Vocabulary
 
 Array = NDArray[Any]
 A = TypeVar("A")
 B = TypeVar("B")
-#: where a term is that has no column
-NOWHERE = np.int32(-1)
 
 
 class Pool:
@@ -57,10 +57,9 @@ class Learned:
     """Terms that were found in documents, which are to be written as rows."""
 
     vocabulary: Vocabulary
-    _terms: Terms
     _scanned: list[Scanned]
-    #: of each scanner, the codes of its words and runs in that of `_terms`
-    _codes: dict[Scanner, tuple[Array, Array]]
+    #: where the words and runs of each scanner are in the vocabulary
+    _columns: dict[Scanner, Columns]
 
     @property
     def by_python(self) -> int:
@@ -74,32 +73,19 @@ class Learned:
 
     def matrix(self, kept: Array, dtype: Any = np.int64) -> sparse.csr_array:
         """How often each document has each of the terms that are kept, by a mask."""
-        columns = np.where(kept, np.cumsum(kept) - 1, NOWHERE).astype(np.int32)
-        scanner, codes = self._terms
-        of_words, of_runs = _by_code(codes, columns, scanner.n_words, scanner.n_runs)
-        of_scanner = {one: Columns(of_words[words], of_runs[runs]) for one, (words, runs) in self._codes.items()}
-        return write(self._scanned, of_scanner, int(kept.sum()), dtype, all_kept=bool(kept.all()))
+        columns, n_kept = self._columns, int(kept.sum())
+        if n_kept < len(kept):
+            there = np.where(kept, np.cumsum(kept) - 1, NOWHERE).astype(np.int32)
+            columns = {scanner: one.moved(there) for scanner, one in columns.items()}
+        return write(self._scanned, columns, n_kept, dtype, all_kept=n_kept == len(kept))
 
 
 def learn(documents: Any, analysis: Analysis, decode: Decode | None = None) -> Learned:
     """Find the terms of documents: a sequence or column of strings, or an iterable of them."""
     pool = Pool(lambda: Scanner.of(analysis))
     scanned = _scanned(documents, decode, lambda block: pool.scan(block()))
-    scanners = list(dict.fromkeys(one.scanner for one in scanned))
-    first = scanners[0] if scanners else Scanner.of(analysis)
-    codes = {first: (np.arange(first.n_words), np.arange(first.n_runs))}
-    codes |= {scanner: first.absorb(scanner) for scanner in scanners[1:]}
-    terms = first.terms()
-    n_documents = sum(len(one.rows) - 1 for one in scanned)
-    vocabulary = Vocabulary(terms.spelled(), *terms.counts(), n_documents)
-    return Learned(vocabulary, terms, scanned, codes)
-
-
-class Columns(NamedTuple):
-    """Where words and runs go, by code."""
-
-    of_words: Array
-    of_runs: Array
+    vocabulary, columns = united(scanned)
+    return Learned(vocabulary, scanned, columns)
 
 
 @dataclass(eq=False)
@@ -171,7 +157,7 @@ def write(
         if all_kept:
             here[:] = np.diff(one.rows)
         else:
-            scanning.kept_entries(one.rows, one.codes, of_words, of_runs, here)
+            loops.kept_entries(one.rows, one.codes, of_words, of_runs, here)
 
     _each(count, range(len(scanned)))
     rows = _row_starts(kept)
@@ -183,7 +169,7 @@ def write(
         one = scanned[block]
         of_words, of_runs = columns[one.scanner]
         here = starts[places[block] : places[block + 1]]
-        scanning.write_rows(one.rows, one.codes, one.counts, of_words, of_runs, here, indices, values)
+        loops.write_rows(one.rows, one.codes, one.counts, of_words, of_runs, n_columns, here, indices, values)
 
     _each(fill, range(len(scanned)))
     return _csr(values.astype(dtype, copy=False), indices, rows, n_columns)

@@ -245,12 +245,15 @@ def learn(documents: Iterable[Any], analyze: Analyze) -> Learned:
 
 def count_known(documents: Iterable[Any], analyze: Analyze, number: Mapping[Any, int]) -> sparse.csr_array:
     """Count terms that have a number; others are passed over."""
-    tally = _Tally()
+    tally, find = _Tally(), number.get
     for document in documents:
-        counts = Counter(analyze(document))
-        known = [term for term in counts if term in number]
-        tally.add([number[term] for term in known], [counts[term] for term in known])
-    return _sorted(tally.matrix(len(number)))
+        counts: dict[int, int] = {}
+        for term in analyze(document):
+            if (column := find(term)) is not None:
+                counts[column] = counts.get(column, 0) + 1
+        columns = sorted(counts)
+        tally.add(columns, [counts[column] for column in columns])
+    return tally.matrix(len(number), in_order=True)
 
 
 def hashed(
@@ -298,11 +301,13 @@ class _Tally:
         self.data.extend(data)
         self.ends.append(len(self.indices))
 
-    def matrix(self, n_columns: int) -> sparse.csr_array:
+    def matrix(self, n_columns: int, *, in_order: bool = False) -> sparse.csr_array:
         index = _index_type(len(self.indices))
         # "q" is C's long long, which to NumPy is another type than int64 of the same size
         parts: Any = (np.array(self.data, np.int64), np.array(self.indices, index), np.array(self.ends, index))
-        return sparse.csr_array(parts, shape=(len(self.ends) - 1, n_columns))
+        X = sparse.csr_array(parts, shape=(len(self.ends) - 1, n_columns))
+        X.has_canonical_format = in_order
+        return X
 
 
 def _index_type(n_entries: int) -> type:

@@ -95,7 +95,7 @@ def _analysis(vectorizer: Any) -> Analysis | str:
 MOST_GRAMS = 100
 
 #: characters that Python has counted the words of before the scanner is called
-SHORT = 1000
+SHORT = 2000
 
 #: terms of vectorizers as the scanner needs them, and what they were made of
 _scanners: WeakKeyDictionary[Any, tuple[Any, Analysis, compiled.Known]] = WeakKeyDictionary()
