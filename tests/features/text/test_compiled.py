@@ -138,8 +138,9 @@ def test_tables_that_grow_lose_nothing() -> None:
 def test_terms_that_are_not_kept_have_no_column() -> None:
     learned = compiled.learn(["a bb cc bb", "cc dd"], Analysis())
     kept = np.array([False, True, True])
-    np.testing.assert_array_equal(learned.matrix(kept, np.float32).toarray(), [[1, 0], [1, 1]])
-    assert learned.matrix(kept, np.float32).dtype == np.float32
+    X = learned.matrix(kept, np.float32)
+    np.testing.assert_array_equal(X.toarray(), [[1, 0], [1, 1]])
+    assert X.dtype == np.float32
 
 
 def test_a_term_that_is_only_part_of_a_run_is_not_counted() -> None:

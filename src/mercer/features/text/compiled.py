@@ -29,6 +29,8 @@ from mercer.stats.vocabulary import Vocabulary
 Array = NDArray[Any]
 A = TypeVar("A")
 B = TypeVar("B")
+#: rows, codes and counts that are not needed any more
+GIVEN_BACK = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
 
 
 class Pool:
@@ -57,22 +59,22 @@ class Learned:
     """Terms that were found in documents, which are to be written as rows."""
 
     vocabulary: Vocabulary
+    #: documents whose lower case Python had to find
+    by_python: int
     _scanned: list[Scanned]
     #: where the words and runs of each scanner are in the vocabulary
     _columns: dict[Scanner, Columns]
 
     @property
-    def by_python(self) -> int:
-        """Documents whose lower case Python had to find."""
-        return sum(scanned.by_python for scanned in self._scanned)
-
-    @property
     def counts(self) -> sparse.csr_array:
         """How often each document has each term."""
-        return self.matrix(np.ones(len(self.vocabulary), dtype=bool))
+        return write(list(self._scanned), self._columns, len(self.vocabulary), np.int64, all_kept=True)
 
     def matrix(self, kept: Array, dtype: Any = np.int64) -> sparse.csr_array:
-        """How often each document has each of the terms that are kept, by a mask."""
+        """How often each document has each of the terms that are kept, by a mask.
+
+        To be asked for once: what was scanned is given back while rows are written.
+        """
         columns, n_kept = self._columns, int(kept.sum())
         if n_kept < len(kept):
             there = np.where(kept, np.cumsum(kept) - 1, NOWHERE).astype(np.int32)
@@ -85,7 +87,7 @@ def learn(documents: Any, analysis: Analysis, decode: Decode | None = None) -> L
     pool = Pool(lambda: Scanner.of(analysis))
     scanned = _scanned(documents, decode, lambda block: pool.scan(block()))
     vocabulary, columns = united(scanned)
-    return Learned(vocabulary, scanned, columns)
+    return Learned(vocabulary, sum(one.by_python for one in scanned), scanned, columns)
 
 
 @dataclass(eq=False)
@@ -146,7 +148,7 @@ def _each(function: Callable[[B], A], blocks: Sequence[B]) -> list[A]:
 def write(
     scanned: list[Scanned], columns: dict[Scanner, Columns], n_columns: int, dtype: Any, *, all_kept: bool = False
 ) -> sparse.csr_array:
-    """The rows of a sparse matrix of what was scanned, columns in ascending order."""
+    """The rows of a sparse matrix of what was scanned, which is given back; columns in ascending order."""
     places = np.cumsum([0, *(len(one.rows) - 1 for one in scanned)])
     kept = np.zeros(places[-1], dtype=np.int64)
 
@@ -170,6 +172,7 @@ def write(
         of_words, of_runs = columns[one.scanner]
         here = starts[places[block] : places[block + 1]]
         loops.write_rows(one.rows, one.codes, one.counts, of_words, of_runs, n_columns, here, indices, values)
+        scanned[block] = Scanned(one.scanner, *GIVEN_BACK, one.by_python)
 
     _each(fill, range(len(scanned)))
     return _csr(values.astype(dtype, copy=False), indices, rows, n_columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -145,7 +146,7 @@ def _levels(found: list[Found]) -> tuple[Texts, list[Level]]:
     words = _united(found, _merged_words)
     levels, bits = [Level(words.heads, 0, _counted(found, len(words)))], len(words).bit_length()
     for length in range(2, 1 + max(one.longest for one in found)):
-        ordered_map(lambda one, length=length: one.add_runs(length, bits), found)
+        ordered_map(partial(Found.add_runs, length=length, bits=bits), found)
         keys = _united(found, _merged_keys)
         levels.append(Level(keys, bits, _counted(found, len(keys))))
     return words.texts, levels
@@ -230,7 +231,8 @@ def _sorted(scanner: Scanner) -> tuple[Array, Words]:
 
 def _united(found: list[Found], merge: Callable[[K, K], tuple[K, Array, Array]]) -> K:
     """All that each has put in order last, in order and each once; where that of each is then is noted."""
-    union, places = _merged([one.parts[-1].keys for one in found], merge)
+    lists: list[K] = [one.parts[-1].keys for one in found]
+    union, places = _merged(lists, merge)
     for one, place in zip(found, places, strict=True):
         one.places.append(place)
     return union

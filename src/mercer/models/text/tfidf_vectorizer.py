@@ -308,7 +308,7 @@ class TfidfVectorizer(CountVectorizer):
         """Count the terms of each class apart, for ratios of them."""
         if self.weighting != "log-count-ratio":
             return
-        new = _by_class(learned, *two_classes(y, learned.counts.shape[0], both=all_classes))
+        new = _by_class(learned, *two_classes(y, learned.vocabulary.n_documents, both=all_classes))
         if old := vars(self).get("_classes_seen"):
             new = _merged_classes(old, self._seen, new, learned.vocabulary)
         self._classes_seen = new
@@ -339,9 +339,10 @@ def _refuse_no_documents(X: Any) -> None:
 
 def _by_class(learned: Learned | compiled.Learned, labels: Array, codes: Array) -> dict[Any, AnyVocabulary]:
     """The vocabulary of all documents, with the counts of those of each class."""
-    ones = learned.counts.copy()
+    counted = learned.counts
+    ones = counted.copy()
     ones.data = np.ones_like(ones.data)
-    counts = zip(*(class_sums(X, codes, len(labels)).astype(np.int64) for X in (ones, learned.counts)), strict=True)
+    counts = zip(*(class_sums(X, codes, len(labels)).astype(np.int64) for X in (ones, counted)), strict=True)
     sizes = np.bincount(codes, minlength=len(labels)).tolist()
     return {
         label: replace(learned.vocabulary, document_counts=df, term_counts=tf, n_documents=size)
