@@ -104,6 +104,15 @@ def test_costs_and_priors_change_what_is_decided(run: Run, model: Path, people: 
     assert np.mean(predicted(out)["probability[tall]"]) < 0.2
 
 
+def test_priors_of_a_model_that_does_not_know_its_own(run: Run, people: Path) -> None:
+    fitted, out = people.with_name("logistic.mercer"), people.with_name("out.parquet")
+    run("fit", people, "--target", "size", "--model", "LogisticRegression", "-o", fitted)
+    asked = ("predict", fitted, people, "--priors", '{"tall": 0.001, "short": 0.999}', "-o", out)
+    assert "--trained-priors" in run(*asked).stderr
+    assert run(*asked, "--trained-priors", '{"tall": 0.5, "short": 0.5}').exit_code == 0
+    assert np.mean(predicted(out)["probability[tall]"]) < 0.2
+
+
 def test_without_probabilities(run: Run, model: Path, people: Path) -> None:
     assert run("predict", model, people, "--no-probabilities", "-q").stdout.splitlines()[0] == '"prediction"'
 

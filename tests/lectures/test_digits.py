@@ -9,14 +9,14 @@ from sklearn.model_selection import StratifiedKFold
 
 from mercer import BernoulliNB, GaussianNB, MultinomialNB
 
-X, Y = load_digits(return_X_y=True)
+X, y = load_digits(return_X_y=True)
 MODELS = {"gaussian": GaussianNB(), "bernoulli": BernoulliNB(binarize=8), "multinomial": MultinomialNB()}
 
 
 def test_the_pictures_are_means_spreads_and_shares_of_the_pixels() -> None:
     for digit in range(10):
-        rows = X[Y == digit]
-        gaussian, bernoulli, multinomial = (model.fit(X, Y) for model in MODELS.values())
+        rows = X[y == digit]
+        gaussian, bernoulli, multinomial = (model.fit(X, y) for model in MODELS.values())
         np.testing.assert_allclose(gaussian.theta_[digit], rows.mean(axis=0), atol=1e-12)
         np.testing.assert_allclose(gaussian.var_[digit], rows.var(axis=0), atol=1e-6)
         dark = ((rows > 8).sum(axis=0) + 1) / (len(rows) + 2)
@@ -26,16 +26,16 @@ def test_the_pictures_are_means_spreads_and_shares_of_the_pixels() -> None:
 
 
 def test_twice_the_ink_is_the_same_digit_to_the_multinomial() -> None:
-    model = MultinomialNB(fit_prior=False).fit(X, Y)
+    model = MultinomialNB(fit_prior=False).fit(X, y)
     np.testing.assert_array_equal(model.predict(2 * X), model.predict(X))
 
 
 @pytest.mark.parametrize(("name", "share"), [("gaussian", 0.85), ("bernoulli", 0.88), ("multinomial", 0.90)])
 def test_pixels_that_go_together_make_it_surer_than_it_is_right(name: str, share: float) -> None:
     right, sure = [], []
-    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, Y):
-        model = MODELS[name].fit(X[train], Y[train])
-        right.append(np.mean(model.predict(X[test]) == Y[test]))
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+        model = MODELS[name].fit(X[train], y[train])
+        right.append(np.mean(model.predict(X[test]) == y[test]))
         sure.append(model.predict_proba(X[test]).max(axis=1).mean())
     assert abs(np.mean(right) - share) < 0.02
     assert np.mean(sure) > np.mean(right) + 0.04

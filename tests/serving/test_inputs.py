@@ -116,3 +116,13 @@ def test_several_transformers_know_their_own_columns() -> None:
         wrong = client.post("/predict", json=[rows[0] | {"size": "large"}])
     assert [row["prediction"] for row in answers] == model.predict(FRAME).tolist()
     assert wrong.status_code == 422
+
+
+def test_nobody_who_sends_a_request_opens_files() -> None:
+    words = make_column_transformer((m.CountVectorizer(input="content"), "note"), remainder="drop")
+    frame = pd.DataFrame({"note": ["a bad day", "a good day"] * 3})
+    model = make_pipeline(words, m.MultinomialNB()).fit(frame, [0, 1] * 3)
+    assert Inputs.of(model).names == ["note"]
+    model.set_params(columntransformer__countvectorizer__input="filename")
+    with pytest.raises(DataError, match="CountVectorizer opens the files that rows name"):
+        Inputs.of(model)

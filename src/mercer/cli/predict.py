@@ -60,6 +60,12 @@ def predict(
             metavar="JSON", help='Shares of the classes where the rows are from: {"ill": 0.01, "well": 0.99}.'
         ),
     ] = None,
+    trained_priors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON", help="Their shares among the rows of the fit, of a model that does not know them."
+        ),
+    ] = None,
     header: Header = None,
     separator: Separator = None,
     missing: Missing = None,
@@ -90,7 +96,12 @@ def predict(
     options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
     loaded = opened(model)
     rows = rows_for(loaded, data, reading_of(**options, only_missing=only_missing, sql=sql))
-    loaded = decided(loaded, costs=_json(costs, "--costs"), priors=_json(priors, "--priors"))
+    loaded = decided(
+        loaded,
+        costs=_json(costs, "--costs"),
+        priors=_json(priors, "--priors"),
+        trained_priors=_json(trained_priors, "--trained-priors"),
+    )
     asked = Asked(probabilities, abstain, intervals)
     remark(f"{data}: {rows.described}.", quiet)
     with stages(quiet, progress) as bars:

@@ -46,14 +46,15 @@ def answers(model: Any, X: Any, asked: Asked) -> dict[str, Array]:
     return told
 
 
-def decided(model: Any, *, costs: Any = None, priors: Any = None) -> Any:
+def decided(model: Any, *, costs: Any = None, priors: Any = None, trained_priors: Any = None) -> Any:
     """The model, deciding by what its errors cost and how frequent classes are; labels may be written as strings."""
     if costs is None and priors is None:
         return model
     from mercer.decide import Decision
 
     labels = {str(label): label for label in np.asarray(getattr(model, "classes_", [])).tolist()}
-    return Decision(model, costs=_by_label(costs, labels), priors=_by_label(priors, labels))
+    told = {"costs": costs, "priors": priors, "trained_priors": trained_priors}
+    return Decision(model, **{name: _by_label(given, labels) for name, given in told.items()})
 
 
 def _by_label(given: Any, labels: dict[str, Any]) -> Any:

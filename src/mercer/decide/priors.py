@@ -88,8 +88,9 @@ def trained_priors(model: Any, given: Any, shares: Array | None = None) -> Array
         return shares
     raise PriorError(
         f"{type(last_step(model)).__name__} does not say which class priors it was trained with, and priors can only "
-        "be changed from something. Give trained_priors=…, e.g. the shares of the classes among its training rows, as "
-        "a mapping from labels or in the order of `classes_`; or let Decision fit the model."
+        "be changed from something. Give trained_priors=… (on the command line --trained-priors), e.g. the shares of "
+        "the classes among its training rows, as a mapping from labels or in the order of `classes_`; or let Decision "
+        "fit the model."
     )
 
 

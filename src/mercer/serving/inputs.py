@@ -58,6 +58,7 @@ class Inputs:
         """Those of a fitted model, by its own account or by the schema of the table it was fitted to."""
         first = _reader(model)
         _refuse_without_columns(model, first)
+        _refuse_readers_of_files(model)
         named = hasattr(first, "feature_names_in_")
         read = list(getattr(first, "_used", None) or column_names(first))
         columns = list(schema if schema is not None else getattr(first, "schema_", None) or _columns_of(first))
@@ -112,6 +113,16 @@ def _refuse_without_columns(model: Any, reader: Any) -> None:
             f"{type(reader).__name__} cannot be served: it is not fitted, or reads texts and no columns of a table. "
             "Fit it; texts are served as a column of a table, behind TableFeatures."
         )
+
+
+def _refuse_readers_of_files(model: Any) -> None:
+    """A request must not name the files that are opened."""
+    for each in (model, *model.get_params(deep=True).values()):
+        if getattr(each, "input", None) in ("filename", "file"):
+            raise DataError(
+                f"{type(each).__name__} opens the files that rows name, which nobody who may send a request should be "
+                'able to ask for. Fit it with input="content".'
+            )
 
 
 def _refuse_other_schema(read: Sequence[str], names: Sequence[str]) -> None:
