@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import jit
-from mercer._jit.bits import four_bytes
+from mercer._jit.bits import fetch, four_bytes
 from mercer._jit.characters import BLANK
 from mercer._jit.cutting import WORDS, cut, room_for
 from mercer._jit.interning import code_of
-from mercer._jit.rows import FEW, insert, mark, no_marks, take_marks
+from mercer._jit.rows import FEW, mark, no_marks, take_marks
 
 #: columns up to which each has a bit and a sum of its own while a row is written
 MARKED = 1 << 24
@@ -22,7 +22,7 @@ def turned(x, by):  # type: ignore[no-untyped-def]
     return np.uint32(x << np.uint32(by)) | np.uint32(x >> np.uint32(32 - by))
 
 
-@jit
+@jit(forceinline=True)
 def murmur(data, start, length):  # type: ignore[no-untyped-def]
     """MurmurHash3 for 32 bits, with the seed 0, as a signed number; four bytes must be there to read after the end."""
     h = np.uint32(0)
@@ -31,10 +31,9 @@ def murmur(data, start, length):  # type: ignore[no-untyped-def]
         k = np.uint32(four_bytes(data, start + 4 * block) * FIRST)
         h ^= np.uint32(turned(k, 15) * SECOND)
         h = np.uint32(np.uint32(turned(h, 13) * np.uint32(5)) + np.uint32(0xE6546B64))
-    left = length - 4 * whole
-    if left > 0:
-        k = four_bytes(data, start + 4 * whole) & np.uint32((1 << (8 * left)) - 1)
-        h ^= np.uint32(turned(np.uint32(k * FIRST), 15) * SECOND)
+    # the bytes that are left; if there is none, 0, which changes nothing: a branch would often be foretold wrongly
+    k = four_bytes(data, start + 4 * whole) & np.uint32((1 << (8 * (length - 4 * whole))) - 1)
+    h ^= np.uint32(turned(np.uint32(k * FIRST), 15) * SECOND)
     h ^= np.uint32(length)
     h ^= h >> np.uint32(16)
     h = np.uint32(h * np.uint32(0x85EBCA6B))
@@ -48,7 +47,8 @@ def entry_of(data, start, length, columns, signed):  # type: ignore[no-untyped-d
     """Column of a term, twice, and one more where its sign is −1: so that entries of a column are neighbours."""
     h = np.int64(murmur(data, start, length))
     # |−2³¹| has no room in 32 bits, where scikit-learn takes this for it
-    column = (np.int64(2147483647) - (columns - 1)) % columns if h == -2147483648 else abs(h) % columns
+    size = np.int64(2147483647) - (columns - 1) if h == -2147483648 else abs(h)
+    column = size & (columns - 1) if columns & (columns - 1) == 0 else size % columns  # to divide takes long
     return 2 * column + (1 if signed and h < 0 else 0)
 
 
@@ -79,31 +79,24 @@ def hash_terms(texts, states, alphabet, how, stop_words, columns, signed):  # ty
             pieces = _join_words(room, pieces, stop_words)
         place, many = rows[document], pieces * (most - fewest + 1)
         indices, values = _with_room(indices, values, place + many)
-        if marked and many > FEW:
-            for first in range(pieces):
-                for last in range(first + fewest - 1, min(first + most, pieces)):
-                    start = np.int64(starts[first])
-                    entry = entry_of(text, start, np.int64(stops[last]) - start, columns, signed)
-                    column, sign = entry >> 1, np.int32(1 - 2 * (entry & 1))
-                    value_of[column] = value_of[column] + sign if mark(column, low, middle, top) else sign
-            rows[document + 1] = take_marks(low, middle, top, indices, place)
-            for k in range(place, rows[document + 1]):
-                values[k] = value_of[indices[k]]
-            continue
         while entries.size < many:
             entries = twice(entries)
         count = 0
         for first in range(pieces):
             for last in range(first + fewest - 1, min(first + most, pieces)):
                 start = np.int64(starts[first])
-                entry = entry_of(text, start, np.int64(stops[last]) - start, columns, signed)
-                if many <= FEW:
-                    insert(entries, count, entry)
-                else:
-                    entries[count] = entry
+                entries[count] = entry_of(text, start, np.int64(stops[last]) - start, columns, signed)
+                fetch(value_of, entries[count] >> 1)
                 count += 1
-        if many > FEW:
-            entries[:count].sort()
+        if marked and count > FEW:
+            for k in range(count):
+                column, sign = entries[k] >> 1, np.int32(1 - 2 * (entries[k] & 1))
+                value_of[column] = value_of[column] + sign if mark(column, low, middle, top) else sign
+            rows[document + 1] = take_marks(low, middle, top, indices, place)
+            for k in range(place, rows[document + 1]):
+                values[k] = value_of[indices[k]]
+            continue
+        entries[:count].sort()
         rows[document + 1] = _write_entries(entries[:count], indices, values, place)
     return rows, indices[: rows[n]], values[: rows[n]]
 

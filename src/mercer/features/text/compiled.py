@@ -128,11 +128,17 @@ def hashed(
     parts = _scanned(documents, decode, scan)
     if not parts:
         raise EmptyDataError("Cannot vectorize empty sequence. Give at least one document.")
-    counts = np.concatenate([np.diff(rows) for rows, _, _ in parts])
-    rows = _row_starts(counts)
-    indices = np.concatenate([indices for _, indices, _ in parts])
-    values = np.concatenate([values for _, _, values in parts]).astype(dtype)
-    return _csr(values, indices, rows, n_columns)
+    starts = np.cumsum([0, *(len(indices) for _, indices, _ in parts)])
+    rows = _row_starts(np.concatenate([np.diff(rows) for rows, _, _ in parts]))
+    columns, counts = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=dtype)
+
+    def fill(block: int) -> None:
+        _, indices, values = parts[block]
+        here = slice(starts[block], starts[block + 1])
+        columns[here], counts[here] = indices, values
+
+    _each(fill, range(len(parts)))
+    return _csr(counts, columns, rows, n_columns)
 
 
 def _scanned(documents: Any, decode: Decode | None, scan: Callable[[Callable[[], Texts]], A]) -> list[A]:
