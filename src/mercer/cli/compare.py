@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -153,6 +155,7 @@ def _write_files(found: Comparison, save: Path | None, report: Path | None, bars
         save_model(found.best_, save)
         bars.tell("best model", 1, 1)
     if report is not None:
+        found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
         found.report(report, progress=bars.tell)
 
 
