@@ -16,6 +16,8 @@ CODE = "from mercer.cli import main; main()"
 
 
 def started(*arguments: str, folder: Path, width: int = 160) -> Any:
+    # a width that the environment names would be believed before that of the terminal
+    around = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     return pexpect.spawn(
         sys.executable,
         ["-c", CODE, *arguments],
@@ -23,7 +25,7 @@ def started(*arguments: str, folder: Path, width: int = 160) -> Any:
         dimensions=(50, width),
         encoding="utf-8",
         timeout=120,
-        env={**os.environ, "TERM": "xterm"},
+        env={**around, "TERM": "xterm"},
     )
 
 

@@ -185,7 +185,7 @@ def test_rows_that_are_never_held_out_have_no_forecast() -> None:
 def test_copies_across_folds_are_counted() -> None:
     twice = np.repeat(X[:20] + np.arange(20)[:, None] / 100, 2, axis=0)
     labels = np.repeat(np.arange(20) % 2, 2)
-    told = [note for note in compare(twice, labels, models=[GaussianNB()]).notes if "know the answer by heart" in note]
+    told = [note for note in compare(twice, labels, models=[GaussianNB()]).notes if "their answer by heart" in note]
     assert len(told) == 1
     grouped = compare(twice, labels, models=[GaussianNB()], groups=np.repeat(np.arange(20), 2))
     assert not any("by heart" in note for note in grouped.notes)

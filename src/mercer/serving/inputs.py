@@ -117,7 +117,8 @@ def _refuse_without_columns(model: Any, reader: Any) -> None:
 
 def _refuse_readers_of_files(model: Any) -> None:
     """A request must not name the files that are opened."""
-    for each in (model, *model.get_params(deep=True).values()):
+    inside = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
+    for each in (model, *inside):
         if getattr(each, "input", None) in ("filename", "file"):
             raise DataError(
                 f"{type(each).__name__} opens the files that rows name, which nobody who may send a request should be "
