@@ -84,8 +84,8 @@ def spell_offsets(terms, words, lengths, offsets):  # type: ignore[no-untyped-de
 def spell(terms, words, arena, pairs, most, offsets, out):  # type: ignore[no-untyped-def]
     """Write terms (the code of a word, or −1 − that of a run of at most `most`), one after another.
 
-    Eight bytes are written at once, and what is too much is overwritten by what comes next; not so the last of them,
-    after which another thread may have written.
+    Eight bytes are written at once, and what is too much is overwritten by what comes next; not so the last terms, after
+    which another thread may have written: seven bytes too many may reach over as many terms of one byte.
     """
     chain = np.empty(most, dtype=np.int64)
     for i in range(terms.size):
@@ -97,7 +97,7 @@ def spell(terms, words, arena, pairs, most, offsets, out):  # type: ignore[no-un
             chain[length] = np.int64(pair & WORD)
             code = np.int64(pair >> HALF)
             length += 1
-        step = 8 if i + 1 < terms.size else 1
+        step = 8 if i + 8 < terms.size else 1
         place = copy_bytes(arena, words[code], words[code + 1], out, offsets[i], step)
         for k in range(length - 1, -1, -1):
             out[place] = BLANK
