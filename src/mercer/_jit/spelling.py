@@ -84,8 +84,8 @@ def spell_offsets(terms, words, lengths, offsets):  # type: ignore[no-untyped-de
 def spell(terms, words, arena, pairs, most, offsets, out):  # type: ignore[no-untyped-def]
     """Write terms (the code of a word, or −1 − that of a run of at most `most`), one after another.
 
-    Eight bytes are written at once, and what is too much is overwritten by what comes next; not so the last terms, after
-    which another thread may have written: seven bytes too many may reach over as many terms of one byte.
+    Eight bytes are written at once, and what is too much is overwritten by what comes next; not so the last terms,
+    after which another thread may have written: seven bytes too many may reach over as many terms of one byte.
     """
     chain = np.empty(most, dtype=np.int64)
     for i in range(terms.size):
