@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from mercer import families, kernels, smoothing, testing
     from mercer._threads import engine
     from mercer.comparison import compare
-    from mercer.comparison.learning_curves import learning_curves
-    from mercer.comparison.pairs import counterpart
-    from mercer.comparison.stress import stress
+    from mercer.comparison.experiments.learning_curves import learning_curves
+    from mercer.comparison.experiments.stress import stress
+    from mercer.comparison.taking_part.pairs import counterpart
     from mercer.data import Schema
     from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor, Decision, DensityOutliers
     from mercer.files import load, save
@@ -161,12 +161,12 @@ _ELSEWHERE = {
     "DensityOutliers": "mercer.decide",
     "Schema": "mercer.data",
     "compare": "mercer.comparison",
-    "counterpart": "mercer.comparison.pairs",
+    "counterpart": "mercer.comparison.taking_part.pairs",
     "engine": "mercer._threads",
-    "learning_curves": "mercer.comparison.learning_curves",
+    "learning_curves": "mercer.comparison.experiments.learning_curves",
     "load": "mercer.files",
     "save": "mercer.files",
-    "stress": "mercer.comparison.stress",
+    "stress": "mercer.comparison.experiments.stress",
 }
 
 

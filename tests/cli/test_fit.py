@@ -9,7 +9,7 @@ import pytest
 from typer.testing import Result
 
 import mercer
-from mercer.comparison.preparing import CLASSIFIERS, MODELS
+from mercer.comparison.taking_part.preparing import CLASSIFIERS, MODELS
 
 Run = Callable[..., Result]
 

@@ -19,7 +19,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
 from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError
-from mercer.comparison import Comparison, compare, crossvalidation
+from mercer.comparison import Comparison, compare
+from mercer.comparison.racing import crossvalidation
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]

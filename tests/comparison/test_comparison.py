@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from mercer import LogisticRegression
 from mercer._errors import DataError
 from mercer.comparison import Comparison, Entry, compare
-from mercer.comparison.words import tied
+from mercer.comparison.results.words import tied
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]

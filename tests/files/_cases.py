@@ -25,7 +25,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import mercer
 from mercer import decide, families, kernels, smoothing
-from mercer.comparison.tuning import Tuned
+from mercer.comparison.taking_part.tuning import Tuned
 
 Array = Any
 

@@ -25,8 +25,8 @@ def named(model: object) -> str:
 
 def rows_for(model: Any, data: str, reading: Reading) -> Rows:
     """Rows of a table whose columns hold for the reader what they held for the model."""
-    from mercer.comparison.datasets import open_data
-    from mercer.comparison.reading import held_by, refuse_other_table
+    from mercer.comparison.using.datasets import open_data
+    from mercer.comparison.using.reading import held_by, refuse_other_table
 
     rows = open_data(data, reading)
     names = rows.names()
@@ -37,7 +37,7 @@ def rows_for(model: Any, data: str, reading: Reading) -> Rows:
 
 def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, Any]]:
     """Some rows at a time, and the columns of these that the model reads."""
-    from mercer.comparison.reading import columns_of
+    from mercer.comparison.using.reading import columns_of
     from mercer.data.select import select
 
     wanted = columns_of(model) or [name for name in rows.names() if name not in keep]

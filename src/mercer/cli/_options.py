@@ -57,7 +57,7 @@ Bars = Annotated[
 
 def models_begun(incomplete: str) -> list[str]:
     """Models whose name begins so, for the shell."""
-    from mercer.comparison.preparing import MODELS
+    from mercer.comparison.taking_part.preparing import MODELS
 
     return [name for name in MODELS if name.lower().startswith(incomplete.lower())]
 

@@ -96,7 +96,7 @@ def compare(
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import as_json, check_places, remark, remark_columns, write
     from mercer.cli._progress import stages
-    from mercer.comparison.datasets import open_data
+    from mercer.comparison.using.datasets import open_data
     from mercer.data import Schema
 
     check_places(report, json, markdown, save, kept=(data,))
@@ -163,7 +163,7 @@ def _apart(
     rows: Rows, target: str | None, drop: list[str], asides: dict[str, str | None]
 ) -> tuple[Problem, dict[str, Any]]:
     """What to predict from what, without the columns that only tell how to split the rows."""
-    from mercer.comparison.datasets import problem_of
+    from mercer.comparison.using.datasets import problem_of
 
     problem = problem_of(rows, target=target, drop=drop)
     found = {use: problem.column(name) for use, name in asides.items() if name is not None}

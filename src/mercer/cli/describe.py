@@ -12,7 +12,7 @@ def describe(model: Model) -> None:
     mercer describe patients.mercer
     """
     from mercer.cli._models import opened
-    from mercer.comparison.described import described
+    from mercer.comparison.explaining.described import described
     from mercer.files import describe as look_at
 
     file = look_at(model)

@@ -38,7 +38,7 @@ def explain(
     """
     from mercer.cli._models import opened, rows_for
     from mercer.cli._printing import show
-    from mercer.comparison.inside import learnt
+    from mercer.comparison.explaining.inside import learnt
 
     loaded = opened(model)
     if data is None:
@@ -53,9 +53,9 @@ def explain(
 
 
 def _evidence(model: Any, rows: Any, row: int, most: int) -> Any:
-    from mercer.comparison.explanation import explain_rows
-    from mercer.comparison.reading import columns_of
-    from mercer.comparison.told import evidence_grid
+    from mercer.comparison.explaining.explanation import explain_rows
+    from mercer.comparison.explaining.told import evidence_grid
+    from mercer.comparison.using.reading import columns_of
     from mercer.data.select import select
 
     table = rows.table()

@@ -70,8 +70,8 @@ def fit(
     """
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import check_places, remark, remark_columns
-    from mercer.comparison.datasets import open_data, problem_of
-    from mercer.comparison.fitting import fitted
+    from mercer.comparison.using.datasets import open_data, problem_of
+    from mercer.comparison.using.fitting import fitted
     from mercer.files import save
 
     check_places(output, kept=(data,))

@@ -45,8 +45,8 @@ def forget(
     """
     from mercer.cli._models import named, opened, rows_for
     from mercer.cli._printing import check_places, remark
-    from mercer.comparison.datasets import problem_of
-    from mercer.comparison.reading import columns_of
+    from mercer.comparison.using.datasets import problem_of
+    from mercer.comparison.using.reading import columns_of
     from mercer.data.select import select
     from mercer.files import save
 

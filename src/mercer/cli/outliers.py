@@ -58,8 +58,8 @@ def outliers(
     mercer outliers today.csv --usual last-year.csv --fdr 0.1
     """
     from mercer.cli._printing import check_places, remark, show
-    from mercer.comparison.datasets import open_data
-    from mercer.comparison.unusual import unusual_rows
+    from mercer.comparison.explaining.unusual import unusual_rows
+    from mercer.comparison.using.datasets import open_data
     from mercer.data import Table
     from mercer.data.target import without_columns
 
@@ -80,7 +80,7 @@ def outliers(
 
 
 def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
-    from mercer.comparison.reading import refuse_unknown
+    from mercer.comparison.using.reading import refuse_unknown
     from mercer.report import Field, Grid
 
     refuse_unknown(keep, frame.column_names)

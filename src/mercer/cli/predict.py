@@ -24,7 +24,7 @@ from mercer.cli._options import (
 
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
-    from mercer.comparison.predicting import Asked
+    from mercer.comparison.using.predicting import Asked
     from mercer.data.readers import Rows
 
 
@@ -88,7 +88,7 @@ def predict(
     from mercer.cli._models import opened, rows_for
     from mercer.cli._printing import check_places, remark, write_out
     from mercer.cli._progress import stages
-    from mercer.comparison.predicting import Asked, decided
+    from mercer.comparison.using.predicting import Asked, decided
     from mercer.data.writers import encoded, format_of
 
     form = format_of(output)
@@ -117,8 +117,8 @@ def predict(
 
 def _predicted(model: Any, rows: Rows, keep: list[str], asked: Asked, bars: Stages) -> Iterator[Any]:
     from mercer.cli._models import parts_for
-    from mercer.comparison.predicting import answers
-    from mercer.comparison.reading import refuse_unknown
+    from mercer.comparison.using.predicting import answers
+    from mercer.comparison.using.reading import refuse_unknown
     from mercer.data.writers import beside
 
     refuse_unknown(keep, rows.names())

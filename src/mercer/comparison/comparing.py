@@ -8,17 +8,17 @@ from typing import Any
 
 from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError
 from mercer.comparison._wording import counted
-from mercer.comparison.budget import Budget
-from mercer.comparison.chosen import chosen
 from mercer.comparison.comparison import Comparison
-from mercer.comparison.duplicates import duplicates_note
-from mercer.comparison.entrants import Invitation, entrants_for, entrants_given
-from mercer.comparison.paired import overlap_of
-from mercer.comparison.race import Progress, Race
-from mercer.comparison.ranking import ranked
-from mercer.comparison.settings import settings_of
-from mercer.comparison.splits import deal
-from mercer.comparison.tasks import Task, task_for
+from mercer.comparison.measuring.duplicates import duplicates_note
+from mercer.comparison.measuring.paired import overlap_of
+from mercer.comparison.measuring.splits import deal
+from mercer.comparison.measuring.tasks import Task, task_for
+from mercer.comparison.racing.budget import Budget
+from mercer.comparison.racing.race import Progress, Race
+from mercer.comparison.racing.ranking import ranked
+from mercer.comparison.racing.settings import settings_of
+from mercer.comparison.taking_part.chosen import chosen
+from mercer.comparison.taking_part.entrants import Invitation, entrants_for, entrants_given
 from mercer.data import Table
 
 

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
 from mercer.comparison.entry import Entry
-from mercer.comparison.metrics import Metric
-from mercer.comparison.paired import Interval, interval_of, overlap_of
-from mercer.comparison.splits import Split
-from mercer.comparison.tasks import Task
+from mercer.comparison.measuring.metrics import Metric
+from mercer.comparison.measuring.paired import Interval, interval_of, overlap_of
+from mercer.comparison.measuring.splits import Split
+from mercer.comparison.measuring.tasks import Task
 from mercer.data import Table
 from mercer.report import Grid, grid_html
 
 if TYPE_CHECKING:
-    from mercer.comparison.race import Progress
+    from mercer.comparison.racing.race import Progress
     from mercer.report.records import Page
 
 __all__ = ["Comparison", "Entry"]
@@ -94,7 +94,7 @@ class Comparison:
         """A model (by default the best), fitted to all rows; kept, so that asking again costs nothing."""
         entry = self.entry(name)
         if entry.fitted is None:
-            from mercer.comparison.refit import refitted
+            from mercer.comparison.racing.refit import refitted
 
             entry = replace(entry, fitted=refitted(entry, self.y))
             self.entries = tuple(entry if each.name == entry.name else each for each in self.entries)
@@ -116,55 +116,55 @@ class Comparison:
 
     def leaderboard(self) -> Grid:
         """What each model reached, as a table."""
-        from mercer.comparison.leaderboard import leaderboard
+        from mercer.comparison.results.leaderboard import leaderboard
 
         return leaderboard(self)
 
     def differences(self) -> Grid:
         """Which models are worse than the best beyond chance: paired tests, corrected for how many there are."""
-        from mercer.comparison.leaderboard import differences
+        from mercer.comparison.results.leaderboard import differences
 
         return differences(self)
 
     def sentences(self) -> list[str]:
         """Which model to use and why, in plain words."""
-        from mercer.comparison.words import sentences
+        from mercer.comparison.results.words import sentences
 
         return sentences(self)
 
     def frame(self, library: str | None = None) -> Any:
         """A row for each model, as a frame of a library: pandas if it is installed, else pyarrow."""
-        from mercer.comparison.leaderboard import frame
+        from mercer.comparison.results.leaderboard import frame
 
         return frame(self, library)
 
     def json(self) -> dict[str, Any]:
         """All that was found, as strict JSON can say it: NaN is null, infinity the string "inf"."""
-        from mercer.comparison.written import as_json
+        from mercer.comparison.results.written import as_json
 
         return as_json(self)
 
     def markdown(self) -> str:
         """Leaderboard, differences and sentences as Markdown."""
-        from mercer.comparison.written import as_markdown
+        from mercer.comparison.results.written import as_markdown
 
         return as_markdown(self)
 
     def plot_leaderboard(self, metric: str | None = None, ax: Any = None) -> Any:
         """Draw a measure of every model with its interval; returns the matplotlib Axes."""
-        from mercer.comparison.pictures import leaderboard_picture
+        from mercer.comparison.results.pictures import leaderboard_picture
 
         return leaderboard_picture(self, metric, ax)
 
     def plot_calibration(self, names: list[str] | None = None, ax: Any = None) -> Any:
         """Draw how often what was predicted with a probability happened; returns the matplotlib Axes."""
-        from mercer.comparison.pictures import calibration_picture
+        from mercer.comparison.results.pictures import calibration_picture
 
         return calibration_picture(self, names, ax)
 
     def plot_roc(self, names: list[str] | None = None, label: Any = None, ax: Any = None) -> Any:
         """Draw ROC curves of a class (by default the last); returns the matplotlib Axes."""
-        from mercer.comparison.pictures import roc_picture
+        from mercer.comparison.results.pictures import roc_picture
 
         return roc_picture(self, names, label, ax)
 

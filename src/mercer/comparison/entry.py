@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from mercer.comparison.paired import mean_of
+from mercer.comparison.measuring.paired import mean_of
 from mercer.data import Table
 from mercer.decide import CalibrationError
 

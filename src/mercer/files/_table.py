@@ -71,7 +71,7 @@ CLASSES: dict[str, str] = {
     "mercer.decide.conformal_sets": "ConformalClassifier",
     "mercer.decide.decision": "Decision",
     "mercer.decide.outliers": "DensityOutliers Ranking",
-    "mercer.comparison.tuning": "Tuned",
+    "mercer.comparison.taking_part.tuning": "Tuned",
     # what estimators are made of
     "mercer.decide._conformal": "Promise",
     "mercer.decide._split": "Part",
@@ -243,7 +243,9 @@ CONSTANTS: dict[str, str] = {
 }
 
 #: names in older files of what is elsewhere now: {old: new}
-MOVED: dict[str, str] = {}
+MOVED: dict[str, str] = {
+    "mercer.comparison.tuning.Tuned": "mercer.comparison.taking_part.tuning.Tuned",
+}
 
 _TABLES = {"class": CLASSES, "enum": ENUMS, "type": TYPES, "constant": CONSTANTS}
 

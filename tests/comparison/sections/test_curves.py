@@ -9,11 +9,11 @@ import pytest
 from sklearn.datasets import load_iris
 
 from mercer import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, compare
-from mercer.comparison._curves import LearningCurves
+from mercer.comparison.checking.view import View
 from mercer.comparison.comparison import Comparison
+from mercer.comparison.experiments._curves import LearningCurves
 from mercer.comparison.sections import curves as module
 from mercer.comparison.sections.curves import _with_crossover, curves, pairs
-from mercer.comparison.view import View
 from mercer.report import Chart, Line, Note
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from mercer import compare
 from mercer.comparison.comparison import Comparison
-from mercer.comparison.datasets import open_problem
 from mercer.comparison.sections.whole import page
+from mercer.comparison.using.datasets import open_problem
 from mercer.report import Grid, Note, Page, Rows
 from mercer.report.page import page_html
 

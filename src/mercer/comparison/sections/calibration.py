@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.comparison._wording import counted
-from mercer.comparison.view import View, some_rows
+from mercer.comparison.checking.view import View, some_rows
 from mercer.decide.reliability import calibration_curve_with_intervals, calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
-from mercer.comparison.view import View
+from mercer.comparison.checking.view import View
 from mercer.report import Axis, Bars, Chart, Field, Grid, Section
 
 Array = NDArray[Any]

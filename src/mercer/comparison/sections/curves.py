@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._errors import DataError
-from mercer.comparison._curves import LearningCurves
-from mercer.comparison._subsets import train_rows
-from mercer.comparison.view import View, some_rows
+from mercer.comparison.checking.view import View, some_rows
+from mercer.comparison.experiments._curves import LearningCurves
+from mercer.comparison.experiments._subsets import train_rows
 from mercer.report import Chart, Line, Note, Section
 
 #: pairs that are tried, of complete numbers and of others, to which some models take many steps
@@ -89,7 +89,7 @@ def _same(entry: Any, other: Any) -> bool:
 
 
 def _experiment(view: View, generative: Any, discriminative: Any) -> Any:
-    from mercer.comparison.learning_curves import learning_curves
+    from mercer.comparison.experiments.learning_curves import learning_curves
 
     rows = some_rows(view.comparison.table.n_rows, MOST_ROWS)
     models = {entry.name: clone(view.fitted(entry)) for entry in (generative, discriminative)}

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import MercerError
-from mercer.comparison.explanation import Explanation, explain_rows
+from mercer.comparison.checking.view import View, some_rows
+from mercer.comparison.explaining.explanation import Explanation, explain_rows
 from mercer.comparison.sections.outlying import written
 from mercer.comparison.sections.overview import shortened
-from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Evidence, Field, Grid, Line, Note, Points, Rows, Section
 
 Array = NDArray[Any]

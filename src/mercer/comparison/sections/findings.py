@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.comparison.checks import CHECKS, check
-from mercer.comparison.view import View
+from mercer.comparison.checking.checks import CHECKS, check
+from mercer.comparison.checking.view import View
 from mercer.report import Note, Section
 
 LEVELS = {"note": "info", "warning": "warning", "error": "bad"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.comparison.view import View
+from mercer.comparison.checking.view import View
 from mercer.report import Axis, Bars, Chart, Note, Section
 
 #: models that a chart has room for

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from mercer.comparison.checking.view import View
 from mercer.comparison.sections.outlying import written
-from mercer.comparison.view import View
 from mercer.models import GaussianNB, NaiveBayes
 from mercer.models._base import column_names
 from mercer.report import Field, Grid, Section

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mercer._errors import MercerError
+from mercer.comparison.checking.view import View
+from mercer.comparison.explaining.unusual import unusual_rows
 from mercer.comparison.sections.overview import shortened
-from mercer.comparison.unusual import unusual_rows
-from mercer.comparison.view import View
 from mercer.report import Field, Grid, Section
 
 #: rows that are listed, and columns that are shown of each

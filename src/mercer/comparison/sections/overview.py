@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.comparison._wording import counted
-from mercer.comparison.duplicates import row_numbers
-from mercer.comparison.view import View
+from mercer.comparison.checking.view import View
+from mercer.comparison.measuring.duplicates import row_numbers
 from mercer.data import Kind
 from mercer.data.schema import Column
 from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.comparison._wording import counted
-from mercer.comparison.view import View, some_rows
+from mercer.comparison.checking.view import View, some_rows
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
 
 Array = NDArray[Any]

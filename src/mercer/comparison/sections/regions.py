@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison.useful import by_usefulness
-from mercer.comparison.view import View, some_rows
+from mercer.comparison.checking.useful import by_usefulness
+from mercer.comparison.checking.view import View, some_rows
 from mercer.data import Table
 from mercer.data.build import frame_like
 from mercer.report import Axis, Chart, Heat, Line, Points, Section

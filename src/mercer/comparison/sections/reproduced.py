@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from mercer.comparison.view import View
+from mercer.comparison.checking.view import View
 from mercer.report import Field, Grid, Section
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba")

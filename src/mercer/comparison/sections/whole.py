@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mercer.comparison.checking.view import View
 from mercer.comparison.sections.calibration import calibration
 from mercer.comparison.sections.coefficients import coefficients
 from mercer.comparison.sections.curves import curves
@@ -22,7 +23,6 @@ from mercer.comparison.sections.proofs import proofs
 from mercer.comparison.sections.ranking import ranking
 from mercer.comparison.sections.regions import regions
 from mercer.comparison.sections.reproduced import reproduced
-from mercer.comparison.view import View
 from mercer.report import Note, Page, Section
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Assumptions checked, each with a stable code."""

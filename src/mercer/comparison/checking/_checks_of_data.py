@@ -1,0 +1,194 @@
+"""Checks of the rows and columns: MRC1xx."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.comparison._wording import named
+from mercer.comparison.checking.view import View
+from mercer.comparison.measuring.duplicates import row_numbers
+from mercer.data import Kind
+
+Array = NDArray[Any]
+
+#: rows of a class below which nothing much is learnt of it
+FEW_OF_CLASS = 10
+#: the share of rows that repeat others in training from which that is a finding
+MANY_DUPLICATES = 0.01
+#: values that recur at least so often on average may be another name for the target
+ROWS_PER_LEVEL = 5
+#: how unlikely a difference between rows with and without a gap has to be by chance
+SURELY = 0.001
+
+
+class NotAsked(Exception):
+    """Why a check was not made."""
+
+
+class Found(NamedTuple):
+    """A sentence, a remedy, and the columns that it is about."""
+
+    sentence: str
+    remedy: str
+    columns: tuple[str, ...] = ()
+
+
+def duplicates(view: View) -> Iterator[Found]:
+    """Rows that a model is scored on and was fitted to as well, under another number."""
+    kinds = row_numbers(view.telling)
+    tested = seen = 0
+    for train, test in view.comparison.splits:
+        tested += len(test)
+        seen += int(np.isin(kinds[test], kinds[train]).sum())
+    if tested and seen / tested > MANY_DUPLICATES:
+        yield Found(
+            f"{seen / tested:.1%} of the rows that models were scored on have a twin, equal in all columns, among the "
+            "rows they were fitted to, so that the scores are too good for new rows.",
+            "Drop the repeats, or keep twins together with a group column (--group on the command line).",
+        )
+
+
+def rare_class(view: View) -> Iterator[Found]:
+    if not view.classification:
+        return
+    counts = np.bincount(view.comparison.task.truth, minlength=len(view.labels))
+    rare = [f"{view.labels[k]} ({counts[k]})" for k in np.flatnonzero(counts < FEW_OF_CLASS).tolist()]
+    if rare:
+        yield Found(
+            f"There are fewer than {FEW_OF_CLASS} rows of {named(rare)}.",
+            "Collect more of them, put them together with a class that is like them, or leave them out.",
+        )
+
+
+def leakage(view: View) -> Iterator[Found]:
+    """A column whose value alone gives the target away."""
+    if view.comparison.table.library == "scipy":
+        return
+    for column in view.schema:
+        if column.kind in (Kind.IDENTIFIER, Kind.TEXT, Kind.CONSTANT, Kind.DATE):
+            continue
+        if (how := _gives_away(view, column.name)) is not None:
+            yield Found(
+                f"Column {column.name!r} {how}.",
+                "Make sure that it is known when predictions are made; if it was recorded after the target, drop it.",
+                (column.name,),
+            )
+
+
+def _gives_away(view: View, name: str) -> str | None:
+    j, target = view.table.names.index(name), view.target
+    coded = view.table.coded(j)
+    known = coded.codes >= 0
+    if known.sum() < 20 or known.mean() < 0.5:
+        return None
+    if not view.classification:
+        if not view.table.kinds[j].numeric:
+            return None
+        x = view.table.numbers([j])[:, 0][known]
+        if x.std() == 0 or target[known].std() == 0:
+            return None
+        return "has a correlation of 1 with the target" if abs(np.corrcoef(x, target[known])[0, 1]) > 0.9999 else None
+    codes, classes = coded.codes[known], target[known]
+    if len(np.unique(classes)) < 2:
+        return None
+    if len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes) and _pure(codes, classes):
+        return "takes no value in two classes: its value alone tells the class of every row"
+    if name in view.amounts and _sorted_apart(view.table.numbers([j])[:, 0][known], classes):
+        return "parts the classes without a single mistake, by thresholds"
+    return None
+
+
+def _pure(codes: Array, classes: Array) -> bool:
+    pairs = np.unique(np.stack([codes, classes]), axis=1)
+    return bool(len(np.unique(pairs[0])) == pairs.shape[1])
+
+
+def _sorted_apart(values: Array, classes: Array) -> bool:
+    """Whether the ranges of the classes do not overlap."""
+    ends = sorted((values[classes == k].min(), values[classes == k].max()) for k in np.unique(classes))
+    return all(first[1] < second[0] for first, second in itertools.pairwise(ends))
+
+
+def mostly_missing(view: View) -> Iterator[Found]:
+    if view.comparison.table.library == "scipy":
+        return
+    shares = {name: _missing(view, name).mean() for name in view.table.names}
+    found = {name: share for name, share in shares.items() if 0.5 < share < 1}
+    if found:
+        yield Found(
+            f"More than half of the values are missing in {named([f'{n} ({s:.0%})' for n, s in found.items()])}.",
+            "Ask whether the column is worth its place: what is known of it is known of few rows.",
+            tuple(found),
+        )
+
+
+def _missing(view: View, name: str) -> Array:
+    return np.asarray(view.table.coded(view.table.names.index(name)).codes < 0)
+
+
+def says_nothing(view: View) -> Iterator[Found]:
+    idle = [c.name for c in view.schema if c.kind in (Kind.CONSTANT, Kind.IDENTIFIER)]
+    if idle:
+        verb = "is" if len(idle) == 1 else "are"
+        yield Found(
+            f"{named(idle)} {verb} constant, or a name for each row, and {verb} not learnt from.",
+            "Drop such columns; if one is a code with a meaning, make categories of it.",
+            tuple(idle),
+        )
+
+
+def contradictions(view: View) -> Iterator[Found]:
+    """Rows that are equal in all columns and belong to different classes: nobody can get all of these right."""
+    if not view.classification:
+        return
+    kinds, truth = row_numbers(view.telling), view.comparison.task.truth
+    counts = np.zeros((kinds.max() + 1, len(view.labels)), dtype=int)
+    np.add.at(counts, (kinds, truth), 1)
+    wrong = int((counts.sum(axis=1) - counts.max(axis=1)).sum())
+    if wrong:
+        yield Found(
+            f"Rows that equal others in all columns and have another class: {wrong:,}. No model can be right in more "
+            f"than {len(truth) - wrong:,} of the {len(truth):,} rows.",
+            "Look at these rows, or add a column that tells them apart.",
+        )
+
+
+def few_rows(view: View) -> Iterator[Found]:
+    table = view.comparison.table
+    if table.library != "scipy" and table.n_columns >= table.n_rows:
+        yield Found(
+            f"Columns: {table.n_columns:,}, rows: {table.n_rows:,}, so that a linear model without a penalty fits any "
+            "target.",
+            "Trust models with a penalty or a prior only, and leave out columns that you would not ask for.",
+        )
+
+
+def missing_tells(view: View) -> Iterator[Found]:
+    """Whether rows with a gap have another target than those without (χ² or t)."""
+    if view.comparison.table.library == "scipy":
+        return
+    gaps = {name: _missing(view, name) for name in view.table.names}
+    some = {name: missing for name, missing in gaps.items() if 0 < missing.sum() < len(missing)}
+    found = [name for name, missing in some.items() if _difference_by_chance(view, missing) * len(some) < SURELY]
+    if found:
+        yield Found(
+            f"Where {named(found, last='or')} is missing, the target is another than where it is known.",
+            "Let models see the gap (TableFeatures marks it), rather than fill it silently; ask why it is missing.",
+            tuple(found),
+        )
+
+
+def _difference_by_chance(view: View, gaps: Array) -> float:
+    from scipy.stats import chi2_contingency, ttest_ind
+
+    if gaps.sum() < 5 or (~gaps).sum() < 5:
+        return 1.0
+    if not view.classification:
+        return float(ttest_ind(view.target[gaps], view.target[~gaps], equal_var=False).pvalue)
+    counts = np.array([np.bincount(view.target[rows], minlength=len(view.labels)) for rows in (gaps, ~gaps)])
+    return float(chi2_contingency(counts[:, counts.sum(axis=0) > 0]).pvalue)

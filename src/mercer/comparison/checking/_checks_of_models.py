@@ -1,0 +1,162 @@
+"""Checks of models fitted to all rows: MRC3xx."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mercer.comparison.checking._checks_of_data import Found
+from mercer.comparison.checking.view import View, certified
+from mercer.kernels.positive_definite import PositiveDefinite
+
+
+def _parts(view: View) -> Iterator[tuple[str, Any]]:
+    """Names of entries, and the estimators of mercer in their models."""
+    for entry in view.ranked:
+        for part in certified(view.fitted(entry)):
+            yield entry.name, part
+
+
+def not_converged(view: View) -> Iterator[Found]:
+    for name, part in _parts(view):
+        proof = part.certificate_
+        if not proof.holds:
+            yield Found(
+                f"{name} stopped before its optimum: {proof.kind} {proof.value:.2g}, allowed {proof.tolerance:.2g} "
+                f"({proof.sentence}).",
+                "Allow more steps (max_iter), put columns in standard units, or strengthen the penalty.",
+            )
+
+
+def indefinite_kernel(view: View) -> Iterator[Found]:
+    for name, part in _parts(view):
+        told = getattr(part, "diagnosis_", None)
+        if isinstance(told, PositiveDefinite) and not told.holds:
+            yield Found(
+                f"The kernel of {name} is no inner product on these rows: {told.sentence.rstrip('.')}.",
+                "Use a positive definite kernel, e.g. RBF; the optimum of this one is not unique.",
+            )
+
+
+def bandwidth_at_bound(view: View) -> Iterator[Found]:
+    for name, part in _parts(view):
+        for bandwidth in _bandwidths(part):
+            criterion = getattr(bandwidth, "criterion", None)
+            if criterion is None or len(criterion.widths) < 3:
+                continue
+            place = int(np.argmin(criterion.values))
+            if place in (0, len(criterion.widths) - 1):
+                end = "narrowest" if place == 0 else "widest"
+                yield Found(
+                    f"The bandwidth that {name} chose is the {end} of those it tried ({criterion.chosen:.4g}), so that "
+                    "the best one may lie beyond.",
+                    "At the narrowest, look for repeated values; at the widest, the column says nothing: leave it out "
+                    "or give a bandwidth.",
+                )
+                break
+
+
+def _bandwidths(part: Any) -> list[Any]:
+    several = getattr(part, "bandwidths_", None)
+    if several is not None:
+        return list(several)
+    return [choice] if (choice := getattr(part, "bandwidth_choice_", None)) is not None else []
+
+
+#: the chosen strength of a penalty, and what was tried
+TUNED = (("C_", "Cs_"), ("alpha_", "alphas_"), ("alpha_", "alphas"))
+
+
+def penalty_at_bound(view: View) -> Iterator[Found]:
+    for name, part in _parts(view):
+        for chosen, tried in TUNED:
+            values = np.unique(_numbers(getattr(part, tried, None)))
+            found = _numbers(getattr(part, chosen, None))
+            if len(values) < 3 or not len(found):
+                continue
+            at_end = np.isin(found, values[[0, -1]])
+            if at_end.any():
+                yield Found(
+                    f"{name} chose {chosen.rstrip('_')} = {found[at_end][0]:.3g}, the end of what it tried "
+                    f"({values[0]:.3g} to {values[-1]:.3g}).",
+                    "Try a wider range.",
+                )
+                break
+
+
+def _numbers(values: Any) -> Any:
+    if values is None or isinstance(values, str):
+        return np.zeros(0)
+    try:
+        return np.ravel(np.asarray(values, dtype=float))
+    except (TypeError, ValueError):
+        return np.zeros(0)
+
+
+def probabilities_off(view: View) -> Iterator[Found]:
+    """Whether the best model's probabilities are further from frequencies than chance explains."""
+    from mercer.decide.reliability import calibration_error
+
+    entry = view.best(probable=True) if view.classification else None
+    if entry is None:
+        return
+    proba, truth = view.held_out(entry)
+    if len(truth) < 50:
+        return
+    proba = np.clip(proba, 0, 1)
+    found = calibration_error(proba / proba.sum(axis=1, keepdims=True), truth)
+    if found.p_value < 0.01 and found.error > 0.02:
+        yield Found(
+            f"The probabilities of {entry.name} are off by {found.error:.3f} on average, where chance alone gives "
+            f"{found.by_chance:.3f}.",
+            "Wrap the model in Calibrated, which learns the difference on rows that are held out.",
+        )
+
+
+def no_better_than_guessing(view: View) -> Iterator[Found]:
+    """Whether the best model beats one that knows nothing of the columns, beyond its interval."""
+    best = view.best()
+    if best is None:
+        return
+    metric, known = view.comparison.task.metrics[0], _of_knowing_nothing(view)
+    mean, low, high = view.comparison.interval(best.name)
+    if not np.isfinite(mean) or known is None:
+        return
+    worst = low if metric.larger_is_better else high
+    worst = mean if np.isnan(worst) else worst
+    if metric.gain(worst) <= metric.gain(known):
+        yield Found(
+            f"{best.name} is not surely better than knowing nothing of the columns: {metric.heading} {mean:.4g}, and "
+            f"{known:.4g} for always giving the same answer.",
+            "Do not use a model yet: look for other columns, more rows, or a mistake in how they were joined.",
+        )
+
+
+def _of_knowing_nothing(view: View) -> float | None:
+    """The first measure, for the shares of the classes or the mean of the training rows as the answer to all."""
+    task = view.comparison.task
+    from mercer.comparison.measuring.metrics import Forecast, Outcome
+
+    values = []
+    for train, test in view.comparison.splits:
+        truth, learnt = task.truth[test], task.truth[train]
+        if view.classification:
+            shares = np.bincount(learnt, minlength=len(view.labels)) / len(learnt)
+            with np.errstate(divide="ignore"):
+                log_proba = np.tile(np.log(shares), (len(test), 1))
+            forecast = Forecast(np.full(len(test), shares.argmax()), log_proba)
+        else:
+            forecast = Forecast(np.full(len(test), learnt.mean()))
+        values.append(task.metrics[0].measure(Outcome(truth, forecast, float(learnt.mean()))))
+    return float(np.mean(values)) if np.isfinite(values).all() else None
+
+
+def approximate(view: View) -> Iterator[Found]:
+    for name, part in _parts(view):
+        plan = getattr(part, "plan_", None)
+        if plan is not None and not getattr(plan, "exact", True):
+            yield Found(
+                f"{name} is approximate: {plan.path}.", "Ask for the exact fit if the rows are few enough for it."
+            )

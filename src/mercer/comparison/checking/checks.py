@@ -1,0 +1,92 @@
+"""Assumption checks: small questions to data and models, each with a code that stays, a sentence and a remedy.
+
+The codes are documented in docs/checks.md. 1xx are about the data, 2xx about what models assume of them, 3xx about
+fitted models. A code is never used again for something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from mercer.comparison.checking import _checks_of_data as data
+from mercer.comparison.checking import _checks_of_models as fits
+from mercer.comparison.checking import _checks_of_shape as shape
+from mercer.comparison.checking.view import View
+from mercer.models._diagnosis import Finding
+
+if TYPE_CHECKING:
+    from mercer.comparison.comparison import Comparison
+
+
+class Check(NamedTuple):
+    """A question: its code, what it asks in a few words, and who answers it."""
+
+    code: str
+    name: str
+    severity: str
+    look: Callable[[View], Iterator[data.Found]]
+
+
+class Checked(NamedTuple):
+    """What all checks found, how many had nothing to say, and those that could not be done, with the reason."""
+
+    findings: tuple[Finding, ...]
+    passed: tuple[str, ...]
+    undone: tuple[str, ...]
+
+
+CHECKS = (
+    Check("MRC101", "duplicates across folds", "warning", data.duplicates),
+    Check("MRC102", "rare class", "warning", data.rare_class),
+    Check("MRC103", "leakage", "error", data.leakage),
+    Check("MRC104", "mostly missing", "warning", data.mostly_missing),
+    Check("MRC105", "says nothing", "note", data.says_nothing),
+    Check("MRC106", "contradictions", "note", data.contradictions),
+    Check("MRC107", "few rows", "warning", data.few_rows),
+    Check("MRC108", "missing tells", "note", data.missing_tells),
+    Check("MRC201", "separation", "warning", shape.separation),
+    Check("MRC202", "collinearity", "warning", shape.collinearity),
+    Check("MRC203", "over-dispersion", "warning", shape.overdispersion),
+    Check("MRC204", "unequal covariances", "note", shape.unequal_covariances),
+    Check("MRC205", "non-Gaussian columns", "note", shape.non_gaussian),
+    Check("MRC206", "dependent columns", "note", shape.dependent),
+    Check("MRC207", "unequal variance", "note", shape.unequal_variance),
+    Check("MRC301", "not converged", "warning", fits.not_converged),
+    Check("MRC302", "kernel not positive semidefinite", "warning", fits.indefinite_kernel),
+    Check("MRC303", "bandwidth at bound", "warning", fits.bandwidth_at_bound),
+    Check("MRC304", "penalty at bound", "note", fits.penalty_at_bound),
+    Check("MRC305", "probabilities off", "warning", fits.probabilities_off),
+    Check("MRC306", "no better than guessing", "error", fits.no_better_than_guessing),
+    Check("MRC307", "approximate fit", "note", fits.approximate),
+)
+
+
+def check(comparison: Comparison | View) -> Checked:
+    """Ask all questions. A check that fails is no reason to stop: it is listed with what it failed of.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `compare` returned.
+
+    Returns
+    -------
+    checked : Checked
+        Findings with `code`, `severity`, `sentence`, `remedy` and `columns`.
+    """
+    view = comparison if isinstance(comparison, View) else View(comparison)
+    findings, passed, undone = [], [], []
+    for each in CHECKS:
+        try:
+            found = [Finding(each.code, each.severity, *told) for told in each.look(view)]
+        except data.NotAsked as reason:
+            undone.append(f"{each.code} ({each.name}): {reason}")
+            continue
+        except Exception as failure:
+            undone.append(f"{each.code} ({each.name}): {type(failure).__name__}: {failure}")
+            continue
+        findings += found
+        if not found:
+            passed.append(f"{each.code} {each.name}")
+    return Checked(tuple(findings), tuple(passed), tuple(undone))

@@ -1,0 +1,1 @@
+"""Learning curves of a pair, and models under strain."""

@@ -1,0 +1,61 @@
+"""What experiments with models have in common: who takes part under which name, and how often they are repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from typing import Any, NoReturn
+
+from mercer._errors import DataError, EmptyDataError, ExperimentInterrupted
+from mercer.comparison.measuring.tasks import Classification
+from mercer.comparison.taking_part.kinds import innermost
+from mercer.data import encode_labels
+
+#: told how many fits are done, of how many, and which model is next
+Progress = Callable[[int, int, str], None]
+
+
+def by_name(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """Models under the names that they have or under those of their classes; where these are the same, as they are
+    written, and numbered where that is the same, too."""
+    given = list(models.values()) if isinstance(models, Mapping) else list(models)
+    for model in given:
+        if isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "get_params"):
+            raise DataError(f"A model is an estimator such as GaussianNB(), not {model!r}.")
+    if isinstance(models, Mapping):
+        return dict(models)
+    names = [type(innermost(model)).__name__ for model in given]
+    if len(set(names)) < len(names):
+        names = [" ".join(repr(model).split()) for model in given]
+    if len(set(names)) < len(names):
+        names = [f"{name} {position}" for position, name in enumerate(names, start=1)]
+    return dict(zip(names, given, strict=True))
+
+
+def classes_of(y: Any, *n_rows: int) -> Classification:
+    """What is to be told apart, one label for each row of every table."""
+    task = Classification(*encode_labels(y))
+    for rows in n_rows:
+        if len(task.codes) != rows:
+            raise DataError(f"X has {rows} rows, but y has {len(task.codes)} labels. Give one label per row.")
+    if not len(task.codes):
+        raise EmptyDataError("There are no rows; give at least a few of every class.")
+    task.check()
+    return task
+
+
+def check_repeats(repeats: Any) -> None:
+    if not isinstance(repeats, Integral) or repeats < 1:
+        raise DataError(f"There must be one repeat or more, and a whole number of them, not {repeats}.")
+
+
+def check_among(given: str, known: Sequence[str], what: str) -> None:
+    """Refuse a name that is none of those known."""
+    if given not in known:
+        raise DataError(f"{what} is one of {', '.join(map(repr, known))}, not {given!r}.")
+
+
+def interrupted(stopped: KeyboardInterrupt, done: int, repeats: int, result: Callable[[int], Any]) -> NoReturn:
+    """Hand over what came of the repeats that were done. One that was not is left out: its sizes are not all there."""
+    kept = result(done) if done else None
+    raise ExperimentInterrupted(f"stopped by Ctrl-C; {done} of {repeats} repeats are done.", kept) from stopped

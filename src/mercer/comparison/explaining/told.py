@@ -1,0 +1,45 @@
+"""What each column says of one row, as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.comparison.explaining.explanation import Explanation
+from mercer.data import Table
+from mercer.report import Field, Grid
+
+
+def evidence_grid(model: Any, row: Any, told: Explanation, most: int = 20) -> Grid:
+    """The base, what each column adds to it, strongest first, and what it all adds up to."""
+    strength = np.abs(told.contributions[0]).max(axis=1)
+    order = np.argsort(-strength, kind="stable")
+    kept = [j for j in order.tolist() if strength[j] > 0][:most]
+    left = [j for j in order.tolist() if j not in kept and strength[j] > 0]
+    values = _values(row)
+    rows: list[tuple[Any, ...]] = [("(before any column)", "", *told.base.tolist())]
+    rows += [(told.names[j], values.get(told.names[j], ""), *told.contributions[0, j].tolist()) for j in kept]
+    if left:
+        rows.append((f"({len(left)} others)", "", *told.contributions[0, left].sum(axis=0).tolist()))
+    rows.append(("(all together)", "", *told.totals[0].tolist()))
+    fields = (Field("column"), Field("value"), *(Field(name, "+.4f") for name in told.outputs))
+    return Grid(f"What adds to the {told.what}", fields, tuple(rows), (_conclusion(model, row),))
+
+
+def _values(row: Any) -> dict[str, str]:
+    """The values of the row, as they are written."""
+    table = Table.of(row, dates=True)
+    found = {}
+    for position, name in enumerate(table.names):
+        codes, labels = table.coded(position)
+        found[name] = "missing" if codes[0] < 0 else str(labels.tolist()[codes[0]])
+    return found
+
+
+def _conclusion(model: Any, row: Any) -> str:
+    predicted = np.asarray(model.predict(row)).tolist()[0]
+    if not hasattr(model, "predict_proba"):
+        return f"Prediction: {predicted}."
+    shares = zip(model.classes_.tolist(), np.asarray(model.predict_proba(row))[0].tolist(), strict=True)
+    return f"Prediction: {predicted} ({', '.join(f'{label} {share:.4f}' for label, share in shares)})."

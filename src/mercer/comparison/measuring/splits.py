@@ -1,0 +1,154 @@
+"""Ways to part the rows into those that models are fitted to and those that they are scored on."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import DataError
+from mercer.comparison._wording import counted
+from mercer.comparison.measuring.tasks import Classification, Task
+
+Array = NDArray[Any]
+#: positions of the rows to fit on, and of those to score
+Split = tuple[Array, Array]
+
+
+class Dealing(NamedTuple):
+    """The splits, what they are called, and what a reader should know about them."""
+
+    splits: list[Split]
+    described: str
+    notes: list[str]
+
+
+def deal(task: Task, folds: int, repeats: int, seed: int | None, groups: Any = None, times: Any = None) -> Dealing:
+    """Part the rows: into folds, `repeats` times; or by groups; or such that the past foretells what came later."""
+    task.check()
+    if not isinstance(repeats, Integral) or repeats < 1:
+        raise DataError(f"There must be one repeat or more, not {repeats!r}.")
+    if times is not None:
+        return _forward(task, folds, repeats, groups, times)
+    if groups is not None:
+        return _grouped(task, folds, repeats, seed, _a_value_per_row(groups, len(task.truth), "groups"))
+    return _plain(task, folds, repeats, seed)
+
+
+def _plain(task: Task, folds: int, repeats: int, seed: int | None) -> Dealing:
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    classes = isinstance(task, Classification)
+    most = int(np.bincount(task.truth).max()) if classes else len(task.truth)
+    _check_folds(folds, most, "the rows of the largest class" if classes else "the rows")
+    kind = StratifiedKFold if classes else KFold
+    splits = _repeated(kind, folds, repeats, seed, task.truth, None)
+    notes = []
+    if classes and (counts := np.bincount(task.truth)).min() < folds:
+        least = int(counts.argmin())
+        notes.append(f"Class {_label(task, least)!r} has {counted(counts[least], 'row')}, fewer than there are folds.")
+    return Dealing(splits, _called(folds, repeats, "stratified folds" if classes else "folds"), notes)
+
+
+def _grouped(task: Task, folds: int, repeats: int, seed: int | None, groups: Array) -> Dealing:
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+    names, codes = np.unique(groups, return_inverse=True)
+    _check_folds(folds, len(names), "the groups")
+    kind = StratifiedGroupKFold if isinstance(task, Classification) else GroupKFold
+    dealt = [split for split in _repeated(kind, folds, repeats, seed, task.truth, codes) if len(split[1])]
+    splits = [split for split in dealt if _has_two(task, split[0])]
+    if not splits:
+        raise DataError(
+            "In no split do the rows to learn from have two classes, because groups are kept whole and each is of one; "
+            "leave out the groups, or give more folds."
+        )
+    note = f"The {len(names)} groups are kept whole: no model is scored on a group that it has seen rows of."
+    left = len(dealt) - len(splits)
+    told = [f"{left} of {len(dealt)} splits were left out: their rows to learn from are of one class."] if left else []
+    return Dealing(splits, _called(folds, repeats, "folds of whole groups"), [note, *told, *_lacking(task, splits)])
+
+
+def _forward(task: Task, folds: int, repeats: int, groups: Any, times: Any) -> Dealing:
+    """Each block of rows in the order of time is foretold from all that came strictly before it."""
+    if groups is not None:
+        raise DataError("Rows are parted by groups or by time, not by both; give one of them.")
+    if repeats > 1:
+        raise DataError("Forward splits are the same each time, so that there is nothing to repeat; leave out repeats.")
+    moments = _a_value_per_row(times, len(task.truth), "times")
+    try:
+        distinct, ranks = np.unique(moments, return_inverse=True)
+    except TypeError as problem:
+        raise DataError(f"times have no order, because they are of several types: {problem}.") from None
+    _check_folds(folds, len(distinct) - 1, "the distinct times but one")
+    order = np.argsort(ranks, kind="stable")
+    edges = _edges(ranks[order], folds)
+    splits = [(np.sort(order[:start]), np.sort(order[start:stop])) for start, stop in pairwise(edges)]
+    kept = [split for split in splits if len(split[0]) and len(split[1]) and _has_two(task, split[0])]
+    if not kept:
+        raise DataError(
+            "No row comes after others from which something could be learnt; give times that differ, or leave them out."
+        )
+    note = "Every model is scored on rows that came later than all it was fitted to."
+    return Dealing(kept, f"{len(kept)} forward split{'s' if len(kept) > 1 else ''}", [note, *_lacking(task, kept)])
+
+
+def _edges(ranks: Array, folds: int) -> list[int]:
+    """Where blocks begin, moved to where a new moment does, so that no moment is on both sides."""
+    wanted = np.linspace(0, len(ranks), folds + 2)[1:].round().astype(int)
+    begins = np.append(np.flatnonzero(np.diff(ranks)) + 1, len(ranks))
+    return sorted({int(begins[min(np.searchsorted(begins, edge), len(begins) - 1)]) for edge in wanted})
+
+
+def _repeated(kind: Any, folds: int, repeats: int, seed: int | None, truth: Array, groups: Array | None) -> list[Split]:
+    """The first repeat is what `seed` gives; the others have seeds that follow from it."""
+    seeds = [seed, *np.random.SeedSequence(seed).generate_state(repeats - 1).tolist()]
+    splits: list[Split] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a class with fewer rows than folds is mentioned in a note
+        for each in seeds:
+            splits += kind(folds, shuffle=True, random_state=each).split(truth, truth, groups)
+    return splits
+
+
+def _lacking(task: Task, splits: list[Split]) -> list[str]:
+    if not isinstance(task, Classification):
+        return []
+    lacking = sum(len(np.unique(task.truth[train])) < len(task.labels) for train, _ in splits)
+    return [f"In {lacking} of {len(splits)} splits the rows to learn from lack a class."] if lacking else []
+
+
+def _has_two(task: Task, rows: Array) -> bool:
+    return not isinstance(task, Classification) or len(np.unique(task.truth[rows])) > 1
+
+
+def _check_folds(folds: int, most: int, what: str) -> None:
+    if most < 2:
+        raise DataError(f"To part the rows into folds takes two or more of {what}, but there is {most}.")
+    if not isinstance(folds, Integral) or not 2 <= folds <= most:
+        raise DataError(f"There must be from 2 to {most} folds ({what}), not {folds!r}.")
+
+
+def _called(folds: int, repeats: int, kind: str) -> str:
+    return f"{folds} {kind}" if repeats == 1 else f"{repeats} × {folds} {kind}"
+
+
+def _label(task: Task, code: int) -> Any:
+    return task.labels.tolist()[code] if isinstance(task, Classification) else code
+
+
+def _a_value_per_row(values: Any, rows: int, what: str) -> Array:
+    """Groups or times as an array that can be sorted, with nothing missing."""
+    array = np.asarray(values)
+    if array.shape != (rows,):
+        raise DataError(f"{what} must have one value for each of the {rows} rows, got shape {array.shape}.")
+    missing = (
+        array != array if array.dtype.kind in "fmMc" else np.array([each is None or each != each for each in array])
+    )
+    if missing.any():
+        raise DataError(f"{what} is missing in row {int(np.argmax(missing))}; fill it, or leave out such rows.")
+    return array.astype(str) if array.dtype.kind == "O" and what == "groups" else array

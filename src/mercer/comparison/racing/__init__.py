@@ -1,0 +1,1 @@
+"""The race itself: folds, time, order, and the fit on all rows."""

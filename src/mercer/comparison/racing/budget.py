@@ -1,0 +1,63 @@
+"""A limit of time that a comparison keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from time import perf_counter as now
+from typing import Any
+
+from mercer._errors import DataError, MercerError
+from mercer.comparison.measuring.splits import Split
+from mercer.comparison.taking_part.kinds import innermost
+from mercer.data import Table
+
+
+class OutOfTime(Exception):
+    """A model would not be done in time; the message is why, in a few words."""
+
+
+class Budget:
+    """Seconds from now. It is looked at before every fit: one that is expected to outlast it is not begun."""
+
+    def __init__(self, seconds: Any) -> None:
+        if seconds is not None and not (isinstance(seconds, Real) and float(seconds) > 0):
+            raise DataError(f"time_limit must be a positive number of seconds, or None for no limit, not {seconds!r}.")
+        self.seconds = None if seconds is None else float(seconds)
+        self._start = now()
+
+    @property
+    def spent(self) -> float:
+        return now() - self._start
+
+    @property
+    def left(self) -> float:
+        return float("inf") if self.seconds is None else self.seconds - self.spent
+
+    def check(self, splits_done: int, splits: int, taken: float) -> None:
+        """Stop a model that has taken so many seconds for so many of its splits, if the rest would take too long."""
+        if self.left <= 0:
+            raise OutOfTime(
+                f"{splits_done} of {splits} splits done when the time was up" if splits_done else "not begun"
+            )
+        if splits_done and (rest := taken / splits_done * (splits - splits_done)) > self.left:
+            raise OutOfTime(f"{splits_done} of {splits} splits done; the others would take {rest:.0f} s more")
+
+    def check_cost(self, model: Any, table: Table, splits: Sequence[Split]) -> None:
+        """Before the first fit, by what the model says that a fit takes, where it says so."""
+        if self.seconds is None:
+            return
+        self.check(0, len(splits), 0.0)
+        seconds = len(splits) * estimated_seconds(model, table.take(splits[0][0]).native)
+        if seconds > self.left:
+            raise OutOfTime(f"not begun: its {len(splits)} fits would take about {seconds:.0f} s")
+
+
+def estimated_seconds(model: Any, X: Any) -> float:
+    """What a fit would take as far as the model knows before it; 0 where it does not."""
+    from mercer.models import estimate_cost
+
+    try:
+        return float(estimate_cost(innermost(model), X).seconds)
+    except (MercerError, TypeError, ValueError, AttributeError):
+        return 0.0

@@ -1,0 +1,165 @@
+"""One model on every split."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from statistics import median_low
+from time import perf_counter as now
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import DataError
+from mercer.comparison._wording import counted
+from mercer.comparison.entry import Entry
+from mercer.comparison.measuring.metrics import Forecast
+from mercer.comparison.measuring.splits import Split
+from mercer.comparison.measuring.tasks import Task
+from mercer.comparison.racing.size import size_of
+from mercer.comparison.taking_part.entrants import Entrant
+from mercer.decide import CalibrationError, calibration_error
+
+Array = NDArray[Any]
+
+#: warnings of one model that are told; the rest is counted
+MOST_WARNINGS = 3
+#: rows from which fewer resamples are enough for an interval
+MANY_ROWS = 10_000
+
+
+class Trial(NamedTuple):
+    """What came of one split."""
+
+    forecast: Forecast
+    scores: dict[str, float]
+    fit_seconds: float
+    predict_seconds: float
+    size_bytes: float
+
+
+def cross_validate(
+    entrant: Entrant, task: Task, splits: list[Split], *, before_split: Callable[[int, float], None]
+) -> Entry:
+    """Fit and score a model on every split. Whatever it fails of, or warns of, becomes a note of its entry.
+
+    `before_split` is told the number of the split and the seconds that the model has taken so far.
+    """
+    trials: list[Trial] = []
+    failure, start = "", now()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for number, split in enumerate(splits):
+            before_split(number, now() - start)
+            try:
+                trials.append(tried(entrant, task, split))
+            except Exception as problem:
+                failure = f"fold {number + 1}: {described(problem)}"
+                break
+    if failure:
+        return _failed(entrant, task, splits, failure)
+    return _entry(entrant, task, splits, trials, _told(warning.message for warning in caught))
+
+
+def tried(entrant: Entrant, task: Task, split: Split) -> Trial:
+    """Fit a fresh copy of the model to the rows of a split, and score it on the others."""
+    from sklearn.base import clone
+
+    train, test = split
+    model, X = clone(entrant.model), entrant.table.take(train).native
+    start = now()
+    model.fit(X, task.y[train])
+    fitted = now()
+    rows = entrant.table.take(test).native
+    asked = now()
+    forecast = task.forecast(model, rows)
+    answered = now()
+    _check(forecast)
+    return Trial(forecast, task.scores(forecast, test, train), fitted - start, answered - asked, size_of(model))
+
+
+def described(problem: BaseException | Warning | str) -> str:
+    """Type and first line of an exception or a warning."""
+    first = next(iter(str(problem).strip().splitlines()), "")
+    return f"{type(problem).__name__}: {first}"
+
+
+def _check(forecast: Forecast) -> None:
+    """A prediction that is no number would make every measure one."""
+    told = forecast.decisions if forecast.log_proba is None else forecast.log_proba
+    if np.isnan(told).any():
+        rows = int(np.isnan(told).any(axis=tuple(range(1, told.ndim))).sum())
+        raise ArithmeticError(f"the prediction is NaN for {counted(rows, 'row')}")
+
+
+def _entry(entrant: Entrant, task: Task, splits: list[Split], trials: list[Trial], notes: tuple[str, ...]) -> Entry:
+    held_out = _mean_over_repeats(task, splits, trials)
+    scores = {metric.name: np.array([trial.scores[metric.name] for trial in trials]) for metric in task.metrics}
+    probabilistic = trials[0].forecast.log_proba is not None
+    return Entry(
+        name=entrant.name,
+        model=entrant.model,
+        table=entrant.table,
+        kind=entrant.kind,
+        partner=entrant.partner,
+        scores=scores,
+        held_out=held_out,
+        # the lower median, because the first fit of a process may compile
+        fit_seconds=median_low([trial.fit_seconds for trial in trials]),
+        predict_seconds=median_low([trial.predict_seconds for trial in trials]),
+        size_bytes=median_low([trial.size_bytes for trial in trials]),
+        notes=(*filter(None, [task.remark(scores)]), *notes),
+        calibration=_calibration(held_out, task.truth) if probabilistic else None,
+        probabilistic=probabilistic,
+    )
+
+
+def _mean_over_repeats(task: Task, splits: list[Split], trials: list[Trial]) -> Array:
+    """What was said of each row by models that had not seen it; NaN for a row that was never held out."""
+    told = [task.held(trial.forecast) for trial in trials]
+    total, times = np.zeros((len(task.truth), *told[0].shape[1:])), np.zeros(len(task.truth))
+    for (_, test), held in zip(splits, told, strict=True):
+        total[test] += held
+        times[test] += 1
+    with np.errstate(invalid="ignore"):
+        return np.asarray((total.T / times).T)
+
+
+def _calibration(held_out: Array, truth: Array) -> CalibrationError | None:
+    """Over all rows that were held out: bins of a single split would hold too few to tell error from chance."""
+    rows = ~np.isnan(held_out).any(axis=1)
+    try:
+        return calibration_error(held_out[rows], truth[rows], repeats=200 if rows.sum() <= MANY_ROWS else 50)
+    except DataError:  # a model whose probabilities do not sum to one
+        return None
+
+
+def _failed(entrant: Entrant, task: Task, splits: list[Split], failure: str) -> Entry:
+    nothing = np.full(len(splits), np.nan)
+    return Entry(
+        name=entrant.name,
+        model=entrant.model,
+        table=entrant.table,
+        kind=entrant.kind,
+        partner=entrant.partner,
+        scores={metric.name: nothing for metric in task.metrics},
+        held_out=np.full((len(task.truth), *task.width), np.nan),
+        notes=(failure,),
+        failed=True,
+    )
+
+
+def _told(messages: Iterable[Warning | str]) -> tuple[str, ...]:
+    """Every warning once, however its numbers differ from split to split."""
+    alike: dict[str, list[str]] = {}
+    for message in map(described, messages):
+        alike.setdefault(re.sub(r"\d[\d.,e+-]*", "#", message), []).append(message)
+    told = [
+        first if len(same) == 1 else f"{first} (and {len(same) - 1} more like it)"
+        for same in alike.values()
+        for first in same[:1]
+    ]
+    more = len(told) - MOST_WARNINGS
+    return (*told[:MOST_WARNINGS], *([f"… and {more} other warnings"] if more > 0 else []))

@@ -1,0 +1,56 @@
+"""All models one after the other, as long as there is time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from mercer.comparison.entry import Entry
+from mercer.comparison.measuring.splits import Split
+from mercer.comparison.measuring.tasks import Task
+from mercer.comparison.racing.budget import Budget, OutOfTime
+from mercer.comparison.racing.crossvalidation import cross_validate
+from mercer.comparison.taking_part.entrants import Entrant
+
+#: told the stage, how many of its steps are done, of how many, and what is next
+Progress = Callable[[str, int, int, str], None]
+
+
+@dataclass
+class Race:
+    """What is done so far, and who was left out for lack of time."""
+
+    task: Task
+    splits: list[Split]
+    budget: Budget
+    tell: Progress
+    entries: list[Entry] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+
+    def run(self, entrants: list[Entrant]) -> None:
+        """Cross-validate each in turn; on Ctrl-C `entries` has those that were done."""
+        total = len(self.splits) * len(entrants)
+        for place, entrant in enumerate(entrants):
+            try:
+                self.entries.append(self._run(entrant, place, total))
+            except OutOfTime as reason:
+                self.late.append(f"{entrant.name} ({reason})")
+        self.tell("cross-validation", total, total, "")
+
+    def notes(self) -> list[str]:
+        if not self.late:
+            return []
+        return [f"Left out to keep the time limit of {self.budget.seconds:g} s: {', '.join(self.late)}."]
+
+    def stopped(self, entrants: list[Entrant]) -> str:
+        """A note on those that Ctrl-C left no time for."""
+        done = {entry.name for entry in self.entries}
+        return f"Stopped by Ctrl-C before these were done: {', '.join(e.name for e in entrants if e.name not in done)}."
+
+    def _run(self, entrant: Entrant, place: int, total: int) -> Entry:
+        def before_split(number: int, taken: float) -> None:
+            self.tell("cross-validation", len(self.splits) * place + number, total, entrant.name)
+            self.budget.check(number, len(self.splits), taken)
+
+        self.budget.check_cost(entrant.model, entrant.table, self.splits)
+        return cross_validate(entrant, self.task, self.splits, before_split=before_split)

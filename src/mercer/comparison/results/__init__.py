@@ -1,0 +1,1 @@
+"""What a comparison says: a leaderboard, words, files, pictures."""

@@ -1,0 +1,118 @@
+"""Pictures of a comparison, by matplotlib. Each returns the Axes; none shows or saves anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import DataError
+from mercer._optional import require
+from mercer.comparison.measuring.paired import interval_of, overlap_of
+from mercer.comparison.measuring.tasks import Classification
+from mercer.decide import calibration_curve_with_intervals
+
+if TYPE_CHECKING:
+    from mercer.comparison.comparison import Comparison
+    from mercer.comparison.entry import Entry
+
+Array = NDArray[Any]
+
+#: models that one picture has room for
+MOST_CURVES = 5
+
+
+def leaderboard_picture(comparison: Comparison, metric: str | None = None, ax: Any = None) -> Any:
+    """A measure of every model with its interval, best at the top."""
+    chosen = comparison.metric(metric)
+    ax = _axes(ax)
+    overlap = overlap_of(comparison.splits)
+    entries = [each for each in comparison.done if np.isfinite(each.mean(chosen.name))][::-1]
+    for place, entry in enumerate(entries):
+        mean, low, high = interval_of(entry.scores[chosen.name], overlap, chosen.low, chosen.high)
+        ax.plot([low, high], [place, place], color="#7a8794", linewidth=2, solid_capstyle="butt")
+        ax.plot(mean, place, "o", color="#0b3a66")
+    ax.set_yticks(range(len(entries)), [entry.name for entry in entries])
+    ax.set_xlabel(f"{chosen.heading} (95% interval)")
+    return ax
+
+
+def calibration_picture(comparison: Comparison, names: list[str] | None = None, ax: Any = None) -> Any:
+    """How often what was predicted with a probability happened; on the diagonal the two agree."""
+    task = _classes(comparison)
+    ax = _axes(ax)
+    ax.plot([0, 1], [0, 1], color="#7a8794", linestyle="--", linewidth=1)
+    for entry in _with_probabilities(comparison, names):
+        rows = _held(entry)
+        curve = calibration_curve_with_intervals(entry.held_out[rows], task.truth[rows])
+        (line,) = ax.plot(curve.predicted, curve.observed, marker="o", label=entry.name)
+        ax.fill_between(curve.predicted, curve.low, curve.high, color=line.get_color(), alpha=0.15, linewidth=0)
+    ax.set(xlabel="predicted probability", ylabel="observed share", xlim=(0, 1), ylim=(0, 1))
+    ax.legend()
+    return ax
+
+
+def roc_picture(comparison: Comparison, names: list[str] | None = None, label: Any = None, ax: Any = None) -> Any:
+    """Share of a class that is found against the share of the others that is mistaken for it, over all thresholds."""
+    task = _classes(comparison)
+    column = len(task.labels) - 1 if label is None else _column(task, label)
+    ax = _axes(ax)
+    ax.plot([0, 1], [0, 1], color="#7a8794", linestyle="--", linewidth=1)
+    for entry in _with_probabilities(comparison, names):
+        rows = _held(entry)
+        found, mistaken = roc_points(task.truth[rows] == column, entry.held_out[rows, column])
+        ax.plot(mistaken, found, label=entry.name)
+    ax.set(
+        xlabel="false positives", ylabel=f"true positives ({task.labels.tolist()[column]})", xlim=(0, 1), ylim=(0, 1)
+    )
+    ax.legend()
+    return ax
+
+
+def roc_points(positive: Array, score: Array) -> tuple[Array, Array]:
+    """Shares of positive and of other rows at or above each threshold, from none to all.
+
+    Examples
+    --------
+    >>> found, mistaken = roc_points(np.array([True, False, True]), np.array([0.9, 0.5, 0.5]))
+    >>> found.tolist(), mistaken.tolist()
+    ([0.0, 0.5, 1.0], [0.0, 0.0, 1.0])
+    """
+    order = np.argsort(-score, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
+    found, mistaken = np.cumsum(positive[order])[ends], np.cumsum(~positive[order])[ends]
+    return np.append(0, found) / max(found[-1], 1), np.append(0, mistaken) / max(mistaken[-1], 1)
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    return require("matplotlib.pyplot", purpose="Drawing a comparison", extra="plot").subplots(layout="constrained")[1]
+
+
+def _classes(comparison: Comparison) -> Classification:
+    if not isinstance(comparison.task, Classification):
+        raise DataError(f"There is no such picture of {comparison.task.name}, only of classes; see plot_leaderboard.")
+    return comparison.task
+
+
+def _column(task: Classification, label: Any) -> int:
+    if label not in task.labels.tolist():
+        raise DataError(f"There is no class {label!r}; there are {', '.join(map(repr, task.labels.tolist()))}.")
+    return int(task.labels.tolist().index(label))
+
+
+def _with_probabilities(comparison: Comparison, names: list[str] | None) -> list[Entry]:
+    if names is not None:
+        chosen = [comparison.entry(name) for name in names]
+        blind = [entry.name for entry in chosen if not entry.probabilistic]
+        if blind:
+            raise DataError(f"{blind[0]} has no probabilities to draw.")
+        return chosen
+    able = [entry for entry in comparison.done if entry.probabilistic and entry.kind != "baseline"]
+    return able[:MOST_CURVES]
+
+
+def _held(entry: Entry) -> Array:
+    return np.asarray(~np.isnan(entry.held_out).any(axis=1))

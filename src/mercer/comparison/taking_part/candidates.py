@@ -1,0 +1,246 @@
+"""The models of mercer that take part in a comparison, as they are shown a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mercer.comparison.taking_part.kernel_machines import kernel_machines
+from mercer.comparison.taking_part.shown import Shown
+from mercer.comparison.taking_part.tuning import INNER_FOLDS, Tuned
+from mercer.data import Table
+
+#: what a model may need of the columns to make sense
+ANYTHING, COMPLETE, DENSE = "nothing", "complete columns", "dense columns"
+ZERO_ONE, COUNTS = "columns of 0 and 1", "counts"
+#: rows up to which those are invited that compare each with all others, column by column
+PAIRED_ROWS = 20_000
+#: rows and columns up to which means and lines around each row are: to choose their widths takes long
+SMOOTHED_ROWS, MEAN_COLUMNS, LINE_COLUMNS = 2_000, 6, 2
+#: rows up to which learning rules are: where no hyperplane separates, they pass over the rows until they give up, and
+#: the perceptron asks, for each class, whether there is none
+RULE_ROWS = {"perceptron": 5_000, "lms": 50_000}
+#: passes until then: more of them cost most of a comparison's time, and decide no better on rows that were not seen
+PASSES = 200
+#: columns up to which all their products are features
+SQUARED_COLUMNS = 12
+#: strengths of the penalty of logistic regression that are tried
+STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
+#: the same for words, which have many coefficients, each of which has to be large to matter
+STRENGTHS_OF_WORDS = (1.0, 10.0, 100.0)
+#: how far covariances are drawn to a multiple of the identity, safest first; the first is taken where values are
+#: missing, so that every fit is one of many steps
+SHRINKAGES = (0.1, 0.0, 0.01, 0.5)
+#: rows of the rarest class that are enough to choose a penalty by folds
+ENOUGH = 2 * INNER_FOLDS
+
+
+class Question(NamedTuple):
+    """What is asked: the task, how many functions are learnt, and how many rows the rarest class has."""
+
+    task: str = "classification"
+    outputs: int = 1
+    rarest: int = ENOUGH
+
+
+class Candidate(NamedTuple):
+    """A model, what it needs of the columns, the table it is shown, and whether gaps in it are filled first."""
+
+    model: Any
+    need: str
+    table: Table
+    filled: bool = False
+    most_rows: float = math.inf
+
+
+def for_sparse(table: Table, asked: Question) -> list[Candidate]:
+    """Columns that are features already."""
+    machines = kernel_machines(asked.task, table.n_rows, table.n_columns, asked.outputs)
+    classes = asked.task == "classification"
+    return [
+        Candidate(baseline(asked.task), ANYTHING, table),
+        *([Candidate(_naive_bayes(), ANYTHING, table)] if classes else []),
+        *(Candidate(model, need, table) for model, need in _discrete(asked.task)),
+        *(Candidate(model, COMPLETE, table) for model in linear(asked)),
+        *(Candidate(_scaled(model), COMPLETE, table, False, most_rows) for model, most_rows in learning_rules(asked)),
+        *(Candidate(_scaled(model), COMPLETE, table, False, most_rows) for model, most_rows in machines),
+    ]
+
+
+def for_columns(shown: Shown, asked: Question) -> list[Candidate]:
+    """Columns of any kind, cheapest models first."""
+    candidates = [Candidate(baseline(asked.task), ANYTHING, shown.table), *_describing(shown, asked)]
+    if shown.texts:
+        return [*candidates, *_for_text(shown, asked)]
+    candidates += [Candidate(shown.features(model), COMPLETE, shown.table, True) for model in linear(asked)]
+    candidates += [
+        Candidate(shown.features(_scaled(model, centred=True), output="array"), COMPLETE, shown.table, True, most_rows)
+        for model, most_rows in learning_rules(asked)
+    ]
+    if shown.all_numbers:
+        candidates += _for_numbers(shown, asked)
+    machines = kernel_machines(asked.task, shown.table.n_rows, shown.n_columns, asked.outputs)
+    return [
+        *candidates,
+        # distances need every column
+        *(
+            Candidate(shown.features(model, output="array"), COMPLETE, shown.table, True, most_rows)
+            for model, most_rows in machines
+        ),
+    ]
+
+
+def baseline(task: str) -> Any:
+    """What can be said without looking at the columns: shares of the classes, or the mean."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    return DummyClassifier() if task == "classification" else DummyRegressor()
+
+
+def linear(asked: Question, strengths: Sequence[float] = STRENGTHS) -> list[Any]:
+    """Linear models of features."""
+    from mercer import models
+
+    if asked.task == "classification":
+        return [logistic(asked, strengths)]
+    least_squares = [models.LinearRegression(), models.Ridge(alpha="loo"), models.LassoCV()]
+    return [*glms(asked.task), *least_squares]
+
+
+def logistic(asked: Question, strengths: Sequence[float] = STRENGTHS) -> Any:
+    """Logistic regression that chooses its penalty along a path, where classes have rows enough for folds."""
+    from mercer import models
+
+    if asked.rarest < ENOUGH:
+        return models.LogisticRegression()
+    return models.LogisticRegressionCV(
+        Cs=list(strengths), cv=INNER_FOLDS, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False
+    )
+
+
+def glms(task: str) -> list[Any]:
+    from mercer import models
+    from mercer.families import L2
+
+    families = ("poisson", "negative_binomial") if task == "counts" else ()
+    return [models.GLM(family, penalty=L2()) for family in families]
+
+
+def learning_rules(asked: Question) -> list[tuple[Any, int]]:
+    """Decisions learnt without probabilities (lecture 2's third way), and the rows up to which they are.
+
+    To ask whether a hyperplane exists grows with the square of the rows, and is asked for each class.
+    """
+    from mercer import models
+
+    if asked.task != "classification":
+        return []
+    units = asked.outputs**0.5
+    return [(models.LinearThreshold(rule, max_iter=PASSES), int(rows / units)) for rule, rows in RULE_ROWS.items()]
+
+
+def _naive_bayes(codes: Sequence[str] = ()) -> Any:
+    """Whole numbers that are codes, 0 and 1 among them, have levels, not a normal distribution.
+
+    Two levels are a Bernoulli distribution that also has an answer to a third, should one turn up in other rows.
+    """
+    from mercer import models
+
+    return models.NaiveBayes(dict.fromkeys(codes, "categorical") or "auto")
+
+
+def _describing(shown: Shown, asked: Question) -> list[Candidate]:
+    """Models that describe columns of any type, gaps and all."""
+    table = shown.as_they_are() if asked.task == "classification" else None
+    return [] if table is None else [Candidate(_naive_bayes(shown.codes), ANYTHING, table)]
+
+
+def _discrete(task: str) -> list[tuple[Any, str]]:
+    from mercer import models
+
+    return [(models.BernoulliNB(), ZERO_ONE), (models.MultinomialNB(), COUNTS)] if task == "classification" else []
+
+
+def _for_text(shown: Shown, asked: Question) -> list[Candidate]:
+    """Linear models of the words, with the other columns beside them; and the classic, of the words alone."""
+    from mercer import models
+
+    if asked.task != "classification":
+        linear_ones = [*glms(asked.task), *([models.Ridge()] if asked.task == "regression" else [])]
+        return [Candidate(shown.features(model), COMPLETE, shown.table, True) for model in linear_ones]
+    counted = shown.features(models.MultinomialNB(), text_only=True, text="counts")
+    conditional = [logistic(asked, STRENGTHS_OF_WORDS), models.LinearThreshold("perceptron", max_iter=PASSES)]
+    return [
+        Candidate(counted, ANYTHING, shown.table),
+        *(Candidate(shown.features(model), COMPLETE, shown.table, True) for model in conditional),
+    ]
+
+
+def _for_numbers(shown: Shown, asked: Question) -> list[Candidate]:
+    """Models of columns that are numbers, or that can be read as such."""
+    if asked.task != "classification":
+        return _smoothers(shown)
+    from mercer import models
+
+    numbers = shown.as_numbers()
+    windows = [*([_filling()] if shown.has_gaps else []), models.KernelBayes()]
+    return [
+        # of numbers alone NaiveBayes is the same
+        *([] if shown.plain_numbers else [Candidate(models.GaussianNB(), DENSE, numbers)]),
+        *(Candidate(model, need, numbers) for model, need in _discrete(asked.task)),
+        *(Candidate(shown.numbers(model), DENSE, shown.table) for model in _discriminants(shown.has_gaps)),
+        *_squares(shown, asked),
+        Candidate(shown.numbers(*windows), DENSE, shown.table, shown.has_gaps, PAIRED_ROWS),
+    ]
+
+
+def _discriminants(gaps: bool) -> list[Any]:
+    """A normal distribution for each class, with one covariance for all or one for each, drawn to a multiple of I.
+
+    Without that a column that is constant in a class has no variance there, and a row in which it is not is impossible.
+    """
+    from mercer import models
+
+    kinds = ("shared full", "full")
+    if gaps:
+        return [models.GaussianDiscriminant(covariance, shrinkage=SHRINKAGES[0]) for covariance in kinds]
+    return [Tuned(models.GaussianDiscriminant(covariance), "shrinkage", SHRINKAGES) for covariance in kinds]
+
+
+def _squares(shown: Shown, asked: Question) -> list[Candidate]:
+    """Logistic regression of products of columns: what a normal distribution for each class comes to."""
+    from mercer import models
+
+    if shown.n_columns > SQUARED_COLUMNS:
+        return []
+    products = models.MonomialFeatures(2, include_bias=False)
+    return [Candidate(shown.numbers(_filling(), products, logistic(asked)), COMPLETE, shown.table, True)]
+
+
+def _smoothers(shown: Shown) -> list[Candidate]:
+    """Means and lines around each row, for few columns."""
+    from mercer import models
+
+    fitting = [
+        *([models.NadarayaWatson()] if shown.n_columns <= MEAN_COLUMNS else []),
+        *([models.LocalLinear()] if shown.n_columns <= LINE_COLUMNS else []),
+    ]
+    return [
+        Candidate(shown.numbers(_filling(), model), COMPLETE, shown.table, True, SMOOTHED_ROWS) for model in fitting
+    ]
+
+
+def _scaled(model: Any, *, centred: bool = False) -> Any:
+    """For learning rules, which take their steps in the units of the columns, and for distances between rows."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(with_mean=centred), model)
+
+
+def _filling() -> Any:
+    """For densities and products, in which a column that says where gaps are would have no place."""
+    from sklearn.impute import SimpleImputer
+
+    return SimpleImputer(keep_empty_features=True)

@@ -1,0 +1,169 @@
+"""Which models take part in a comparison, and what each of them is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._errors import DataError
+from mercer.comparison.entry import Kind
+from mercer.comparison.taking_part.candidates import (
+    ANYTHING,
+    COMPLETE,
+    COUNTS,
+    DENSE,
+    ENOUGH,
+    ZERO_ONE,
+    Candidate,
+    Question,
+    for_columns,
+    for_sparse,
+)
+from mercer.comparison.taking_part.kinds import innermost, kind_of, partners_of, uses_products
+from mercer.comparison.taking_part.shown import Shown
+from mercer.comparison.taking_part.tuning import Tuned
+from mercer.data import Table
+
+
+class Entrant(NamedTuple):
+    """An unfitted model under the name it is listed by, the table it is shown, of which kind it is, and its partner."""
+
+    name: str
+    model: Any
+    table: Table
+    kind: Kind
+    partner: str | None = None
+
+
+class Invitation(NamedTuple):
+    """Who takes part, and sentences about those who do not."""
+
+    entrants: list[Entrant]
+    notes: list[str]
+
+
+def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> Invitation:
+    """The models of the caller, shown the data as it came; those without a name are listed by their class."""
+    if not isinstance(models, Mapping):
+        models = {_unique_name(models, position): model for position, model in enumerate(models)}
+    for model in models.values():
+        if isinstance(model, type) or not hasattr(model, "fit"):
+            raise DataError(f"models has {model!r}, which is no model; give one such as GaussianNB(), or its name.")
+    given = [Entrant(name, model, table, kind_of(model)) for name, model in models.items()]
+    return Invitation(with_partners(given), [])
+
+
+def entrants_for(table: Table, task: str = "classification", outputs: int = 1, rarest: int = ENOUGH) -> Invitation:
+    """Every model of mercer that can say something about such a target and such columns.
+
+    `outputs` is the number of classes, where there are more than two; `rarest` the number of rows of the rarest.
+    """
+    asked = Question(task, outputs, rarest)
+    if table.library == "scipy":
+        return _invitation(for_sparse(table, asked), _needs_met(table.matrix()), gaps=False)
+    shown = Shown.of(table)
+    if not shown.n_columns:
+        return Invitation([], shown.notes())
+    met = {ANYTHING, COMPLETE}
+    if shown.all_numbers:
+        # a gap is no hindrance: who cannot have it is shown filled columns
+        met |= _needs_met(shown.as_numbers().matrix())
+    notes = [*shown.notes(), *_partly_shown(shown, task)]
+    return _invitation(for_columns(shown, asked), met, gaps=shown.has_gaps, notes=notes)
+
+
+def with_partners(entrants: list[Entrant]) -> list[Entrant]:
+    """Each with the name of its partner, where that takes part."""
+    partners = partners_of([entrant.model for entrant in entrants])
+    return [
+        entrant._replace(partner=None if partner is None else entrants[partner].name)
+        for entrant, partner in zip(entrants, partners, strict=True)
+    ]
+
+
+def _partly_shown(shown: Shown, task: str) -> list[str]:
+    """Which models see less than all columns."""
+    if task != "classification" or not shown.undescribed:
+        return []
+    blind = ["NaiveBayes is not shown " + ", ".join(map(repr, shown.undescribed))] if shown.described else []
+    told = [*blind, *(["MultinomialNB is shown text alone"] if shown.texts else [])]
+    return [f"{'; '.join(told)}."] if told else []
+
+
+def _invitation(candidates: list[Candidate], met: set[str], *, gaps: bool, notes: Sequence[str] = ()) -> Invitation:
+    """Those whose needs are met, and who else would have liked to come."""
+    invited, filled, left_out = [], [], []
+    for model, need, table, fills, most_rows in candidates:
+        name = named(model)
+        if need not in met or table.n_rows > most_rows:
+            left_out.append(f"{name} (needs {need if need not in met else f'at most {most_rows:,} rows'})")
+            continue
+        invited.append(Entrant(name, model, table, kind_of(model)))
+        if fills and gaps:
+            filled.append(name)
+    told = [*notes]
+    if filled:
+        told.append(f"Gaps were filled, by means and by levels of their own, for {', '.join(filled)}.")
+    if left_out:
+        told.append(f"Left out: {', '.join(left_out)}.")
+    return Invitation(with_partners(invited), [*told, *_tuned(invited)])
+
+
+def _tuned(entrants: list[Entrant]) -> list[str]:
+    """What is chosen in every fit anew, from its own rows."""
+    chosen = [f"{found} of {entrant.name}" for entrant in entrants if (found := _searched(entrant.model))]
+    if not chosen:
+        return []
+    return [f"Chosen within each training set, so that no held-out row has a say: {', '.join(chosen)}."]
+
+
+def _searched(model: Any) -> str:
+    while not isinstance(model, Tuned):
+        if hasattr(model, "steps"):
+            model = model.steps[-1][1]
+        elif getattr(model, "regressor", None) is not None:
+            model = model.regressor
+        else:
+            break
+    if isinstance(model, Tuned):
+        return model.parameter.rpartition("__")[2]
+    name = type(model).__name__
+    by_rows = "loo" in (getattr(model, "alpha", None), getattr(model, "alphas", None))
+    return {"LogisticRegressionCV": "C", "LassoCV": "alpha"}.get(name, "alpha" if by_rows else "")
+
+
+def named(model: Any) -> str:
+    """A model as it was written, on one line, without what prepares its rows and its target."""
+    of_products = " of products" if uses_products(model) else ""
+    model = innermost(model)
+    if type(model).__name__ == "Kernelized":  # which nobody writes
+        return f"kernelize({model.model!r}, {model.kernel!r})"
+    if type(model).__name__ in {"LogisticRegressionCV", "NaiveBayes"}:  # whose folds and families go without saying
+        return f"{type(model).__name__}{of_products}"
+    if type(model).__name__ == "LinearThreshold":  # whose rule is its name
+        return f"LinearThreshold({model.rule!r})"
+    written = " ".join(repr(model).split()).removesuffix("()") + of_products
+    return re.sub(r"L2\(strength=([\d.]+), mean=0.0\)", r"L2(\1)", written)
+
+
+def _needs_met(matrix: Any) -> set[str]:
+    sparse = not isinstance(matrix, np.ndarray)
+    values = matrix.data if sparse else matrix
+    met = {
+        ANYTHING: True,
+        COMPLETE: not np.isnan(values).any(),
+        DENSE: not sparse,
+        ZERO_ONE: np.isin(values, (0, 1)).all(),
+        COUNTS: ((values >= 0) & (values == np.floor(values))).all(),
+    }
+    return {need for need, is_met in met.items() if is_met}
+
+
+def _unique_name(models: Sequence[Any], position: int) -> str:
+    """The class of a model, numbered where there are several of it."""
+    classes = [type(model).__name__ for model in models]
+    name = classes[position]
+    return name if classes.count(name) == 1 else f"{name} {classes[: position + 1].count(name)}"

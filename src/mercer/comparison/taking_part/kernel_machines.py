@@ -1,0 +1,55 @@
+"""Kernel machines as they take part in a comparison: with which kernel, in which units, and up to how many rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mercer.comparison.taking_part.tuning import Tuned
+
+#: Rows up to which they are invited: those that need a part of the kernel matrix, a factor of it, several factors, or
+#: its eigenvalues. A number of seconds would make the list of models depend on how busy the machine is.
+PART, FACTOR, FACTORS, EIGENVALUES = 10_000, 5_000, 4_000, 2_000
+#: rows × functions up to which the price of an error is chosen by folds, and the prices that are tried, safest first
+SEARCHED, PRICES, PRICES_OF_LOGS = 1_500, (1.0, 10.0, 100.0), (10.0, 1.0, 100.0)
+
+
+class KernelMachine(NamedTuple):
+    """A model that compares rows, and the most rows that it is shown."""
+
+    model: Any
+    most_rows: int
+
+
+def kernel_machines(task: str, rows: int, columns: int, outputs: int) -> list[KernelMachine]:
+    """Those for a task on so many columns in standard units; each of several outputs is a function to be fitted."""
+    from mercer import models
+    from mercer.families import L2
+    from mercer.kernels import RBF
+
+    # the mean squared distance of two rows is twice the number of columns; γ = 1/d is also what "scale" comes to
+    kernel = RBF(gamma=float(f"{1 / max(columns, 1):.2g}"))
+    several = int(FACTORS / outputs ** (1 / 3))
+    few = rows * outputs <= SEARCHED
+    if task == "classification":
+        # C = 1 shrinks a function of such a kernel too far: on four of five data sets 10 has the lower log loss
+        vectors, smooth = models.SVC(), models.kernelize(models.LogisticRegression(C=10), kernel)
+        return [
+            KernelMachine(Tuned(vectors, "C", PRICES) if few else vectors, PART),
+            KernelMachine(Tuned(smooth, "model__C", PRICES_OF_LOGS) if few else smooth, several),
+        ]
+    poisson = models.GLM("poisson", penalty=L2(0.1), kernel=kernel)
+    ridge = models.KernelRidge(alpha="loo" if rows <= EIGENVALUES else 0.1, kernel="rbf", gamma="median")
+    tube = Tuned(models.SVR(), "C", PRICES, "regression") if few else models.SVR()
+    return [
+        *([KernelMachine(poisson, several)] if task == "counts" else []),
+        KernelMachine(_of_standard_target(tube), PART),
+        KernelMachine(_of_standard_target(ridge), FACTOR),
+    ]
+
+
+def _of_standard_target(model: Any) -> Any:
+    """Kernel ridge has no intercept, and the tube of SVR is as wide as its ε says: both are for a target in units."""
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.preprocessing import StandardScaler
+
+    return TransformedTargetRegressor(model, transformer=StandardScaler())

@@ -1,0 +1,65 @@
+"""One model, fitted to all rows, with what it needs to take a table as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import DataError
+from mercer.comparison.measuring.tasks import task_for
+from mercer.comparison.taking_part.preparing import CLASSIFIERS, Prepared, prepared
+
+
+def fitted(
+    name: str,
+    X: Any,
+    y: Any,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    calibrate: str | None = None,
+    conformal: float | None = None,
+    seed: int = 0,
+) -> Prepared:
+    """The model of that name, fitted to a frame as it comes."""
+    ready = prepared(name, X, settings=settings)
+    classes = name in CLASSIFIERS or (name == "GLM" and _names_classes(ready.model, y))
+    if not classes and isinstance(first := next(iter(y), None), str):
+        raise DataError(
+            f"{name} predicts numbers, but the target holds names such as {first!r}. Take a classifier, e.g. "
+            "LogisticRegression or NaiveBayes, or another target."
+        )
+    question = task_for(y, len(y), "classification" if classes else "regression")
+    question.check()
+    target = np.asarray(y) if classes else question.y
+    model = _wrapped(ready.model, classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
+    return replace(ready, model=model.fit(ready.frame, target), notes=(*ready.notes, *_certified(model)))
+
+
+def _names_classes(model: Any, y: Any) -> bool:
+    """Whether a GLM, which takes any family, is asked for classes: its target is no number."""
+    return np.asarray(y).dtype.kind not in "iufb"
+
+
+def _wrapped(model: Any, *, classes: bool, calibrate: str | None, conformal: float | None, seed: int) -> Any:
+    from mercer import decide
+
+    if calibrate is not None:
+        if not classes:
+            raise DataError("Only the probabilities of a classifier can be calibrated; leave out --calibrate.")
+        model = decide.Calibrated(model, method=calibrate)
+    if conformal is not None:
+        if not 0 < conformal < 1:
+            raise DataError(f"A coverage lies between 0 and 1, e.g. 0.9, not {conformal:g}.")
+        kind = decide.ConformalClassifier if classes else decide.ConformalRegressor
+        model = kind(model, coverage=conformal, random_state=seed)
+    return model
+
+
+def _certified(model: Any) -> tuple[str, ...]:
+    """How we know that this is the optimum."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    certificate = getattr(last, "certificate_", None)
+    return () if certificate is None else (f"Certificate: {certificate.sentence}",)

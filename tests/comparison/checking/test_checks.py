@@ -1,0 +1,230 @@
+"""Every check fires where it should, is silent where it should be, and is documented."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from mercer.comparison.checking._checks_of_shape import box_m, variance_inflation
+from mercer.comparison.checking.checks import CHECKS, Check, check
+from mercer.comparison.checking.view import View
+from mercer.comparison.comparison import Comparison
+from mercer.comparison.entry import Entry
+from mercer.comparison.measuring.tasks import task_for
+from mercer.data import Table
+from mercer.kernels.positive_definite import PositiveDefinite
+from mercer.models._base import Plan
+from mercer.smoothing.bandwidth import Bandwidth, Criterion
+from mercer.solvers.certificate import Certificate
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "checks.md"
+RNG = np.random.default_rng(0)
+N = 120
+HOLDS, FAILS = Certificate("gradient norm", 1e-9, 1e-6, "small"), Certificate("gradient norm", 1.0, 1e-6, "too large")
+
+
+@dataclass
+class Fit:
+    """A fitted model as the checks see it."""
+
+    certificate_: Certificate = HOLDS
+    plan_: Plan = field(default_factory=lambda: Plan("a formula", "float64", 1, 1))
+
+
+def comparison(
+    X: Any, y: Any, *, fitted: Any = None, held_out: Any = None, task: str = "auto", score: float = 0.1, folds: int = 4
+) -> Comparison:
+    """One entry with what it is said to have reached."""
+    table = Table.of(X, dates=True)
+    question = task_for(y, table.n_rows, task)
+    rows = np.arange(table.n_rows)
+    splits = [(rows[rows % folds != k], rows[rows % folds == k]) for k in range(folds)]
+    if held_out is None:
+        held_out = np.eye(len(question.labels))[question.codes] if question.name == "classification" else question.y
+    metric = question.metrics[0].name
+    entry = Entry("model", fitted, table, "discriminative", None, {metric: np.full(folds, score)}, held_out,
+                  fit_seconds=0.0, fitted=fitted or Fit(), probabilistic=question.name == "classification")  # fmt: skip
+    return Comparison("", question, table, question.y, splits, (entry,))
+
+
+def codes(found: Comparison) -> set[str]:
+    told = check(found)
+    assert not told.undone
+    return {finding.code for finding in told.findings}
+
+
+def plain(n: int = N, **columns: Any) -> pd.DataFrame:
+    """Two normal columns that have nothing to do with the target."""
+    rng = np.random.default_rng(5)
+    return pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n)} | columns)
+
+
+def classes(n: int = N) -> Any:
+    return np.tile(["no", "yes", "yes", "no", "no", "yes"], n // 6)
+
+
+def calm(**columns: Any) -> Comparison:
+    return comparison(plain(**columns), classes())
+
+
+def separated() -> Comparison:
+    X, y = load_iris(return_X_y=True)
+    return comparison(X[:100] + np.random.default_rng(0).normal(scale=1e-6, size=(100, 4)), y[:100].astype(str))
+
+
+def covariances(scale: float) -> Comparison:
+    y, rng = classes(), np.random.default_rng(2)
+    X = rng.normal(size=(N, 2)) * np.where(y == "yes", scale, 1.0)[:, None]
+    return comparison(pd.DataFrame(X, columns=["a", "b"]), y)
+
+
+def counts(dispersion: float) -> Comparison:
+    rng = np.random.default_rng(3)
+    mean = rng.uniform(20, 60, size=N)
+    y = rng.poisson(mean * rng.gamma(1 / dispersion, dispersion, size=N)) if dispersion else rng.poisson(mean)
+    return comparison(plain(), y, task="counts", held_out=mean)
+
+
+def residuals(growing: bool) -> Comparison:
+    rng = np.random.default_rng(4)
+    mean = rng.uniform(1, 10, size=300)
+    y = mean + rng.normal(size=300) * (mean if growing else 1.0)
+    return comparison(plain(300), y, task="regression", held_out=mean)
+
+
+def fit(**attributes: Any) -> Comparison:
+    told = Fit()
+    for name, value in attributes.items():
+        setattr(told, name, value)
+    return comparison(plain(), classes(), fitted=told)
+
+
+def definite(holds: bool) -> Comparison:
+    return fit(diagnosis_=PositiveDefinite("on this sample", holds, "the least eigenvalue is −1"))
+
+
+def bandwidth(values: list[float]) -> Comparison:
+    widths = np.geomspace(0.1, 10, len(values))
+    return fit(bandwidth_choice_=Bandwidth(1.0, "likelihood-cv", criterion=Criterion("loss", widths, np.array(values))))
+
+
+def probabilities(sure: bool) -> Comparison:
+    """Right in two of three cases, and said to be so sure."""
+    n = 600
+    y = np.tile(["no", "yes", "yes"], n // 3)
+    high = 0.98 if sure else 2 / 3
+    return comparison(plain(n), y, held_out=np.tile([1 - high, high], (n, 1)))
+
+
+def missing(share: float, tells: bool = False) -> Comparison:
+    gap = RNG.random(N) < share
+    if tells:
+        gap = classes() == "yes"
+        gap[:3] = False
+    c = np.where(gap, np.nan, np.random.default_rng(6).normal(size=N))
+    return calm(c=c)
+
+
+def twins() -> Comparison:
+    frame = plain()
+    return comparison(pd.concat([frame[:59], frame[:61]], ignore_index=True), classes())
+
+
+def contradicting() -> Comparison:
+    frame = plain()
+    frame.iloc[1] = frame.iloc[0]
+    return comparison(frame, classes())
+
+
+skewed = np.random.default_rng(7).lognormal(size=N)
+Case = Callable[[], Comparison]
+#: for each code a case in which it fires, and one in which it does not
+CASES: dict[str, tuple[Case, Case]] = {
+    "MRC101": (twins, calm),
+    "MRC102": (lambda: comparison(plain(), ["rare"] * 4 + ["often"] * (N - 4)), calm),
+    "MRC103": (lambda: calm(code=np.where(classes() == "yes", "u", "v")), calm),
+    "MRC104": (lambda: missing(0.8), lambda: missing(0.2)),
+    "MRC105": (lambda: calm(c=np.ones(N)), calm),
+    "MRC106": (contradicting, calm),
+    "MRC107": (lambda: comparison(np.random.default_rng(0).normal(size=(12, 12)), classes(12)), calm),
+    "MRC108": (lambda: missing(0.0, tells=True), lambda: missing(0.3)),
+    "MRC201": (separated, calm),
+    "MRC202": (lambda: calm(c=plain()["a"] + 1e-3 * plain()["b"]), calm),
+    "MRC203": (lambda: counts(0.5), lambda: counts(0.0)),
+    "MRC204": (lambda: covariances(3.0), lambda: covariances(1.0)),
+    "MRC205": (lambda: calm(c=skewed), lambda: calm(c=np.log(skewed))),
+    "MRC206": (lambda: calm(c=plain()["a"] + plain()["b"] / 2), calm),
+    "MRC207": (lambda: residuals(True), lambda: residuals(False)),
+    "MRC301": (lambda: fit(certificate_=FAILS), fit),
+    "MRC302": (lambda: definite(False), lambda: definite(True)),
+    "MRC303": (lambda: bandwidth([3.0, 2.0, 1.0]), lambda: bandwidth([3.0, 1.0, 2.0])),
+    "MRC304": (lambda: fit(alpha_=10.0, alphas=[0.1, 1.0, 10.0]), lambda: fit(alpha_=1.0, alphas=[0.1, 1.0, 10.0])),
+    "MRC305": (lambda: probabilities(True), lambda: probabilities(False)),
+    "MRC306": (lambda: comparison(plain(), classes(), score=0.8), calm),
+    "MRC307": (lambda: fit(plan_=Plan("Nyström", "float64", 1, 1, exact=False)), fit),
+}
+
+
+@pytest.mark.parametrize("each", CHECKS, ids=lambda each: each.code)
+def test_a_check_fires_where_it_should_and_is_silent_elsewhere(each: Check) -> None:
+    fires, silent = CASES[each.code]
+    found = [finding for finding in check(fires()).findings if finding.code == each.code]
+    assert found
+    assert all(finding.sentence.endswith(".") and finding.remedy.endswith(".") for finding in found)
+    assert each.code not in codes(silent())
+
+
+def test_codes_are_unique_and_each_is_documented_once_with_its_name_and_severity() -> None:
+    written = re.findall(r"^\| (MRC\d{3}) \| ([^|]+) \| (\w+) \|", DOCUMENT.read_text("utf-8"), flags=re.M)
+    assert written == [(each.code, each.name, each.severity) for each in CHECKS]
+    assert len({code for code, *_ in written}) == len(CHECKS) == len(CASES)
+
+
+def test_a_check_that_breaks_is_listed_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(view: View) -> Any:
+        raise ZeroDivisionError("nothing to divide by")
+
+    monkeypatch.setattr("mercer.comparison.checking.checks.CHECKS", (CHECKS[1]._replace(look=breaks), CHECKS[4]))
+    told = check(calm(c=np.ones(N)))
+    assert told.undone == ("MRC102 (rare class): ZeroDivisionError: nothing to divide by",)
+    assert [finding.code for finding in told.findings] == ["MRC105"]
+
+
+def test_findings_name_the_columns() -> None:
+    told = check(calm(copy=2 * plain()["a"] + 1)).findings
+    collinear = next(finding for finding in told if finding.code == "MRC202")
+    assert set(collinear.columns) == {"a", "copy"}
+    assert "without bound" in collinear.sentence
+
+
+def test_box_m_of_iris() -> None:
+    """χ²(20) = 140.94: the value that is published for Fisher's iris."""
+    X, y = load_iris(return_X_y=True)
+    statistic, freedom, p = box_m([X[y == k] for k in range(3)])
+    assert statistic == pytest.approx(140.943, abs=1e-3)
+    assert freedom == 20
+    assert p < 1e-15
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-3, 1e300])
+def test_variance_inflation_does_not_depend_on_units(unit: float) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    np.testing.assert_allclose(variance_inflation(X * [1.0, unit, 1.0]), variance_inflation(X), rtol=1e-9)
+
+
+def test_variance_inflation_is_one_over_what_others_leave() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    X[:, 2] += X[:, 0]
+    for j, value in enumerate(variance_inflation(X)):
+        others = np.column_stack([np.delete(X, j, axis=1), np.ones(50)])
+        left = X[:, j] - others @ np.linalg.lstsq(others, X[:, j])[0]
+        assert value == pytest.approx(X[:, j].var() / left.var())

@@ -1,0 +1,84 @@
+"""A limit of time is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
+
+from mercer import KernelRidge
+from mercer._errors import DataError
+from mercer.comparison import compare
+from mercer.comparison.racing import budget
+from mercer.comparison.racing.budget import Budget, OutOfTime, estimated_seconds
+
+X, Y = load_iris(return_X_y=True)
+
+
+class Clock:
+    """Seconds that pass when somebody fits."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Taking(GaussianNB):  # type: ignore[misc]
+    """Takes so many seconds for a fit."""
+
+    clock = Clock()
+
+    def __init__(self, seconds: float = 1.0) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    def fit(self, X: Any, y: Any) -> Any:
+        Taking.clock.now += self.seconds
+        return super().fit(X, y)
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    Taking.clock = Clock()
+    monkeypatch.setattr(budget, "now", Taking.clock)
+    monkeypatch.setattr("mercer.comparison.racing.crossvalidation.now", Taking.clock)
+
+
+def test_models_that_would_outlast_it_are_left_out_and_told() -> None:
+    models = {"quick": Taking(1.0), "long": Taking(10.0), "late": Taking(1.0)}
+    comparison = compare(X, Y, models=models, cv=5, time_limit=20)
+    assert comparison.names == ["quick", "late"]
+    assert "Left out to keep the time limit of 20 s: long (1 of 5 splits done; the others would take 40 s more)." in (
+        comparison.notes
+    )
+    assert comparison.seconds == 20.0
+
+
+def test_what_is_not_begun_is_told() -> None:
+    comparison = compare(X, Y, models={"all": Taking(2.0), "none": Taking(1.0)}, cv=5, time_limit=10)
+    assert comparison.names == ["all"]
+    assert "none (not begun)" in comparison.notes[-1]
+
+
+def test_no_limit() -> None:
+    assert compare(X, Y, models={"a": Taking(1e6)}, cv=2).names == ["a"]
+
+
+def test_nobody_in_time_is_an_error_with_a_remedy() -> None:
+    with pytest.raises(DataError, match=r"no model was done within 5 s.*time_limit"):
+        compare(X, Y, models={"a": Taking(100.0)}, cv=2, time_limit=5)
+
+
+def test_a_fit_that_is_known_to_be_long_is_not_begun() -> None:
+    from mercer.data import Table
+
+    X = np.zeros((20_000, 3))
+    seconds = estimated_seconds(KernelRidge(kernel="rbf"), X)
+    assert seconds > 0
+    with pytest.raises(OutOfTime, match="not begun: its 1 fits would take about"):
+        Budget(seconds / 100).check_cost(KernelRidge(kernel="rbf"), Table.of(X), [(np.arange(20_000), np.arange(2))])
+    assert estimated_seconds(object(), X) == 0.0

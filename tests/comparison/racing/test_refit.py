@@ -1,0 +1,52 @@
+"""A model on all rows, with what its search chose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mercer import GaussianDiscriminant, GaussianNB, LogisticRegression, LogisticRegressionCV
+from mercer.comparison.racing.refit import settled
+from mercer.comparison.taking_part.tuning import Tuned
+
+X, Y = load_iris(return_X_y=True)
+
+
+def test_a_search_becomes_what_it_found() -> None:
+    search = LogisticRegressionCV(
+        Cs=[0.1, 10.0],
+        cv=3,
+        l1_ratios=(0,),
+        scoring="neg_log_loss",
+        use_legacy_attributes=False,
+        class_weight="balanced",
+        fit_intercept=False,
+        tol=1e-8,
+    )
+    model = make_pipeline(StandardScaler(), search).fit(X, Y)
+    before = model.predict_proba(X)
+    found = settled(model, X, Y)
+    assert type(found[-1]) is LogisticRegression
+    assert found[-1].C == search.C_
+    assert (found[-1].class_weight, found[-1].fit_intercept) == ("balanced", False)
+    np.testing.assert_allclose(found.predict_proba(X), before, atol=1e-5)
+
+
+def test_a_parameter_that_was_tuned() -> None:
+    found = settled(Tuned(GaussianDiscriminant(), "shrinkage", (0.5, 0.0)).fit(X, Y), X, Y)
+    assert found.shrinkage == 0.0
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_search_that_chose_for_each_class_stays_one() -> None:
+    search = LogisticRegressionCV(Cs=[1.0], cv=2).fit(X, Y)
+    assert settled(search, X, Y) is search
+
+
+def test_a_pipeline_of_someone_else_stays_as_it_is() -> None:
+    model = Pipeline([("nothing", "passthrough"), ("bayes", GaussianNB())]).fit(X, Y)
+    assert settled(model, X, Y) is model
+    assert settled(model, X, Y)[-1].classes_.tolist() == [0, 1, 2]
