@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from mercer import _threads
-from mercer._threads import blas_for, engine, ordered_map, ordered_stream, row_blocks, thread_count
+from mercer._threads import blas_for, bounded, ordered_map, ordered_stream, row_blocks, thread_count
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def test_results_come_in_order_whoever_is_first(threads: int) -> None:
         time.sleep(0.02 if i == 0 else 0.0)
         return i * i
 
-    with engine(threads=threads):
+    with bounded(threads):
         assert ordered_map(slow_first, range(20)) == [i * i for i in range(20)]
 
 
@@ -78,21 +78,21 @@ def test_exceptions_propagate_and_stop_the_rest(threads: int) -> None:
         if i == 3:
             raise KeyError("three")
 
-    with engine(threads=threads), pytest.raises(KeyError, match="three"):
+    with bounded(threads), pytest.raises(KeyError, match="three"):
         ordered_map(fail_at_three, range(1000))
     assert len(started) < 50
 
 
 def test_engine_bounds_the_threads() -> None:
     assert thread_count() == 4
-    with engine(threads=2):
+    with bounded(2):
         assert thread_count() == 2
-        with engine(threads=1):
+        with bounded(1):
             assert thread_count() == 1
-        with engine(threads=100):
+        with bounded(100):
             assert thread_count() == 4
         assert thread_count() == 2
-    with pytest.raises(ValueError, match="at least 1, got 0"), engine(threads=0):
+    with pytest.raises(ValueError, match="at least 1, got 0"), bounded(0):
         pass
     assert thread_count() == 4
 
@@ -107,7 +107,7 @@ def test_the_limit_that_joblib_sets_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_blas_has_one_thread_inside_and_its_own_number_outside(threads: int) -> None:
     before = blas_threads()
-    with engine(threads=threads):
+    with bounded(threads):
         assert all(inside == {1} for inside in ordered_map(lambda _: blas_threads(), range(3)))
     assert blas_threads() == before
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mercer import families, kernels, smoothing, testing
-    from mercer._threads import engine
     from mercer.comparison import compare
     from mercer.comparison.experiments.learning_curves import learning_curves
     from mercer.comparison.experiments.stress import stress
     from mercer.comparison.taking_part.pairs import counterpart
     from mercer.data import Schema
     from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor, Decision, DensityOutliers
+    from mercer.engines import engine
     from mercer.files import load, save
     from mercer.models import (
         GLM,
@@ -162,7 +162,7 @@ _ELSEWHERE = {
     "Schema": "mercer.data",
     "compare": "mercer.comparison",
     "counterpart": "mercer.comparison.taking_part.pairs",
-    "engine": "mercer._threads",
+    "engine": "mercer.engines",
     "learning_curves": "mercer.comparison.experiments.learning_curves",
     "load": "mercer.files",
     "save": "mercer.files",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
@@ -42,15 +42,8 @@ def thread_count() -> int:
 
 
 @contextmanager
-def engine(*, threads: int | None = None) -> Iterator[None]:
-    """Bound the number of threads mercer uses inside the `with` block.
-
-    Examples
-    --------
-    >>> import mercer
-    >>> with mercer.engine(threads=1):
-    ...     pass
-    """
+def bounded(threads: int | None) -> Iterator[None]:
+    """Bound the number of threads inside the `with` block."""
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, got {threads}; leave it out to use every core.")
     token = _limit.set(threads)
@@ -125,11 +118,12 @@ if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
 def ordered_stream(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
     """`map(function, items)` run on `thread_count()` threads, a few items ahead; BLAS stays on one thread each.
 
-    No more than one item waits for a thread, so that few results are in memory at once. Work inside a worker runs
-    serially, so nesting cannot oversubscribe the cores.
+    No more than one item waits for a thread, so that few results are in memory at once; items are asked for as they
+    are needed. Work inside a worker runs serially, so nesting cannot oversubscribe the cores.
     """
-    items = list(items)
-    threads = min(thread_count(), len(items))
+    threads = thread_count()
+    if isinstance(items, Sized):
+        threads = min(threads, len(items))
     with _one_blas_thread:
         if threads <= 1:
             yield from map(function, items)
@@ -137,7 +131,7 @@ def ordered_stream(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B
             yield from _on_threads(function, items, threads)
 
 
-def _on_threads(function: Callable[[A], B], items: list[A], threads: int) -> Iterator[B]:
+def _on_threads(function: Callable[[A], B], items: Iterable[A], threads: int) -> Iterator[B]:
     def work(item: A) -> B:
         _inside_pool.set(True)
         return function(item)

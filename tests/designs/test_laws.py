@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mercer import _threads
 from mercer._errors import TooManyColumnsError
-from mercer._threads import engine
 from mercer.designs import CodesDesign, DenseDesign, Design, MixedDesign, SparseDesign
+from mercer.engines import engine
 from tests.designs._cases import Expanded, any_design, one_hot, sparse_of
 
 EXACT = {"rtol": 1e-11, "atol": 1e-11}

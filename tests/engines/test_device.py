@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mercer._errors import DeviceMemoryError
-from mercer.data.source import Source
-from mercer.engines import device, here
+from mercer.data.blocks import RowBlocks
+from mercer.engines import device, reducing
 from mercer.stats import ColumnMoments
 
 torch = pytest.importorskip("torch")
@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 ROWS = 1000
 
 
-def source(block_rows: int, *, room: int = ROWS, tensors: bool = True) -> Source:
+def source(block_rows: int, *, room: int = ROWS, tensors: bool = True) -> RowBlocks:
     """Rows of which no more than so many can be read at once."""
     rng = np.random.default_rng(0)
     given = rng.normal(size=(ROWS, 3)) + 1e6, rng.integers(2, size=ROWS), rng.random(ROWS)
@@ -26,13 +26,13 @@ def source(block_rows: int, *, room: int = ROWS, tensors: bool = True) -> Source
             raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
         return x[rows]
 
-    return Source(read, groups, weight, block_rows)
+    return RowBlocks(read, groups, weight, block_rows)
 
 
 @pytest.mark.parametrize(("block_rows", "room"), [(ROWS, ROWS), (10 * ROWS, ROWS), (64, ROWS), (ROWS, 100), (ROWS, 1)])
 def test_blocks_do_not_matter(block_rows, room):
     zero = ColumnMoments.zero(2, 3)
-    expected = here.reduce(zero, source(ROWS, tensors=False)).contents()
+    expected = reducing.reduce(zero, source(ROWS, tensors=False)).contents()
     got = device.reduce(zero, source(block_rows, room=room)).contents()
     np.testing.assert_array_equal(got["rows"], expected["rows"])
     for name in ("weight", "mean", "scatter"):

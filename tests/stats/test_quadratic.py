@@ -12,9 +12,9 @@ from scipy import sparse
 
 from mercer import _threads
 from mercer._errors import TooManyColumnsError
-from mercer._threads import engine
 from mercer.designs import CodesDesign, DenseDesign, Design, MixedDesign, Observations, SparseDesign
-from mercer.engines.here import reduce
+from mercer.engines import engine
+from mercer.engines.reducing import reduce
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.response import Response
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, Quadratic

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from mercer.engines.here import reduce
+from mercer.engines.choosing import engine
+from mercer.engines.folding import fold
+from mercer.engines.reducing import reduce
 
-__all__ = ["reduce"]
+__all__ = ["engine", "fold", "reduce"]

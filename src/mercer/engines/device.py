@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TypeVar
 
 from mercer._gpu.chunks import in_chunks
-from mercer.data.source import Source
-from mercer.engines.here import Mergeable
+from mercer.data.blocks import RowBlocks
+from mercer.engines.reducing import Mergeable
 
 S = TypeVar("S", bound=Mergeable)
 
 
-def reduce(statistic: S, source: Source) -> S:
+def reduce(statistic: S, source: RowBlocks) -> S:
     """`statistic` with every row of `source` added, block after block; smaller ones where memory is short."""
     empty, total = statistic.empty(), statistic
 

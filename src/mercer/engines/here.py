@@ -1,44 +1,29 @@
-"""Reduce a source on the threads of this process."""
+"""Passes on the threads of this process."""
 
 from __future__ import annotations
 
-import functools
-from typing import Any, Protocol, Self, TypeVar
+import itertools
+from typing import Any
 
 from mercer._threads import ordered_stream
+from mercer.data.sources.base import Source
+from mercer.engines.running import Run
 
 
-class Mergeable(Protocol):
-    """What can be reduced: a summary that starts empty, takes a batch of rows, and adds up."""
+class Threads:
+    """Pieces are read and summarised on several threads, and merged in their order as they come."""
 
-    def empty(self) -> Self: ...
-
-    @property
-    def update(self) -> Any: ...
-
-    def merge(self, other: Self) -> Self: ...
-
-
-class Batches(Protocol):
-    """Rows that can be read block by block, as often as needed; a batch is what the statistic's `update` takes."""
-
-    def blocks(self) -> list[slice]: ...
-
-    def batch(self, rows: slice) -> Any: ...
-
-
-S = TypeVar("S", bound=Mergeable)
-
-
-def reduce(statistic: S, source: Batches) -> S:
-    """`statistic` with every row of `source` added; the same to the last bit for any number of threads.
-
-    Blocks are merged as they come, in their order: only a few of them are in memory beside the result.
-    """
-    empty = statistic.empty()
-
-    def summarise(rows: slice) -> S:
-        statistic: S = empty.update(*source.batch(rows))
-        return statistic
-
-    return functools.reduce(lambda a, b: a.merge(b), ordered_stream(summarise, source.blocks()), statistic)
+    def fold(self, fold: Any, source: Source, run: Run, number: int) -> Any:
+        """See `Engine.fold`."""
+        done, total = (0, None) if run.journal is None else run.journal.begun(number)
+        run.pieces, run.rows = done, 0
+        for part in ordered_stream(fold.of_piece, itertools.islice(source.pieces(), done, None)):
+            total = fold.joined(total, part.result)
+            run.pieces += 1
+            run.rows += part.rows
+            run.skipped.extend(part.skipped)
+            if run.journal is not None:
+                run.journal.keep(number, run.pieces, total, finished=False)
+            if run.told is not None:
+                run.told(number, run.pieces)
+        return total

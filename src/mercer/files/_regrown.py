@@ -18,9 +18,7 @@ def without_regrown(thing: Any, state: dict[str, Any]) -> dict[str, Any]:
 def regrow(thing: Any) -> None:
     """Make what was left out, the same as it was: the order of the rows decides it."""
     if _may_have_tree(thing) and hasattr(thing, "_rows") and not hasattr(thing, TREE):
-        from mercer.models._kernel_density_tree import tree_for
-
-        thing._grow(tree_for(thing.algorithm, thing.metric))
+        thing._regrow()
 
 
 def _may_have_tree(thing: Any) -> bool:

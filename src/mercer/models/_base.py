@@ -42,10 +42,17 @@ class Plan:
     threads: int
     exact: bool = True
     device: str = "cpu"
+    #: what was read, where it was not in memory, how often, and what of it could not be read
+    source: str | None = None
+    passes: int = 0
+    skipped: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         kind = "exact" if self.exact else "approximate"
-        return f"{self.path}; {kind}, {self.dtype}, {self.blocks} block(s) on {self.threads} thread(s), {self.device}"
+        said = f"{self.path}; {kind}, {self.dtype}, {self.blocks} block(s) on {self.threads} thread(s), {self.device}"
+        if self.source is not None:
+            said += f"; {self.passes} pass(es) over {self.source}"
+        return said + (f"; skipped {', '.join(self.skipped)}" if self.skipped else "")
 
 
 @contextmanager

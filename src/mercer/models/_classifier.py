@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError, NonFiniteError
 from mercer._threads import ordered_map, row_blocks, thread_count
+from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK, RowBlocks, rows_per_block
 from mercer.data.labels import encode_labels
-from mercer.data.source import COPIED_BLOCK, VIEWED_BLOCK, Source, rows_per_block
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.models._agreement import (
     refuse_labels_of_other_type,
     refuse_new_classes,
@@ -193,7 +193,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         X, y = self._check_X(X, y, reset=reset)
         weight = checked_weight(sample_weight, y, forgets=True)
         labels, codes = encode_labels(y)
-        source = Source(lambda rows: self._learnt_block(X, rows), codes, weight, self._block_rows(X, len(labels)))
+        source = RowBlocks(lambda rows: self._learnt_block(X, rows), codes, weight, self._block_rows(X, len(labels)))
         statistic = reduce(self._zero(labels, X), source)
         self._refuse_spoilt(statistic, X)
         self.plan_ = Plan(self._path(), str(getattr(X, "dtype", "mixed")), len(source.blocks()), thread_count())

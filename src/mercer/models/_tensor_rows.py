@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
-from mercer.data.source import Source
+from mercer.data.blocks import RowBlocks
 from mercer.engines import device
 from mercer.models._base import Array
 from mercer.models._classifier import StatisticClassifier
@@ -31,7 +31,7 @@ class TakesTensors(StatisticClassifier):
         X = checked_tensor(self, X, reset=reset)
         labels, codes = coded(y, X)
         weight = checked_tensor_weight(sample_weight, X)
-        source = Source(lambda rows: self._learnt_block(X, rows), codes, weight, self._chunk_rows(X, len(labels)))
+        source = RowBlocks(lambda rows: self._learnt_block(X, rows), codes, weight, self._chunk_rows(X, len(labels)))
         statistic = device.reduce(self._zero(labels, X), source)
         self._refuse_spoilt(statistic, X)
         self.plan_ = tensor_plan(self._path(), X, blocks=len(source.blocks()))

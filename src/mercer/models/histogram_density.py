@@ -16,8 +16,8 @@ from mercer._errors import (
     UnseenRowsError,
 )
 from mercer._threads import thread_count
-from mercer.data.source import Source
-from mercer.engines.here import reduce
+from mercer.data.blocks import RowBlocks
+from mercer.engines.reducing import reduce
 from mercer.families.bins import Axis, Sample, axis_from, bins_in_words, bins_per_column
 from mercer.models._agreement import refuse_other_columns
 from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
@@ -219,7 +219,7 @@ class HistogramDensity(HistogramQuestions):
         """The grid with these rows in it."""
         groups = np.zeros(len(X), dtype=np.int8)
         # the counts of a block should cost less to add up than its rows to count
-        source = Source(X.__getitem__, groups, weight, max(BLOCK_ROWS, 4 * grid.rows.size))
+        source = RowBlocks(X.__getitem__, groups, weight, max(BLOCK_ROWS, 4 * grid.rows.size))
         self.plan_ = Plan("one pass of counts", str(X.dtype), len(source.blocks()), thread_count())
         try:
             return reduce(grid, source)

@@ -292,6 +292,10 @@ class KernelDensity(DensityQuestions):
         windows = Windows(self.kernel_, self.bandwidth_choice_, points, complete.weight)
         self.density_ = on_support(windows, self._support)
 
+    def _regrow(self) -> None:
+        """Make the tree again, which no file holds."""
+        self._grow(tree_for(self.algorithm, self.metric))
+
     def _grow(self, tree: Any) -> None:
         if self._support is not None or not self._rows.is_complete:
             raise NoClosedFormError(

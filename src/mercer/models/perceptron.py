@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import unique_labels
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer._jit.perceptron import Terms
-from mercer._threads import engine, ordered_map, thread_count
+from mercer._threads import bounded, ordered_map, thread_count
 from mercer.data.labels import codes_of, encode_labels
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
 from mercer.models._held_out import Judge, held_out_rows
@@ -307,7 +307,7 @@ class Perceptron(LinearClassifier):
         class_weight = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         units = self._units(X, codes, weight, class_weight, passes)
         threads = None if self.n_jobs is None else effective_n_jobs(self.n_jobs)
-        with engine(threads=threads):
+        with bounded(threads):
             threads = thread_count() if len(units) > 1 and len(codes) * X.shape[1] >= WORTH_THREADS else 1
             self.plan_ = Plan("perceptron, row after row", str(X.dtype), 1, min(threads, len(units)))
             try:

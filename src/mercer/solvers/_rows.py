@@ -11,8 +11,8 @@ from scipy import sparse
 
 from mercer._jit import least_squares as loops
 from mercer._threads import WORTH_THREADS, blas_for, ordered_stream, row_blocks
-from mercer.data.source import COPIED_BLOCK, rows_per_block
-from mercer.engines.here import reduce
+from mercer.data.blocks import COPIED_BLOCK, rows_per_block
+from mercer.engines.reducing import reduce
 from mercer.stats._base import as_block, as_weight
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor

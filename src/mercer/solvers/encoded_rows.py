@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mercer.designs.coordinates import Coordinates
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.designs.encoded_design import encoded_design
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.solvers._rows import Rows
 from mercer.stats._base import spoilt_sums_are_silent
 from mercer.stats._joined import pilot

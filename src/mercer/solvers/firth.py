@@ -24,7 +24,7 @@ from scipy.linalg import solve_triangular
 from mercer._errors import FitInterrupted, SingularCovarianceError, UnsuitableSolverError
 from mercer._threads import blas_for
 from mercer.designs import Design
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson, cholesky
 from mercer.families.response import Response
 from mercer.solvers.certificate import Certificate, Solution

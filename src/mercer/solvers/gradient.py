@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mercer._errors import FitInterrupted
 from mercer._jit import online as loops
 from mercer.designs import Design
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.lesson import Lesson

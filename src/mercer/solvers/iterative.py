@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._threads import ordered_map, ordered_stream, row_blocks
-from mercer.data.source import rows_per_block
+from mercer.data.blocks import rows_per_block
 from mercer.designs.encoded import Encoded
 from mercer.solvers._fit import NOT_FINITE, LinearFit
 from mercer.solvers._rows import Rows

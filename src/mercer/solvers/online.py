@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mercer._errors import FitInterrupted
 from mercer._jit import online as loops
 from mercer._threads import row_blocks
-from mercer.data.source import COPIED_BLOCK, rows_per_block
+from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.lesson import Lesson

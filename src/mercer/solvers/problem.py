@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer._gpu import to_numpy
 from mercer.designs import Observations
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.stats.quadratic import GRADIENT, HESSIAN, Quadratic

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
 from mercer.designs import Observations
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers import lbfgs, newton

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from mercer._errors import FitInterrupted
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.newton import Progress

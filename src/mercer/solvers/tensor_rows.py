@@ -12,7 +12,7 @@ from mercer._gpu import like, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer.designs import DenseDesign, TensorDesign
 from mercer.designs.tensors import on_device
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.solvers._rows import Rows
 from mercer.stats._joined import PILOT_ROWS, pilot
 from mercer.stats.normal_equations import NormalEquations, Sums

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from mercer import _threads
-from mercer._threads import engine
-from mercer.data.source import Source
-from mercer.engines import reduce
+from mercer.data.blocks import RowBlocks
+from mercer.engines import engine, reduce
 from mercer.families import Gamma
 from mercer.stats import (
     ColumnMoments,
@@ -30,13 +29,13 @@ def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_threads, "available_cores", lambda: 4)
 
 
-def source(block_rows: int, *, missing: bool = False) -> Source:
+def source(block_rows: int, *, missing: bool = False) -> RowBlocks:
     rng = np.random.default_rng(0)
     x = np.ceil(rng.gamma(2.0, size=(ROWS, COLUMNS)) * 10) / 10
     if missing:
         x[rng.random(x.shape) < 0.1] = np.nan
     groups = rng.integers(0, GROUPS, ROWS).astype(np.int32)
-    return Source(lambda rows: x[rows], groups, rng.uniform(size=ROWS), block_rows)
+    return RowBlocks(lambda rows: x[rows], groups, rng.uniform(size=ROWS), block_rows)
 
 
 STATISTICS: list[tuple[Statistic, bool]] = [
@@ -74,7 +73,7 @@ def test_rows_are_added_to_those_seen_before() -> None:
 
 
 def test_a_source_without_rows_changes_nothing() -> None:
-    nothing = Source(lambda rows: np.empty((0, COLUMNS)), np.empty(0, dtype=np.int32), None, 10)
+    nothing = RowBlocks(lambda rows: np.empty((0, COLUMNS)), np.empty(0, dtype=np.int32), None, 10)
     before = reduce(ColumnMoments.zero(GROUPS, COLUMNS), source(1000))
     assert reduce(before, nothing) is before
 
@@ -83,6 +82,6 @@ def test_an_error_in_a_block_is_raised() -> None:
     def read(rows: slice) -> np.ndarray:
         raise OSError("the disk is gone")
 
-    broken = Source(read, np.zeros(100, dtype=np.int32), None, 10)
+    broken = RowBlocks(read, np.zeros(100, dtype=np.int32), None, 10)
     with pytest.raises(OSError, match="disk is gone"):
         reduce(ColumnMoments.zero(1, 1), broken)

@@ -1,4 +1,4 @@
-"""A source: rows that can be read block by block, as often as needed."""
+"""Rows in memory, cut into blocks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Source:
+class RowBlocks:
     """Rows in memory, read by `read(rows)`; `groups` are class codes."""
 
     read: Callable[[slice], Any]

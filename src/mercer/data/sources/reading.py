@@ -1,0 +1,42 @@
+"""All rows of a source at once, for models that need them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer._errors import EmptyDataError
+from mercer._memory import refuse_beyond_memory
+from mercer.data.sources.base import Chunk, Source
+
+
+def read_all(source: Source) -> Chunk:
+    """Every row in one chunk; refused where that would not fit into memory."""
+    if source.n_bytes is not None:
+        refuse_beyond_memory(
+            2 * source.n_bytes,
+            f"To hold all rows of {source.described}, which this model needs together,",
+            "use a model that streams (mercer.data.open says which), an approximation, or a sample of the rows",
+        )
+    chunks = list(source)
+    if not chunks:
+        raise EmptyDataError(f"There are no rows in {source.described}.")
+    X, y, weight, offset = zip(*chunks, strict=True)
+    return Chunk(_stacked(X), _joined(y), _joined(weight), _joined(offset))
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    return None if parts[0] is None else np.concatenate(parts)
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    import narwhals as nw
+
+    return nw.concat([nw.from_native(part) for part in parts]).to_native()

@@ -1,0 +1,58 @@
+"""What goes on around the passes of a fit: how many there were, what was skipped, who is told, what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+S = Any
+#: called after every piece with the number of the pass, of pieces done, and the share of the bytes read if it is known
+Told = Callable[[int, int], None]
+
+
+class Journal(Protocol):
+    """Keeps the results of passes, so that a fit that was killed finds them again: see `mercer.engines.checkpoints`."""
+
+    def finished(self, number: int) -> tuple[bool, S]:
+        """Whether that pass was done before, and its result."""
+
+    def begun(self, number: int) -> tuple[int, S]:
+        """How many pieces of that pass were done before, and their result."""
+
+    def keep(self, number: int, pieces: int, result: S, *, finished: bool) -> None:
+        """The result of a pass so far."""
+
+
+@dataclass
+class Run:
+    """The passes of one fit."""
+
+    told: Told | None = None
+    journal: Journal | None = None
+    passes: int = 0
+    #: of the last pass
+    pieces: int = 0
+    rows: int = 0
+    #: what could not be read and was left out, by name
+    skipped: list[str] = field(default_factory=list)
+
+
+_current: ContextVar[Run | None] = ContextVar("mercer_run", default=None)
+
+
+def current_run() -> Run:
+    """The fit that is going on; a new one that nobody looks at where none is."""
+    return _current.get() or Run()
+
+
+@contextmanager
+def running(run: Run) -> Iterator[Run]:
+    """Passes inside belong to `run`."""
+    token = _current.set(run)
+    try:
+        yield run
+    finally:
+        _current.reset(token)

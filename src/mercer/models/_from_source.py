@@ -1,0 +1,76 @@
+"""`fit(source)`: the same model from rows that are read piece by piece, as often as it takes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from mercer._errors import DataError
+from mercer.data.sources.base import Source
+from mercer.data.sources.reading import read_all
+from mercer.engines.running import Run, running
+from mercer.models._base import old_state_on_failure
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def fits_sources(fit: F) -> F:
+    """Let a `fit(X, y, …)` take a `Source` for X and y.
+
+    A model that streams has a method `_fit_source(source)`, which makes its passes by `mercer.engines.fold` and
+    `reduce`; any other is fitted to all rows, where they fit into memory. `checkpoint="path"` keeps the results of
+    passes on disk, so that a fit that was killed goes on where it was.
+    """
+
+    @functools.wraps(fit)
+    def fit_either(self: Any, X: Any, y: Any = None, *args: Any, checkpoint: Any = None, **more: Any) -> Any:
+        source = source_of(X, y)
+        if source is not None:
+            if args or any(given is not None for given in more.values()):
+                raise DataError(
+                    "Weights and offsets of a source are columns of it: name them when it is opened, as in "
+                    "mercer.data.open(path, target='y', weight='w')."
+                )
+            return _fit_source(self, source, checkpoint, fit)
+        if checkpoint is not None:
+            raise DataError(
+                "checkpoint= is for fits of a source, which read rows again and again; give mercer.data.open(…) for X, "
+                "or leave it out."
+            )
+        return fit(self, X, y, *args, **more)
+
+    return fit_either  # type: ignore[return-value]
+
+
+def source_of(X: Any, y: Any = None) -> Source | None:
+    """The source that X is, or that is meant by a Dask collection; None of what is in memory."""
+    if isinstance(X, Source):
+        if y is not None:
+            raise DataError("A source has its target with it: leave y out, and name the target when it is opened.")
+        return X
+    if type(X).__module__.split(".", 1)[0] in ("dask", "dask_expr"):
+        from mercer.data.sources.collections import of_collection
+
+        return of_collection(X, y)
+    return None
+
+
+def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., Any]) -> Any:
+    run = Run()
+    with old_state_on_failure(model), running(run):
+        if checkpoint is not None:
+            from mercer.engines.checkpoints import journal_of
+
+            run.journal = journal_of(checkpoint, model, source)
+        if hasattr(model, "_fit_source"):
+            model._validate_params()
+            model._fit_source(source)
+        else:
+            held = read_all(source)
+            beside = {"sample_weight": held.weight, "offset": held.offset}
+            fit(model, held.X, held.y, **{name: given for name, given in beside.items() if given is not None})
+        if hasattr(model, "plan_"):
+            model.plan_ = replace(model.plan_, source=source.described, passes=run.passes, skipped=tuple(run.skipped))
+    return model
