@@ -167,12 +167,15 @@ def _table_of(estimator: Any, X: Any, *, reset: bool, dates: bool = False) -> Ta
     return table
 
 
-def checked_weight(sample_weight: Any, X: Any, *, forgets: bool = False) -> Array | None:
-    """Weights as float64, one per row and none negative; None stays None. `forgets` says that the model can."""
+def checked_weight(sample_weight: Any, X: Any, *, forgets: bool = False, part: bool = False) -> Array | None:
+    """Weights as float64, one per row and none negative; None stays None. `forgets` says that the model can.
+
+    Some must be above 0, but where the rows are `part` of more.
+    """
     if sample_weight is None:
         return None
     (sample_weight,) = in_main_memory("the model", sample_weight=sample_weight)
-    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=part)
     if (negative := weight < 0).any():
         row = int(np.argmax(negative))
         advice = ", and take rows out again with `forget`" if forgets else ""

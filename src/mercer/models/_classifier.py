@@ -15,6 +15,7 @@ from mercer._errors import DataError, EmptyDataError, NonFiniteError
 from mercer._threads import ordered_map, row_blocks, thread_count
 from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK, RowBlocks, rows_per_block
 from mercer.data.labels import encode_labels
+from mercer.data.sources.base import Source
 from mercer.engines.reducing import reduce
 from mercer.models._agreement import (
     refuse_labels_of_other_type,
@@ -31,6 +32,8 @@ from mercer.models._base import (
     old_state_on_failure,
     refuse_infinite,
 )
+from mercer.models._from_source import fits_sources
+from mercer.models._one_pass import fit_in_one_pass
 from mercer.models._posterior import log_posterior, most_probable, posterior, with_prior_for_impossible
 from mercer.solvers.certificate import Certificate
 from mercer.stats.by_class import ByClass
@@ -44,6 +47,8 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
     _accepts_missing: ClassVar[bool] = True
     #: whether the classes were announced, so that they stay even while no row shows them
     _classes_fixed: bool = False
+    #: whether the rows that are summarised are a part of more
+    _sees_part: bool = False
 
     # What a concrete model says about itself.
 
@@ -84,13 +89,14 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model, forgetting what was learnt before.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or Source
+            Training rows. A source has everything with it, and is read once.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -106,6 +112,9 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             self._classes_fixed = False
             self._store(self._summarise(X, y, sample_weight, reset=True))
         return self
+
+    def _fit_source(self, source: Source) -> Any:
+        return fit_in_one_pass(self, source)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; the result is that of one `fit` on all rows seen.
@@ -191,7 +200,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         """The statistic of these rows alone."""
         self._refuse_no_labels(y)
         X, y = self._check_X(X, y, reset=reset)
-        weight = checked_weight(sample_weight, y, forgets=True)
+        weight = checked_weight(sample_weight, y, forgets=True, part=self._sees_part)
         labels, codes = encode_labels(y)
         source = RowBlocks(lambda rows: self._learnt_block(X, rows), codes, weight, self._block_rows(X, len(labels)))
         statistic = reduce(self._zero(labels, X), source)

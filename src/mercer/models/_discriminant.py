@@ -11,8 +11,10 @@ import numpy as np
 
 from mercer._errors import DataError, FitInterrupted, MergeError, NonFiniteError
 from mercer._threads import blas_for
+from mercer.data.sources.base import Source
 from mercer.models._base import Array, column_names, first_where, old_state_on_failure
 from mercer.models._covariance import AnyShrinkage
+from mercer.models._from_source import fits_sources
 from mercer.models._generative import GenerativeClassifier, checked_priors
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._posterior import with_prior
@@ -87,12 +89,20 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         with old_state_on_failure(self):
             super().fit(X, y, sample_weight)
             self._refuse_to_fit()
             self._refuse_unusable()
         return self
+
+    def _fit_source(self, source: Source) -> Any:
+        if super()._fit_source(source) is NotImplemented:
+            return NotImplemented
+        self._refuse_to_fit()
+        self._refuse_unusable()
+        return None
 
     def _zero(self, labels: Array, X: Any) -> ByClass:
         k, d = len(labels), self.n_features_in_

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from mercer._errors import DataError
 from mercer._gpu import is_tensor, to_numpy
 from mercer.data.labels import encode_labels
+from mercer.data.sources.base import Source
 from mercer.models._base import Array
 from mercer.models._covariance import AnyShrinkage, class_covariances, fixed_shrinkage
 from mercer.models._delegated import DelegatedCovariances
@@ -50,6 +51,10 @@ class DropInDiscriminant(DiscriminantClassifier):
     def _path(self) -> str:
         by = "" if self.covariance_estimator is None else f", covariances by {type(self.covariance_estimator).__name__}"
         return super()._path() + by
+
+    def _fit_source(self, source: Source) -> Any:
+        # an estimator of scikit-learn needs all rows of a class together
+        return super()._fit_source(source) if self.covariance_estimator is None else NotImplemented
 
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
         statistic = super()._summarise(X, y, sample_weight, reset=reset)

@@ -20,8 +20,8 @@ def fits_sources(fit: F) -> F:
     """Let a `fit(X, y, …)` take a `Source` for X and y.
 
     A model that streams has a method `_fit_source(source)`, which makes its passes by `mercer.engines.fold` and
-    `reduce`; any other is fitted to all rows, where they fit into memory. `checkpoint="path"` keeps the results of
-    passes on disk, so that a fit that was killed goes on where it was.
+    `reduce`; one that has none, or answers `NotImplemented`, is fitted to all rows, where they fit into memory.
+    `checkpoint="path"` keeps the results of passes on disk, so that a fit that was killed goes on where it was.
     """
 
     @functools.wraps(fit)
@@ -64,10 +64,9 @@ def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., 
             from mercer.engines.checkpoints import journal_of
 
             run.journal = journal_of(checkpoint, model, source)
-        if hasattr(model, "_fit_source"):
+        if hasattr(model, "_parameter_constraints"):
             model._validate_params()
-            model._fit_source(source)
-        else:
+        if not hasattr(model, "_fit_source") or model._fit_source(source) is NotImplemented:
             held = read_all(source)
             beside = {"sample_weight": held.weight, "offset": held.offset}
             fit(model, held.X, held.y, **{name: given for name, given in beside.items() if given is not None})

@@ -17,11 +17,14 @@ from mercer._errors import (
 )
 from mercer._threads import thread_count
 from mercer.data.blocks import RowBlocks
+from mercer.data.sources.base import Source
 from mercer.engines.reducing import reduce
 from mercer.families.bins import Axis, Sample, axis_from, bins_in_words, bins_per_column
 from mercer.models._agreement import refuse_other_columns
 from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.models._histogram_density_questions import BLOCK_ROWS, HistogramQuestions, corners
+from mercer.models._histogram_source import count_source
 from mercer.smoothing.cells import Cells
 from mercer.solvers.certificate import Certificate
 from mercer.stats.grid import GridCounts, joined_axes
@@ -96,13 +99,14 @@ class HistogramDensity(HistogramQuestions):
     def __init__(self, bins: Any = "auto") -> None:
         self.bins = bins
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the bins and count, forgetting what was learnt before.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows, of at most three columns.
+        X : array-like or data frame of shape (n_samples, n_features), or Source
+            Rows, of at most three columns. A source is read twice; where a rule chooses the bins, into memory.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -117,6 +121,10 @@ class HistogramDensity(HistogramQuestions):
             X, weight = self._checked_rows(X, sample_weight, reset=True)
             self._store(self._counted(self._empty_grid(X, weight), X, weight))
         return self
+
+    def _fit_source(self, source: Source) -> Any:
+        counts = count_source(self, source)
+        return NotImplemented if counts is None else self._store(counts)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Count more rows in the bins of the first call, with bins added where rows lie beyond them.

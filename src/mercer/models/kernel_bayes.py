@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._errors import BandwidthError, EmptyDataError
+from mercer.data.sources.base import Source
 from mercer.models._base import Array, checked, column_names
 from mercer.models._generative import GenerativeClassifier, checked_priors
 from mercer.smoothing import Bandwidth, SmoothingKernel, Windows, smoothing_kernel_from
@@ -101,6 +102,9 @@ class KernelBayes(GenerativeClassifier):
         return (block,)
 
     # Learning.
+
+    def _fit_source(self, source: Source) -> Any:
+        return NotImplemented  # every row is kept, so that all have to fit into memory anyway
 
     def _path(self) -> str:
         return "every row is kept, with a kernel around it"

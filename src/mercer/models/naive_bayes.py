@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -14,12 +15,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import MergeError
 from mercer.data.build import frame_like
 from mercer.data.schema import Schema
+from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.families import Family
 from mercer.models._base import Array, checked_table, column_names
 from mercer.models._generative import GenerativeClassifier, as_generator, checked_priors
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models.parts import Conditional, Part, Smoothing, choose_parts
+from mercer.models.parts.choose import needs_all_rows
 from mercer.stats import ByClass
 
 #: statistics that an infinite value spoils: its rows need no other check
@@ -144,6 +147,10 @@ class NaiveBayes(GenerativeClassifier):
         self._blame(X, slice(0, X.n_rows))
 
     # Learning.
+
+    def _fit_source(self, source: Source) -> Any:
+        asked = self.families.values() if isinstance(self.families, Mapping) else [self.families]
+        return NotImplemented if any(map(needs_all_rows, asked)) else super()._fit_source(source)
 
     def _zero(self, labels: Array, X: Table) -> ByClass:
         return ByClass.zero(labels, tuple(part.zero(len(labels), X) for part in self.parts_))

@@ -79,6 +79,12 @@ def _family(asked: Any) -> Family:
         raise FamilyError(f"{refusal} There is {Parzen.name!r}, too.") from None
 
 
+def needs_all_rows(asked: Any) -> bool:
+    """Whether a family has to see all rows together: windows keep them, a histogram places its bins by them."""
+    family = None if isinstance(asked, Schema) or asked == "auto" else _family(asked)
+    return isinstance(family, Parzen) or (isinstance(family, Histogram) and not family.resolved)
+
+
 def _by_type(table: Table, *, except_for: set[int]) -> list[Choice]:
     """By type alone, never by the values that a batch happens to hold, so that batches agree."""
     return [Choice((j,), FAMILY_OF[kind]) for j, kind in enumerate(table.kinds) if j not in except_for]
