@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer import families, kernels, smoothing, testing
+    from mercer import data, families, kernels, smoothing, testing
     from mercer.comparison import compare
     from mercer.comparison.experiments.learning_curves import learning_curves
     from mercer.comparison.experiments.stress import stress
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mercer.data import Schema
     from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor, Decision, DensityOutliers
     from mercer.engines import engine
+    from mercer.engines.checkpoints import checkpointed
     from mercer.files import load, save
     from mercer.models import (
         GLM,
@@ -132,8 +133,10 @@ __all__ = [
     "TfidfTransformer",
     "TfidfVectorizer",
     "TweedieRegressor",
+    "checkpointed",
     "compare",
     "counterpart",
+    "data",
     "enet_path",
     "engine",
     "estimate_cost",
@@ -152,7 +155,7 @@ __all__ = [
 ]
 
 # Rooms that are public as a whole; every other name above lives in `models` unless it is listed here.
-_ROOMS = frozenset({"families", "kernels", "smoothing", "testing"})
+_ROOMS = frozenset({"data", "families", "kernels", "smoothing", "testing"})
 _ELSEWHERE = {
     "Calibrated": "mercer.decide",
     "ConformalClassifier": "mercer.decide",
@@ -160,6 +163,7 @@ _ELSEWHERE = {
     "Decision": "mercer.decide",
     "DensityOutliers": "mercer.decide",
     "Schema": "mercer.data",
+    "checkpointed": "mercer.engines.checkpoints",
     "compare": "mercer.comparison",
     "counterpart": "mercer.comparison.taking_part.pairs",
     "engine": "mercer.engines",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -15,6 +15,9 @@ Told = Callable[[int, int], None]
 
 class Journal(Protocol):
     """Keeps the results of passes, so that a fit that was killed finds them again: see `mercer.engines.checkpoints`."""
+
+    def enter(self, model: Any, source: Any) -> None:
+        """Whose passes follow."""
 
     def finished(self, number: int) -> tuple[bool, S]:
         """Whether that pass was done before, and its result."""
@@ -56,3 +59,11 @@ def running(run: Run) -> Iterator[Run]:
         yield run
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def own_or_outer_run() -> Iterator[Run]:
+    """The run that was begun around this fit, by whoever wants to be told or to keep its passes, or a new one."""
+    outer = _current.get()
+    with nullcontext(outer) if outer is not None else running(Run()) as run:
+        yield run

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
+
+from sklearn.base import clone
 
 from mercer._errors import DataError
 from mercer.data.sources.base import Source
 from mercer.data.sources.reading import read_all
-from mercer.engines.running import Run, running
+from mercer.engines.running import own_or_outer_run
 from mercer.models._base import old_state_on_failure
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,12 +61,10 @@ def source_of(X: Any, y: Any = None) -> Source | None:
 
 
 def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., Any]) -> Any:
-    run = Run()
-    with old_state_on_failure(model), running(run):
-        if checkpoint is not None:
-            from mercer.engines.checkpoints import journal_of
-
-            run.journal = journal_of(checkpoint, model, source)
+    with old_state_on_failure(model), _kept_in(checkpoint), own_or_outer_run() as run:
+        if run.journal is not None:
+            run.journal.enter(clone(model), source)
+        passes, skipped = run.passes, len(run.skipped)
         if hasattr(model, "_parameter_constraints"):
             model._validate_params()
         if not hasattr(model, "_fit_source") or model._fit_source(source) is NotImplemented:
@@ -71,5 +72,14 @@ def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., 
             beside = {"sample_weight": held.weight, "offset": held.offset}
             fit(model, held.X, held.y, **{name: given for name, given in beside.items() if given is not None})
         if hasattr(model, "plan_"):
-            model.plan_ = replace(model.plan_, source=source.described, passes=run.passes, skipped=tuple(run.skipped))
+            read = {"source": source.described, "passes": run.passes - passes, "skipped": tuple(run.skipped[skipped:])}
+            model.plan_ = replace(model.plan_, **read)
     return model
+
+
+def _kept_in(checkpoint: Any) -> AbstractContextManager[None]:
+    if checkpoint is None:
+        return nullcontext()
+    from mercer.engines.checkpoints import checkpointed  # files are a door that most fits do not open
+
+    return checkpointed(checkpoint)

@@ -1,0 +1,189 @@
+"""A fit that is killed goes on where it was, and comes to the same answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mercer import GaussianNB, LogisticRegression, checkpointed
+from mercer._errors import CheckpointError, CheckpointWarning, WriteError
+from mercer.data.sources.memory import InMemory
+from mercer.engines import fold
+from mercer.engines.checkpoints import LEDGER, Checkpoint
+
+ROWS = 100
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, 3))
+    return X, (X[:, 0] + rng.normal(size=ROWS) > 0).astype(int)
+
+
+class Killed(Exception):
+    """What a test does to a fit."""
+
+
+def killed_after(chunks):
+    """A function of chunks that gives up after some of them."""
+    seen = []
+
+    def chunk_or_death(chunk):
+        seen.append(chunk.n_rows)
+        if len(seen) > chunks:
+            raise Killed
+        return chunk
+
+    return chunk_or_death, seen
+
+
+@pytest.mark.parametrize("died_at", [1, 7, 12, 25])
+def test_a_fit_that_died_goes_on_and_comes_to_the_same_answer(rows, tmp_path, died_at):
+    source = InMemory(*rows, rows=10)
+    expected = LogisticRegression().fit(source)
+    dies, _ = killed_after(died_at)
+    with pytest.raises(Killed), checkpointed(tmp_path / "fit", every=0.0):
+        LogisticRegression().fit(source.map(dies))
+    lives, seen = killed_after(10**9)
+    with checkpointed(tmp_path / "fit", every=0.0):
+        model = LogisticRegression().fit(source.map(lives))
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.intercept_, expected.intercept_)
+    assert len(seen) < expected.plan_.passes * 10  # not all of it was read again
+    assert not (tmp_path / "fit").exists()
+
+
+KILLED = """
+import sys, time
+import numpy as np
+from mercer import GaussianNB, checkpointed
+from mercer.data.sources.memory import InMemory
+
+X = np.load(sys.argv[1])
+
+def slow(chunk):
+    time.sleep(0.05)
+    return chunk
+
+with checkpointed(sys.argv[2], every=0.0):
+    model = GaussianNB().fit(InMemory(X[:, :3], X[:, 3], rows=1).map(slow))
+np.save(sys.argv[3], np.concatenate([model.theta_, model.var_]))
+"""
+
+
+def test_kill_9(rows, tmp_path):
+    X, y = rows
+    np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
+    arguments = [sys.executable, "-c", KILLED, *(str(tmp_path / name) for name in ("rows.npy", "fit", "answer.npy"))]
+    fit = subprocess.Popen(arguments)
+    begun = tmp_path / "fit" / "pass-0000-begun.mercer"
+    deadline = time.monotonic() + 60
+    while not begun.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(fit.pid, signal.SIGKILL)
+    assert fit.wait() == -signal.SIGKILL
+    assert begun.exists()
+    assert not (tmp_path / "answer.npy").exists()
+    subprocess.run(arguments, check=True)
+    whole = GaussianNB().fit(InMemory(X, y.astype(float), rows=1))
+    np.testing.assert_array_equal(np.load(tmp_path / "answer.npy"), np.concatenate([whole.theta_, whole.var_]))
+
+
+def test_results_of_passes_come_back(tmp_path):
+    journal = Checkpoint(tmp_path / "fit", every=0.0)
+    assert journal.finished(0) == (False, None)
+    assert journal.begun(0) == (0, None)
+    journal.keep(0, 3, {"sum": np.arange(3.0)}, finished=False)
+    pieces, result = Checkpoint(tmp_path / "fit").begun(0)
+    assert pieces == 3
+    np.testing.assert_array_equal(result["sum"], np.arange(3.0))
+    journal.keep(0, 0, 7.5, finished=True)
+    assert Checkpoint(tmp_path / "fit").finished(0) == (True, 7.5)
+    assert journal.begun(0) == (0, None)
+
+
+def test_what_goes_on_is_written_now_and_then_only(tmp_path):
+    journal = Checkpoint(tmp_path / "fit", every=1000.0)
+    journal.keep(0, 3, 1.0, finished=False)
+    assert journal.begun(0) == (0, None)
+    journal.keep(0, 0, 1.0, finished=True)
+    assert journal.finished(0) == (True, 1.0)
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
+    """Bytes are really written up to the limit of the file size, as on a disk without room."""
+    journal = Checkpoint(tmp_path / "fit", every=0.0)
+    journal.keep(0, 1, np.arange(10.0), finished=False)
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+        with pytest.warns(CheckpointWarning, match="the last one stays"):
+            journal.keep(0, 2, np.arange(10_000.0), finished=False)
+        journal.keep(0, 3, np.arange(10_000.0), finished=False)  # and says so once
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    pieces, result = Checkpoint(tmp_path / "fit").begun(0)
+    assert pieces == 1
+    np.testing.assert_array_equal(result, np.arange(10.0))
+    assert {file.name for file in (tmp_path / "fit").iterdir()} <= {"pass-0000-begun.mercer", LEDGER}
+
+
+def test_other_fits_are_refused(rows, tmp_path):
+    X, y = rows
+    source = InMemory(X, y, rows=10)
+    dies, _ = killed_after(5)
+    with pytest.raises(Killed):
+        GaussianNB().fit(source.map(dies), checkpoint=tmp_path / "fit")
+    with pytest.raises(CheckpointError, match="of a GaussianNB, not of a LogisticRegression"):
+        LogisticRegression().fit(source, checkpoint=tmp_path / "fit")
+    with pytest.raises(CheckpointError, match="other parameters"):
+        GaussianNB(var_smoothing=0.1).fit(source, checkpoint=tmp_path / "fit")
+    with pytest.raises(CheckpointError, match="other data"):
+        GaussianNB().fit(InMemory(X[1:], y[1:]), checkpoint=tmp_path / "fit")
+    assert GaussianNB().fit(source, checkpoint=tmp_path / "fit").plan_.passes == 1
+
+
+def test_folders_that_are_none_of_ours(tmp_path):
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match="holds no checkpoint"), checkpointed(tmp_path):
+        pass
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+    with pytest.raises(WriteError, match="cannot be made"), checkpointed(tmp_path / "no" / "such" / "folder"):
+        pass
+    (tmp_path / "fit").mkdir()
+    (tmp_path / "fit" / LEDGER).write_text(json.dumps({"fits": 3}))
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        Checkpoint(Path(tmp_path / "fit"))
+
+
+def total(chunk):
+    return chunk.X.sum()
+
+
+def plus(mine, theirs):
+    return mine + theirs
+
+
+def two_passes(X):
+    fold(total, InMemory(X, rows=30), plus)
+    assert fold(total, InMemory(X[:30]), plus) == pytest.approx(X[:30].sum())
+    raise Killed
+
+
+def test_several_passes_are_told_apart(rows, tmp_path):
+    for _ in range(2):
+        with pytest.raises(Killed), checkpointed(tmp_path / "fit"):
+            two_passes(rows[0])
