@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._gpu import is_tensor
 from mercer.features.fourier import FourierMap
 from mercer.models._base import Array, checked, column_names, is_sparse, refuse_infinite
+from mercer.models._from_source import maps_sources
 from mercer.models._tensors import checked_tensor, refuse_not_finite
 
 
@@ -22,6 +23,7 @@ class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @abstractmethod
     def _map(self) -> FourierMap: ...
 
+    @maps_sources
     def transform(self, X: Any) -> Any:
         """The features ψ of rows.
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
-from mercer.data.sources.base import Source
+from mercer.data.sources.base import Chunk, Source
 from mercer.data.sources.reading import read_all
 from mercer.engines.running import own_or_outer_run
 from mercer.models._base import old_state_on_failure
@@ -83,3 +84,21 @@ def _kept_in(checkpoint: Any) -> AbstractContextManager[None]:
     from mercer.engines.checkpoints import checkpointed  # files are a door that most fits do not open
 
     return checkpointed(checkpoint)
+
+
+def maps_sources(transform: F) -> F:
+    """Let a `transform(X)` take a `Source`: the answer is a source whose rows are transformed when they are read."""
+
+    @functools.wraps(transform)
+    def transform_either(self: Any, X: Any, *args: Any, **more: Any) -> Any:
+        source = source_of(X)
+        if source is None:
+            return transform(self, X, *args, **more)
+        check_is_fitted(self)
+        return source.map(functools.partial(_transformed, self))
+
+    return transform_either  # type: ignore[return-value]
+
+
+def _transformed(model: Any, chunk: Chunk) -> Chunk:
+    return chunk._replace(X=model.transform(chunk.X))

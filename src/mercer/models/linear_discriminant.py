@@ -15,11 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import DataError, PriorError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import ordered_map, row_blocks
-from mercer.data.source import COPIED_BLOCK, rows_per_block
+from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.models._base import Array, publish
 from mercer.models._covariance import class_covariances
 from mercer.models._drop_in import DropInDiscriminant
 from mercer.models._fisher import Directions, directions_by_rank, directions_by_ratio
+from mercer.models._from_source import maps_sources
 from mercer.models._gaussian_classes import GaussianClasses, LinearScores
 from mercer.models._generative import checked_priors
 from mercer.models._singular import singular_class
@@ -241,6 +242,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         more = (self._decision(rows) - self._densities.linear(rows))[:, :1]
         return xp.where(xp.isnan(more), 0.0, more)  # type: ignore[no-any-return]
 
+    @maps_sources
     def transform(self, X: Any) -> Array:
         """Project rows on Fisher's directions, where the classes lie farthest apart.
 

@@ -15,16 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._threads import row_blocks, thread_count
+from mercer.data.sources.base import Source
 from mercer.features.landmarks import ROWS_FOR_EACH, RULES, Landmarks, fewest, refuse_too_large
 from mercer.features.nystroem import FEWEST, TILE, NystroemMap, eigenvalues, rounding, trace_error
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels._tensor_tiles import diagonal_of
 from mercer.models._base import Array, Plan, old_state_on_failure
 from mercer.models._comparisons import count, take
+from mercer.models._from_source import fits_sources, maps_sources
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, sample_of
 from mercer.models._kernel_rows import checked_rows
 from mercer.models._nystroem_rows import ByKernel, ByPairs, Comparing, comparing, dense_if_matrix
 from mercer.models._ridge_kernel import is_precomputed, plain_kernel
+from mercer.models._sampled_source import fit_to_sample
 from mercer.models._tensors import checked_tensor, fetched, refuse_not_finite
 
 #: rows by which the error is estimated, and rows that leave a device to have landmarks chosen among them
@@ -130,13 +133,15 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.landmarks = landmarks
         self.tol = tol
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the landmarks.
 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features), or sequence
-            Rows; the kernel matrix if `kernel` is "precomputed"; a sequence of things if it compares things.
+            Rows; the kernel matrix if `kernel` is "precomputed"; a sequence of things if it compares things. Of a
+            `Source` that is large the landmarks are chosen from a sample, to which `component_indices_` refer.
         y : Ignored
             Not used.
 
@@ -154,6 +159,10 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             self._store(by, rows, *self._compared(by, rows))
         return self
 
+    def _fit_source(self, source: Source) -> Any:
+        return fit_to_sample(self, source, Nystroem.fit)
+
+    @maps_sources
     def transform(self, X: Any) -> Any:
         """Features of rows.
 

@@ -13,12 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._threads import thread_count
+from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
 from mercer.kernels import Kernel, KernelHolder, kernel_from
 from mercer.kernels.named import KERNELS
 from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
 from mercer.models._fourier_rows import FourierTransformer, in_precision
+from mercer.models._from_source import fits_sources
 from mercer.models._kernel_choice import sample_of, width_of
+from mercer.models._sampled_source import fit_to_sample
 from mercer.models._tensor_kernels import rows_to_look_at
 from mercer.models._tensors import tensor_plan
 
@@ -112,6 +115,7 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
         self.sampling = sampling
         self.random_state = random_state
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the frequencies; a sample of the rows says where they lie.
 
@@ -146,6 +150,9 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
             self._refuse_lost_digits()
             self._publish(X)
         return self
+
+    def _fit_source(self, source: Source) -> Any:
+        return fit_to_sample(self, source, RandomFourierFeatures.fit)
 
     @property
     def approximation_error_(self) -> float:

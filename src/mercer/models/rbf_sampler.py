@@ -11,9 +11,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
+from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
 from mercer.models._base import Plan, is_sparse, old_state_on_failure
 from mercer.models._fourier_rows import FourierTransformer, in_precision
+from mercer.models._from_source import fits_sources
+from mercer.models._sampled_source import fit_to_sample
 from mercer.models._tensors import tensor_plan
 
 
@@ -63,6 +66,7 @@ class RBFSampler(FourierTransformer):
         self.n_components = n_components
         self.random_state = random_state
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the frequencies; of X only the number of columns matters, and its variance where γ is "scale".
 
@@ -89,6 +93,9 @@ class RBFSampler(FourierTransformer):
             self._n_features_out = self.n_components
             self.plan_ = _plan(X)
         return self
+
+    def _fit_source(self, source: Source) -> Any:
+        return fit_to_sample(self, source, RBFSampler.fit)
 
     @property
     def _map(self) -> FourierMap:

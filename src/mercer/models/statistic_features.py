@@ -12,7 +12,9 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.sources.base import Source
 from mercer.models._base import old_state_on_failure
+from mercer.models._from_source import fits_sources, maps_sources
 from mercer.models._linear_features import ColumnStatistics, ObservedColumns
 from mercer.models._linear_form import linear_form
 from mercer.models._linear_pieces import LinearPiece
@@ -65,6 +67,7 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
     def __init__(self, model: Any) -> None:
         self.model = model
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit a copy of the model, to see what its statistics are.
 
@@ -83,13 +86,19 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         with old_state_on_failure(self):
-            self.model_ = clone(self.model).fit(X, y, sample_weight=sample_weight)
-            self.scale_ = statistic_scale(self.model_)
-            for name in ("n_features_in_", "feature_names_in_"):
-                if hasattr(self.model_, name):
-                    setattr(self, name, getattr(self.model_, name))
+            self._learn(clone(self.model).fit(X, y, sample_weight=sample_weight))
         return self
 
+    def _learn(self, model: Any) -> None:
+        self.model_, self.scale_ = model, statistic_scale(model)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+
+    def _fit_source(self, source: Source) -> None:
+        self._learn(clone(self.model).fit(source))
+
+    @maps_sources
     def transform(self, X: Any) -> Any:
         """T(x) of every row.
 

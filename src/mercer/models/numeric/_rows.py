@@ -9,7 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from mercer.data.sources.base import Source
 from mercer.models._base import Array, Plan, checked, column_names, is_sparse, old_state_on_failure, refuse_infinite
+from mercer.models._from_source import fits_sources, maps_sources
+from mercer.models._sampled_source import fit_to_sample
 
 
 class NumericTransformer(TransformerMixin, BaseEstimator):
@@ -18,13 +21,14 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
     #: whether sparse rows are taken, and have sparse features
     _takes_sparse = False
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the map needs to know of the columns.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
+        X : array-like or data frame of shape (n_samples, n_features), or Source
+            Rows; NaN is a missing value. Of a source that is large a sample is looked at.
         y : None
             Ignored.
 
@@ -39,6 +43,10 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
             self.plan_ = Plan(self._learn(X), str(X.dtype), 1, 1)
         return self
 
+    def _fit_source(self, source: Source) -> Any:
+        return fit_to_sample(self, source, NumericTransformer.fit)
+
+    @maps_sources
     def transform(self, X: Any) -> Any:
         """The features of rows.
 

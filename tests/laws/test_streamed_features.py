@@ -1,0 +1,104 @@
+"""Feature maps of a source: learnt from its rows however they are cut, and applied to them as they are read."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from mercer import (
+    BucketFeatures,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    LogFeatures,
+    MonomialFeatures,
+    Nystroem,
+    RandomFourierFeatures,
+    RBFSampler,
+    Ridge,
+    SplineFeatures,
+)
+from mercer.data.sources.base import Source
+from mercer.data.sources.memory import InMemory
+from mercer.data.sources.reading import read_all
+from mercer.models import _sampled_source
+from mercer.models.statistic_features import StatisticFeatures
+
+ROWS = 200
+MAPS = [
+    MonomialFeatures(2),
+    LogFeatures(),
+    BucketFeatures("quantiles", output="array"),
+    BucketFeatures("decades", output="array"),
+    BucketFeatures("width", n_buckets=4),
+    SplineFeatures(),
+    RBFSampler(random_state=0),
+    RBFSampler(random_state=0, gamma="scale"),
+    RandomFourierFeatures(random_state=0, gamma=0.5),
+]
+
+
+@functools.cache
+def rows():
+    rng = np.random.default_rng(7)
+    X = np.abs(rng.normal(size=(ROWS, 3)) * [1.0, 100.0, 3.0])
+    X[::5] = X[0]  # some rows are equal
+    return X, (X[:, 0] > rng.exponential(size=ROWS)).astype(int)
+
+
+def values(source):
+    X = read_all(source).X
+    return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+@pytest.mark.parametrize("features", MAPS, ids=str)
+@pytest.mark.parametrize("size", [1000, 33])
+def test_features_of_a_source_are_those_of_its_rows(features, size):
+    X, y = rows()
+    expected = features.fit(X).transform(X)
+    streamed = features.fit_transform(InMemory(X, y, rows=size))
+    assert isinstance(streamed, Source)
+    expected = expected if isinstance(expected, np.ndarray) else expected.toarray()
+    np.testing.assert_allclose(values(streamed), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("features", [*MAPS, Nystroem(n_components=20, random_state=0)], ids=str)
+def test_neither_cuts_nor_order_change_what_is_learnt_from_a_sample(features, monkeypatch):
+    monkeypatch.setattr(_sampled_source, "MOST_NUMBERS", 3000)
+    X, _ = rows()
+    X = np.vstack([X, np.random.default_rng(0).exponential(size=(2000, 3))])
+    once = values(features.fit(InMemory(X, rows=500)).transform(InMemory(X)))
+    again = values(features.fit(InMemory(X[::-1], rows=77)).transform(InMemory(X)))
+    np.testing.assert_allclose(again, once, rtol=1e-9, atol=1e-12)
+
+
+def test_ends_and_gaps_beyond_the_sample_are_known(monkeypatch):
+    monkeypatch.setattr(_sampled_source, "MOST_NUMBERS", 1000)
+    X = np.random.default_rng(0).uniform(size=(5000, 1))
+    X[17], X[4000], X[2500] = -50.0, 70.0, np.nan
+    features = BucketFeatures("width", n_buckets=3).fit(InMemory(X, rows=100))
+    np.testing.assert_allclose(features.edges_[0], np.linspace(-50, 70, 4))
+    assert features.get_feature_names_out()[-1] == "x0 missing"
+
+
+def test_names_of_columns_stay():
+    frame = pd.DataFrame(rows()[0], columns=["a", "b", "c"])
+    assert LogFeatures().fit(InMemory(frame, rows=50)).feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+def test_a_pipeline_streams():
+    X, y = rows()
+    pipeline = make_pipeline(StatisticFeatures(GaussianNB()), LinearDiscriminantAnalysis())
+    expected = pipeline.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(pipeline.fit(InMemory(X, y, rows=40)).predict_proba(X), expected, rtol=1e-8)
+    assert pipeline[-1].plan_.source is not None
+
+
+def test_landmarks_and_ridge():
+    X, y = rows()
+    model = make_pipeline(Nystroem(n_components=30, random_state=0), Ridge(alpha=0.1)).fit(InMemory(X, y, rows=40))
+    again = make_pipeline(Nystroem(n_components=30, random_state=0), Ridge(alpha=0.1)).fit(InMemory(X, y, rows=91))
+    np.testing.assert_allclose(model.predict(X), again.predict(X), rtol=1e-7)
