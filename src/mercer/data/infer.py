@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.coding import Coded
 from mercer.data.dates import are_dates
 from mercer.data.kinds import Kind
+from mercer.data.levels import Occurrences
+from mercer.data.seen import Seen
 from mercer.data.table import Table
 from mercer.data.told import kind_told
 
@@ -44,23 +45,27 @@ class Finding(NamedTuple):
     stored: Kind
 
 
-class Facts(NamedTuple):
-    """How many rows have a value, and how many different ones there are (of fractions: whether there are two)."""
-
-    rows: int
-    missing: int
-    distinct: int
-
-    @property
-    def present(self) -> int:
-        return self.rows - self.missing
-
-
 def look_at(table: Table, position: int, max_codes: int) -> Finding:
     """Judge one column: by what somebody said of it, or by a look at it."""
-    found = _seen(table, position, max_codes)
-    told = kind_told(table, position)
-    return found if told in (None, found.kind) else _as_told(found, told)
+    return judged(Seen.of(table, position), Naming.of(table, position), max_codes)
+
+
+class Naming(NamedTuple):
+    """What a column is called, whether somebody has called it so, and what somebody said that it is."""
+
+    name: str
+    given: bool
+    told: Kind | None
+
+    @classmethod
+    def of(cls, table: Table, position: int) -> Naming:
+        return cls(table.names[position], table.named, kind_told(table, position))
+
+
+def judged(seen: Seen, naming: Naming, max_codes: int = MAX_CODES) -> Finding:
+    """What a column is of which that was seen."""
+    found = _judged(seen, naming, max_codes)
+    return found if naming.told in (None, found.kind) else _as_told(found, naming.told)
 
 
 def _as_told(found: Finding, kind: Kind) -> Finding:
@@ -70,20 +75,20 @@ def _as_told(found: Finding, kind: Kind) -> Finding:
     return Finding(kind, found.levels if named else None, (*notes, "as told"), stored)
 
 
-def _seen(table: Table, position: int, max_codes: int) -> Finding:
-    """Judge one column by its type, its values and, where these number the rows, its name."""
-    found, facts = _of_values(table, position, max_codes)
-    if facts.distinct < 2 <= facts.rows and found.stored is not Kind.COUNTS:
+def _judged(seen: Seen, naming: Naming, max_codes: int) -> Finding:
+    """By its type, its values and, where these number the rows, its name."""
+    found = _of_values(seen, max_codes)
+    if seen.distinct < 2 <= seen.rows and found.stored is not Kind.COUNTS:
         return found._replace(kind=Kind.CONSTANT)
-    if found.kind is Kind.CATEGORY and table.declared_levels(position) is None:
-        return _of_labels(found, facts)
-    named = table.named and NAMED_ID.fullmatch(table.names[position].strip()) is not None
+    if found.kind is Kind.CATEGORY and (seen.labels is None or seen.labels.declared is None):
+        return _of_labels(found, seen)
+    named = naming.given and NAMED_ID.fullmatch(naming.name.strip()) is not None
     if named and found.kind in (Kind.COUNT, Kind.INTEGER) and ALL_DIFFERENT in found.notes:
         return found._replace(kind=Kind.IDENTIFIER)
     return found
 
 
-def _of_labels(found: Finding, facts: Facts) -> Finding:
+def _of_labels(found: Finding, seen: Seen) -> Finding:
     """Dates, text, names of the rows, or what it was taken for: a category."""
     labels = found.levels or ()
     if len(types := set(map(type, labels))) > 1:
@@ -92,86 +97,66 @@ def _of_labels(found: Finding, facts: Facts) -> Finding:
     if types != {str}:
         return found
     if are_dates(list(labels)):
-        return found._replace(kind=Kind.DATE, levels=None, notes=_about_gaps(facts))
-    if _is_text(labels, facts):
-        return found._replace(kind=Kind.TEXT, levels=None, notes=_about_gaps(facts))
+        return found._replace(kind=Kind.DATE, levels=None, notes=_about_gaps(seen))
+    if _is_text(labels, seen):
+        return found._replace(kind=Kind.TEXT, levels=None, notes=_about_gaps(seen))
     if ALL_DIFFERENT in found.notes:
         return found._replace(kind=Kind.IDENTIFIER, levels=None)
     return found
 
 
-def _is_text(labels: tuple[str, ...], facts: Facts) -> bool:
+def _is_text(labels: tuple[str, ...], seen: Seen) -> bool:
     counted = labels[:: max(1, len(labels) // COUNTED)]
     words = sum(len(label.split()) for label in counted) / len(counted)
-    if 2 * facts.distinct > facts.present:
-        return words >= (WORDS if facts.present >= ENOUGH_ROWS else WORDS_OF_FEW)
-    return words >= WORDS_OF_RECURRING and facts.distinct > MANY_TEXTS
+    if 2 * seen.distinct > seen.present:
+        return words >= (WORDS if seen.present >= ENOUGH_ROWS else WORDS_OF_FEW)
+    return words >= WORDS_OF_RECURRING and seen.distinct > MANY_TEXTS
 
 
-def _of_values(table: Table, position: int, max_codes: int) -> tuple[Finding, Facts]:
+def _of_values(seen: Seen, max_codes: int) -> Finding:
     """Numbers, counts, codes or categories."""
-    kind = table.kinds[position]
+    kind = seen.kind
     if kind is Kind.COUNTS:
-        return Finding(kind, None, (), kind), Facts(table.n_rows, 0, 0)
-    if kind in (Kind.DATE, Kind.NUMBER) and not _all_whole(values := table.numbers([position])[:, 0], kind):
-        facts = _facts_of_numbers(values)
-        return Finding(kind, None, _notes(facts, Kind.NUMBER), kind), facts
-    coded = table.coded(position)
-    counts = np.bincount(coded.codes + 1, minlength=coded.labels.size + 1)
-    facts, counts = Facts(table.n_rows, int(counts[0]), int(np.count_nonzero(counts[1:]))), counts[1:]
-    notes = _notes(facts, kind)
+        return Finding(kind, None, (), kind)
+    if seen.labels is None or seen.fractional:
+        return Finding(kind, None, _notes(seen, Kind.NUMBER), kind)
+    notes = _notes(seen, kind)
     if kind in (Kind.CATEGORY, Kind.BOOLEAN):
-        return Finding(kind, _levels(coded, counts, table.declared_levels(position)), notes, kind), facts
-    kind, levels = _whole_number(np.sort(coded.labels), facts.present, max_codes)
-    return Finding(kind, levels, notes, kind), facts
+        return Finding(kind, _levels(seen.labels), notes, kind)
+    kind, levels = _whole_number(seen, seen.labels.labels, max_codes)
+    return Finding(kind, levels, notes, kind)
 
 
-def _all_whole(values: Array, kind: Kind) -> bool:
-    """Whether they are to be read as whole numbers, which days are not."""
-    if kind is Kind.DATE:
-        return False
-    present = values[~np.isnan(values)]
-    return present.size > 0 and bool((present == np.floor(present)).all() and np.isfinite(present).all())
+def _whole_number(seen: Seen, labels: Array, max_codes: int) -> tuple[Kind, tuple[Any, ...] | None]:
+    if seen.distinct == 2:
+        return Kind.BINARY, tuple(np.sort(labels).tolist())
+    if seen.distinct <= max_codes and ROWS_PER_CODE * seen.distinct <= seen.present:
+        return Kind.CODE, tuple(np.sort(labels).tolist())
+    return Kind.COUNT if seen.lowest in (0, 1) else Kind.INTEGER, None
 
 
-def _facts_of_numbers(values: Array) -> Facts:
-    present = values[~np.isnan(values)]
-    distinct = 2 if present.size and present.min() < present.max() else min(1, present.size)
-    return Facts(values.size, values.size - present.size, distinct)
-
-
-def _whole_number(labels: Array, present: int, max_codes: int) -> tuple[Kind, tuple[Any, ...] | None]:
-    levels = tuple(labels.tolist())
-    if len(levels) == 2:
-        return Kind.BINARY, levels
-    if len(levels) <= max_codes and ROWS_PER_CODE * len(levels) <= present:
-        return Kind.CODE, levels
-    return Kind.COUNT if labels.size and labels[0] in (0, 1) else Kind.INTEGER, None
-
-
-def _levels(coded: Coded, counts: Array, declared: Array | None) -> tuple[Any, ...]:
+def _levels(seen: Occurrences) -> tuple[Any, ...]:
     """Declared levels in their order, or those that occur in ascending order (mixed types: as they print)."""
-    if declared is not None:
-        return tuple(declared.tolist())
-    occurring = coded.labels[counts > 0].tolist()
+    if seen.declared is not None:
+        return seen.declared
     try:
-        return tuple(sorted(occurring))
+        return tuple(sorted(seen.labels.tolist()))
     except TypeError:
-        return tuple(sorted(occurring, key=str))
+        return tuple(sorted(seen.labels.tolist(), key=str))
 
 
-def _notes(facts: Facts, kind: Kind) -> tuple[str, ...]:
+def _notes(seen: Seen, kind: Kind) -> tuple[str, ...]:
     notes = []
-    if facts.distinct <= 1:
-        notes.append("constant" if facts.distinct else "no values")
-    if kind is not Kind.NUMBER and facts.distinct == facts.present >= ENOUGH_ROWS:
+    if seen.distinct <= 1:
+        notes.append("constant" if seen.distinct else "no values")
+    if kind is not Kind.NUMBER and seen.distinct == seen.present >= ENOUGH_ROWS:
         notes.append(ALL_DIFFERENT)
-    elif kind is Kind.CATEGORY and facts.present >= ENOUGH_ROWS and 2 * facts.distinct > facts.present:
+    elif kind is Kind.CATEGORY and seen.present >= ENOUGH_ROWS and 2 * seen.distinct > seen.present:
         notes.append(MOST_DIFFERENT)
-    return (*notes, *_about_gaps(facts))
+    return (*notes, *_about_gaps(seen))
 
 
-def _about_gaps(facts: Facts) -> tuple[str, ...]:
-    if not facts.missing or not facts.present:
+def _about_gaps(seen: Seen) -> tuple[str, ...]:
+    if not seen.missing or not seen.present:
         return ()
-    return (f"{facts.missing / facts.rows:.0%} missing" if facts.missing * 100 >= facts.rows else "<1% missing",)
+    return (f"{seen.missing / seen.rows:.0%} missing" if seen.missing * 100 >= seen.rows else "<1% missing",)

@@ -42,8 +42,13 @@ class Manner(NamedTuple):
 
 def schema_for(table: Table, kinds: Mapping[Any, Any]) -> Schema:
     """The schema of a table, with the kinds that were asked for."""
-    asked = {name_of(table, key): _kind(word) for key, word in kinds.items()}
-    return Schema(tuple(_with_kind(column, asked.get(column.name)) for column in Schema.infer(table)))
+    asked = asked_kinds(table, kinds)
+    return Schema(tuple(with_kind(column, asked.get(column.name)) for column in Schema.infer(table)))
+
+
+def asked_kinds(table: Table, kinds: Mapping[Any, Any]) -> dict[str, Kind]:
+    """Kinds that were asked for, by the names of the columns."""
+    return {name_of(table, key): _kind(word) for key, word in kinds.items()}
 
 
 def name_of(table: Table, key: Any) -> str:
@@ -57,8 +62,7 @@ def treatment(table: Table, position: int, column: Column, manner: Manner) -> Tr
     """What becomes of one column."""
     match column.kind:
         case Kind.IDENTIFIER:
-            reason = ASKED_FOR if ASKED_FOR in column.notes else "every row has its own value"
-            return LeftOut(column.name, reason)
+            return LeftOut(column.name, reason_left_out(column, table.n_rows))
         case Kind.CONSTANT:
             return _constant(table, position, column, manner)
         case Kind.TEXT:
@@ -68,9 +72,11 @@ def treatment(table: Table, position: int, column: Column, manner: Manner) -> Tr
         case Kind.DATE:
             return Date.of(table, position, scaled=manner.scaled, missing=manner.missing)
         case Kind.BINARY | Kind.BOOLEAN:
-            return Binary.of(table, position, _two_levels(table, position), missing=manner.missing)
+            coded = labels_of(table, position, text=None)
+            occurring = coded.labels[np.unique(coded.codes[coded.codes >= 0])].tolist()
+            return Binary.of(table, position, two_of(column.name, occurring), missing=manner.missing)
         case Kind.CATEGORY | Kind.CODE:
-            _refuse_mixed(column)
+            refuse_mixed(column)
             return Category.of(table, position, missing=manner.missing, **manner.levels)
         case _:
             return Number.of(table, position, scaled=manner.scaled, missing=manner.missing)
@@ -81,12 +87,28 @@ def _constant(table: Table, position: int, column: Column, manner: Manner) -> Tr
     gaps = table.coded(position).codes < 0
     if manner.missing == "indicator" and gaps.any() and not gaps.all():
         return OnlyGaps(column.name)
-    reason = ASKED_FOR if ASKED_FOR in column.notes else "it has no values" if gaps.all() else "it has one value"
-    return LeftOut(column.name, reason)
+    return LeftOut(column.name, reason_left_out(column, int((~gaps).sum())))
 
 
-def _with_kind(column: Column, kind: Kind | None) -> Column:
-    return column if kind is None else replace(column, kind=kind, notes=(*column.notes, ASKED_FOR))
+def reason_left_out(column: Column, present: int) -> str:
+    """Why nothing of an identifier or a constant is used."""
+    if ASKED_FOR in column.notes:
+        return ASKED_FOR
+    if column.kind is Kind.IDENTIFIER:
+        return "every row has its own value"
+    return "it has one value" if present else "it has no values"
+
+
+def with_kind(column: Column, kind: Kind | None) -> Column:
+    """A column as it was asked for; that it is so anyhow is no remark, unless somebody would refuse it otherwise."""
+    if kind is None or (kind is column.kind and _mixed(column) is None):
+        return column
+    return replace(column, kind=kind, notes=(*column.notes, ASKED_FOR))
+
+
+def _mixed(column: Column) -> str | None:
+    """The remark on a column that its values are of several types."""
+    return next((note for note in column.notes if note.startswith("values of several types")), None)
 
 
 def _kind(word: Any) -> Kind:
@@ -98,28 +120,24 @@ def _kind(word: Any) -> Kind:
     raise DataError(f"There is no kind of column {word!r}. {did_you_mean(str(word), [kind.value for kind in ASKED])}")
 
 
-def _two_levels(table: Table, position: int) -> tuple[Any, Any]:
-    coded = labels_of(table, position, text=None)
-    levels = sorted(
-        coded.labels[np.unique(coded.codes[coded.codes >= 0])].tolist(), key=lambda label: (str(type(label)), label)
-    )
+def two_of(column: str, occurring: list[Any]) -> tuple[Any, Any]:
+    """The two values of a column that is to have two, in order."""
+    levels = sorted(occurring, key=lambda label: (str(type(label)), label))
     if len(levels) != 2:
         raise ColumnTypeError(
-            f"Column {table.names[position]!r} is to be binary, but has {len(levels)} different values. Ask for "
-            "'category' or 'number' instead."
+            f"Column {column!r} is to be binary, but has {len(levels)} different values. Ask for 'category' or "
+            "'number' instead."
         )
     return levels[0], levels[1]
 
 
-def _refuse_mixed(column: Column) -> None:
-    if ASKED_FOR in column.notes:
+def refuse_mixed(column: Column) -> None:
+    if ASKED_FOR in column.notes or (note := _mixed(column)) is None:
         return
-    for note in column.notes:
-        if note.startswith("values of several types"):
-            levels = column.levels or ()
-            examples = {type(level).__name__: level for level in reversed(levels)}
-            shown = " and ".join(repr(level) for level in examples.values())
-            raise ColumnTypeError(
-                f"Column {column.name!r} holds {note}, e.g. {shown}. Convert them to one type, or ask for them as they "
-                f"are with kinds={{{column.name!r}: 'category'}}."
-            )
+    levels = column.levels or ()
+    examples = {type(level).__name__: level for level in reversed(levels)}
+    shown = " and ".join(repr(level) for level in examples.values())
+    raise ColumnTypeError(
+        f"Column {column.name!r} holds {note}, e.g. {shown}. Convert them to one type, or ask for them as they "
+        f"are with kinds={{{column.name!r}: 'category'}}."
+    )

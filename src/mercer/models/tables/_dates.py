@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from mercer.data.dates import Calendar
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
-from mercer.models.tables._numbers import Gaps, Number, Scale
+from mercer.models.tables._numbers import Gaps, Number
 from mercer.models.tables._reading import days_of, refuse_gaps
+from mercer.models.tables._spread import DaysSeen, Scale, Spread
 from mercer.models.tables._treatment import LEVELS, NUMBERS, Slot, Treatment, Unseen
 
 Array = NDArray[Any]
@@ -48,12 +49,16 @@ class Date(Treatment):
     @classmethod
     def of(cls, table: Table, position: int, *, scaled: bool, missing: str) -> Self:
         days, column = days_of(table, position), table.names[position]
-        there = days[~np.isnan(days)]
-        first = float(there.min()) if there.size else 0.0
         gaps = Gaps.of(column, np.isnan(days), missing)
-        number = Number(f"{column}[days]", Scale.of(days - first), scaled, gaps)
-        weekday, month, hour = Calendar.of(there)
-        return cls(column, first, number, _varying(weekday), _varying(month), len(np.unique(hour)) > 1)
+        return cls.learnt(column, Spread.of(days), DaysSeen.of(days), gaps, scaled=scaled)
+
+    @classmethod
+    def learnt(cls, column: str, spread: Spread, seen: DaysSeen, gaps: Gaps, *, scaled: bool) -> Self:
+        """From where the days lie."""
+        first = spread.lowest if spread.count else 0.0
+        mean, deviation = spread.scale()
+        number = Number(f"{column}[days]", Scale(mean - first, deviation), scaled, gaps)
+        return cls(column, first, number, _varying(seen.weekdays), _varying(seen.months), seen.hourly)
 
     def described(self) -> str:
         varying = {"weekday": self.weekdays, "month": self.months, "hour": self.hourly}
@@ -89,10 +94,9 @@ class Date(Treatment):
         return [NumberPart(np.hstack(numbers)), *levels]
 
 
-def _varying(values: Array) -> tuple[int, ...]:
-    """The different values, if there are two or more."""
-    found = np.unique(values).astype(int).tolist()
-    return tuple(found) if len(found) > 1 else ()
+def _varying(values: tuple[int, ...]) -> tuple[int, ...]:
+    """Different values, if there are two or more."""
+    return values if len(values) > 1 else ()
 
 
 def _places(values: Array, codes: tuple[int, ...]) -> Array:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.data.coding import Coded
 from mercer.data.levels import Levels, Occurrences
@@ -13,6 +14,8 @@ from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
 from mercer.models.tables._reading import labels_of, refuse_gaps
 from mercer.models.tables._treatment import LEVELS, Slot, Treatment, Unseen
+
+Array = NDArray[Any]
 
 #: characters of a level in the name of its feature
 LONGEST_NAME = 60
@@ -34,8 +37,13 @@ class Category(Treatment):
         if missing == "error":
             refuse_gaps(table.names[position], coded.codes < 0)
         seen = Occurrences.zero().update(coded, table.declared_levels(position))
+        return cls.learnt(table.names[position], seen, missing=missing, **options)
+
+    @classmethod
+    def learnt(cls, column: str, seen: Occurrences, *, missing: str, **options: Any) -> Self:
+        """From what was counted."""
         levels = Levels.of(seen, missing="level" if missing == "indicator" else "zeros", **options)
-        return cls(table.names[position], levels, missing, _are_strings(coded))
+        return cls(column, levels, missing, _are_strings(seen.labels))
 
     def described(self) -> str:
         rare = f", {len(self.levels.rare)} rare ones as one" if self.levels.rare else ""
@@ -73,7 +81,7 @@ def _shortened(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
-def _are_strings(coded: Coded) -> bool | None:
-    if coded.labels.dtype.kind != "O":
+def _are_strings(labels: Array) -> bool | None:
+    if labels.dtype.kind != "O":
         return False
-    return True if all(isinstance(label, str) for label in coded.labels.tolist()) else None
+    return True if all(isinstance(label, str) for label in labels.tolist()) else None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part
 from mercer.models.tables._reading import labels_of, numbers_of, refuse_gaps
+from mercer.models.tables._spread import Scale, Spread
 from mercer.models.tables._treatment import NUMBERS, Slot, Treatment, Unseen
 
 Array = NDArray[Any]
@@ -48,25 +49,6 @@ class Gaps(NamedTuple):
         return ", and whether it is missing" if self.told else ""
 
 
-class Scale(NamedTuple):
-    """Mean and standard deviation of what is there of a column; of one value, only the mean."""
-
-    mean: float
-    deviation: float
-
-    @classmethod
-    def of(cls, values: Array, *, scaled: bool = True) -> Self:
-        there = values[~np.isnan(values)]
-        if not there.size or there.min() == there.max():  # which a deviation with its roundings need not show
-            return cls(float(there[0]) if there.size else 0.0, 1.0)
-        # a power of two, so that no square leaves the range of floats and no digit is lost
-        size = float(np.ldexp(1.0, np.frexp(np.abs(there).max())[1] - 1))
-        return cls(size * float((there / size).mean()), size * float((there / size).std()) if scaled else 1.0)
-
-    def units(self, values: Array) -> Array:
-        return np.asarray((values - self.mean) / self.deviation)
-
-
 @dataclass(frozen=True)
 class Number(Treatment):
     """(x − mean)/deviation, or x itself if nothing is to be scaled; gaps get the mean."""
@@ -80,7 +62,7 @@ class Number(Treatment):
     def of(cls, table: Table, position: int, *, scaled: bool, missing: str) -> Self:
         values = numbers_of(table, position)
         gaps = Gaps.of(table.names[position], np.isnan(values), missing)
-        return cls(table.names[position], Scale.of(values), scaled, gaps)
+        return cls(table.names[position], Spread.of(values).scale(), scaled, gaps)
 
     def described(self) -> str:
         return ("standardised" if self.scaled else "as it is") + self.gaps.described()

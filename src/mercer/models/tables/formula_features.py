@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -27,12 +28,22 @@ INTERCEPT = "Intercept"
 class FormulaFeatures:
     """The right side of a formula, with the levels, knots and means of the rows it was fitted on.
 
-    The intercept makes one level of each category superfluous, and is then left to the model.
+    The intercept makes one level of each category superfluous, and is then left to the model. All parts are plain
+    values, so that a file can hold them; formulaic's own record of a fit is made of them when rows are read.
     """
 
     formula: str
-    spec: Any
     missing: str
+    #: columns that the formula reads
+    variables: tuple[str, ...]
+    #: products of factors, each as it is written and how it is evaluated: "lookup", "python" or "literal"
+    terms: tuple[tuple[tuple[str, str], ...], ...]
+    #: what functions learnt: {call: {name: value}}
+    state: dict[str, Any]
+    #: {factor: its levels}
+    levels: dict[str, list[Any]]
+    #: names of what formulaic makes, with the intercept
+    columns: tuple[str, ...]
 
     @classmethod
     def of(cls, formula: str, table: Table, *, missing: str) -> Self:
@@ -40,11 +51,25 @@ class FormulaFeatures:
         if "~" in formula:
             raise FormulaError(f"The formula {formula!r} has a left side; give y to fit, and here what follows the ~.")
         formulaic = require("formulaic", purpose="A formula", extra="formula")
-        keep = "ignore" if missing == "keep" else "raise"
         with _explained(formula, table), np.errstate(all="ignore"):
             # no variables of whoever calls: a model has to mean the same wherever it is loaded
-            made = formulaic.model_matrix(formula, table.to_pandas(), na_action=keep, context={}, output="numpy")
-        fitted = cls(formula, made.model_spec, missing)
+            made = formulaic.model_matrix(
+                formula, table.to_pandas(), na_action=_with_gaps(missing), context={}, output="numpy"
+            )
+            spec = made.model_spec
+            fitted = cls(
+                formula,
+                missing,
+                variables=tuple(sorted(map(str, spec.required_variables))),
+                terms=tuple(tuple((each.expr, each.eval_method.value) for each in term.factors) for term in spec.terms),
+                state=spec.transform_state,
+                levels={
+                    expr: list(learnt["categories"])
+                    for expr, (_, learnt) in spec.encoder_state.items()
+                    if "categories" in learnt
+                },
+                columns=tuple(spec.column_names),
+            )
         fitted._refuse_unnamed(table)
         if not fitted.names:
             raise FormulaError(f"The formula {formula!r} has no column; name at least one.")
@@ -52,32 +77,54 @@ class FormulaFeatures:
         return fitted
 
     @property
-    def variables(self) -> tuple[str, ...]:
-        """Columns that the formula reads."""
-        return tuple(sorted(map(str, self.spec.required_variables)))
-
-    @property
     def names(self) -> list[str]:
         """A name for each feature."""
-        return [name for name in self.spec.column_names if name != INTERCEPT]
+        return [name for name in self.columns if name != INTERCEPT]
 
     def read(self, table: Table, unseen: Unseen) -> Array:
         """Features of rows."""
+        require("formulaic", purpose="A formula", extra="formula")
         from formulaic.errors import DataMismatchWarning
 
         self._refuse_unnamed(table)
         with _explained(self.formula, table), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            made = self.spec.get_model_matrix(table.to_pandas(), context={})
+            made = self._spec().get_model_matrix(table.to_pandas(), context={})
         for warning in caught:
             if issubclass(warning.category, DataMismatchWarning):
                 level = re.search(r"\{(.*)\}", str(warning.message))
                 unseen.tell_levels(level.group(1) if level else str(warning.message))
+        self._refuse_other_columns(made.model_spec.column_names)
         return self._without_intercept(made)
+
+    def _spec(self) -> Any:
+        """What formulaic would remember of the fit; it writes to what it is given, which is therefore a copy."""
+        from formulaic import ModelSpec, SimpleFormula
+        from formulaic.parser.types import Factor, Term
+
+        terms = [Term([Factor(expr, eval_method=how) for expr, how in term]) for term in self.terms]
+        return ModelSpec(
+            SimpleFormula(terms, _ordering="none"),
+            na_action=_with_gaps(self.missing),
+            output="numpy",
+            transform_state=deepcopy(self.state),
+            encoder_state={
+                expr: (Factor.Kind.CATEGORICAL, {"categories": list(levels)}) for expr, levels in self.levels.items()
+            },
+        )
+
+    def _refuse_other_columns(self, columns: Sequence[str]) -> None:
+        """A category that comes as numbers, or numbers as text, would be other features."""
+        if tuple(columns) != self.columns:
+            other = sorted(set(self.columns) ^ set(columns))
+            raise FormulaError(
+                f"The formula {self.formula!r} gives other features here than in the fit, e.g. {other[0]!r}: give its "
+                "columns the types that they had there, text as text and numbers as numbers."
+            )
 
     def _without_intercept(self, made: Any) -> Array:
         """The features, after a look whether all are finite or missing."""
-        kept = [j for j, name in enumerate(self.spec.column_names) if name != INTERCEPT]
+        kept = [j for j, name in enumerate(self.columns) if name != INTERCEPT]
         features = np.asarray(made, dtype=np.float64)[:, kept]
         if (infinite := np.isinf(features)).any():
             row, position = np.argwhere(infinite)[0]
@@ -97,6 +144,11 @@ class FormulaFeatures:
                         f"Input X contains NaN. Column {name!r} has a missing value in row {int(np.argmax(gaps))}; "
                         'give missing values a level of their own, e.g. "unknown", or leave those rows out.'
                     )
+
+
+def _with_gaps(missing: str) -> str:
+    """What formulaic does with missing values."""
+    return "ignore" if missing == "keep" else "raise"
 
 
 @contextmanager

@@ -16,13 +16,17 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._errors import ColumnMismatchError, EmptyDataError
 from mercer._suggest import did_you_mean
+from mercer.data.kinds import Kind
 from mercer.data.select import fetched, names_of, select
+from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded, NumberPart, Part
 from mercer.models._base import Plan, checked_columns, old_state_on_failure
+from mercer.models._from_source import fits_sources, maps_sources, source_of
 from mercer.models.tables._choose import Manner, name_of, schema_for, treatment
 from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse
+from mercer.models.tables._source import learn_source
 from mercer.models.tables._treatment import LeftOut, Treatment, Unseen, distinct, side_by_side
 from mercer.models.tables.formula_features import FormulaFeatures
 from mercer.report import Field, Grid
@@ -148,13 +152,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         self.on_leak = on_leak
         self.output = output
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the columns are, and means, levels and words.
 
         Parameters
         ----------
-        X : data frame (pandas, polars, pyarrow), DuckDB relation, or array-like of shape (n_samples, n_features)
-            Columns of any kind.
+        X : data frame, DuckDB relation, Source, or array-like of shape (n_samples, n_features)
+            Columns of any kind. A source is read once, and once more for each column of text.
         y : array-like of shape (n_samples,), default=None
             The target, which no column should be.
 
@@ -181,8 +186,18 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         X_new : ndarray, Encoded or sparse matrix of shape (n_samples, n_features_out)
             As `output` says.
         """
+        if (source := source_of(X)) is not None:
+            return self.fit(source).transform(source)
         return self._features(*self._learn(X, y))
 
+    def _fit_source(self, source: Source) -> Any:
+        if self.formula is not None:
+            return NotImplemented
+        learn_source(self, source)
+        self.plan_ = self._plan()
+        return None
+
+    @maps_sources
     def transform(self, X: Any) -> Any:
         """Features of rows.
 
@@ -217,6 +232,24 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         _check_feature_names_in(self, input_features)
         return self._names.copy()
 
+    def feature_columns(self) -> Array:
+        """The column that each feature was made from; a word, and a term of a formula, stand for themselves.
+
+        Returns
+        -------
+        columns : ndarray of str objects
+            One for each feature, in the order of `get_feature_names_out`.
+        """
+        check_is_fitted(self)
+        columns = self._names.copy()
+        if self._formula is not None:
+            return columns
+        slots = [(slot, name) for name in self._used for slot in self._treatments[name].slots()]
+        made = [name for slot, name in sorted(slots, key=lambda pair: pair[0].order) for _ in slot.names]
+        whole = [j for j, name in enumerate(made) if self.schema_[name].kind is not Kind.TEXT]
+        columns[whole] = np.array(made, dtype=object)[whole]
+        return columns
+
     def grid(self) -> Grid:
         """What was done with each column, as a record to print.
 
@@ -240,15 +273,26 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """All but parameters is set; the table, and those of its features that were found on the way."""
         with old_state_on_failure(self):
             self._validate_params()
-            for name in [name for name in vars(self) if name.endswith("_")]:
-                delattr(self, name)
-            refuse_sparse(X)
-            table = checked_columns(self, self._without_excluded(fetched(X)), reset=True)
+            table = self._opened(X)
             self.schema_ = schema_for(table, self.kinds or {})
             made = self._learn_columns(table, y) if self.formula is None else self._learn_formula(table)
             guard_target(table, [table.names.index(name) for name in self._used], y, self.on_leak)
-            self.plan_ = Plan(f"{table.n_columns} columns to {len(self._names)} features", "float64", 1, 1)
+            self.plan_ = self._plan()
         return table, made
+
+    def _opened(self, X: Any) -> Table:
+        """The columns of a fit, when all that was learnt before is forgotten."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        refuse_sparse(X)
+        return checked_columns(self, self._without_excluded(fetched(X)), reset=True)
+
+    def _part(self, X: Any) -> Table:
+        """Some rows of a fit that was opened."""
+        return checked_columns(self, self._without_excluded(fetched(X)), reset=False)
+
+    def _plan(self) -> Plan:
+        return Plan(f"{len(self.schema_)} columns to {len(self._names)} features", "float64", 1, 1)
 
     def _without_excluded(self, X: Any) -> Any:
         """A frame without columns that may be of any type; those of an array are left out later."""
@@ -264,14 +308,26 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return select(X, kept)
 
     def _learn_columns(self, table: Table, y: Any) -> dict[str, list[Part]]:
-        self._formula: FormulaFeatures | None = None
-        excluded = set() if names_of(table.native) is not None else {name_of(table, key) for key in self.exclude}
+        excluded, manner = self._excluded(table), self._manner(y)
+        self._settle(
+            [
+                LeftOut(column.name, "as asked for") if column.name in excluded else treatment(table, j, column, manner)
+                for j, column in enumerate(self.schema_)
+            ]
+        )
+        return manner.made
+
+    def _excluded(self, table: Table) -> set[str]:
+        """Columns of an array that are left out, as those of a frame were before."""
+        return set() if names_of(table.native) is not None else {name_of(table, key) for key in self.exclude}
+
+    def _manner(self, y: Any) -> Manner:
         levels = {"min_frequency": self.min_frequency, "max_levels": self.max_levels}
-        manner = Manner(self.missing, self.scale, self._vectorizer(), levels, y, {})
-        found: list[Treatment] = [
-            LeftOut(column.name, "as asked for") if column.name in excluded else treatment(table, j, column, manner)
-            for j, column in enumerate(self.schema_)
-        ]
+        return Manner(self.missing, self.scale, self._vectorizer(), levels, y, {})
+
+    def _settle(self, found: list[Treatment]) -> None:
+        """Keep what becomes of each column, and the names of all features."""
+        self._formula: FormulaFeatures | None = None
         self._treatments = {each.column: each for each in found}
         self._used = [each.column for each in found if not isinstance(each, LeftOut)]
         self._slots = [slot for name in self._used for slot in self._treatments[name].slots()]
@@ -280,7 +336,6 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             why = "; ".join(f"{each.column!r} was {each.described()}" for each in found[:MOST_REASONS])
             raise EmptyDataError(f"There is no column to learn from: {why}. Say what columns are with `kinds`.")
         self._names = np.array(distinct(names), dtype=object)
-        return manner.made
 
     def _learn_formula(self, table: Table) -> dict[str, list[Part]]:
         formula = FormulaFeatures.of(str(self.formula), table, missing=self.missing)

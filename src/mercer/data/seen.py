@@ -1,0 +1,126 @@
+"""What was seen of a column, added up block by block: enough to judge what it is, in bounded memory."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.kinds import Kind
+from mercer.data.levels import Occurrences
+from mercer.data.table import Table
+
+Array = NDArray[Any]
+
+#: different values of a column that are kept at most while blocks are added up
+MOST_LABELS = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Values of one column: how many, which ones, from where to where.
+
+    Where a column has too many different values, a random half of them is forgotten as often as necessary: those whose
+    hash ends in enough zeros stay. That depends on the values alone, so that blocks may come in any order and size.
+    """
+
+    #: by the type of the column
+    kind: Kind
+    rows: int
+    missing: int
+    #: different values and how often each occurs; None of fractions, days, and words of a sparse matrix
+    labels: Occurrences | None
+    #: how often half of the labels were forgotten
+    halvings: int = 0
+    #: of numbers and days; NaN where there is none
+    lowest: float = np.nan
+    highest: float = np.nan
+
+    @classmethod
+    def of(cls, table: Table, position: int) -> Self:
+        """All values of a block."""
+        kind = table.kinds[position]
+        if kind is Kind.COUNTS:
+            return cls(kind, table.n_rows, 0, None)
+        if kind in (Kind.DATE, Kind.NUMBER):
+            values = table.numbers([position])[:, 0]
+            present = values[~np.isnan(values)]
+            ends = (float(present.min()), float(present.max())) if present.size else (np.nan, np.nan)
+            if kind is Kind.DATE or not _all_whole(present):
+                return cls(kind, table.n_rows, values.size - present.size, None, 0, *ends)
+        coded = table.coded(position)
+        labels = Occurrences.zero().update(coded, table.declared_levels(position))
+        numeric = kind.numeric and labels.labels.size and labels.labels.dtype.kind in "iuf"
+        ends = (float(labels.labels.min()), float(labels.labels.max())) if numeric else (np.nan, np.nan)
+        return cls(kind, table.n_rows, labels.missing, labels, 0, *ends)
+
+    @property
+    def present(self) -> int:
+        return self.rows - self.missing
+
+    @property
+    def fractional(self) -> bool:
+        """Whether these are numbers that are not all whole, or days."""
+        return self.labels is None or (self.kind is Kind.NUMBER and not self.present)
+
+    @property
+    def distinct(self) -> int:
+        """How many different values there are, about so many where some were forgotten; of fractions, up to two."""
+        if self.labels is None:
+            return 2 if self.lowest < self.highest else min(1, self.present)
+        if self.halvings and (self.labels.counts == 1).all():
+            return self.present
+        return len(self.labels.labels) << self.halvings
+
+    def merge(self, other: Self) -> Self:
+        """The rows of both."""
+        whole = self._may_be_whole and other._may_be_whole
+        labels = None
+        if whole and (self.labels is not None or other.labels is not None):
+            none = Occurrences.zero()
+            labels = (self.labels or none).merge(other.labels or none)
+        both = replace(
+            self,
+            rows=self.rows + other.rows,
+            missing=self.missing + other.missing,
+            labels=labels,
+            halvings=max(self.halvings, other.halvings),
+            lowest=float(np.fmin(self.lowest, other.lowest)),
+            highest=float(np.fmax(self.highest, other.highest)),
+        )
+        return both._bounded(self.halvings != other.halvings)
+
+    @property
+    def _may_be_whole(self) -> bool:
+        """Whether nothing speaks against labels: a block without a value does not."""
+        return self.labels is not None or (self.kind is Kind.NUMBER and not self.present)
+
+    def bounded(self) -> Self:
+        """With as many labels as may be kept."""
+        return self._bounded(False)
+
+    def _bounded(self, uneven: bool) -> Self:
+        if self.labels is None or (not uneven and len(self.labels.labels) <= MOST_LABELS):
+            return self
+        zeros, halvings = _zeros(self.labels.labels), self.halvings
+        while np.count_nonzero(zeros >= halvings) > MOST_LABELS:
+            halvings += 1
+        kept = zeros >= halvings
+        labels = replace(self.labels, labels=self.labels.labels[kept], counts=self.labels.counts[kept])
+        return replace(self, labels=labels, halvings=halvings)
+
+
+def _all_whole(present: Array) -> bool:
+    """Whether values are whole numbers, of which there must be some, or none at all to say otherwise."""
+    return bool((present == np.floor(present)).all() and np.isfinite(present).all())
+
+
+def _zeros(labels: Array) -> Array:
+    """How many zeros the hash of each label ends in."""
+    hashes = (hashlib.blake2b(repr(label).encode("utf-8", "surrogatepass"), digest_size=8) for label in labels.tolist())
+    bits = np.array([int.from_bytes(each.digest(), "little") for each in hashes], dtype=np.uint64)
+    last = bits & (~bits + np.uint64(1))  # the lowest bit alone
+    return np.where(bits == 0, 64, np.log2(np.maximum(last, np.uint64(1)).astype(float))).astype(np.intp)

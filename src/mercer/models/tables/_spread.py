@@ -1,0 +1,87 @@
+"""Mean, deviation and ends of numbers, and where days lie in week and year: added up block by block."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.dates import Calendar
+
+Array = NDArray[Any]
+
+
+class Scale(NamedTuple):
+    """Mean and standard deviation of what is there of a column; of one value, only the mean."""
+
+    mean: float
+    deviation: float
+
+    def units(self, values: Array) -> Array:
+        return np.asarray((values - self.mean) / self.deviation)
+
+
+class Spread(NamedTuple):
+    """Numbers that are there: how many, in units of `size` their mean and Σ(x − mean)², and the ends.
+
+    The unit is a power of two near the largest, so that no square leaves the range of floats and no digit is lost.
+    """
+
+    count: int
+    size: float
+    mean: float
+    squares: float
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, values: Array) -> Self:
+        there = values[~np.isnan(values)]
+        if not there.size:
+            return cls(0, 1.0, 0.0, 0.0, np.inf, -np.inf)
+        size = float(np.ldexp(1.0, np.frexp(np.abs(there).max())[1] - 1))
+        scaled = there / size
+        mean = float(scaled.mean())
+        squares = float(np.square(scaled - mean).sum())
+        return cls(there.size, size, mean, squares, float(there.min()), float(there.max()))
+
+    def merge(self, other: Self) -> Self:
+        """The numbers of both (Chan's formula)."""
+        if not (self.count and other.count):
+            return other if other.count else self
+        size, count = max(self.size, other.size), self.count + other.count
+        mine, theirs = self.size / size, other.size / size
+        apart = other.mean * theirs - self.mean * mine
+        squares = self.squares * mine**2 + other.squares * theirs**2 + apart**2 * self.count * other.count / count
+        ends = min(self.lowest, other.lowest), max(self.highest, other.highest)
+        return type(self)(count, size, self.mean * mine + apart * other.count / count, squares, *ends)
+
+    def scale(self) -> Scale:
+        if self.lowest >= self.highest:  # which a deviation with its roundings need not show
+            return Scale(self.lowest if self.count else 0.0, 1.0)
+        return Scale(self.size * self.mean, self.size * float(np.sqrt(self.squares / self.count)))
+
+
+class DaysSeen(NamedTuple):
+    """Which weekdays, months and hours occur; of hours, up to two."""
+
+    weekdays: tuple[int, ...]
+    months: tuple[int, ...]
+    hours: tuple[float, ...]
+
+    @classmethod
+    def of(cls, days: Array) -> Self:
+        weekday, month, hour = Calendar.of(days[~np.isnan(days)])
+        found = (tuple(np.unique(part).astype(int).tolist()) for part in (weekday, month))
+        return cls(*found, tuple(np.unique(hour).tolist()[:2]))
+
+    def merge(self, other: Self) -> Self:
+        mine, theirs = self, other
+        joined = (tuple(sorted({*a, *b})) for a, b in zip(mine, theirs, strict=True))
+        weekdays, months, hours = joined
+        return type(self)(weekdays, months, hours[:2])
+
+    @property
+    def hourly(self) -> bool:
+        return len(self.hours) > 1
