@@ -31,6 +31,7 @@ from mercer._errors import (
     NonFiniteError,
     UnseenCategoryError,
 )
+from mercer.data.sources.memory import InMemory
 from mercer.designs.encoded import CodePart, Encoded
 
 N = 60
@@ -340,3 +341,14 @@ def test_it_is_pickled_with_all_it_knows() -> None:
     assert_array_equal(again.transform(people(1)).toarray(), features.transform(people(1)).toarray())
     assert isinstance(again.transform(people(1)).parts[0], CodePart)
     assert str(again.plan_).startswith("levels counted; exact")
+
+
+@pytest.mark.parametrize("options", [{}, {"min_frequency": 3}, {"max_levels": 2}, {"hashed": 8}], ids=str)
+def test_levels_of_a_source_are_those_of_all_rows(options):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.choice(["u", "v", "w", None], 100), "b": rng.integers(4, size=100)})
+    X.loc[99, "a"] = "at the end"
+    expected = CategoryFeatures(**options).fit(X)
+    features = CategoryFeatures(**options).fit_transform(InMemory(X, rows=17))
+    blocks = np.vstack([chunk.X.toarray() for chunk in features])
+    np.testing.assert_array_equal(blocks, expected.transform(X).toarray())

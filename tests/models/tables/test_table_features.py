@@ -114,6 +114,10 @@ def test_numbers_levels_words_come_in_this_order() -> None:
     assert names[11:13] == ["when[Monday]", "when[Tuesday]"]
     assert names[-1] == "note[times]"
     values = dict(zip(names, np.asarray(encoded).T, strict=True))
+    columns = features.feature_columns().tolist()
+    assert columns[:8] == ["age", "age", "visits", "member", "when", "when", "when", "city"]
+    assert columns[-1] == "note[times]"  # a word stands for itself
+    assert len(columns) == len(names)
     assert_array_equal(values["age[missing]"], FRAME.age.isna())
     assert_allclose(values["age"], ((FRAME.age - FRAME.age.mean()) / FRAME.age.std(ddof=0)).fillna(0))
     assert_array_equal(values["city[missing]"], FRAME.city.isna())
@@ -346,6 +350,8 @@ def test_kinds_can_be_said() -> None:
     asked = TableFeatures(kinds={"zip": "category", "id": "number", "x": "identifier"}).fit(frame)
     assert asked.get_feature_names_out()[:2].tolist() == ["id", "zip[89000]"]
     assert "as asked for" in asked.schema_["zip"].notes
+    told = TableFeatures(kinds={"zip": "number", "x": "number"}).fit(frame.assign(zip=frame.zip / 7))
+    assert not any(column.notes for column in told.schema_ if column.name != "id")
     with pytest.raises(DataError, match="Did you mean 'number'"):
         TableFeatures(kinds={"zip": "nmber"}).fit(frame)
     with pytest.raises(ColumnMismatchError, match="Did you mean 'zip'"):
@@ -484,6 +490,7 @@ def test_a_formula() -> None:
     assert_allclose(found["log(age)"], np.log(whole.age))
     assert_array_equal(found["C(city)[T.Ulm]"], whole.city == "Ulm")
     assert "Intercept" not in names
+    assert features.feature_columns().tolist() == names
     # new rows have the levels of the fit
     assert features.transform(whole[whole.city == "Ulm"]).shape[1] == len(names)
     assert_allclose(features.transform(pl.from_pandas(whole)), features.transform(whole))

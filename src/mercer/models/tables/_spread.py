@@ -77,9 +77,7 @@ class DaysSeen(NamedTuple):
         return cls(*found, tuple(np.unique(hour).tolist()[:2]))
 
     def merge(self, other: Self) -> Self:
-        mine, theirs = self, other
-        joined = (tuple(sorted({*a, *b})) for a, b in zip(mine, theirs, strict=True))
-        weekdays, months, hours = joined
+        weekdays, months, hours = (tuple(sorted({*mine, *theirs})) for mine, theirs in zip(self, other, strict=True))
         return type(self)(weekdays, months, hours[:2])
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -18,9 +20,12 @@ from mercer._threads import ordered_map, thread_count
 from mercer.data._dense import DenseStorage
 from mercer.data.coding import Coded
 from mercer.data.levels import Encoding, HashedLevels, Levels, Occurrences, missing_value
+from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, Encoded
+from mercer.engines.folding import fold
 from mercer.models._base import Array, Plan, checked_table, column_names, old_state_on_failure
+from mercer.models._from_source import fits_sources, maps_sources, source_of
 
 #: codes are int32, and one is left for missing values
 MOST_BUCKETS = 2**31 - 2
@@ -118,6 +123,7 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
         """Count the levels.
 
@@ -152,8 +158,16 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         features : Encoded of shape (n_samples, n_features_out)
             As of `transform`.
         """
+        if (source := source_of(X)) is not None:
+            return self.fit(source).transform(source)
         with old_state_on_failure(self):
             return self._encoded(self._learn(X, reset=True))
+
+    def _fit_source(self, source: Source) -> None:
+        self._refuse_hashed_with_counts()
+        self._table(source.head().X, reset=True)
+        seen = fold(functools.partial(_counted, copy.copy(self)), source, _merged)
+        self._settle(seen)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Count the levels of more rows: in the end all is as if they had come at once.
@@ -196,24 +210,26 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
                 "such as were fitted to the same columns."
             )
         with old_state_on_failure(self):
-            self._settle([a.merge(b) for a, b in zip(self._occurrences, other._occurrences, strict=True)])
+            self._settle(_merged(self._occurrences, other._occurrences))
         return self
 
     def _learn(self, X: Any, *, reset: bool) -> list[Coded]:
         """Count, and give the values of each column as codes of its labels."""
         self._validate_params()
         self._refuse_hashed_with_counts()
-        table = self._table(X, reset=reset)
-        types = table.take(np.zeros(0, dtype=np.int64))  # some libraries convert a column to find its levels
-        coded = _columns(table)
-        self._refuse_missing(coded)
-        before = [Occurrences.zero()] * table.n_columns if reset else self._occurrences
-        if self.hashed is not None:
-            self._settle(before)
-        else:
-            declared = map(types.declared_levels, range(table.n_columns))
-            self._settle([old.update(new, levels) for old, new, levels in zip(before, coded, declared, strict=True)])
+        coded, seen = self._counts(self._table(X, reset=reset))
+        self._settle(seen if reset else _merged(self._occurrences, seen))
         return coded
+
+    def _counts(self, table: Table) -> tuple[list[Coded], list[Occurrences]]:
+        """The values of each column as codes, and how often each occurs, if that is to be known."""
+        coded, none = _columns(table), [Occurrences.zero()] * table.n_columns
+        self._refuse_missing(coded)
+        if self.hashed is not None:
+            return coded, none
+        types = table.take(np.zeros(0, dtype=np.int64))  # some libraries convert a column to find its levels
+        declared = map(types.declared_levels, range(table.n_columns))
+        return coded, [each.update(new, levels) for each, new, levels in zip(none, coded, declared, strict=True)]
 
     def _refuse_hashed_with_counts(self) -> None:
         if self.hashed is None:
@@ -268,6 +284,7 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
             table = replace(table, storage=DenseStorage(np.array(X, dtype=object)))
         return table
 
+    @maps_sources
     def transform(self, X: Any) -> Any:
         """The code of each value.
 
@@ -337,3 +354,11 @@ def _array(labels: list[Any]) -> Array:
     array = np.empty(len(labels), dtype=object)
     array[:] = labels
     return array
+
+
+def _counted(features: CategoryFeatures, chunk: Chunk) -> list[Occurrences]:
+    return features._counts(features._table(chunk.X, reset=False))[1]
+
+
+def _merged(mine: list[Occurrences], theirs: list[Occurrences]) -> list[Occurrences]:
+    return [a.merge(b) for a, b in zip(mine, theirs, strict=True)]
