@@ -14,6 +14,7 @@ from mercer.data.labels import encode_labels
 from mercer.kernels import Gram, kernel_from
 from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
 from mercer.models._comparisons import count, take
+from mercer.models._from_source import fits_sources
 from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_model import KernelModel
 from mercer.models._kernel_perceptron_rules import Learnt, Lesson, rule_of
@@ -67,6 +68,7 @@ class KernelPerceptron(KernelModel):
     array([0, 1, 1, 0])
     """
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows, pass after pass.
 

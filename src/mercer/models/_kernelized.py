@@ -15,6 +15,7 @@ from mercer._gpu import is_tensor
 from mercer.kernels import Kernel, kernel_from
 from mercer.models._approximate import features_for
 from mercer.models._base import Array, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.models._glm_kind import Kind
 from mercer.models._kernel_fit import Fit, KernelFitInterrupted, Machine, fit_kernel, not_converged
 from mercer.models._kernel_function import KernelFunction
@@ -85,6 +86,7 @@ class Kernelized(KernelModel):
         super().__init__(model, kernel)
         self.approximate = approximate
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, InferenceError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer.models._base import Array, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.models._ridge_task import finite_numbers
 from mercer.models._smoother import KernelSmoother
 from mercer.models._tensors import checked_tensor
@@ -30,6 +31,7 @@ DRAWN = 300
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
     """Regression by kernels."""
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the bandwidth, and keep the rows.
 

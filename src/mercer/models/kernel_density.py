@@ -17,6 +17,7 @@ from mercer._jit.parzen import SIZE
 from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
 from mercer.models._density import checked_count
+from mercer.models._from_source import fits_sources
 from mercer.models._kernel_density_merge import refuse_stranger
 from mercer.models._kernel_density_questions import DensityQuestions
 from mercer.models._kernel_density_rows import Rows, refuse_values
@@ -154,6 +155,7 @@ class KernelDensity(DensityQuestions):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Lay kernels around rows.
 

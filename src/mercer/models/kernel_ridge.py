@@ -23,6 +23,7 @@ from mercer.models._approximate import APPROXIMATE
 from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
 from mercer.models._comparisons import refuse_no_kernel_matrix, take
 from mercer.models._feature_function import Function
+from mercer.models._from_source import fits_sources
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS
 from mercer.models._kernel_fit import Fit, KernelFitInterrupted, not_converged
 from mercer.models._kernel_function import KernelFunction
@@ -158,6 +159,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.kernel_params = kernel_params
         self.approximate = approximate
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

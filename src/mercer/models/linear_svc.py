@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer._errors import DataError
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_svm import (
     Fitted,
@@ -154,6 +155,7 @@ class LinearSVC(LinearClassifier):
 
     predict_log_proba = predict_proba
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer.models._base import Array, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.models._linear_predictor import linear_predictor
 from mercer.models._linear_svm import (
     Fitted,
@@ -127,6 +128,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.max_iter = max_iter
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

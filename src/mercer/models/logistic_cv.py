@@ -25,6 +25,7 @@ from mercer._errors import DataError
 from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models._diagnosis import Diagnosis
+from mercer.models._from_source import fits_sources
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._logistic_asked import Asked, asked_of, checked_Cs
@@ -192,6 +193,7 @@ class LogisticRegressionCV(LinearClassifier):
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the model at every penalty, and choose.
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._gpu import is_tensor, namespace, to_numpy
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.models._smoother import KernelSmoother
 from mercer.models._tensors import labelled
 from mercer.smoothing.regression import LocalFit, LocalVotes
@@ -70,6 +71,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
     _local: ClassVar[type[LocalFit]] = LocalVotes
     _what: ClassVar[str] = "a weighted vote of the rows of the fit"
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the bandwidth, and keep the rows.
 

@@ -15,6 +15,7 @@ from mercer._errors import DataError
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._comparisons import ByKernel, count
+from mercer.models._from_source import fits_sources
 from mercer.models._one_against_one import dual_layout, one_against_rest, pair_columns, pairs, rows_of_pairs, winners
 from mercer.models._svm import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models._svm_approximate import ByFeatures
@@ -186,6 +187,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         self.callback = callback
         self.approximate = approximate
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the widest margins.
 

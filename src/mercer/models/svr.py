@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._comparisons import count
+from mercer.models._from_source import fits_sources
 from mercer.models._svm import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models._svm_prices import row_weights
 from mercer.solvers.box_problem import BoxProblem, feasible
@@ -156,6 +157,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
         self.callback = callback
         self.approximate = approximate
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the flattest function that keeps the rows in its tube, as far as C makes it worth while.
 

@@ -1,0 +1,80 @@
+"""Every estimator takes a source: those that need all rows together read them into memory, where they fit."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import (
+    SVC,
+    SVR,
+    ElasticNetCV,
+    KernelDensity,
+    KernelRidge,
+    LassoCV,
+    LinearSVC,
+    LinearSVR,
+    LogisticRegressionCV,
+    NadarayaWatson,
+    NadarayaWatsonClassifier,
+    RidgeCV,
+    kernelize,
+)
+from mercer._errors import TooLargeError
+from mercer.data.sources import reading
+from mercer.data.sources.memory import InMemory
+
+ROWS = 60
+MODELS = [
+    SVC(),
+    SVR(),
+    LinearSVC(),
+    LinearSVR(),
+    KernelRidge(kernel="rbf"),
+    NadarayaWatson(bandwidth=0.5),
+    NadarayaWatsonClassifier(bandwidth=0.5),
+    LogisticRegressionCV(Cs=[0.1, 1.0], cv=3, l1_ratios=(0,), use_legacy_attributes=False),
+    RidgeCV(alphas=[0.1, 1.0], cv=3),
+    LassoCV(alphas=[0.1, 0.2], cv=3),
+    ElasticNetCV(alphas=[0.1, 0.2], cv=3),
+    kernelize(mercer.LogisticRegression(), "rbf"),
+]
+
+
+def rows():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(ROWS, 2))
+    return X, (X[:, 0] > rng.normal(size=ROWS)).astype(int)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_rows_are_read_into_memory_where_a_model_needs_them_together(model):
+    X, y = rows()
+    expected = model.fit(X, y).predict(X)
+    again = model.fit(InMemory(X, y, rows=7))
+    np.testing.assert_allclose(again.predict(X), expected, rtol=1e-6)
+
+
+def test_densities():
+    X, _ = rows()
+    expected = KernelDensity().fit(X).score_samples(X)
+    np.testing.assert_allclose(KernelDensity().fit(InMemory(X, rows=7)).score_samples(X), expected)
+
+
+def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
+    def refuse(needed, what, instead):
+        raise TooLargeError(f"{what} … {instead}")
+
+    monkeypatch.setattr(reading, "refuse_beyond_memory", refuse)
+    with pytest.raises(TooLargeError, match="needs together.*a model that streams"):
+        SVC().fit(InMemory(*rows()))
+
+
+@pytest.mark.parametrize("name", [name for name in mercer.__all__ if hasattr(getattr(mercer, name), "fit")])
+def test_every_estimator_takes_a_source(name):
+    fit = getattr(mercer, name).fit
+    assert hasattr(fit, "__wrapped__"), f"{name}.fit takes no source"
+    assert "checkpoint" not in inspect.signature(fit).parameters  # scikit-learn's parameters, to the letter
