@@ -40,6 +40,7 @@ WORKLOADS = (
     "kde_6d",
     "kde_1d",
     "nadaraya_watson",
+    "out_of_core",
     "scaling",
     "startup",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -28,37 +29,45 @@ def fits_sources(fit: F) -> F:
     `checkpoint="path"` keeps the results of passes on disk, so that a fit that was killed goes on where it was.
     """
 
+    first = next(name for name in inspect.signature(fit).parameters if name != "self")
+
     @functools.wraps(fit)
-    def fit_either(self: Any, X: Any, y: Any = None, *args: Any, checkpoint: Any = None, **more: Any) -> Any:
-        source = source_of(X, y)
-        if source is not None:
-            if args or any(given is not None for given in more.values()):
+    def fit_either(self: Any, *args: Any, checkpoint: Any = None, **more: Any) -> Any:
+        X = args[0] if args else more.get(first)
+        if not is_source(X):
+            if checkpoint is not None:
                 raise DataError(
-                    "Weights and offsets of a source are columns of it: name them when it is opened, as in "
-                    "mercer.data.open(path, target='y', weight='w')."
+                    "checkpoint= is for fits of a source, which read rows again and again; give mercer.data.open(…) for "
+                    "X, or leave it out."
                 )
-            return _fit_source(self, source, checkpoint, fit)
-        if checkpoint is not None:
-            raise DataError(
-                "checkpoint= is for fits of a source, which read rows again and again; give mercer.data.open(…) for X, "
-                "or leave it out."
-            )
-        return fit(self, X, y, *args, **more)
+            return fit(self, *args, **more)
+        beside = dict(zip(("y", "sample_weight"), args[1:], strict=False)) | more
+        source = source_of(X, **{name: given for name, given in beside.items() if given is not None and name != first})
+        return _fit_source(self, source, checkpoint, fit)
 
     return fit_either  # type: ignore[return-value]
 
 
-def source_of(X: Any, y: Any = None) -> Source | None:
-    """The source that X is, or that is meant by a Dask collection; None of what is in memory."""
-    if isinstance(X, Source):
-        if y is not None:
-            raise DataError("A source has its target with it: leave y out, and name the target when it is opened.")
-        return X
-    if type(X).__module__.split(".", 1)[0] in ("dask", "dask_expr"):
+def is_source(X: Any) -> bool:
+    """Whether X is a source, or a Dask collection, which is one."""
+    return isinstance(X, Source) or type(X).__module__.split(".", 1)[0] in ("dask", "dask_expr")
+
+
+def source_of(X: Any, **beside: Any) -> Source:
+    """The source that X is, or that a Dask collection and what was given beside it make."""
+    if not isinstance(X, Source):
         from mercer.data.sources.collections import of_collection
 
-        return of_collection(X, y)
-    return None
+        weight, offset = (beside.pop(name, None) for name in ("sample_weight", "offset"))
+        return of_collection(X, beside.pop("y", None), weight, offset, **beside)
+    if "y" in beside:
+        raise DataError("A source has its target with it: leave y out, and name the target when it is opened.")
+    if beside:
+        raise DataError(
+            "Weights and offsets of a source are columns of it: name them when it is opened, as in "
+            "mercer.data.open(path, target='y', weight='w')."
+        )
+    return X
 
 
 def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., Any]) -> Any:
@@ -71,7 +80,12 @@ def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., 
         if not hasattr(model, "_fit_source") or model._fit_source(source) is NotImplemented:
             held = read_all(source)
             beside = {"sample_weight": held.weight, "offset": held.offset}
-            fit(model, held.X, held.y, **{name: given for name, given in beside.items() if given is not None})
+            fit(
+                model,
+                _rows(model, held),
+                held.y,
+                **{name: given for name, given in beside.items() if given is not None},
+            )
         if hasattr(model, "plan_"):
             read = {"source": source.described, "passes": run.passes - passes, "skipped": tuple(run.skipped[skipped:])}
             model.plan_ = replace(model.plan_, **read)
@@ -89,16 +103,23 @@ def _kept_in(checkpoint: Any) -> AbstractContextManager[None]:
 def maps_sources(transform: F) -> F:
     """Let a `transform(X)` take a `Source`: the answer is a source whose rows are transformed when they are read."""
 
+    first = next(name for name in inspect.signature(transform).parameters if name != "self")
+
     @functools.wraps(transform)
-    def transform_either(self: Any, X: Any, *args: Any, **more: Any) -> Any:
-        source = source_of(X)
-        if source is None:
-            return transform(self, X, *args, **more)
+    def transform_either(self: Any, *args: Any, **more: Any) -> Any:
+        X = args[0] if args else more.get(first)
+        if not is_source(X):
+            return transform(self, *args, **more)
         check_is_fitted(self)
-        return source.map(functools.partial(_transformed, self))
+        return source_of(X).map(functools.partial(_transformed, self))
 
     return transform_either  # type: ignore[return-value]
 
 
 def _transformed(model: Any, chunk: Chunk) -> Chunk:
-    return chunk._replace(X=model.transform(chunk.X))
+    return chunk._replace(X=model.transform(_rows(model, chunk)))
+
+
+def _rows(model: Any, chunk: Chunk) -> Any:
+    """What a model takes for rows: a vectorizer a column of a table of one."""
+    return model._rows_of_chunk(chunk.X) if hasattr(model, "_rows_of_chunk") else chunk.X

@@ -25,7 +25,7 @@ from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.engines.folding import fold
 from mercer.models._base import Array, Plan, checked_table, column_names, old_state_on_failure
-from mercer.models._from_source import fits_sources, maps_sources, source_of
+from mercer.models._from_source import fits_sources, is_source, maps_sources
 
 #: codes are int32, and one is left for missing values
 MOST_BUCKETS = 2**31 - 2
@@ -158,8 +158,8 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         features : Encoded of shape (n_samples, n_features_out)
             As of `transform`.
         """
-        if (source := source_of(X)) is not None:
-            return self.fit(source).transform(source)
+        if is_source(X):
+            return self.fit(X).transform(X)
         with old_state_on_failure(self):
             return self._encoded(self._learn(X, reset=True))
 

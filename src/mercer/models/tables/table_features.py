@@ -22,7 +22,7 @@ from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded, NumberPart, Part
 from mercer.models._base import Plan, checked_columns, old_state_on_failure
-from mercer.models._from_source import fits_sources, maps_sources, source_of
+from mercer.models._from_source import fits_sources, is_source, maps_sources
 from mercer.models.tables._choose import Manner, name_of, schema_for, treatment
 from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse
@@ -186,8 +186,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         X_new : ndarray, Encoded or sparse matrix of shape (n_samples, n_features_out)
             As `output` says.
         """
-        if (source := source_of(X)) is not None:
-            return self.fit(source).transform(source)
+        if is_source(X):
+            return self.fit(X).transform(X)
         return self._features(*self._learn(X, y))
 
     def _fit_source(self, source: Source) -> Any:

@@ -21,6 +21,7 @@ from mercer.features.text.interpreted import (
     strip_accents_ascii,
     strip_accents_unicode,
 )
+from mercer.models.text._documents import documents_of
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
@@ -59,6 +60,8 @@ class TextVectorizer:
     token_pattern: Any
     ngram_range: Any
     analyzer: Any
+
+    _rows_of_chunk = staticmethod(documents_of)
 
     def decode(self, doc: Any) -> Any:
         """A document as a string.

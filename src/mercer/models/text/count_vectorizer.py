@@ -16,11 +16,15 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from sklearn.utils._sparse import _align_api_if_sparse
 
 from mercer._errors import MergeError, VocabularyError
+from mercer.data.sources.base import Source
 from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.models._base import Array, old_state_on_failure
+from mercer.models._from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
+from mercer.models.text._documents import documents_of
 from mercer.models.text._selection import chosen, numbered, refuse_limits
+from mercer.models.text._source import learn_vocabulary
 from mercer.models.text._term_columns import TermColumns
 from mercer.models.text._vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
 
@@ -139,13 +143,14 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         self.binary = binary
         self.dtype = dtype
 
+    @fits_sources
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary.
 
         Parameters
         ----------
-        raw_documents : iterable of str, bytes, files or names, a column of a frame, or a Path (a file of lines)
-            Documents.
+        raw_documents : iterable of str, bytes, files or names, column of a frame, Path (a file of lines), or Source
+            Documents. A source of one column of text is read once.
         y : Ignored
             Not used.
 
@@ -173,8 +178,15 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         X : sparse matrix of shape (n_samples, n_features)
             Documents × terms.
         """
+        if is_source(raw_documents):
+            return self.fit(raw_documents).transform(raw_documents)
         with old_state_on_failure(self):
             return _align_api_if_sparse(self._learnt(raw_documents, y))
+
+    def _fit_source(self, source: Source) -> Any:
+        self._begin(documents_of(source.head().X))
+        if not self.fixed_vocabulary_:
+            self._keep(learn_vocabulary(self, source))
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Add documents: afterwards the vocabulary is that of one fit on all of them.
@@ -217,6 +229,7 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
                 self._select(merged(self._seen, other._seen))
         return self
 
+    @maps_sources
     def transform(self, raw_documents: Any) -> Any:
         """Count the terms of the vocabulary.
 
@@ -305,13 +318,17 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
             )
         refuse_limits(vocabulary.n_documents, self.max_df, self.min_df)
         self._note(learned, y, all_classes=True)
+        return self._as_asked(learned.matrix(self._keep(vocabulary), self.dtype))
+
+    def _keep(self, vocabulary: AnyVocabulary) -> Array:
+        """`_select`, where that there are no columns is a failure."""
         mask = self._select(vocabulary)
         if not mask.any():
             raise VocabularyError(
                 "After pruning, no terms remain. Try a lower min_df or a higher max_df. The term in most documents is "
                 f"in {vocabulary.document_counts.max()} of {vocabulary.n_documents}."
             )
-        return self._as_asked(learned.matrix(mask, self.dtype))
+        return mask
 
     def _add(self, raw_documents: Any, y: Any) -> None:
         """Add the terms of more documents; that there are no columns yet is no failure."""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._sparse import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, MergeError, WeightingError
 from mercer.data.labels import encode_labels
+from mercer.data.sources.base import Chunk, Source
+from mercer.engines.folding import fold
 from mercer.features.text import weights
 from mercer.features.text.weights import Totals
 from mercer.models._base import Array, Plan, checked, is_sparse, old_state_on_failure
+from mercer.models._from_source import fits_sources, maps_sources
 
 WEIGHTINGS = {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}
 WEIGHTING_CONSTRAINTS: dict[str, Any] = {
@@ -103,6 +107,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         self.k1 = k1
         self.b = b
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the weights of the columns.
 
@@ -168,6 +173,14 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             self._settle(self._totals.merge(other._totals), np.dtype(self.plan_.dtype).type)
         return self
 
+    def _fit_source(self, source: Source) -> Any:
+        if self.weighting == "log-count-ratio":
+            return NotImplemented
+        first = self._checked(source.head().X, reset=True)
+        totals = fold(functools.partial(_totals, clone(self)), source, Totals.merge)
+        return self._settle(totals, _float_type(first.dtype))
+
+    @maps_sources
     def transform(self, X: Any, copy: bool = True) -> Any:
         """Weigh counts.
 
@@ -285,3 +298,7 @@ def refuse_classes(labels: list[Any]) -> None:
 
 def _float_type(dtype: Any) -> Any:
     return np.float32 if dtype == np.float32 else np.float64
+
+
+def _totals(transformer: TfidfTransformer, chunk: Chunk) -> Totals:
+    return Totals.of(clone(transformer)._checked(chunk.X, reset=True))

@@ -13,11 +13,14 @@ from sklearn.utils._sparse import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError
+from mercer.data.sources.base import Source
 from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.weights import Totals, class_sums
 from mercer.models._base import Array, old_state_on_failure
+from mercer.models._from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
+from mercer.models.text._source import learn_totals
 from mercer.models.text._vectorizer import TOKEN_PATTERN
 from mercer.models.text.count_vectorizer import CountVectorizer
 from mercer.models.text.tfidf_transformer import WEIGHTING_CONSTRAINTS, TfidfTransformer, two_classes
@@ -162,6 +165,7 @@ class TfidfVectorizer(CountVectorizer):
         self.k1 = k1
         self.b = b
 
+    @fits_sources
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary and the weights.
 
@@ -196,10 +200,22 @@ class TfidfVectorizer(CountVectorizer):
         X : sparse matrix of shape (n_samples, n_features)
             Documents × terms.
         """
+        if is_source(raw_documents):
+            return self.fit(raw_documents).transform(raw_documents)
         with old_state_on_failure(self):
             X = self._learnt(raw_documents, y)
             return _align_api_if_sparse(self._tfidf._weighed(_floats(X)))
 
+    def _fit_source(self, source: Source) -> Any:
+        if self.weighting == "log-count-ratio":
+            return NotImplemented
+        super()._fit_source(source)
+        tfidf = self._transformer()
+        tfidf._settle(learn_totals(self, source) if self.fixed_vocabulary_ else self._totals(), _float_type(self.dtype))
+        self._tfidf = tfidf
+        return None
+
+    @maps_sources
     def transform(self, raw_documents: Any) -> Any:
         """Weigh documents by what was learnt.
 
