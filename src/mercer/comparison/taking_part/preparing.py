@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mercer._errors import DataError
@@ -11,6 +12,8 @@ from mercer._suggest import did_you_mean, listed
 from mercer.comparison.taking_part.shown import Shown
 from mercer.data import Kind, Schema, Table
 from mercer.data.select import select
+from mercer.data.sources.base import Chunk, Source
+from mercer.models.tables._source import infer_schema
 
 CLASSIFIERS = (
     "NaiveBayes",
@@ -69,7 +72,7 @@ AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.CODE, Kind.BINA
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A model that is not fitted, the rows that it is shown, and what their columns were found to be."""
+    """A model that is not fitted, the rows that it is shown (a frame or a source), and what their columns are."""
 
     model: Any
     frame: Any
@@ -87,20 +90,38 @@ def prepared(name: str, frame: Any, *, settings: Mapping[str, Any] | None = None
     >>> prepared("LogisticRegression", frame, settings={"C": 10}).model[-1]
     LogisticRegression(C=10)
     """
+    return _prepared(name, model_named(name, settings or {}), Shown.of(Table.of(frame, dates=True)), frame)
+
+
+def prepared_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
+    """The same for a source, whose columns are judged in a pass over all rows."""
     model = model_named(name, settings or {})
-    table = Table.of(frame, dates=True)
-    shown = Shown.of(table)
+    shown = Shown(Table.of(source.head().X, dates=True), infer_schema(source))
+    return _prepared(name, model, shown, source)
+
+
+def _prepared(name: str, model: Any, shown: Shown, rows: Any) -> Prepared:
+    """The rows are a frame or a source."""
     if name in OF_COLUMNS:
-        return _of_columns(model, shown)
+        return _of_columns(model, shown, rows)
     plain = [column.name for column in shown.schema if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)]
     amounts = [each for each in plain if shown.schema[each].kind in AMOUNTS]
     if amounts and (name in OF_NUMBERS_WITH_GAPS or (name in OF_NUMBERS | OF_COUNTS and amounts == plain)):
-        return Prepared(model, select(frame, amounts), shown.schema, _left_out(shown, amounts))
+        return Prepared(model, _only(rows, amounts), shown.schema, _left_out(shown, amounts))
     if name in OF_COUNTS and shown.texts:
         others = [each for each in plain if each not in shown.texts]
-        return Prepared(shown.features(model, text_only=True, text="counts"), frame, shown.schema, _not_shown(others))
+        return Prepared(shown.features(model, text_only=True, text="counts"), rows, shown.schema, _not_shown(others))
     output = "array" if name in OF_POINTS | OF_NUMBERS | OF_COUNTS else "auto"
-    return Prepared(shown.features(model, output=output), frame, shown.schema)
+    return Prepared(shown.features(model, output=output), rows, shown.schema)
+
+
+def _only(rows: Any, names: list[str]) -> Any:
+    """Some columns of a frame or of a source."""
+    return rows.map(partial(_selected, names)) if isinstance(rows, Source) else select(rows, names)
+
+
+def _selected(names: list[str], chunk: Chunk) -> Chunk:
+    return chunk._replace(X=select(chunk.X, names))
 
 
 def model_named(name: str, settings: Mapping[str, Any]) -> Any:
@@ -120,14 +141,14 @@ def model_named(name: str, settings: Mapping[str, Any]) -> Any:
     return model
 
 
-def _of_columns(model: Any, shown: Shown) -> Prepared:
+def _of_columns(model: Any, shown: Shown, rows: Any) -> Prepared:
     if not shown.described:
         raise DataError(f"{type(model).__name__} has no family for text and dates, and there are no other columns.")
     schema = Schema(tuple(shown.schema[name] for name in shown.described))
     ready = (
         model if "families" not in model.get_params() or model.families != "auto" else model.set_params(families=schema)
     )
-    return Prepared(ready, select(shown.table.native, shown.described), shown.schema, _left_out(shown, shown.described))
+    return Prepared(ready, _only(rows, shown.described), shown.schema, _left_out(shown, shown.described))
 
 
 def _left_out(shown: Shown, kept: list[str]) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer.comparison.measuring.tasks import task_for
-from mercer.comparison.taking_part.preparing import CLASSIFIERS, Prepared, prepared
+from mercer.comparison.taking_part.preparing import CLASSIFIERS, Prepared, prepared, prepared_source
+from mercer.data.sources.base import Source
 
 
 def fitted(
@@ -26,16 +27,33 @@ def fitted(
     """The model of that name, fitted to a frame as it comes."""
     ready = prepared(name, X, settings=settings)
     classes = name in CLASSIFIERS or (name == "GLM" and _names_classes(ready.model, y))
-    if not classes and isinstance(first := next(iter(y), None), str):
-        raise DataError(
-            f"{name} predicts numbers, but the target holds names such as {first!r}. Take a classifier, e.g. "
-            "LogisticRegression or NaiveBayes, or another target."
-        )
+    if not classes:
+        _refuse_names(name, y)
     question = task_for(y, len(y), "classification" if classes else "regression")
     question.check()
     target = np.asarray(y) if classes else question.y
     model = _wrapped(ready.model, classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
     return replace(ready, model=model.fit(ready.frame, target), notes=(*ready.notes, *_certified(model)))
+
+
+def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
+    """The model of that name, fitted to a source, which is read as often as it takes."""
+    ready = prepared_source(name, source, settings=settings)
+    first = source.head().y
+    classes = name in CLASSIFIERS or (name == "GLM" and _names_classes(ready.model, first))
+    if not classes:
+        _refuse_names(name, first)
+    model = ready.model.fit(ready.frame)
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    return replace(ready, model=model, notes=(*ready.notes, *_certified(model), f"How: {last.plan_}."))
+
+
+def _refuse_names(name: str, y: Any) -> None:
+    if isinstance(first := next(iter(y), None), str):
+        raise DataError(
+            f"{name} predicts numbers, but the target holds names such as {first!r}. Take a classifier, e.g. "
+            "LogisticRegression or NaiveBayes, or another target."
+        )
 
 
 def _names_classes(model: Any, y: Any) -> bool:

@@ -91,12 +91,25 @@ def learn_source(features: Any, source: Source) -> None:
     )
 
 
+def infer_schema(source: Source) -> Schema:
+    """What the columns of a source are, judged by all of its values: `Schema.infer`, in one pass."""
+    table = Table.of(source.head().X, dates=True)
+    seen = fold(_seen, source, _merged)
+    findings = (judged(each, Naming.of(table, j)) for j, each in enumerate(seen))
+    return Schema(tuple(Column(name, *found) for name, found in zip(table.names, findings, strict=True)))
+
+
+def _seen(chunk: Chunk) -> list[Seen]:
+    table = Table.of(chunk.X, dates=True)
+    return [Seen.of(table, position).bounded() for position in range(table.n_columns)]
+
+
 def _glances(features: Any, chunk: Chunk) -> Glances:
     table = features._part(chunk.X)
     return [Glance.of(table, position, features.missing) for position in range(table.n_columns)]
 
 
-def _merged(mine: Glances, theirs: Glances) -> Glances:
+def _merged(mine: list[Any], theirs: list[Any]) -> list[Any]:
     return [a.merge(b) for a, b in zip(mine, theirs, strict=True)]
 
 
