@@ -12,6 +12,7 @@ from sklearn.base import clone
 from mercer import (
     GLM,
     SVC,
+    GaussianNB,
     KernelRidge,
     LogisticRegression,
     Nystroem,
@@ -23,6 +24,8 @@ from mercer import (
     kernels,
 )
 from mercer._errors import DataError, DeviceError, TooLargeError
+from mercer._threads import thread_count
+from mercer.data.sources.memory import InMemory
 from mercer.models._work import DECOMPOSED, work_of
 
 
@@ -172,3 +175,12 @@ def test_tensors_in_main_memory_cost_what_arrays_do() -> None:
     assert estimate_cost(model, torch.as_tensor(X)) == estimate_cost(model, X)
     with pytest.raises(DeviceError, match=r"X\.cpu"):
         estimate_cost(model, torch.empty((5, 2), device="meta"))
+
+
+def test_a_source_is_estimated_by_its_first_chunk():
+    X, y = np.random.default_rng(0).normal(size=(900, 3)), np.arange(900) % 2
+    cost = estimate_cost(GaussianNB(), InMemory(X, y, rows=100))
+    assert cost.seconds > 0
+    assert cost.bytes == (thread_count() + 2) * 100 * 3 * 8
+    assert "1 pass(es) over 900 rows in memory" in cost.sentence
+    assert cost.fits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,26 +16,16 @@ from mercer._memory import SHARE, available_bytes, gigabytes
 from mercer._threads import thread_count
 from mercer.kernels import Gram, Kernel
 from mercer.models._comparisons import count, take
+from mercer.models._costs import Cost
+from mercer.models._from_source import is_source, source_of
 from mercer.models._kernel_choice import sample_of
+from mercer.models._source_cost import source_cost
 from mercer.models._work import work_of
 
 #: seconds that each measurement of this machine takes, about
 LONG_ENOUGH = 0.015
 #: rows on which a kernel is timed, and columns of the product that is
 ROWS, COLUMNS = 640, 512
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Seconds and bytes that a fit needs, whether there is room for it, and all this in a sentence."""
-
-    seconds: float
-    bytes: float
-    fits: bool
-    sentence: str
-
-    def __str__(self) -> str:
-        return self.sentence
 
 
 def estimate_cost(model: Any, X: Any) -> Cost:
@@ -49,8 +38,8 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     ----------
     model : estimator
         Of mercer, with its parameters.
-    X : array-like, sparse matrix, data frame or sequence
-        Rows of the fit.
+    X : array-like, sparse matrix, data frame, sequence or Source
+        Rows of the fit. The first chunk of a source is read and fitted to measure how long all of it will take.
 
     Returns
     -------
@@ -65,7 +54,9 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     >>> cost.bytes, cost.fits
     (8000000.0, True)
     """
-    X = _rows(model, X)
+    if is_source(X):
+        return source_cost(_model(model), source_of(X))
+    X = _rows(_model(model), X)
     if not _is_auto(model):
         return _cost(model, X)
     from mercer.models._approximate import BEARABLE  # which has to know what an exact fit costs
@@ -130,12 +121,16 @@ def _seconds(call: Callable[[], Any]) -> float:
             return max(shortest, 1e-9)
 
 
-def _rows(model: Any, X: Any) -> Any:
-    """X as an array, unless it is sparse or a list of things such as texts; typed errors where this cannot be."""
+def _model(model: Any) -> Any:
     if isinstance(model, type) or not hasattr(model, "get_params"):
         raise DataError(
             f"estimate_cost takes a model such as KernelRidge() or SVC(), got {model!r}; give an estimator."
         )
+    return model
+
+
+def _rows(model: Any, X: Any) -> Any:
+    """X as an array, unless it is sparse or a list of things such as texts; typed errors where this cannot be."""
     if is_tensor(X):
         if X.device.type != "cpu":
             raise DeviceError(
