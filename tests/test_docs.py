@@ -49,6 +49,14 @@ def test_the_examples_of_the_page_of_features_run(capsys: pytest.CaptureFixture[
     assert [line for line in printed.splitlines() if line not in shown] == []
 
 
+def test_the_examples_of_the_page_of_scale_run(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (REPOSITORY / "docs" / "scale.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for example in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        exec(compile(example, "scale.md", "exec"), names)
+    assert "pass(es) over 4 Parquet files" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", models_of_readme())
 def test_every_model_of_the_readme_can_be_imported(name: str) -> None:
     assert callable(getattr(mercer, name))
