@@ -109,3 +109,54 @@ def test_the_first_run_on_a_machine_says_why_it_takes_long(
     assert "The first run compiles" not in run(*fit, "-q").stderr
     (people.parent / "loop.nbi").touch()
     assert "The first run compiles" not in run(*fit).stderr
+
+
+@pytest.mark.parametrize("name", ["NaiveBayes", "LogisticRegression", "GaussianNB"])
+def test_rows_read_piece_by_piece_give_the_same_model(run: Run, people: Path, tmp_path: Path, name: str) -> None:
+    fit = ["fit", people, "--target", "size", "--model", name]
+    fit += ["--set", "tol=1e-10"] * (name == "LogisticRegression")
+    streamed, held = tmp_path / "streamed.mercer", tmp_path / "held.mercer"
+    told = run(*fit, "--stream", "-o", streamed)
+    assert told.exit_code == 0, told.output
+    assert "read piece by piece (as asked for)" in told.stderr
+    assert "pass(es) over" in told.stderr
+    assert run(*fit, "--in-memory", "-o", held).exit_code == 0
+    one, other = (run("predict", model, people, "-q").stdout.splitlines() for model in (streamed, held))
+    for mine, theirs in zip(one[1:], other[1:], strict=True):
+        assert [*map(float, mine.split(",")[1:])] == pytest.approx([*map(float, theirs.split(",")[1:])], abs=1e-7)
+
+
+def test_what_does_not_fit_into_memory_is_streamed_and_said(
+    run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mercer.cli._streaming.available_bytes", lambda: 100)
+    told = run("fit", people, "--target", "size", "--model", "NaiveBayes", "-o", tmp_path / "m")
+    assert told.exit_code == 0, told.output
+    assert "too much for the" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--scheduler", "tcp://127.0.0.1:9"], "add --engine dask"),
+        (["--in-memory", "--skip-damaged"], "leave --in-memory out"),
+        (["--stream", "--conformal", "0.9"], "set rows aside"),
+        (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "tcp://127.0.0.1:9"),
+    ],
+)
+def test_what_does_not_go_with_streaming(
+    run: Run, people: Path, tmp_path: Path, options: list[str], sentence: str
+) -> None:
+    told = run("fit", people, "--target", "size", "-o", tmp_path / "m", *options)
+    assert told.exit_code != 0
+    assert sentence in told.stderr
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_checkpoint_is_gone_when_the_model_is_there(run: Run, people: Path, tmp_path: Path) -> None:
+    kept = ["--model", "NaiveBayes", "--checkpoint", tmp_path / "kept"]
+    told = run("fit", people, "--target", "size", *kept, "-o", tmp_path / "m")
+    assert told.exit_code == 0, told.output
+    assert "for --checkpoint" in told.stderr
+    assert not (tmp_path / "kept").exists()
+    assert (tmp_path / "m").exists()

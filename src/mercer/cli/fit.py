@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from mercer._errors import DataError
 from mercer.cli._options import (
     MOST_SEED,
+    Bars,
     Data,
     Drop,
-    Encoding,
-    Header,
-    Kinds,
-    Missing,
-    OnlyMissing,
     Quiet,
-    Separator,
-    Sql,
     Target,
     models_begun,
-    reading_of,
     setting_of,
+    with_reading,
 )
 
+if TYPE_CHECKING:
+    from mercer.comparison.taking_part.preparing import Prepared
+    from mercer.data.readers import Reading
 
+
+@with_reading(kinds=True)
 def fit(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where the model goes: model.mercer.")],
@@ -50,14 +50,31 @@ def fit(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes which rows are set aside.")] = 0,
     drop: Drop = None,
-    kind: Kinds = None,
-    header: Header = None,
-    separator: Separator = None,
-    missing: Missing = None,
-    only_missing: OnlyMissing = False,
-    encoding: Encoding = None,
-    sql: Sql = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--in-memory",
+            help="Read the rows piece by piece, as often as it takes; by default where they would not fit into memory.",
+        ),
+    ] = None,
+    engine: Annotated[
+        Literal["threads", "dask"], typer.Option(help="Where pieces are read: here, or on a Dask cluster.")
+    ] = "threads",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of the Dask cluster: tcp://host:8786. One is started if not given."),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Keep what was learnt so far here, and go on from it after a crash."),
+    ] = None,
+    skip_damaged: Annotated[
+        bool, typer.Option("--skip-damaged", help="Leave out row groups and lines that cannot be read, and name them.")
+    ] = False,
     quiet: Quiet = False,
+    progress: Bars = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Fit one model to all rows of DATA and write it to a file.
 
@@ -67,32 +84,60 @@ def fit(
     \b
     mercer fit patients.csv --target outcome --model NaiveBayes -o patients.mercer
     mercer fit houses.parquet --target price --model Ridge --set alpha=10 --conformal 0.9 -o houses.mercer
+    mercer fit logs/ --target clicked --checkpoint kept --engine dask --scheduler tcp://host:8786 -o clicks.mercer
     """
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import check_places, remark, remark_columns
-    from mercer.comparison.using.datasets import open_data, problem_of
-    from mercer.comparison.using.fitting import fitted
+    from mercer.cli._progress import stages
+    from mercer.cli._streaming import Asked, fitted_streamed, opened_source, why_streamed
     from mercer.files import save
 
     check_places(output, kept=(data,))
-    options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
-    rows = open_data(data, reading_of(**options, only_missing=only_missing, sql=sql, kinds=kind))
-    problem = problem_of(rows, target=target, drop=drop or ())
-    remark(f"{data}: {rows.described}; {problem.X.num_rows} rows, target {problem.target!r}.", quiet)
-    if problem.unlabelled:
-        remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
-    remark_first_run(quiet)
-    found = fitted(
-        model,
-        problem.X,
-        problem.y,
-        settings=setting_of(settings),
-        calibrate=calibrate,
-        conformal=conformal,
-        seed=seed,
-    )
+    asked = Asked(stream, engine, scheduler, checkpoint, skip_damaged)
+    asked.check()
+    if (why := why_streamed(data, asked)) is None:
+        found = _in_memory(
+            data,
+            target,
+            drop or [],
+            reading,
+            quiet,
+            name=model,
+            settings=setting_of(settings),
+            calibrate=calibrate,
+            conformal=conformal,
+            seed=seed,
+        )
+    else:
+        if calibrate is not None or conformal is not None:
+            raise DataError(
+                "--calibrate and --conformal set rows aside, which takes all of them in memory: leave them out, or "
+                "give --in-memory."
+            )
+        source = opened_source(data, target=target, drop=drop or (), reading=reading, asked=asked)
+        remark(f"{data}: {source.described}, read piece by piece ({why}); target {source.columns.target!r}.", quiet)
+        remark_first_run(quiet)
+        with stages(quiet, progress) as bars:
+            found = fitted_streamed(model, source, setting_of(settings), asked, bars, quiet)
     remark_columns(found.schema, quiet)
     for note in found.notes:
         remark(note, quiet)
     save(found.model, output)
     remark(f"The model is in {output}.", quiet)
+
+
+def _in_memory(
+    data: str, target: str | None, drop: list[str], reading: Reading, quiet: bool, *, name: str, **options: Any
+) -> Prepared:
+    from mercer.cli._first_run import remark_first_run
+    from mercer.cli._printing import remark
+    from mercer.comparison.using.datasets import open_data, problem_of
+    from mercer.comparison.using.fitting import fitted
+
+    rows = open_data(data, reading)
+    problem = problem_of(rows, target=target, drop=drop)
+    remark(f"{data}: {rows.described}; {problem.X.num_rows} rows, target {problem.target!r}.", quiet)
+    if problem.unlabelled:
+        remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
+    remark_first_run(quiet)
+    return fitted(name, problem.X, problem.y, **options)

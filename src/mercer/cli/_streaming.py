@@ -1,0 +1,124 @@
+"""Whether the rows of a fit are read into memory or piece by piece, and the fit that reads them so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mercer._errors import DataError
+from mercer._memory import available_bytes, gigabytes
+
+if TYPE_CHECKING:
+    from mercer.comparison.taking_part.preparing import Prepared
+    from mercer.data.readers import Reading
+    from mercer.data.sources.base import Source
+
+#: bytes that the rows and the features of a file take in memory, for each of the file: about what was seen
+GROWTH = 4
+#: of the memory that is left, what rows may take
+SHARE = 0.5
+#: bytes from which on it is said beforehand how long the fit will take
+LONG = 1e9
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was said about how to read and where to compute."""
+
+    stream: bool | None = None
+    engine: str = "threads"
+    scheduler: str | None = None
+    checkpoint: Path | None = None
+    skip: bool = False
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        if self.scheduler is not None and self.engine != "dask":
+            raise DataError("--scheduler is the address of a Dask cluster: add --engine dask.")
+        if self.stream is False and self.needed is not None:
+            raise DataError(f"{self.needed} is for rows that are read piece by piece: leave --in-memory out.")
+
+    @property
+    def needed(self) -> str | None:
+        """The option that makes no sense but for rows read piece by piece."""
+        given = {"--engine dask": self.engine == "dask", "--checkpoint": self.checkpoint, "--skip-damaged": self.skip}
+        return next((option for option, there in given.items() if there), None)
+
+
+def why_streamed(data: str, asked: Asked) -> str | None:
+    """The reason to read rows piece by piece; None where they are read into memory."""
+    if asked.stream is not None:
+        return "as asked for" if asked.stream else None
+    if asked.needed is not None:
+        return f"for {asked.needed}"
+    size, left = _size(data), available_bytes()
+    if GROWTH * size <= SHARE * left:
+        return None
+    return f"{gigabytes(size)} are too much for the {gigabytes(left)} of memory that are left"
+
+
+def _size(data: str) -> int:
+    path = Path(data)
+    files = [path] if path.is_file() else path.rglob("*") if path.is_dir() else []
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def opened_source(data: str, *, target: str | None, drop: Sequence[str], reading: Reading, asked: Asked) -> Source:
+    """The rows of a file or folder."""
+    from mercer.data import open as open_source
+
+    if not Path(data).exists() and "*" not in data and "://" not in data:
+        raise DataError(f"There is no file or folder {data!r} to be read piece by piece.")
+    if target is None:
+        raise DataError("Say which column is the target with --target.")
+    on_error: Any = "skip" if asked.skip else "raise"
+    return open_source(data, target=target, drop=drop, reading=reading, on_error=on_error)
+
+
+def fitted_streamed(
+    name: str, source: Source, settings: dict[str, Any], asked: Asked, bars: Any, quiet: bool
+) -> Prepared:
+    """The model, with its passes told to the bars."""
+    from mercer.cli._printing import remark
+    from mercer.comparison.taking_part.preparing import model_named
+    from mercer.comparison.using.fitting import fitted_source
+    from mercer.engines.running import Run, running
+    from mercer.models import estimate_cost
+
+    run = Run()
+    run.told = lambda number, pieces: bars.tell(f"pass {number + 1}", run.rows, source.n_rows)
+    if not quiet and (source.n_bytes or 0) > LONG:
+        remark(f"Expected: {estimate_cost(_before(model_named(name, settings)), source)}")
+    with _engine(asked), _kept(asked.checkpoint, run), running(run):
+        return fitted_source(name, source, settings=settings)
+
+
+def _before(model: Any) -> Any:
+    """About what will be fitted: features of the columns are the most that there is to do."""
+    from sklearn.pipeline import make_pipeline
+
+    from mercer.models import TableFeatures
+
+    return make_pipeline(TableFeatures(unseen="ignore"), model)
+
+
+@contextmanager
+def _kept(checkpoint: Path | None, run: Any) -> Iterator[None]:
+    """The passes of a run on disk, until it is done."""
+    if checkpoint is None:
+        yield
+        return
+    from mercer.engines.checkpoints import Checkpoint
+
+    run.journal = Checkpoint(checkpoint)
+    yield
+    run.journal.remove()
+
+
+def _engine(asked: Asked) -> Any:
+    from mercer.engines import engine
+
+    return nullcontext() if asked.engine == "threads" else engine(asked.scheduler or "dask")
