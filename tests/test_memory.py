@@ -49,6 +49,18 @@ def test_without_proc_the_system_is_asked(machine: Path) -> None:
     assert available_bytes() > 2**20
 
 
+def test_many_small_requests_look_once(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the look would take as long as what is asked for; what is older than that is looked up again."""
+    now = [100.0]
+    monkeypatch.setattr(_memory.time, "monotonic", lambda: now[0])
+    assert available_bytes() == 1000 * 1024
+    write(machine, {"proc/meminfo": "MemAvailable: 10 kB\n"})
+    now[0] += 0.5 * _memory.FRESH
+    assert available_bytes() == 1000 * 1024
+    now[0] += 0.6 * _memory.FRESH
+    assert available_bytes() == 10 * 1024
+
+
 def test_what_does_not_fit_is_refused_with_the_numbers(machine: Path) -> None:
     refuse_beyond_memory(900 * 1024, "a small thing", "")
     with pytest.raises(TooLargeError, match=r"a large thing needs 2 GB of memory, but 0.00102 GB are left; halve it\."):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from mercer._errors import TooLargeError
 
@@ -18,11 +20,29 @@ VERSIONS = {
 }
 #: of the memory that is left, what one request may take: the process needs some for everything else
 SHARE = 0.95
+#: seconds for which what was found is taken to be true: a look takes as long as much of a small fit, and nobody fills
+#: much of the rest in so short a time
+FRESH = 0.1
+
+
+class _Look(NamedTuple):
+    """What was found, when and where."""
+
+    left: int
+    at: float
+    places: tuple[Path, Path]
+
+
+_last: _Look | None = None
 
 
 def available_bytes() -> int:
     """Bytes this process can still get: free memory of the machine, or less where a container's limit is nearer."""
-    return min([_of_machine(), *_of_groups()])
+    global _last
+    now, last = time.monotonic(), _last
+    if last is None or now - last.at > FRESH or last.places != (PROC, CGROUPS):
+        _last = last = _Look(min([_of_machine(), *_of_groups()]), now, (PROC, CGROUPS))
+    return last.left
 
 
 def refuse_beyond_memory(needed: float, what: str, instead: str) -> None:

@@ -129,7 +129,18 @@ def test_true_probabilities_are_seldom_found_wanting_and_wrong_ones_always():
     wrong = calibration_error(sure, drawn(p, rng))
     assert wrong.p_value < 0.01
     assert wrong.low > wrong.by_chance
+    assert wrong.matters
     assert "calibrate them" in wrong.sentence()
+
+
+def test_of_many_rows_the_slightest_error_is_more_than_chance_but_not_worth_a_word():
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.05, 0.95, 50_000)
+    found = calibration_error(p + 0.01, rng.random(50_000) < p, repeats=50)
+    assert found.p_value < 0.05
+    assert found.error == pytest.approx(0.01, abs=0.005)
+    assert not found.matters
+    assert found.sentence().endswith("but so little that they can be taken at their word.")
 
 
 def test_every_class_may_be_an_event():

@@ -10,6 +10,7 @@ from mercer.export.expression import (
     Choice,
     Column,
     Lacks,
+    Log,
     Lookup,
     Named,
     Number,
@@ -35,7 +36,17 @@ def test_tables_of_one_column_add_up() -> None:
 
 
 def test_weights_of_zero_and_constants_vanish() -> None:
-    assert weighted([0.0, 2.0], [AGE, Number(3.0)], 1.0) == Sum((), 7.0)
+    assert weighted([0.0, 2.0], [Column("age", complete=True), Number(3.0)], 1.0) == Sum((), 7.0)
+    assert weighted([0.0], [filled(AGE, ZERO, AGE)]) == Sum((), 0.0)
+
+
+def test_what_a_term_of_weight_zero_may_lack_is_left_once() -> None:
+    size, city = Column("size"), Lookup(CITY, (("Ulm", 1.0),), math.nan, 0.0)
+    square = named(Product(AGE, AGE))
+    assert weighted([0.0, 0.0], [square, AGE]) == Sum(((0.0, AGE),))
+    assert weighted([0.0, 2.0], [Product(AGE, size), square]) == Sum(((2.0, square), (0.0, size)))
+    ((weight, table),) = weighted([0.0], [city]).terms  # type: ignore[attr-defined]
+    assert (weight, table.table, table.other, math.isnan(table.missing)) == (1.0, (("Ulm", 0.0),), 0.0, True)
 
 
 def test_what_may_be_missing() -> None:
@@ -46,6 +57,7 @@ def test_what_may_be_missing() -> None:
     assert may_lack(Lookup(CITY, (), math.nan, 0.0))
     assert not may_lack(Lookup(CITY, (), 1.0, 0.0))
     assert may_lack(Number(math.nan))
+    assert may_lack(Log(Column("age", complete=True)))  # where it is not above 0
 
 
 def test_values_come_after_those_they_need() -> None:
@@ -62,5 +74,5 @@ def test_shared_values_are_looked_at_once() -> None:
     value = named(Sum(((1.0, AGE),), 2.0))
     for _ in range(200):
         value = named(Product(value, value))
-    assert list(numbers_in(value)) == [2.0, 1.0]
+    assert list(numbers_in([value])) == [2.0, 1.0]
     assert len(named_values(softmax([value, ZERO]))) > 200

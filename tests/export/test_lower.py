@@ -257,10 +257,67 @@ def test_numbers_may_be_taken_to_be_complete() -> None:
         assert np.isnan(LANGUAGES[language](model, with_gaps(IRIS.data, 1.0), missing=False).values).all()
 
 
-def test_columns_without_a_coefficient_are_not_read() -> None:
+def test_columns_without_a_coefficient_are_read_only_for_their_gaps() -> None:
     X = np.column_stack([np.arange(20.0), np.random.default_rng(0).random(20)])
-    formula = lower(m.Lasso(alpha=1.0).fit(X, 3 * X[:, 0]))
-    assert [column.name for column in formula.columns] == ["x0"]
+    model = m.Lasso(alpha=1.0).fit(X, 3 * X[:, 0])
+    assert model.coef_[1] == 0
+    assert [column.name for column in lower(model).columns] == ["x0", "x1"]
+    assert [column.name for column in lower(model, missing=False).columns] == ["x0"]
+    check(model, X)
+
+
+def test_a_gap_is_refused_whatever_its_coefficient() -> None:
+    """As the model does: by every class, also by those that have no use for the column."""
+    X, y = IRIS.data.assign(city=["Ulm", "Bonn"] * 75), SPECIES
+    numbers = list(IRIS.data.columns)
+    sparse = m.LogisticRegression(C=0.05, l1_ratio=1.0, solver="saga").fit(X[numbers], y)
+    svc = m.LinearSVC(penalty="l1", dual=False, C=0.01).fit(X[numbers], y)
+    squares = make_pipeline(m.MonomialFeatures(2), m.Lasso(alpha=0.3)).fit(X[numbers], IRIS.target)
+    table = make_pipeline(m.TableFeatures(missing="error", unseen="error"), m.Lasso(alpha=0.3)).fit(X, IRIS.target)
+    glm = m.GLM("gaussian", penalty=f.L1(1e3)).fit(X, IRIS.target)
+    for model, columns in ((sparse, numbers), (svc, numbers), (squares, numbers), (table, X), (glm, X)):
+        assert (getattr(model, "steps", [(0, model)])[-1][1].coef_ == 0).any()
+        whole = X[list(columns)]
+        check(model, whole)
+        lacking = whole[: whole.shape[1]].mask(np.eye(whole.shape[1], dtype=bool))
+        for row in range(len(lacking)):
+            with pytest.raises(ValueError, match=r"missing|NaN"):
+                model.predict(lacking[row : row + 1])
+        for language, said in LANGUAGES.items():
+            assert np.isnan(said(model, lacking).values.astype(float)).all(), language
+
+
+def test_rows_with_gaps_have_no_density_under_a_singular_covariance() -> None:
+    X = IRIS.data.assign(total=IRIS.data.sum(axis=1))
+    model = m.LinearDiscriminantAnalysis().fit(X, SPECIES)
+    check(model, X)
+    lacking = X[:5].assign(**{X.columns[0]: np.nan})
+    for language, said in LANGUAGES.items():
+        assert np.isnan(said(model, lacking).values).all(), language
+
+
+SCALED = {
+    "linear": m.LinearRegression(),
+    "standard units": make_pipeline(StandardScaler(), m.LogisticRegression()),
+    "table": make_pipeline(m.TableFeatures(), m.LogisticRegression()),
+    "GaussianNB": m.GaussianNB(),
+    "gamma": m.NaiveBayes("gamma"),
+    "LDA": m.LinearDiscriminantAnalysis(),
+    "full": m.GaussianDiscriminant("full"),
+}
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("name", SCALED)
+def test_numbers_of_any_size(name: str, scale: float) -> None:
+    X = IRIS.data.to_numpy() * scale  # of an array, whose columns onnxruntime takes to be values like others
+    check(SCALED[name].fit(X, IRIS.target), X)
+
+
+def test_numbers_whose_squares_are_no_numbers_are_refused() -> None:
+    X = IRIS.data * 1e-156
+    with pytest.raises(ExportError, match=r"GaussianNB .* infinite in float64"):
+        lower(m.GaussianNB().fit(X, SPECIES))
 
 
 def test_what_cannot_be_exported_says_what_can_be() -> None:

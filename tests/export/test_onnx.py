@@ -10,6 +10,8 @@ import onnxruntime
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer as m
 from mercer._errors import ExportError, MissingDependencyError
@@ -46,6 +48,16 @@ def test_labels_of_all_types(labels: list[object]) -> None:
 def test_a_model_that_reads_nothing_answers_every_row() -> None:
     model = m.Lasso(alpha=1e6).fit(X, Y)
     np.testing.assert_allclose(in_onnx(model, X).prediction, model.predict(X))
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-9, -1 - 1e-9, 1.0, 1e-50])
+def test_no_factor_is_taken_for_one_and_no_term_for_zero(factor: float) -> None:
+    """onnxruntime would, if told to multiply by 1 + 1e-9 or to add 1e-50: in single precision that does nothing."""
+    size = np.array([[1.0], [2.0], [4.0]])
+    model = m.LinearRegression().fit(size, factor * (size.ravel() + 1))
+    np.testing.assert_allclose(in_onnx(model, size).prediction, factor * (size.ravel() + 1), rtol=1e-14)
+    scaled = make_pipeline(StandardScaler(with_mean=False), m.LinearRegression()).fit(size * abs(factor), size.ravel())
+    np.testing.assert_allclose(in_onnx(scaled, size * abs(factor)).prediction, size.ravel(), rtol=1e-14)
 
 
 def test_what_an_input_cannot_hold() -> None:

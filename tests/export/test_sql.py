@@ -45,7 +45,7 @@ def test_numbers_are_doubles_with_all_digits(value: float) -> None:
 
 
 def test_what_sql_cannot_write() -> None:
-    for call in (lambda: identifier("a\0b"), lambda: identifier(""), lambda: literal("a\0b"), lambda: number(math.inf)):
+    for call in (lambda: identifier("a\0b"), lambda: identifier(""), lambda: literal("a\0b")):
         with pytest.raises(ExportError):
             call()
 

@@ -14,9 +14,9 @@ from mercer.serving import make_app
 
 
 @contextmanager
-def served(model: Any, **options: Any) -> Iterator[httpx.Client]:
+def served(model: Any, *, http: Any = "auto", **options: Any) -> Iterator[httpx.Client]:
     """A client of a server that runs in a thread of its own."""
-    config = uvicorn.Config(make_app(model, **options), port=0, log_level="warning", access_log=False)
+    config = uvicorn.Config(make_app(model, **options), port=0, http=http, log_level="warning", access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

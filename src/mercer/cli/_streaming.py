@@ -83,26 +83,15 @@ def fitted_streamed(
 ) -> Prepared:
     """The model, with its passes told to the bars."""
     from mercer.cli._printing import remark
-    from mercer.comparison.taking_part.preparing import model_named
-    from mercer.comparison.using.fitting import fitted_source
+    from mercer.comparison.using.fitting import expected, fitted_source
     from mercer.engines.running import Run, running
-    from mercer.models import estimate_cost
 
     run = Run()
     run.told = lambda number, pieces: bars.tell(f"pass {number + 1}", run.rows, source.n_rows)
     if not quiet and (source.n_bytes or 0) > LONG:
-        remark(f"Expected: {estimate_cost(_before(model_named(name, settings)), source)}")
+        remark(f"Expected: {expected(name, source, settings)}")
     with _engine(asked), _kept(asked.checkpoint, run), running(run):
         return fitted_source(name, source, settings=settings)
-
-
-def _before(model: Any) -> Any:
-    """About what will be fitted: features of the columns are the most that there is to do."""
-    from sklearn.pipeline import make_pipeline
-
-    from mercer.models import TableFeatures
-
-    return make_pipeline(TableFeatures(unseen="ignore"), model)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -12,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _num_samples
 
 from mercer._errors import CalibrationWarning, DataError
-from mercer.decide._split import split
-from mercer.decide._wrapped import fitted_copy, refuse_unfitted, taken
+from mercer.decide._split import split_rows
+from mercer.decide._training import Training, folds_of
+from mercer.decide._wrapped import refuse_unfitted
 from mercer.decide.conformal import ROUNDING, exact_rank
 from mercer.models._generative import as_generator
 
@@ -42,42 +41,35 @@ class Fold(NamedTuple):
     rows: Array
 
 
-def parts_of(owner: Any, X: Any, y: Array, parameters: Mapping[str, Any]) -> list[Fold]:
+def parts_of(owner: Any, training: Training) -> list[Fold]:
     """Models fitted on some rows each with the rows held out from it, as `cv` says."""
+    n = len(training)
     if isinstance(owner.cv, str) and owner.cv == "prefit":
         refuse_unfitted(owner.model)
-        return [Fold(owner.model, np.arange(len(y)))]
-    if len(y) < 2:
-        raise DataError(f"n_samples={len(y)} leaves no row to compare others with; give two rows or more.")
-    if isinstance(owner.cv, str):
-        learnt, held = split(X, y, len(y), held_out=owner.calibration, rng=as_generator(owner.random_state))
-        return [Fold(fitted_copy(owner.model, X, y, parameters, learnt.rows), held.rows)]
-    return [Fold(fitted_copy(owner.model, X, y, parameters, train), test) for train, test in _folds(owner, X, y)]
+        return [Fold(owner.model, np.arange(n))]
+    if n < 2:
+        raise DataError(f"n_samples={n} leaves no row to compare others with; give two rows or more.")
+    return [Fold(training.fitted(owner.model, train), test) for train, test in _folds(owner, training)]
 
 
-def _folds(owner: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
-    """Folds in a random order of the rows: the promise is for rows that could have come in any."""
-    cv = owner.cv
+def _folds(owner: Any, training: Training) -> list[tuple[Array, Array]]:
+    """Rows to learn from and held out, in a random order: the promise is for rows that could have come in any."""
+    cv, n = owner.cv, len(training)
+    if isinstance(cv, str):
+        return [split_rows(n, held_out=owner.calibration, rng=as_generator(owner.random_state))]
     if isinstance(cv, Integral):
-        if int(cv) > len(y):
-            raise DataError(f"Cannot have cv={cv} folds of n_samples={len(y)} rows; give a smaller cv, or more rows.")
-        order = as_generator(owner.random_state).permutation(len(y))
+        if int(cv) > n:
+            raise DataError(f"Cannot have cv={cv} folds of n_samples={n} rows; give a smaller cv, or more rows.")
+        order = as_generator(owner.random_state).permutation(n)
         tests = [np.sort(part) for part in np.array_split(order, int(cv))]
         return [(np.setdiff1d(order, test), test) for test in tests]
-    folds = list(check_cv(cv, y).split(X, y))
-    if not folds:
-        raise DataError("cv gives no folds; give two or more.")
-    counts = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(y))
+    folds = folds_of(check_cv(cv, training.y), training)
+    counts = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
     if (counts > 1).any():
         raise DataError(
             f"cv holds out row {int(np.argmax(counts > 1))} more than once; each row can be compared with once."
         )
     return folds
-
-
-def held_out(X: Any, part: Fold) -> Any:
-    """The rows held out; all of them, where all are."""
-    return X if len(part.rows) == _num_samples(X) else taken(X, part.rows)
 
 
 class Promise(NamedTuple):

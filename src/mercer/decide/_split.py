@@ -23,9 +23,15 @@ class Part(NamedTuple):
 
 def split(X: Any, y: Any, n: int, *, held_out: float, rng: np.random.Generator) -> tuple[Part, Part]:
     """Rows to learn from and the share `held_out` of all, at least one of each."""
-    X, order = with_rows(X), rng.permutation(n)
+    X = with_rows(X)
+    learnt, compared = (_part(rows, X, y) for rows in split_rows(n, held_out=held_out, rng=rng))
+    return learnt, compared
+
+
+def split_rows(n: int, *, held_out: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Which rows these are, in their order."""
     held = min(max(1, round(held_out * n)), n - 1)
-    learnt, compared = (_part(np.sort(rows), X, y) for rows in np.split(order, [n - held]))
+    learnt, compared = map(np.sort, np.split(rng.permutation(n), [n - held]))
     return learnt, compared
 
 

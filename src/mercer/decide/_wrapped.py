@@ -1,26 +1,26 @@
-"""What is built around another model: copies of it fitted on some rows, and what it says about others."""
+"""What is built around another model: how it is fitted, and what the model says about rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._errors import DataError, FitInterrupted, ScoresOnlyError
+from mercer._errors import DataError, ScoresOnlyError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._suggest import quoted
 from mercer.data.labels import codes_of
-from mercer.decide._split import with_rows
-from mercer.models._base import Plan, in_main_memory
+from mercer.decide._training import Training
+from mercer.models._base import Plan, old_state_on_failure
 
 Array = NDArray[Any]
 
@@ -32,6 +32,16 @@ class WrapsModel:
     """scikit-learn's conventions for what is built around the parameter `model`."""
 
     model: Any
+    model_: Any
+    _validate_params: Any
+
+    @contextmanager
+    def _learning(self, X: Any, y: Any, sample_weight: Any, parameters: Mapping[str, Any]) -> Iterator[Training]:
+        """What `fit` begins and ends with: all is as it was if it fails, else the columns are those of `model_`."""
+        with old_state_on_failure(self):
+            self._validate_params()
+            yield Training.of(self, X, y, sample_weight, parameters)
+            _publish_features(self, self.model_)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of `fit` goes to the `fit` of the model.
@@ -130,78 +140,7 @@ def in_order(values: Array, classes: Array, wanted: Array, missing: float) -> Ar
     return result
 
 
-# Copies of the model.
-
-
-def checked_rows(owner: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array]:
-    """X in a form of which rows can be taken, and y as a vector of as many values."""
-    if y is None:
-        raise DataError(
-            f"requires y to be passed, but the target y is None. {type(owner).__name__} learns from labelled rows; "
-            "give the label or value of each."
-        )
-    X, y = in_main_memory(type(owner).__name__, X=X, y=y)
-    X, y = with_rows(X), column_or_1d(y, warn=True)
-    n = _num_samples(X)
-    for name, values in (("y", y), ("sample_weight", sample_weight)):
-        if np.ndim(given := np.asarray(values)) and len(given) != n:
-            raise DataError(
-                f"Found input variables with inconsistent numbers of samples: {[n, len(given)]}. Give one {name} for "
-                "each row of X."
-            )
-    return X, y
-
-
-def fit_parameters(owner: Any, sample_weight: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the `fit` of the owner's model is given besides X and y; nothing, where it is fitted already."""
-    if isinstance(cv := getattr(owner, "cv", None), str) and cv == "prefit":
-        return {}
-    if get_config()["enable_metadata_routing"]:
-        if sample_weight is not None:
-            given = {**given, "sample_weight": sample_weight}
-        return dict(process_routing(owner, "fit", **given).model.fit)
-    if sample_weight is None:
-        return dict(given)
-    return {**given, _weight_of(owner.model): sample_weight}
-
-
-def _weight_of(model: Any) -> str:
-    """What the model calls the weights of rows; a pipeline hands them to its last step."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    if not has_fit_parameter(last, "sample_weight"):
-        raise DataError(
-            f"{type(last).__name__} takes no sample_weight; leave the weights out, or use a model that takes them."
-        )
-    return f"{model.steps[-1][0]}__sample_weight" if last is not model else "sample_weight"
-
-
-def fitted_copy(model: Any, X: Any, y: Array, parameters: Mapping[str, Any], rows: Array | None = None) -> Any:
-    """A copy of the model, fitted on these rows."""
-    if rows is not None:
-        n = len(y)
-        parameters = {name: taken(with_rows(v), rows) if _per_row(v, n) else v for name, v in parameters.items()}
-        X, y = taken(X, rows), y[rows]
-    try:
-        return clone(model).fit(X, y, **parameters)
-    except FitInterrupted as stopped:  # a copy that is half done is of no use to its owner, who keeps the old one
-        raise KeyboardInterrupt(str(stopped)) from None
-
-
-def taken(X: Any, rows: Array) -> Any:
-    """Some rows, in the container they came in."""
-    return _safe_indexing(X, rows)
-
-
-def _per_row(values: Any, n: int) -> bool:
-    if isinstance(values, str):
-        return False
-    try:
-        return bool(_num_samples(values) == n)
-    except TypeError:  # a number, or nothing
-        return False
-
-
-def publish_features(owner: Any, model: Any) -> None:
+def _publish_features(owner: Any, model: Any) -> None:
     """What is known of the columns of X is known to the model."""
     for name in ("n_features_in_", "feature_names_in_"):
         vars(owner).pop(name, None)

@@ -18,19 +18,10 @@ from mercer._errors import DataError, NonFiniteError, NotConvergedWarning, Prior
 from mercer._suggest import quoted
 from mercer.data.labels import encode_labels
 from mercer.decide._scores import class_scores, scores_against_the_rest
-from mercer.decide._wrapped import (
-    WrapsModel,
-    checked_rows,
-    fit_parameters,
-    fitted_copy,
-    known_codes,
-    plan_of,
-    publish_features,
-    refuse_unfitted,
-    taken,
-)
+from mercer.decide._training import Training, folds_of
+from mercer.decide._wrapped import WrapsModel, known_codes, plan_of, refuse_unfitted
 from mercer.decide.priors import class_shares, trained_priors
-from mercer.models._base import checked_weight, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.solvers.calibration import scale, sigmoid
 from mercer.solvers.certificate import Certificate
 
@@ -114,6 +105,7 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Self:
         """Fit the model, and the map from its scores to probabilities.
 
@@ -133,14 +125,11 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
-        with old_state_on_failure(self):
-            self._validate_params()
-            X, y = checked_rows(self, X, y, sample_weight)
-            weight = checked_weight(sample_weight, y)
-            scores, codes, rows = self._fit_model(X, y, sample_weight, parameters)
+        with self._learning(X, y, sample_weight, parameters) as training:
+            weight = training.weight
+            scores, codes, rows = self._fit_model(training)
             self._forget()
             self._calibrate(_finite(scores), codes, None if weight is None else weight[rows])
-            publish_features(self, self.model_)
             held = "rows given" if isinstance(self.cv, str) else "rows held out in turn"
             self.plan_ = plan_of(self.model_, f"{self.method} calibration on {held}")
         if not self.certificate_.holds:
@@ -152,41 +141,36 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
             )
         return self
 
-    def _fit_model(self, X: Any, y: Array, sample_weight: Any, parameters: Any) -> tuple[Array, Array, Array]:
+    def _fit_model(self, training: Training) -> tuple[Array, Array, Array]:
         """Scores of rows the model has not seen, their classes, and which rows these are."""
-        labels, codes = encode_labels(y)
+        labels, codes = encode_labels(training.y)
         if isinstance(self.cv, str):
-            return self._take_fitted(X, y)
-        given = fit_parameters(self, sample_weight, parameters)
-        folds = self._folds(X, y, labels, codes)
-        scores = np.full((len(y), self._columns(len(labels))), np.nan)
+            return self._take_fitted(training)
+        folds = self._folds(training, labels, codes)
+        scores = np.full((len(training), self._columns(len(labels))), np.nan)
         for train, test in folds:
-            fold = fitted_copy(self.model, X, y, given, train)
-            scores[test] = self._scores(fold, taken(X, test), labels)
-        self.model_ = fitted_copy(self.model, X, y, given)
+            scores[test] = self._scores(training.fitted(self.model, train), training.taken(test), labels)
+        self.model_ = training.fitted(self.model)
         self.classes_ = np.asarray(self.model_.classes_)
-        self._trained_shares = class_shares(self.model_, y, checked_weight(sample_weight, y))
+        self._trained_shares = class_shares(self.model_, training.y, training.weight)
         rows = np.unique(np.concatenate([test for _, test in folds]))
         return scores[rows], codes[rows], rows
 
-    def _take_fitted(self, X: Any, y: Array) -> tuple[Array, Array, Array]:
+    def _take_fitted(self, training: Training) -> tuple[Array, Array, Array]:
         refuse_unfitted(self.model)
         self.model_, self.classes_ = self.model, np.asarray(self.model.classes_)
         self.__dict__.pop("_trained_shares", None)  # which rows it was trained on is not known
-        codes = known_codes(y, self.classes_)
-        return self._scores(self.model_, X, self.classes_), codes, np.arange(len(y))
+        codes = known_codes(training.y, self.classes_)
+        return self._scores(self.model_, training.X, self.classes_), codes, np.arange(len(training))
 
-    def _folds(self, X: Any, y: Array, labels: Array, codes: Array) -> list[tuple[Array, Array]]:
+    def _folds(self, training: Training, labels: Array, codes: Array) -> list[tuple[Array, Array]]:
         if isinstance(self.cv, Integral) and (few := np.bincount(codes) < int(self.cv)).any():
             label, count = labels[few].tolist()[0], int(np.bincount(codes)[few][0])
             raise DataError(
                 f"Requesting {self.cv}-fold cross-validation but provided less than {self.cv} examples for at least "
-                f"one class: n_samples={len(y)}, and the class {quoted(label)} has {count}. Give a smaller cv."
+                f"one class: n_samples={len(training)}, and the class {quoted(label)} has {count}. Give a smaller cv."
             )
-        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
-        if not folds:
-            raise DataError("cv gives no folds; give two or more.")
-        return folds
+        return folds_of(check_cv(self.cv, training.y, classifier=True), training)
 
     def _columns(self, n_classes: int) -> int:
         return 1 if n_classes == 2 and self.method != "temperature" else n_classes

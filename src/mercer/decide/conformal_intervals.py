@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,18 +12,11 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError
-from mercer.decide._conformal import CONSTRAINTS, Fold, held_out, parts_of, promise, warn_if_too_few
-from mercer.decide._wrapped import (
-    WrapsModel,
-    checked_rows,
-    fit_parameters,
-    fitted_copy,
-    plan_of,
-    publish_features,
-    taken,
-)
+from mercer.decide._conformal import CONSTRAINTS, Fold, parts_of, promise, warn_if_too_few
+from mercer.decide._training import Training
+from mercer.decide._wrapped import WrapsModel, plan_of
 from mercer.decide.conformal import exact_rank
-from mercer.models._base import old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
@@ -126,6 +120,7 @@ class ConformalRegressor(WrapsModel, RegressorMixin, BaseEstimator):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Self:
         """Fit the model, and see how large its errors are on rows it has not seen.
 
@@ -145,17 +140,14 @@ class ConformalRegressor(WrapsModel, RegressorMixin, BaseEstimator):
         self : object
             The fitted regressor.
         """
-        with old_state_on_failure(self):
-            self._validate_params()
-            X, y = checked_rows(self, X, y, sample_weight)
-            y = _numbers(y)
-            given = fit_parameters(self, sample_weight, parameters)
-            parts = parts_of(self, X, y, given)
+        with self._learning(X, y, sample_weight, parameters) as given:
+            training = replace(given, y=_numbers(given.y))
+            parts = parts_of(self, training)
             self.models_ = [part.model for part in parts]
-            self.model_ = self.models_[0] if len(parts) == 1 else fitted_copy(self.model, X, y, given)
-            self.spreads_ = [self._fit_spread(X, y, part) for part in parts if self.method == "normalised"]
-            self.quantiles_ = [self._fit_quantiles(X, y, given, part) for part in parts if self.method == "quantile"]
-            self.calibration_scores_ = [self._errors(X, y, number, part) for number, part in enumerate(parts)]
+            self.model_ = self.models_[0] if len(parts) == 1 else training.fitted(self.model)
+            self.spreads_ = [self._fit_spread(training, part) for part in parts if self.method == "normalised"]
+            self.quantiles_ = [self._fit_quantiles(training, part) for part in parts if self.method == "quantile"]
+            self.calibration_scores_ = [self._errors(training, number, part) for number, part in enumerate(parts)]
             self._finish()
         self._warn_of_few()
         return self
@@ -171,33 +163,30 @@ class ConformalRegressor(WrapsModel, RegressorMixin, BaseEstimator):
         n = self._n_held_out
         sizes = np.array([len(scores) for scores in self.calibration_scores_])
         self.guaranteed_coverage_, self.guarantee_ = promise(self.coverage, [sizes], what="value")
-        publish_features(self, self.model_)
         self.certificate_ = Certificate.closed_form("ranks among errors of rows held out")
         self.plan_ = plan_of(self.model_, f"conformal intervals of {n} rows held out in {len(self.models_)} part(s)")
 
-    def _fit_spread(self, X: Any, y: Array, part: Fold) -> Any:
+    def _fit_spread(self, training: Training, part: Fold) -> Any:
         """How large errors are, from rows that are not compared with."""
-        rows = self._rows_to_learn_from(y, part)
-        sizes = np.abs(self._cross_fitted_errors(X, y, rows))
+        rows = self._rows_to_learn_from(training, part)
+        sizes = np.abs(self._cross_fitted_errors(training, rows))
         middle = float(np.median(sizes)) or 1.0
         spread = self.model if self.spread is None else self.spread
-        return fitted_copy(spread, taken(X, rows), np.log(np.maximum(sizes, SMALLEST * middle)), {})
+        return Training(training.taken(rows), np.log(np.maximum(sizes, SMALLEST * middle))).fitted(spread)
 
-    def _fit_quantiles(self, X: Any, y: Array, given: dict[str, Any], part: Fold) -> tuple[Any, Any]:
+    def _fit_quantiles(self, training: Training, part: Fold) -> tuple[Any, Any]:
         """Models of the two quantiles between which the share `coverage` lies."""
         if "quantile" not in self.model.get_params():
             raise DataError(
                 f"{type(self.model).__name__} has no parameter `quantile`, by which two quantiles are asked for; use a "
                 "model that has one, such as QuantileRegressor of scikit-learn, or another method."
             )
-        rows, tail = self._rows_to_learn_from(y, part), (1 - self.coverage) / 2
-        low, high = (
-            fitted_copy(clone(self.model).set_params(quantile=share), X, y, given, rows) for share in (tail, 1 - tail)
-        )
+        rows, tail = self._rows_to_learn_from(training, part), (1 - self.coverage) / 2
+        low, high = (training.fitted(clone(self.model).set_params(quantile=share), rows) for share in (tail, 1 - tail))
         return low, high
 
-    def _rows_to_learn_from(self, y: Array, part: Fold) -> Array:
-        rows = np.setdiff1d(np.arange(len(y)), part.rows)
+    def _rows_to_learn_from(self, training: Training, part: Fold) -> Array:
+        rows = np.setdiff1d(np.arange(len(training)), part.rows)
         if not len(rows):
             raise DataError(
                 f'method="{self.method}" learns how far values spread from rows that are not held out, of which '
@@ -205,20 +194,22 @@ class ConformalRegressor(WrapsModel, RegressorMixin, BaseEstimator):
             )
         return rows
 
-    def _cross_fitted_errors(self, X: Any, y: Array, rows: Array) -> Array:
+    def _cross_fitted_errors(self, training: Training, rows: Array) -> Array:
         """Errors of rows by models that have not seen them: those of a model on its own rows are too small."""
+        plain = Training(training.X, training.y)
         halves = rows[::2], rows[1::2]
-        errors = np.empty(len(y))
+        errors = np.empty(len(plain))
         for train, test in (halves, halves[::-1]):
             if len(train) and len(test):
-                errors[test] = y[test] - _predicted(fitted_copy(self.model, X, y, {}, train), taken(X, test))
+                errors[test] = plain.y[test] - _predicted(plain.fitted(self.model, train), plain.taken(test))
             else:
                 errors[test] = 1.0
         return errors[rows]
 
-    def _errors(self, X: Any, y: Array, number: int, part: Fold) -> Array:
-        low, high, unit = self._band(number, held_out(X, part))
-        return np.asarray(np.maximum(low - y[part.rows], y[part.rows] - high) / unit)
+    def _errors(self, training: Training, number: int, part: Fold) -> Array:
+        low, high, unit = self._band(number, training.taken(part.rows))
+        y = training.y[part.rows]
+        return np.asarray(np.maximum(low - y, y - high) / unit)
 
     def _band(self, number: int, X: Any) -> tuple[Array, Array, Array]:
         """What one of the models says before its errors are known: from where to where, and in which unit to widen."""

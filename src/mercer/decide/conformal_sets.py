@@ -12,20 +12,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.labels import codes_of, encode_labels
-from mercer.decide._conformal import CONSTRAINTS, held_out, parts_of, promise, warn_if_too_few
-from mercer.decide._wrapped import (
-    WrapsModel,
-    checked_rows,
-    fit_parameters,
-    fitted_copy,
-    in_order,
-    plan_of,
-    probabilities,
-    publish_features,
-    refuse_scores_only,
-)
+from mercer.decide._conformal import CONSTRAINTS, parts_of, promise, warn_if_too_few
+from mercer.decide._wrapped import WrapsModel, in_order, plan_of, probabilities, refuse_scores_only
 from mercer.decide.conformal import exact_level
-from mercer.models._base import old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
@@ -130,6 +120,7 @@ class ConformalClassifier(WrapsModel, ClassifierMixin, BaseEstimator):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Self:
         """Fit the model, and see how strange it finds the true classes of rows it has not seen.
 
@@ -149,19 +140,16 @@ class ConformalClassifier(WrapsModel, ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
-        with old_state_on_failure(self):
-            self._validate_params()
-            X, y = checked_rows(self, X, y, sample_weight)
-            labels, _ = encode_labels(y)
-            given = fit_parameters(self, sample_weight, parameters)
-            parts = parts_of(self, X, y, given)
+        with self._learning(X, y, sample_weight, parameters) as training:
+            labels, _ = encode_labels(training.y)
+            parts = parts_of(self, training)
             self.models_ = [part.model for part in parts]
             refuse_scores_only(self.models_[0])
-            self.model_ = self.models_[0] if len(parts) == 1 else fitted_copy(self.model, X, y, given)
+            self.model_ = self.models_[0] if len(parts) == 1 else training.fitted(self.model)
             self.classes_ = np.unique(np.concatenate([labels, *(np.asarray(m.classes_) for m in self.models_)]))
-            self.calibration_codes_ = [codes_of(y[part.rows], self.classes_) for part in parts]
+            self.calibration_codes_ = [codes_of(training.y[part.rows], self.classes_) for part in parts]
             self.calibration_scores_ = [
-                self._scores(part.model, held_out(X, part))[np.arange(len(codes)), codes]
+                self._scores(part.model, training.taken(part.rows))[np.arange(len(codes)), codes]
                 for part, codes in zip(parts, self.calibration_codes_, strict=True)
             ]
             self._finish()
@@ -175,7 +163,6 @@ class ConformalClassifier(WrapsModel, ClassifierMixin, BaseEstimator):
         self.guaranteed_coverage_, self.guarantee_ = promise(
             self.coverage, counted, what="class", by_class=self.by_class
         )
-        publish_features(self, self.model_)
         self.certificate_ = Certificate.closed_form("ranks among scores of rows held out")
         self.plan_ = plan_of(self.model_, f"conformal sets of {n} rows held out in {len(self.models_)} part(s)")
 

@@ -10,37 +10,23 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import column_or_1d
 
-from mercer._errors import DataError, PriorError
-from mercer.data.labels import codes_of
+from mercer._errors import PriorError
 from mercer.decide import priors as shift
+from mercer.decide._decision_choices import DecisionChoices
 from mercer.decide._explained import explanation
 from mercer.decide._rule import Rule
-from mercer.decide._wrapped import (
-    WrapsModel,
-    checked_rows,
-    fit_parameters,
-    fitted_copy,
-    is_fitted,
-    known_codes,
-    log_probabilities,
-    plan_of,
-    probabilities,
-    publish_features,
-    refuse_scores_only,
-)
+from mercer.decide._wrapped import WrapsModel, is_fitted, plan_of, refuse_scores_only
 from mercer.decide.costs import cost_matrix, implied_threshold
-from mercer.decide.priors import PriorShift
-from mercer.decide.thresholds import Threshold, chosen_threshold
-from mercer.models._base import Plan, checked_weight, old_state_on_failure
+from mercer.models._base import Plan
+from mercer.models._from_source import fits_sources
 from mercer.models._generative import checked_priors
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
 
 
-class Decision(WrapsModel, ClassifierMixin, BaseEstimator):
+class Decision(DecisionChoices, WrapsModel, ClassifierMixin, BaseEstimator):
     """A model's probabilities turned into actions, without touching the model.
 
     The action of a row is the one of the least expected cost Σ p(y|x) cost(y, action). Costs, class priors, rejection
@@ -140,6 +126,7 @@ class Decision(WrapsModel, ClassifierMixin, BaseEstimator):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Self:
         """Fit a copy of the model; the one that was given stays as it is.
 
@@ -159,13 +146,10 @@ class Decision(WrapsModel, ClassifierMixin, BaseEstimator):
         self : object
             The fitted decision.
         """
-        with old_state_on_failure(self):
-            self._validate_params()
-            X, y = checked_rows(self, X, y, sample_weight)
-            self.model_ = fitted_copy(self.model, X, y, fit_parameters(self, sample_weight, parameters))
+        with self._learning(X, y, sample_weight, parameters) as training:
+            self.model_ = training.fitted(self.model)
             refuse_scores_only(self.model_)
-            self._shares = shift.class_shares(self.model_, y, checked_weight(sample_weight, y))
-            publish_features(self, self.model_)
+            self._shares = shift.class_shares(self.model_, training.y, training.weight)
             self._rule()  # costs and priors that do not fit the classes are told at once
         return self
 
@@ -224,186 +208,6 @@ class Decision(WrapsModel, ClassifierMixin, BaseEstimator):
 
     def _trained_priors(self) -> Array:
         return shift.trained_priors(self._fitted, self.trained_priors, getattr(self, "_shares", None))
-
-    # Deciding.
-
-    def predict_proba(self, X: Any) -> Array:
-        """p(y|x) of every row and class, under the priors that were given.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows, of whatever kind the model takes.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`; those of the model, if no priors were given.
-        """
-        changed = self._changed_priors()
-        if changed is None:
-            return probabilities(self._fitted, X)
-        return np.exp(shift.reweighted(log_probabilities(self._fitted, X), *changed, self.classes_))
-
-    def predict(self, X: Any) -> Array:
-        """The best action for every row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows, of whatever kind the model takes.
-
-        Returns
-        -------
-        actions : ndarray of shape (n_samples,)
-            Of `actions_`; of equally good ones the first.
-        """
-        rule = self._rule()
-        return np.asarray(rule.costs.actions[rule.chosen(self.predict_proba(X))])
-
-    def costs_of_actions(self, X: Any) -> Array:
-        """What each action is expected to cost for every row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows, of whatever kind the model takes.
-
-        Returns
-        -------
-        costs : ndarray of shape (n_samples, n_actions)
-            Columns in the order of `actions_`; NaN for rejection, if `reject` does not say what it costs.
-        """
-        return self._rule().expected(self.predict_proba(X))
-
-    def expected_cost(self, X: Any) -> Array:
-        """What the action chosen for every row is expected to cost.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows, of whatever kind the model takes.
-
-        Returns
-        -------
-        cost : ndarray of shape (n_samples,)
-            NaN for rejected rows, if `reject` does not say what rejecting costs.
-        """
-        rule, p = self._rule(), self.predict_proba(X)
-        return np.asarray(rule.expected(p)[np.arange(len(p)), rule.chosen(p)])
-
-    def average_cost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """What the decisions cost per row where the classes are known.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows, of whatever kind the model takes.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        cost : float
-            The mean; rejected rows are left out of it if `reject` does not say what rejecting costs.
-        """
-        rule, p = self._rule(), self.predict_proba(X)
-        codes, weight = self._labelled(p, y, sample_weight)
-        paid = rule.costs.of(codes, rule.chosen(p))
-        counted = np.isfinite(paid)
-        return float(np.average(paid[counted], weights=weight[counted])) if weight[counted].any() else float("nan")
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows for which the action is their true class; rejected rows are none of them.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows, of whatever kind the model takes.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            From 0 to 1. Where mistakes cost differently, `average_cost` says more.
-        """
-        rule, given = self._rule(), column_or_1d(y)
-        chosen, codes = rule.chosen(self.predict_proba(X)), codes_of(given, self.classes_)
-        # a class that the model does not know is −1, and the last row
-        actions, classes = rule.costs.actions.tolist(), [*self.classes_.tolist(), None]
-        right = np.array([[label is not None and action == label for action in actions] for label in classes])
-        return float(np.average(right[codes, chosen], weights=checked_weight(sample_weight, given)))
-
-    def _labelled(self, p: Array, y: Any, sample_weight: Any) -> tuple[Array, Array]:
-        """Codes and weights of rows whose class is known."""
-        if len(given := column_or_1d(y)) != len(p):
-            raise DataError(f"X has {len(p)} rows and y {len(given)} labels; give one label for each row.")
-        weight = checked_weight(sample_weight, given)
-        return known_codes(given, self.classes_), np.ones(len(p)) if weight is None else weight
-
-    # Choosing what to decide by.
-
-    def estimate_priors(self, X: Any) -> PriorShift:
-        """Class priors of rows without labels, by maximum likelihood, and whether they have shifted.
-
-        What a class looks like is taken to be as it was in training, and the model's probabilities to be calibrated
-        (`Calibrated` makes them so). Nothing is changed; to use what was found, `set_params(priors=found.priors)`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows from where decisions are to be made.
-
-        Returns
-        -------
-        found : PriorShift
-            `priors` with `standard_errors`, the p-value of a likelihood ratio test against those of the training, and a
-            certificate; `sentence()` says it in words.
-        """
-        trained = self._trained_priors()
-        return shift.estimate_priors(log_probabilities(self._fitted, X), trained, self.classes_)
-
-    def choose_threshold(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        false_positive_rate: float | None = None,
-        confidence: float | None = None,
-    ) -> Threshold:
-        """Where to cut the probability of the second of two classes, chosen on rows the model has not seen.
-
-        Nothing is changed; to use what was found, `set_params(threshold=found.value)`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows that the model was not fitted on.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows in costs and shares; a rate is bounded by counting rows, whatever they weigh.
-        false_positive_rate : float, default=None
-            The lowest threshold that calls at most this share of rows of the first class positive (Neyman and Pearson);
-            by default the one of the least average cost.
-        confidence : float, default=None
-            With which probability the share is kept; by default it is on average.
-
-        Returns
-        -------
-        found : Threshold
-            `value`, what it did on these rows, and what is promised for new ones.
-        """
-        self._rule()
-        costs, p = cost_matrix(self.costs, self.classes_, self.actions), self.predict_proba(X)
-        codes, weight = self._labelled(p, y, sample_weight)
-        return chosen_threshold(p, codes, costs.values, weight, rate=false_positive_rate, confidence=confidence)
 
     @property
     def threshold_(self) -> float:

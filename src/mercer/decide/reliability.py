@@ -16,6 +16,8 @@ Array = NDArray[Any]
 
 #: rows of one event beyond which sums over bins are drawn, and not the rows themselves
 NORMAL = 10_000
+#: a mean distance from frequencies that nobody would notice: with many rows the slightest is more than chance gives
+NEGLIGIBLE = 0.02
 #: how far from 1 the probabilities of a row may sum, as those of float32 do
 ROUNDING = 1e-4
 
@@ -64,7 +66,15 @@ class CalibrationError(NamedTuple):
         off = f"Probabilities are off by {self.error:.3f} on average ({self.low:.3f} to {self.high:.3f})"
         if self.p_value > 0.05:
             return f"{off}, no more than chance alone gives here ({self.by_chance:.3f})."
-        return f"{off}, more than the {self.by_chance:.3f} that chance gives: calibrate them, e.g. with Calibrated."
+        more = f"{off}, more than the {self.by_chance:.3f} that chance gives"
+        if not self.matters:
+            return f"{more}, but so little that they can be taken at their word."
+        return f"{more}: calibrate them, e.g. with Calibrated."
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is worth calibrating: more than chance gives, and enough to change a decision."""
+        return self.p_value <= 0.05 and self.error > NEGLIGIBLE
 
 
 def calibration_curve_with_intervals(

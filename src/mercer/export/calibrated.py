@@ -25,6 +25,7 @@ from mercer.export.expression import (
 )
 from mercer.export.formula import Said
 from mercer.models import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from mercer.models._reader import part_of
 
 
 def calibrated(model: Any, inside: Said) -> Said:
@@ -67,8 +68,7 @@ def _decisions(inside: Said) -> list[Expression]:
 
 def _against_the_rest(model: Any, inside: Said) -> list[Expression]:
     """A score for every class against all others; of two classes for the second alone."""
-    while hasattr(model, "steps"):
-        model = model.steps[-1][1]
+    model = part_of(model, -1)
     if not inside.probabilities:
         return list(inside.scores) if len(inside.scores) > 2 else [inside.scores[1]]
     decides = hasattr(model, "decision_function")

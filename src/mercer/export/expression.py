@@ -152,12 +152,13 @@ def filled(of: Expression, gap: Expression, value: Expression) -> Expression:
 
 
 def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: float = 0.0) -> Expression:
-    """constant + Σ weight · term, with all that depends on one column's value in one table."""
+    """constant + Σ weight · term, with all that depends on one column's value in one table.
+
+    A term of weight 0 adds nothing, but where it is unknown so is the sum: of such terms what that depends on is left.
+    """
     tables: dict[Expression, Lookup] = {}
     rest: list[tuple[float, Expression]] = []
-    for weight, term in zip(weights, terms, strict=True):
-        if weight == 0:
-            continue
+    for weight, term in _worth_writing(list(zip(weights, terms, strict=True))):
         if isinstance(term, Number):
             constant += weight * term.value
         elif isinstance(term, Lookup):
@@ -169,6 +170,15 @@ def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: fl
         else:
             rest.append((weight, term))
     return Sum((*rest, *((1.0, table) for table in tables.values())), constant)
+
+
+def _worth_writing(pairs: Sequence[tuple[float, Expression]]) -> list[tuple[float, Expression]]:
+    """Terms that add something, then what those of weight 0 depend on and no other does."""
+    written = [(weight, term) for weight, term in pairs if weight]
+    if silent := list(gates(term for weight, term in pairs if not weight)):
+        known = set(gates(term for _, term in written))
+        written += [(0.0, gate) for gate in dict.fromkeys(silent) if gate not in known]
+    return written
 
 
 def softmax(scores: Sequence[Expression]) -> list[Expression]:
@@ -193,8 +203,17 @@ def may_lack(expression: Expression, known: frozenset[Expression] = frozenset())
             return any(map(math.isnan, found))
         case Choice(Lacks(of), then, otherwise):
             return may_lack(then, known) or may_lack(otherwise, known | {of})
+        case Log():
+            return True
         case _:
             return any(may_lack(part, known) for part in parts(expression))
+
+
+def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
+    """The values of which each has to be known for all of the expressions to be."""
+    arithmetic = (Named, Sum, Product, Quotient, Exp, Arctangent)  # NaN where a part is
+    reached = walk(expressions, through=arithmetic)
+    return (each for each in reached if not isinstance(each, arithmetic) and may_lack(each))
 
 
 def parts(expression: Expression) -> Iterator[Expression]:
@@ -214,8 +233,10 @@ def parts(expression: Expression) -> Iterator[Expression]:
             yield from (left, right, then, otherwise)
 
 
-def walk(expressions: Iterable[Expression]) -> Iterator[Expression]:
-    """The expressions and all that they are made of, each once."""
+def walk(
+    expressions: Iterable[Expression], through: tuple[type[Expression], ...] = (Expression,)
+) -> Iterator[Expression]:
+    """The expressions and all that they are made of, each once; of those of other kinds than `through` no parts."""
     seen: set[int] = set()
     waiting = list(reversed(list(expressions)))
     while waiting:
@@ -223,12 +244,13 @@ def walk(expressions: Iterable[Expression]) -> Iterator[Expression]:
         if id(expression) not in seen:
             seen.add(id(expression))
             yield expression
-            waiting.extend(reversed(list(parts(expression))))
+            if isinstance(expression, through):
+                waiting.extend(reversed(list(parts(expression))))
 
 
-def numbers_in(expression: Expression) -> Iterator[float]:
-    """All numbers that an expression is written with."""
-    for part in walk([expression]):
+def numbers_in(expressions: Iterable[Expression]) -> Iterator[float]:
+    """All numbers that expressions are written with."""
+    for part in walk(expressions):
         match part:
             case Number(value):
                 yield value

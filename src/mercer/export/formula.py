@@ -81,4 +81,4 @@ class Said:
 
 def _may_be_impossible(expression: Expression) -> bool:
     """Whether a logarithm of 0 is among the numbers of an expression."""
-    return any(number < HARDLY for number in numbers_in(expression))
+    return any(number < HARDLY for number in numbers_in([expression]))

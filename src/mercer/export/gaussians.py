@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import ExportError
+from mercer._errors import ExportError, SingularCovarianceError
 from mercer.export.expression import (
     ONE,
     ZERO,
@@ -28,6 +28,7 @@ from mercer.export.expression import (
     named,
     weighted,
 )
+from mercer.families import cholesky
 
 Array = NDArray[Any]
 
@@ -97,9 +98,9 @@ def quadratic(
 def with_gaps(
     inputs: Sequence[Expression], complete: list[Expression], centre: Array, away: Array, covariance: Array
 ) -> list[Expression]:
-    """Scores of complete rows, and the densities of what is there of all others."""
+    """Scores of complete rows, and the densities of what is there of all others, where there are densities."""
     lacking = [x for x in inputs if may_lack(x)]
-    if not lacking:
+    if not lacking or any(map(_singular, covariance)):
         return complete
     if len(lacking) > MOST_GAPS:
         raise ExportError(
@@ -110,6 +111,15 @@ def with_gaps(
     gap = Lacks(named(Sum(tuple((1.0, x) for x in lacking))))
     marginal = _marginal(inputs, centre, away, covariance)
     return [Choice(gap, named(part), named(whole)) for part, whole in zip(marginal, complete, strict=True)]
+
+
+def _singular(covariance: Array) -> bool:
+    """Whether it has no density: complete rows may be told apart without one, but the model refuses those with gaps."""
+    try:
+        cholesky(covariance)
+    except SingularCovarianceError:
+        return True
+    return False
 
 
 def _marginal(inputs: Sequence[Expression], centre: Array, away: Array, covariance: Array) -> list[Expression]:

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ExportError
-from mercer.export.expression import ZERO, Column, Expression, Lookup, Quotient, Sum, named, softmax, weighted
+from mercer.export.expression import ZERO, Expression, Lookup, Quotient, Sum, named, softmax, weighted
 from mercer.export.formula import Said
-from mercer.export.labels import kind_of_labels, plain_labels
+from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
 from mercer.families._share_links import Logit
-from mercer.models._base import column_names
 
 Array = NDArray[Any]
 
@@ -98,12 +97,3 @@ def _coded(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
             for own in category.levels[category.drop_first :]
         ]
     return coded
-
-
-def glm_columns(model: Any) -> list[Column]:
-    """The columns of a GLM that was fitted to a table."""
-    categories = getattr(getattr(model, "_terms", None), "categories", {})
-    return [
-        Column(name, kind_of_labels(name, categories[j].levels) if j in categories else "number")
-        for j, name in enumerate(column_names(model))
-    ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -15,8 +17,10 @@ from mercer._errors import ExportError
 from mercer.decide import Calibrated
 from mercer.export import linear, naive_bayes, tables
 from mercer.export.calibrated import calibrated
-from mercer.export.expression import Column, Expression, walk
+from mercer.export.columns import columns_read
+from mercer.export.expression import Column, Expression, numbers_in, walk
 from mercer.export.formula import Formula, Said
+from mercer.models._reader import part_of, steps_of
 
 Lowering = Callable[[Any, Sequence[Expression]], Said]
 
@@ -53,12 +57,6 @@ FEATURES: dict[type, Callable[[Any, Sequence[Expression]], list[Expression]]] = 
     models.MonomialFeatures: tables.monomials,
     StandardScaler: tables.scaled,
 }
-#: who reads columns that are not all numbers
-COLUMNS: dict[type, Callable[[Any], list[Column]]] = {
-    models.TableFeatures: tables.table_columns,
-    models.NaiveBayes: naive_bayes.mixed_columns,
-    models.GLM: linear.glm_columns,
-}
 
 
 def lower(model: Any, *, missing: bool = True) -> Formula:
@@ -67,18 +65,24 @@ def lower(model: Any, *, missing: bool = True) -> Formula:
     Where `missing` is False, columns of numbers are taken to be complete.
     """
     check_is_fitted(model)
-    first = _part(model, 0)
+    first, last = part_of(model, 0), part_of(model, -1)
     if not hasattr(first, "n_features_in_"):  # a vectorizer of text, or what is built around a model: let that be said
         (_features if hasattr(first, "transform") else _model)(first)
-    columns = COLUMNS.get(type(first), tables.number_columns)(first)
+    columns = columns_read(first)
     if not missing:
         columns = [replace(column, complete=column.kind == "number") for column in columns]
-    said = _said(model, columns)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is infinite is refused below
+        said = _said(model, columns)
     outputs = (*said.predictions, *said.probabilities, *said.scores)
+    if any(map(math.isinf, numbers_in(outputs))):
+        raise ExportError(
+            f"{type(last).__name__} cannot be exported: one of its coefficients is infinite in float64. "
+            "Fit it with a penalty; or multiply columns of very small numbers by a power of ten, and fit again."
+        )
     read = {part for part in walk(outputs) if isinstance(part, Column)}
     unnamed = not hasattr(first, "feature_names_in_") and all(column.kind == "number" for column in columns)
     return Formula(
-        type(_part(model, -1)).__name__,
+        type(last).__name__,
         # one column at least, which tells how many rows there are
         tuple(column for column in columns if column in read) or tuple(columns[:1]),
         tuple(said.predictions),
@@ -93,27 +97,14 @@ def lower(model: Any, *, missing: bool = True) -> Formula:
 def _said(model: Any, inputs: Sequence[Expression]) -> Said:
     """What a model says of its inputs, whatever it is built around."""
     if isinstance(model, Pipeline):
-        for step in _steps(model)[:-1]:
+        for step in steps_of(model)[:-1]:
             inputs = _features(step)(step, inputs)
-        return _said(_steps(model)[-1], inputs)
+        return _said(steps_of(model)[-1], inputs)
     if isinstance(model, Calibrated):
         return calibrated(model, _said(model.model_, inputs))
     if hasattr(model, "best_estimator_"):  # that of a search
         return _said(model.best_estimator_, inputs)
     return _model(model)(model, inputs)
-
-
-def _part(model: Any, place: int) -> Any:
-    """The part of a model that reads the table (0), or that predicts (-1), whatever is built around it."""
-    if isinstance(model, Pipeline):
-        return _part(_steps(model)[place], place)
-    inside = model.model_ if isinstance(model, Calibrated) else getattr(model, "best_estimator_", None)
-    return model if inside is None else _part(inside, place)
-
-
-def _steps(model: Pipeline) -> list[Any]:
-    """What is done to a row, one after the other."""
-    return [step for _, step in model.steps if step is not None and step != "passthrough"]
 
 
 def _features(step: Any) -> Callable[[Any, Sequence[Expression]], list[Expression]]:

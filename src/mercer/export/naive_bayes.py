@@ -18,7 +18,6 @@ from mercer.export.expression import (
     ZERO,
     Above,
     Choice,
-    Column,
     Expression,
     Number,
     Sum,
@@ -29,9 +28,8 @@ from mercer.export.expression import (
 )
 from mercer.export.families import log_densities, table_of
 from mercer.export.formula import Said
-from mercer.export.labels import kind_of_labels, plain_labels
+from mercer.export.labels import plain_labels
 from mercer.families import cholesky
-from mercer.models._base import column_names
 from mercer.models._discrete import log
 from mercer.models.parts.category import CategoryConditional
 from mercer.models.parts.counts import CountsConditional
@@ -210,14 +208,3 @@ def _full(densities: Any, inputs: Sequence[Expression]) -> list[Expression]:
     if not densities.shared:  # a class never seen has none
         covariance = np.where(densities.seen[:, None, None], covariance, np.eye(len(centre)))
     return gaussians.with_gaps(inputs, complete, centre, away, covariance)
-
-
-def mixed_columns(model: Any) -> list[Column]:
-    """The columns of a `NaiveBayes`, each of the kind its part was fitted to."""
-    names = column_names(model)
-    kinds: dict[int, Any] = {}
-    for conditional in model._conditionals:
-        for j in conditional.part.columns:
-            category = isinstance(conditional, CategoryConditional)
-            kinds[j] = kind_of_labels(names[j], conditional.levels.tolist()) if category else "number"
-    return [Column(name, kinds[j]) for j, name in enumerate(names)]

@@ -37,6 +37,8 @@ from mercer.export.order import named_values
 OPSET = 19
 #: of the file, as old as the operators allow
 IR_VERSION = 9
+#: what may be lost beside 1 in single precision
+SINGLE = 2.0**-23
 #: terms from which a sum is a product of matrices
 MANY_TERMS = 3
 
@@ -56,7 +58,8 @@ def to_onnx(model: Any, *, missing: bool = True) -> bytes:
         A fitted linear model, naive Bayes or Gaussian discriminant of mercer, alone or in a `Pipeline` behind
         `TableFeatures`, `MonomialFeatures` or scikit-learn's `StandardScaler`.
     missing : bool, default=True
-        Whether rows with missing numbers are predicted as the model does.
+        Whether rows with missing numbers are predicted, or refused, as the model does. False promises that there are
+        none: columns whose coefficients are all 0 are not read.
 
     Returns
     -------
@@ -177,7 +180,7 @@ class _Graph:
             case Product(left, right):
                 return self.node("Mul", [self.write(left), self.write(right)])
             case Quotient(left, right):
-                return self.node("Div", [self.write(left), self.write(right)])
+                return self._quotient(left, right)
             case Exp(power):
                 return self.node("Exp", [self.write(power)])
             case Log(of):
@@ -211,19 +214,23 @@ class _Graph:
             values = tuple(self.write(term) for _, term in terms)
             if values not in self.memo:
                 self.memo[values] = self.node("Concat", values, axis=1)
-            weights = self.constant(np.array([[weight] for weight, _ in terms]))
-            total = self.node("MatMul", [self.memo[values], weights])
-        return self.node("Add", [total, self.constant(np.array([[constant]]))]) if constant else total
+            total = self._times(self.memo[values], [weight for weight, _ in terms])
+        return self.node("Sum", [total, self.constant(np.array([[constant]]))]) if constant else total
 
     def _few(self, terms: Sequence[tuple[float, str]]) -> str:
-        scaled = [
-            value if weight == 1 else self.node("Mul", [value, self.constant(np.array([[weight]]))])
-            for weight, value in terms
-        ]
-        total = scaled[0]
-        for each in scaled[1:]:
-            total = self.node("Add", [total, each])
-        return total
+        scaled = [value if weight == 1 else self._times(value, [weight]) for weight, value in terms]
+        return scaled[0] if len(scaled) == 1 else self.node("Sum", scaled)
+
+    # onnxruntime leaves out what adds 0, multiplies by 1 or divides by 1, and compares in single precision to find it:
+    # Add of 1e-46 and Mul by 1 + 1e-8 would do nothing. It leaves Sum and MatMul alone.
+
+    def _times(self, value: str, weights: Sequence[float]) -> str:
+        return self.node("MatMul", [value, self.constant(np.array(weights)[:, None])])
+
+    def _quotient(self, left: Expression, right: Expression) -> str:
+        if isinstance(right, Number) and abs(right.value - 1) < SINGLE:
+            return self._times(self.write(left), [1 / right.value])
+        return self.node("Div", [self.write(left), self.write(right)])
 
     def _log(self, of: Expression) -> str:
         value = self.write(of)

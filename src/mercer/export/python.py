@@ -83,7 +83,8 @@ def to_python(model: Any, *, missing: bool = True) -> str:
         A fitted linear model, naive Bayes or Gaussian discriminant of mercer, alone or in a `Pipeline` behind
         `TableFeatures`, `MonomialFeatures` or scikit-learn's `StandardScaler`.
     missing : bool, default=True
-        Whether rows with missing numbers are predicted as the model does.
+        Whether rows with missing numbers are predicted, or refused, as the model does. False promises that there are
+        none: columns whose coefficients are all 0 are not read.
 
     Returns
     -------
@@ -151,11 +152,7 @@ class _Module(Printer):
         return f"_number(row[{column.name!r}])" if column.kind == "number" else f"row[{column.name!r}]"
 
     def number(self, value: float) -> str:
-        if math.isnan(value):
-            return "math.nan"
-        if math.isinf(value):
-            return "math.inf" if value > 0 else "-math.inf"
-        return repr(float(value))
+        return "math.nan" if math.isnan(value) else repr(float(value))
 
     def lacks(self, written: str) -> str:
         return f"math.isnan({written})"

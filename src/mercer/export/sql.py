@@ -45,7 +45,7 @@ def to_sql(
     """A fitted model as a SELECT in standard SQL, which gives the model's predictions for the rows of a table.
 
     Nothing of the model is needed to run it but a database. NULL, NaN and infinity are missing values; a row that
-    the model would refuse has NULL for a prediction. Columns whose coefficients are all 0 are not read.
+    the model would refuse has NULL for a prediction.
 
     Parameters
     ----------
@@ -57,8 +57,9 @@ def to_sql(
     keep : str or sequence of str, default=()
         Columns to have beside the predictions, such as the key of the table.
     missing : bool, default=True
-        Whether rows with missing numbers are predicted as the model does. False has shorter SQL for discriminants with
-        full covariances, and NULL for such rows.
+        Whether rows with missing numbers are predicted, or refused, as the model does. False promises that no number
+        that counts is missing: such rows have NULL, columns whose coefficients are all 0 are not read, and the SQL is
+        shorter for discriminants with full covariances.
     materialized : bool, default=False
         Whether stages are marked AS MATERIALIZED, which is not standard but known to PostgreSQL, SQLite and DuckDB: the
         first two else write each stage into the next, where values that are used twice are computed twice.
@@ -274,6 +275,4 @@ def number(value: float) -> str:
     if math.isnan(value):
         return "NULL"
     written = repr(float(value))
-    if math.isinf(value):
-        raise ExportError("A coefficient of the model is infinite, which SQL cannot write. Fit it with a penalty.")
     return written if "e" in written else f"{written}e0"

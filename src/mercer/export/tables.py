@@ -7,12 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mercer._errors import ExportError
-from mercer.data.kinds import Kind
 from mercer.export.expression import (
     ONE,
     ZERO,
-    Column,
-    ColumnKind,
     Expression,
     Lookup,
     Number,
@@ -23,47 +20,10 @@ from mercer.export.expression import (
     minus,
     named,
 )
-from mercer.export.labels import kind_of_labels
-from mercer.models._base import column_names
-from mercer.models.tables._dates import Date
 from mercer.models.tables._labels import Category
 from mercer.models.tables._numbers import Binary, OnlyGaps
 from mercer.models.tables._numbers import Number as NumberTreatment
-from mercer.models.tables._texts import Text
 from mercer.models.tables._treatment import Treatment
-
-
-def table_columns(features: Any) -> list[Column]:
-    """The columns that `TableFeatures` reads."""
-    if features._formula is not None:
-        raise ExportError(
-            "TableFeatures with a formula cannot be exported. Write the features as columns of the table, e.g. in SQL, "
-            "and leave the formula out."
-        )
-    return [Column(name, _kind(features._treatments[name], features)) for name in features._used]
-
-
-def _kind(treatment: Treatment, features: Any) -> ColumnKind:
-    match treatment:
-        case Binary(column, levels):
-            return kind_of_labels(column, levels)
-        case Category(column, levels):
-            return kind_of_labels(column, (*levels.kept, *levels.rare))
-        case OnlyGaps(column):
-            stored = features.schema_[column].stored
-            return "boolean" if stored is Kind.BOOLEAN else "number" if stored.numeric else "text"
-        case Date(column):
-            raise ExportError(
-                f"Column {column!r} cannot be exported: it holds dates, which every language reads in its own way. "
-                "Turn it into numbers, such as days since a date and the month, and fit again."
-            )
-        case Text(column):
-            raise ExportError(
-                f"Column {column!r} cannot be exported: it holds text, whose words are found by rules that SQL and "
-                f"ONNX do not have. Leave it out with TableFeatures(exclude=[{column!r}]), or keep the model in a file "
-                "with mercer.save and serve it."
-            )
-    return "number"
 
 
 def table_features(features: Any, inputs: Sequence[Expression]) -> list[Expression]:
@@ -130,8 +90,3 @@ def scaled(scaler: Any, inputs: Sequence[Expression]) -> list[Expression]:
     means = [0.0] * len(inputs) if scaler.mean_ is None or not scaler.with_mean else scaler.mean_.tolist()
     scales = [1.0] * len(inputs) if scaler.scale_ is None else scaler.scale_.tolist()
     return [named(Sum(((1 / scale, minus(x, mean)),))) for x, mean, scale in zip(inputs, means, scales, strict=True)]
-
-
-def number_columns(model: Any) -> list[Column]:
-    """Columns of numbers, by the names they had in the fit."""
-    return [Column(name) for name in column_names(model)]

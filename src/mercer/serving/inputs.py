@@ -6,18 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean, listed
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 from mercer.models._base import column_names
+from mercer.models._reader import columns_of_fit, inside, names_read, part_of, steps_of
 
 ValueType = Literal["number", "string", "boolean", "any"]
 
-#: where models that are built around another keep it, once it is fitted
-INSIDE = ("model_", "best_estimator_", "regressor_", "estimator_", "model")
 #: kinds of which a model reads nothing
 IDLE = frozenset({Kind.IDENTIFIER, Kind.CONSTANT})
 
@@ -56,12 +53,12 @@ class Inputs:
     @classmethod
     def of(cls, model: Any, schema: Schema | None = None) -> Inputs:
         """Those of a fitted model, by its own account or by the schema of the table it was fitted to."""
-        first = _reader(model)
+        first = part_of(model, 0)
         _refuse_without_columns(model, first)
         _refuse_readers_of_files(model)
         named = hasattr(first, "feature_names_in_")
-        read = list(getattr(first, "_used", None) or column_names(first))
-        columns = list(schema if schema is not None else getattr(first, "schema_", None) or _columns_of(first))
+        read = names_read(first)
+        columns = list(schema if schema is not None else columns_of_fit(first))
         _refuse_other_schema(read, [column.name for column in columns])
         places = {name: j for j, name in enumerate(column_names(first))}
         columns.sort(key=lambda column: places.get(column.name, len(places)))  # as in the fit
@@ -83,26 +80,9 @@ class Inputs:
 def model_name(model: Any) -> str:
     """What predicts, and what is built around it: "Calibrated(NaiveBayes)"."""
     if hasattr(model, "steps"):
-        return model_name(_steps(model)[-1])
-    inside = _inside(model)
-    return type(model).__name__ + ("" if inside is None else f"({model_name(inside)})")
-
-
-def _reader(model: Any) -> Any:
-    """The part of a model that reads rows: the first step of a pipeline, in whatever is built around it."""
-    if hasattr(model, "steps"):
-        return _reader(_steps(model)[0])
-    inside = _inside(model)
-    return model if inside is None else _reader(inside)
-
-
-def _steps(model: Any) -> list[Any]:
-    return [step for _, step in model.steps if step is not None and step != "passthrough"]
-
-
-def _inside(model: Any) -> Any:
-    """The fitted model that another is built around, if it is."""
-    return next((getattr(model, name) for name in INSIDE if hasattr(getattr(model, name, None), "predict")), None)
+        return model_name(steps_of(model)[-1])
+    within = inside(model)
+    return type(model).__name__ + ("" if within is None else f"({model_name(within)})")
 
 
 def _refuse_without_columns(model: Any, reader: Any) -> None:
@@ -132,18 +112,6 @@ def _refuse_other_schema(read: Sequence[str], names: Sequence[str]) -> None:
             f"The schema is that of another table: it lacks {listed(absent)}, which the model reads. "
             f"{did_you_mean(absent[0], names)}"
         )
-
-
-def _columns_of(model: Any) -> list[Column]:
-    """Columns of a model that reads a table without looking at it first."""
-    names = column_names(model)
-    levels: dict[int, tuple[Any, ...]] = {}
-    for conditional in getattr(model, "_conditionals", ()):
-        if hasattr(conditional, "levels"):
-            levels[conditional.part.columns[0]] = tuple(np.asarray(conditional.levels).tolist())
-    for position, category in getattr(getattr(model, "_terms", None), "categories", {}).items():
-        levels[position] = tuple(category.levels)
-    return [Column(name, Kind.CATEGORY if j in levels else Kind.NUMBER, levels.get(j)) for j, name in enumerate(names)]
 
 
 def _type(column: Column) -> ValueType:

@@ -10,6 +10,7 @@ from typing import Any
 from mercer._errors import ServeError
 from mercer._optional import require
 from mercer.serving.app import make_app
+from mercer.serving.connections import timely_protocol
 
 #: by which a server on this machine may be called
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -69,7 +70,12 @@ def serve(
         if ready is not None:
             ready(_address(host, taken.getsockname()[1]))
         config = uvicorn.Config(
-            app, log_level=log_level, access_log=False, server_header=False, timeout_graceful_shutdown=FAREWELL
+            app,
+            http=timely_protocol(),
+            log_level=log_level,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=FAREWELL,
         )
         uvicorn.Server(config).run(sockets=[taken])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from mercer import Calibrated, GaussianNB, NaiveBayes
+from mercer import GLM, Calibrated, GaussianNB, NaiveBayes
 from mercer._errors import ColumnMismatchError
 from mercer.comparison.using.fitting import fitted
 from mercer.comparison.using.reading import columns_of, held_by, refuse_other_table, refuse_unknown
@@ -39,3 +39,8 @@ def test_other_tables_are_refused() -> None:
         refuse_other_table(model, ["c", "m"], "a.csv")
     with pytest.raises(ColumnMismatchError, match="Did you mean 'code'"):
         refuse_unknown(["cods"], ["code"])
+
+
+def test_a_glm_reads_names_as_names() -> None:
+    model = GLM("bernoulli", penalty="l2").fit(FRAME.select(["n", "c"]), Y)
+    assert held_by(model) == {"n": "number", "c": "text"}

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer.comparison.measuring.tasks import task_for
-from mercer.comparison.taking_part.preparing import CLASSIFIERS, Prepared, prepared, prepared_source
+from mercer.comparison.taking_part.preparing import CLASSIFIERS, Prepared, model_named, prepared, prepared_source
 from mercer.data.sources.base import Source
 
 
@@ -46,6 +46,15 @@ def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | No
     model = ready.model.fit(ready.frame)
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     return replace(ready, model=model, notes=(*ready.notes, *_certified(model), f"How: {last.plan_}."))
+
+
+def expected(name: str, source: Source, settings: Mapping[str, Any]) -> Any:
+    """What the fit will cost, about: features of the columns are the most that may have to be made."""
+    from sklearn.pipeline import make_pipeline
+
+    from mercer.models import TableFeatures, estimate_cost
+
+    return estimate_cost(make_pipeline(TableFeatures(unseen="ignore"), model_named(name, settings)), source)
 
 
 def _refuse_names(name: str, y: Any) -> None:

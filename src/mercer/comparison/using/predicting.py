@@ -37,7 +37,7 @@ def answers(model: Any, X: Any, asked: Asked) -> dict[str, Array]:
     told: dict[str, Array] = {"prediction": np.asarray(model.predict(X))}
     if asked.probabilities and hasattr(model, "predict_proba"):
         told |= _probabilities(model, X)
-    if hasattr(model, "expected_cost"):
+    if getattr(model, "costs", None) is not None:
         told["expected cost"] = np.asarray(model.expected_cost(X))
     if asked.abstain is not None:
         told["prediction"] = _sure(model, X, told["prediction"], asked.abstain)

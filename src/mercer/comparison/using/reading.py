@@ -6,8 +6,9 @@ from typing import Any
 
 from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean, listed
-from mercer.data import Kind, Schema
+from mercer.data import Kind
 from mercer.data.readers_base import Held
+from mercer.models._reader import columns_of_fit, names_read, part_of
 
 #: kinds that are read as numbers; dates and bools are what they look like
 NUMBERS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.CODE, Kind.COUNT, Kind.BINARY, Kind.COUNTS})
@@ -15,23 +16,14 @@ NUMBERS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.CODE, Kind.COUNT, Kind.BINA
 
 def reader_of(model: Any) -> Any:
     """The part of a model that sees the columns: the first step of a pipeline, within whatever decides by it."""
-    while True:
-        if hasattr(model, "steps"):
-            model = model.steps[0][1]
-        elif (inner := getattr(model, "model_", None) or getattr(model, "model", None)) is not None and hasattr(
-            inner, "predict"
-        ):
-            model = inner
-        else:
-            return model
+    return part_of(model, 0)
 
 
 def columns_of(model: Any) -> list[str] | None:
     """Names of the columns that a fitted model reads; None where it does not know any."""
     reader = reader_of(model)
-    used = getattr(reader, "_used", None)
-    names = used if used is not None else getattr(reader, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+    named = hasattr(reader, "_used") or hasattr(reader, "feature_names_in_")
+    return names_read(reader) if named else None
 
 
 def refuse_other_table(model: Any, names: list[str], data: str) -> None:
@@ -55,22 +47,8 @@ def refuse_unknown(wanted: list[str], names: list[str]) -> None:
 
 def held_by(model: Any) -> dict[str, Held]:
     """What each column held where the model was fitted, so that the same is read from another file."""
-    reader = reader_of(model)
-    schema = getattr(reader, "schema_", None) or getattr(reader, "families", None)
-    if isinstance(schema, Schema):
-        kinds = {column.name: column.stored or column.kind for column in schema}
-    elif hasattr(reader, "parts_"):
-        kinds = {name: _stored(each) for each in reader._conditionals for name in each.part.names}
-    else:
-        kinds = dict.fromkeys(columns_of(model) or [], Kind.NUMBER)
+    if columns_of(model) is None:
+        return {}
+    kinds = {column.name: column.stored for column in columns_of_fit(reader_of(model))}
     held: dict[str, Held] = {name: "number" for name, kind in kinds.items() if kind in NUMBERS}
     return held | {name: "text" for name, kind in kinds.items() if kind in (Kind.CATEGORY, Kind.TEXT)}
-
-
-def _stored(conditional: Any) -> Kind:
-    """What a column of naive Bayes held: names or numbers, as its levels are; without levels, numbers."""
-    levels = getattr(conditional, "levels", None)
-    if levels is None or not len(levels):
-        return Kind.NUMBER
-    first = levels.tolist()[0]
-    return Kind.CATEGORY if isinstance(first, str) else Kind.BOOLEAN if isinstance(first, bool) else Kind.NUMBER

@@ -1,0 +1,43 @@
+"""The columns that a model reads, as every language can hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer._errors import ExportError
+from mercer.data.kinds import Kind
+from mercer.data.schema import Column as Described
+from mercer.export.expression import Column, ColumnKind
+from mercer.export.labels import kind_of_labels
+from mercer.models._reader import columns_of_fit, names_read
+
+
+def columns_read(reader: Any) -> list[Column]:
+    """What the part of a model that reads the table gets of each row."""
+    if getattr(reader, "_formula", None) is not None:
+        raise ExportError(
+            "TableFeatures with a formula cannot be exported. Write the features as columns of the table, e.g. in SQL, "
+            "and leave the formula out."
+        )
+    described = {column.name: column for column in columns_of_fit(reader)}
+    return [Column(name, _kind(described[name])) for name in names_read(reader)]
+
+
+def _kind(column: Described) -> ColumnKind:
+    if column.levels is not None:
+        return kind_of_labels(column.name, column.levels)
+    match column.kind:
+        case Kind.DATE:
+            raise ExportError(
+                f"Column {column.name!r} cannot be exported: it holds dates, which every language reads in its own "
+                "way. Turn it into numbers, such as days since a date and the month, and fit again."
+            )
+        case Kind.TEXT:
+            raise ExportError(
+                f"Column {column.name!r} cannot be exported: it holds text, whose words are found by rules that SQL "
+                f"and ONNX do not have. Leave it out with TableFeatures(exclude=[{column.name!r}]), or keep the model "
+                "in a file with mercer.save and serve it."
+            )
+        case Kind.CONSTANT if column.stored is not None:  # of which only gaps are read
+            return "boolean" if column.stored is Kind.BOOLEAN else "number" if column.stored.numeric else "text"
+    return "number"
