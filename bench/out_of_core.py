@@ -128,7 +128,7 @@ def logistic_sklearn(folder: Path) -> list[float]:
 
 def _loss(model: Any, folder: Path) -> list[float]:
     """Mean log loss of the first file: one epoch of stochastic gradients is near the optimum, not at it."""
-    X, y = next(_batches(folder / "part-0000.parquet", "label"))
+    X, y = next(_batches(folder if folder.is_file() else folder / "part-0000.parquet", "label"))
     eta = X @ model.coef_[0] + model.intercept_[0]
     return [float(np.mean(np.logaddexp(0, eta) - y * eta))]
 

@@ -12,6 +12,7 @@ from typer.testing import Result
 
 import mercer
 from mercer.comparison import comparing
+from mercer.comparison.sections import whole
 
 Run = Callable[..., Result]
 #: two models that are fitted in an instant
@@ -133,6 +134,79 @@ def test_ctrl_c_before_anything_is_done(run: Run, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(comparing.Race, "_run", stopped)
     result = run("compare", "iris", *QUICK)
     assert (result.exit_code, result.stdout) == (130, "")
+
+
+def test_the_page_has_a_step_for_each_section(run: Run, tmp_path: Path) -> None:
+    result = run("compare", "iris", "--progress", "--report", tmp_path / "report.html", *QUICK)
+    assert f"{whole.STEPS}/{whole.STEPS}" in result.stderr
+
+
+def test_ctrl_c_during_the_page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is there, the page is not, and the one that was there before is as it was."""
+
+    def stopped(view: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(whole, "SECTIONS", (*whole.SECTIONS[:1], stopped))
+    (report := tmp_path / "report.html").write_text("the page of yesterday")
+    result = run("compare", "iris", "--report", report, *QUICK)
+    assert result.exit_code == 130
+    assert "Use " in result.stdout
+    assert result.stderr.splitlines()[-2:] == [f"mercer: {report} is not written.", "mercer: stopped by Ctrl-C."]
+    assert report.read_text() == "the page of yesterday"
+    assert list(tmp_path.iterdir()) == [report]
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that somebody else moves on."""
+    passed = [0.0]
+    for module in ("racing.budget.now", "racing.crossvalidation.now"):
+        monkeypatch.setattr(f"mercer.comparison.{module}", lambda: passed[0])
+    monkeypatch.setattr("mercer.cli.compare.perf_counter", lambda: passed[0])
+    return passed
+
+
+def test_the_limit_of_time_is_that_of_models_and_page_together(
+    run: Run, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three quarters are for the models where a page is asked for; the page has what they leave."""
+    fit = mercer.NaiveBayes.fit
+
+    def slow(self: Any, *args: Any, **options: Any) -> Any:
+        seconds[0] += 10
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(mercer.NaiveBayes, "fit", slow)
+    report = tmp_path / "report.html"
+    told = ["compare", "iris", "--models", "NaiveBayes", "--folds", "4", "--time-limit"]
+    # 40 s for four fits; the page fits it to all rows, and such models to the halves of them
+    enough = run(*told, "100", "--report", report)
+    assert enough.exit_code == 0
+    assert "for want of time" not in report.read_text()
+    seconds[0] = 0.0
+    short = run(*told, "52", "--report", report)
+    assert short.exit_code == 2
+    assert "no model was done within 52 s: NaiveBayes (1 of 4 splits done; the others would take 30 s more)" in (
+        short.stderr
+    )
+    seconds[0] = 0.0
+    assert run(*told, "52").exit_code == 0
+
+
+def test_sections_for_which_there_is_no_time_are_named_on_the_page(
+    run: Run, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(view: Any) -> Any:
+        seconds[0] += 100
+
+    monkeypatch.setattr(whole, "SECTIONS", (slow, *whole.SECTIONS))
+    report = tmp_path / "report.html"
+    assert run("compare", "iris", *QUICK, "--time-limit", "99", "--report", report).exit_code == 0
+    page = report.read_text()
+    assert "overview: left out for want of time (not begun)." in page
+    assert "curves: left out for want of time (not begun)." in page
+    assert "Which model" in page
 
 
 def test_names_of_models_in_python(people: Path) -> None:

@@ -62,3 +62,18 @@ def test_ctrl_c_prints_what_is_done(tmp_path: Path) -> None:
     program.expect(pexpect.EOF)
     program.close()
     assert program.exitstatus == 130
+
+
+def test_ctrl_c_during_the_page_leaves_the_answer_and_no_half_of_a_page(tmp_path: Path) -> None:
+    """Pressed when the page is begun: all sections of this table take longer than a keystroke."""
+    models = ["--models", "NaiveBayes", "--models", "LogisticRegressionCV", "--folds", "2"]
+    program = started("compare", "breast-cancer", *models, "--report", "report.html", folder=tmp_path)
+    program.expect("Use LogisticRegressionCV")
+    program.expect("page ")
+    program.sendintr()
+    program.expect("mercer: report.html is not written.")
+    program.expect("mercer: stopped by Ctrl-C.")
+    program.expect(pexpect.EOF)
+    program.close()
+    assert program.exitstatus == 130
+    assert list(tmp_path.iterdir()) == []

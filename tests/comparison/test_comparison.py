@@ -19,6 +19,7 @@ from mercer import LogisticRegression
 from mercer._errors import DataError
 from mercer.comparison import Comparison, Entry, compare
 from mercer.comparison.results.words import tied
+from mercer.comparison.sections.whole import SECTIONS
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -108,7 +109,7 @@ def test_as_html_and_text(iris: Comparison) -> None:
 def test_as_a_page(iris: Comparison, tmp_path: Path) -> None:
     stages: list[str] = []
     path = iris.report(tmp_path / "report.html", progress=lambda stage, done, total, name: stages.append(stage))
-    assert stages == ["refit"] * 2 + ["page"] * 3
+    assert stages == ["refit"] * 2 + ["page"] * (len(SECTIONS) + 2)  # each section, the writing, and the end
     assert path == tmp_path / "report.html"
     assert "bayes" in path.read_text()
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -60,7 +63,10 @@ def compare(
         str | None, typer.Option(metavar="COLUMN", help="Models are scored on rows later than those they have seen.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.1, help="Stop starting models after so many seconds.")
+        float | None,
+        typer.Option(
+            metavar="SECONDS", min=0.1, help="For all of it, the page too: what is not done in time is left out."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes how rows are dealt to the folds.")] = 0,
     report: Annotated[
@@ -93,12 +99,15 @@ def compare(
     mercer compare patients.csv --target outcome --report report.html --save best.mercer
     mercer compare visits.parquet --target cost --group patient --time-limit 120 --json -
     """
+    started = perf_counter()
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import as_json, check_places, remark, remark_columns, write
     from mercer.cli._progress import stages
+    from mercer.comparison.racing.budget import FOR_THE_PAGE, Budget
     from mercer.comparison.using.datasets import open_data
     from mercer.data import Schema
 
+    budget = Budget(time_limit, started=started, kept=0.0 if report is save is None else FOR_THE_PAGE)
     check_places(report, json, markdown, save, kept=(data,))
     if json == markdown == "-":
         raise DataError("JSON and Markdown cannot both go to standard output; name a file for one of them.")
@@ -125,7 +134,7 @@ def compare(
             cv=folds,
             repeats=repeats,
             random_state=seed,
-            time_limit=time_limit,
+            time_limit=budget,
             progress=bars.tell,
             **asides,
         )
@@ -139,24 +148,36 @@ def compare(
         raise KeyboardInterrupt
     if not found.done:
         raise DataError(_nothing_done(found))
-    with stages(quiet, progress) as bars:
-        _write_files(found, save, report, bars)
     if save is not None:
+        with _told_if_stopped(save), stages(quiet, progress) as bars:
+            _save_best(found, save, bars)
         remark(f"The best model, {found.entry().name}, is in {save}.", quiet)
     if report is not None:
+        found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
+        with _told_if_stopped(report), stages(quiet, progress) as bars:
+            found.report(report, progress=bars.tell, time_limit=budget.whole())
         remark(f"The page is {report}.", quiet)
 
 
-def _write_files(found: Comparison, save: Path | None, report: Path | None, bars: Stages) -> None:
-    if save is not None:
-        from mercer.files import save as save_model
+def _save_best(found: Comparison, path: Path, bars: Stages) -> None:
+    """Whatever time is left: without the file that was asked for, all of it was for nothing."""
+    from mercer.files import save as save_model
 
-        bars.tell("best model", 0, 1)
-        save_model(found.best_, save)
-        bars.tell("best model", 1, 1)
-    if report is not None:
-        found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
-        found.report(report, progress=bars.tell)
+    bars.tell("best model", 0, 1)
+    save_model(found.best_, path)
+    bars.tell("best model", 1, 1)
+
+
+@contextmanager
+def _told_if_stopped(path: Path) -> Iterator[None]:
+    """On Ctrl-C a sentence about the file that there will not be; a file that was there before is as it was."""
+    from mercer.cli._printing import remark
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        remark(f"mercer: {path} is not written.")
+        raise
 
 
 def _apart(

@@ -16,6 +16,17 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def in_full(value: float, digits: int = 4) -> str:
+    """A number with few digits, but for thousands and millions, which nobody reads with an exponent.
+
+    Examples
+    --------
+    >>> in_full(189664.13), in_full(10.0781), in_full(2.5e12)
+    ('189,664', '10.08', '2.5e+12')
+    """
+    return f"{value:,.0f}" if 10**digits - 0.5 <= abs(value) < 1e9 else f"{value:.{digits}g}"
+
+
 def named(words: Sequence[str], most: int = 6, last: str = "and") -> str:
     """Words as a list in a sentence; of many, the first and how many more.
 

@@ -19,6 +19,7 @@ from mercer.comparison.racing.ranking import ranked
 from mercer.comparison.racing.settings import settings_of
 from mercer.comparison.taking_part.chosen import chosen
 from mercer.comparison.taking_part.entrants import Invitation, entrants_for, entrants_given
+from mercer.comparison.taking_part.inner import Inner, InnerFolds
 from mercer.data import Table
 
 
@@ -32,7 +33,7 @@ def compare(
     repeats: int = 1,
     groups: Any = None,
     times: Any = None,
-    time_limit: float | None = None,
+    time_limit: float | Budget | None = None,
     random_state: int | None = 0,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -54,12 +55,14 @@ def compare(
     repeats : int, default=1
         How many times the rows are dealt to folds anew.
     groups : array-like of shape (n_samples,), default=None
-        Rows of one group (a patient, a document) are never parted.
+        Rows of one group (a patient, a document) are never parted, neither by splits nor by the folds within a training
+        set by which models choose their settings.
     times : array-like of shape (n_samples,), default=None
-        Models are scored on rows that came later than all they were fitted to.
+        Models are scored on rows that came later than all they were fitted to, and choose their settings so.
     time_limit : float, default=None
-        Seconds after which no fit is begun. A model whose fits are expected to take longer than what is left, by what
-        it knows beforehand or by its first splits, is left out, and the notes say so.
+        Seconds that all fits may take. A model whose fits are expected to take longer than what is left, by what it
+        knows beforehand or by its first splits, is left out, and the notes say so; one that runs when the time is up is
+        cut short and left out (in the main thread of a system with timers).
     random_state : int or None, default=0
         Fixes how the rows are dealt to the folds.
     progress : callable, default=None
@@ -85,17 +88,18 @@ def compare(
     0.96
     """
     tell = progress or (lambda stage, done, total, name: None)
-    budget = Budget(time_limit)
+    budget = Budget.of(time_limit)
     tell("data", 0, 1, "")
     table = Table.of(X, dates=True)
     question = task_for(y, table.n_rows, task)
     dealing = deal(question, cv, repeats, random_state, groups, times)
-    invitation = _invited(models, table, question)
+    inner = None if groups is None and times is None else InnerFolds(question, groups, times)
+    invitation = _invited(models, table, question, None if inner is None else inner.splitter)
     notes = [*question.notes(), *dealing.notes, *invitation.notes]
     if groups is None:
         notes += duplicates_note(table, dealing.splits)
     tell("data", 1, 1, "")
-    race = Race(question, dealing.splits, budget, tell)
+    race = Race(question, dealing.splits, budget, tell, inner)
     size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
     comparison = Comparison(
         title=f"{size}, {question.described()}; {dealing.described}",
@@ -104,6 +108,7 @@ def compare(
         y=question.y,
         splits=dealing.splits,
         entries=(),
+        inner=inner,
         settings=settings_of(question, cv=cv, repeats=repeats, random_state=random_state, groups=groups, times=times),
     )
     try:
@@ -115,16 +120,18 @@ def compare(
         ) from stopped
     if not race.entries:
         raise DataError(
-            f"no model was done within {time_limit:g} s: {', '.join(race.late)}. Give a longer time_limit (on the "
+            f"no model was done within {budget.seconds:g} s: {', '.join(race.late)}. Give a longer time_limit (on the "
             "command line --time-limit), or fewer rows."
         )
     return _finished(comparison, race, notes)
 
 
-def _invited(models: Mapping[str, Any] | Sequence[Any] | None, table: Table, question: Task) -> Invitation:
+def _invited(
+    models: Mapping[str, Any] | Sequence[Any] | None, table: Table, question: Task, inner: Inner | None
+) -> Invitation:
     named = models is not None and not isinstance(models, Mapping) and all(isinstance(each, str) for each in models)
     if models is None or (models and named):
-        invitation = entrants_for(table, question.name, question.outputs, question.rarest)
+        invitation = entrants_for(table, question.name, question.outputs, question.rarest, inner)
         if models is not None:
             invitation = chosen(list(models), invitation, table, question.name)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,12 @@ from mercer.comparison.measuring.metrics import Metric
 from mercer.comparison.measuring.paired import Interval, interval_of, overlap_of
 from mercer.comparison.measuring.splits import Split
 from mercer.comparison.measuring.tasks import Task
+from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.data import Table
 from mercer.report import Grid, grid_html
 
 if TYPE_CHECKING:
+    from mercer.comparison.racing.budget import Budget
     from mercer.comparison.racing.race import Progress
     from mercer.report.records import Page
 
@@ -52,6 +55,8 @@ class Comparison:
         That all of it took.
     settings : mapping
         How to have the same numbers again: seed, folds, repeats, versions.
+    inner : InnerFolds or None
+        Folds within the rows of a fit, by which models choose their settings, where groups or times were given.
     """
 
     title: str
@@ -63,6 +68,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    inner: InnerFolds | None = None
 
     @property
     def names(self) -> list[str]:
@@ -96,7 +102,8 @@ class Comparison:
         if entry.fitted is None:
             from mercer.comparison.racing.refit import refitted
 
-            entry = replace(entry, fitted=refitted(entry, self.y))
+            model, choice = refitted(entry, self.y, self.inner)
+            entry = replace(entry, fitted=model, choice=choice)
             self.entries = tuple(entry if each.name == entry.name else each for each in self.entries)
         return entry.fitted
 
@@ -174,24 +181,29 @@ class Comparison:
 
         return page(self)
 
-    def report(self, path: str | Path, *, progress: Progress | None = None) -> Path:
+    def report(
+        self, path: str | Path, *, progress: Progress | None = None, time_limit: float | Budget | None = None
+    ) -> Path:
         """Write one self-contained HTML page, and return where it is.
 
-        `progress(stage, done, total, name)` is told the stages "refit" (the best model on all rows) and "page".
+        `progress(stage, done, total, name)` is told the stages "refit" (the best model on all rows) and "page", which
+        has a step for each section. With a `time_limit` in seconds, sections that are not done in time are left out by
+        name. Ctrl-C leaves no half of a page.
         """
         from mercer._atomic import write_atomically
+        from mercer.comparison.racing.budget import Budget, OutOfTime
+        from mercer.comparison.sections.whole import STEPS, page
         from mercer.report.page import page_html
 
-        tell = progress or (lambda stage, done, total, name: None)
-        if self.done:
+        tell, budget = progress or (lambda stage, done, total, name: None), Budget.of(time_limit)
+        if self.done and not self.entry().fit_seconds > budget.left:
             tell("refit", 0, 1, self.entry().name)
-            self.fitted()
+            with suppress(OutOfTime), budget.cutting():
+                self.fitted()
             tell("refit", 1, 1, "")
-        tell("page", 0, 2, "sections")
-        page = self.page()
-        tell("page", 1, 2, "writing")
-        write_atomically(path, page_html(page))
-        tell("page", 2, 2, "")
+        made = page(self, budget=budget, progress=tell)
+        write_atomically(path, page_html(made))
+        tell("page", STEPS, STEPS, "")
         return Path(path)
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -15,6 +15,14 @@ from mercer.decide import CalibrationError
 
 Array = NDArray[Any]
 Kind = Literal["generative", "discriminative", "direct", "kernel", "density", "baseline"]
+
+
+class Choice(NamedTuple):
+    """What a search within a fit has chosen for a parameter, and what it tried."""
+
+    parameter: str
+    value: Any
+    tried: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +54,8 @@ class Entry:
         What it warned of, or why it failed.
     fitted : estimator or None
         The model, fitted to all rows, where somebody asked for it: see `Comparison.fitted`.
+    choice : Choice or None
+        What its search, if it has one, chose in that fit.
     calibration : CalibrationError or None
         How far the held-out probabilities are from frequencies, over all rows; None where there are no probabilities.
     probabilistic : bool
@@ -66,6 +76,7 @@ class Entry:
     size_bytes: float = math.nan
     notes: tuple[str, ...] = ()
     fitted: Any | None = None
+    choice: Choice | None = None
     calibration: CalibrationError | None = None
     probabilistic: bool = False
     failed: bool = False

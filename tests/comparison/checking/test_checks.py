@@ -205,6 +205,16 @@ def test_findings_name_the_columns() -> None:
     assert "without bound" in collinear.sentence
 
 
+def test_a_level_that_is_seen_with_one_class_is_the_one_that_is_named() -> None:
+    """All rows are asked, not a sample, in which other levels may be seen with one class by chance."""
+    where = np.where(np.arange(N) < 6, "here", np.where(np.arange(N) % 4 < 2, "there", "elsewhere"))
+    y = np.where(where == "here", "yes", classes())
+    found = comparison(plain(where=where), y)
+    (separated,) = (each for each in check(View(found, most_rows=40)).findings if each.code == "MRC201")
+    assert separated.columns == ("where[here]",)
+    assert "sample" not in separated.sentence
+
+
 def test_box_m_of_iris() -> None:
     """χ²(20) = 140.94: the value that is published for Fisher's iris."""
     X, y = load_iris(return_X_y=True)

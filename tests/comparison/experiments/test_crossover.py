@@ -24,8 +24,8 @@ def column(*values: float) -> np.ndarray:
         ((0.2, 0.2, 0.2), (0.3, 0.2, 0.1), 100.0, "100"),
         ((0.2, 0.2, 0.2), (0.3, 0.1, 0.1), 10 * math.sqrt(10), "32"),
         ((0.2, 0.2, 0.2), (0.1, 0.1, 0.1), 10.0, "before 10"),
-        ((0.2, 0.2, 0.2), (0.1, 0.1, 0.3), math.inf, "none up to 1000"),
-        ((0.2, 0.2, 0.2), (0.2, 0.2, 0.2), math.inf, "none up to 1000"),
+        ((0.2, 0.2, 0.2), (0.1, 0.1, 0.3), math.inf, "none up to 1,000"),
+        ((0.2, 0.2, 0.2), (0.2, 0.2, 0.2), math.inf, "none up to 1,000"),
         # ahead, behind, ahead again: the last time counts
         ((0.2, 0.2, 0.2), (0.1, 0.3, 0.1), 100 * math.sqrt(10), "316"),
         ((0.2, math.nan, 0.2), (0.3, 0.1, 0.1), 100.0, "100"),
@@ -54,7 +54,7 @@ def test_a_pair_that_never_crosses_in_some_repeats_has_no_upper_end() -> None:
     first, second = np.full((3, 2), 0.2), np.array([[0.3, 0.3], [0.3, 0.3], [0.0, 0.3]])
     found = crossover_of(SIZES, first, second)
     assert found.high == math.inf
-    assert str(found).endswith("none up to 1000)")
+    assert str(found).endswith("none up to 1,000)")
 
 
 def test_differences_that_cancel_are_a_tie_in_spite_of_rounding() -> None:

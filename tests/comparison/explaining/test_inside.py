@@ -40,7 +40,7 @@ def test_evidence_of_a_row_adds_up(most: int) -> None:
     added = [line[-1] for line in grid.rows]
     assert sum(added[:-1]) == pytest.approx(added[-1])
     assert ("x", "1") in [line[:2] for line in grid.rows]
-    assert grid.notes[0].startswith("Prediction: a (a ")
+    assert grid.notes[0].startswith("Prediction: a (a: ")
 
 
 def test_described() -> None:
@@ -48,3 +48,17 @@ def test_described() -> None:
     assert lines[0] == "LogisticRegression()"
     assert "Classes: 'a', 'b'" in lines
     assert "x       number" in lines[-1]
+
+
+def test_what_is_around_a_model_is_described_in_a_line() -> None:
+    lines = list(described(fitted("LogisticRegression", FRAME, CLASSES, settings={"C": 3}, conformal=0.8).model))
+    assert lines[:2] == ["LogisticRegression(C=3)", "within Pipeline, within ConformalClassifier"]
+    lines = list(described(fitted("NaiveBayes", FRAME, CLASSES).model))
+    assert lines[0] == "NaiveBayes()"  # whose families are the table below
+    assert "c       category" in lines[-1]
+
+
+def test_units_are_told_of_numbers_only() -> None:
+    (grid,) = learnt(fitted("LogisticRegression", FRAME.select(["c"]), CLASSES).model, most=1)
+    assert grid.notes[0] == "The largest 1 of 3 coefficients."
+    assert "standard units" not in " ".join(grid.notes)

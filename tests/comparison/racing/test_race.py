@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
 from mercer import KernelRidge
-from mercer._errors import DataError
+from mercer._errors import DataError, FitInterrupted
 from mercer.comparison import compare
 from mercer.comparison.racing import budget
 from mercer.comparison.racing.budget import Budget, OutOfTime, estimated_seconds
 
 X, Y = load_iris(return_X_y=True)
+timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that rings")
 
 
 class Clock:
@@ -71,6 +73,35 @@ def test_no_limit() -> None:
 def test_nobody_in_time_is_an_error_with_a_remedy() -> None:
     with pytest.raises(DataError, match=r"no model was done within 5 s.*time_limit"):
         compare(X, Y, models={"a": Taking(100.0)}, cv=2, time_limit=5)
+
+
+class Overrun(Taking):
+    """Is still being fitted when the alarm rings, which a solver turns into an interruption of its own."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        super().fit(X, y)
+        try:
+            signal.raise_signal(signal.SIGALRM)
+        except KeyboardInterrupt:
+            raise FitInterrupted("stopped by the user; the best so far is kept.") from None
+
+
+@timers
+def test_a_fit_that_outlasts_the_limit_is_cut_and_told() -> None:
+    models = {"quick": Taking(1.0), "long": Overrun(30.0), "late": Taking(1.0)}
+    comparison = compare(X, Y, models=models, cv=2, time_limit=20)
+    assert comparison.names == ["quick"]
+    told = "long (cut short when the time was up), late (not begun)"
+    assert f"Left out to keep the time limit of 20 s: {told}." in comparison.notes
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+
+
+def test_a_part_of_it_can_be_kept_for_later() -> None:
+    half = Budget(20, kept=0.5)
+    comparison = compare(X, Y, models={"a": Taking(3.0), "b": Taking(3.0)}, cv=2, time_limit=half)
+    assert comparison.names == ["a"]
+    assert "time limit of 20 s" in comparison.notes[-1]
+    assert (half.left, half.whole().left) == (1.0, 11.0)
 
 
 def test_a_fit_that_is_known_to_be_long_is_not_begun() -> None:

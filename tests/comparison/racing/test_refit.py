@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_iris
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import GaussianDiscriminant, GaussianNB, LogisticRegression, LogisticRegressionCV
-from mercer.comparison.racing.refit import settled
+from mercer import GaussianDiscriminant, GaussianNB, LogisticRegression, LogisticRegressionCV, Ridge
+from mercer.comparison.entry import Choice
+from mercer.comparison.racing.refit import choice_of, settled
 from mercer.comparison.taking_part.tuning import Tuned
 
 X, Y = load_iris(return_X_y=True)
@@ -38,6 +40,24 @@ def test_a_search_becomes_what_it_found() -> None:
 def test_a_parameter_that_was_tuned() -> None:
     found = settled(Tuned(GaussianDiscriminant(), "shrinkage", (0.5, 0.0)).fit(X, Y), X, Y)
     assert found.shrinkage == 0.0
+
+
+def test_what_was_chosen_and_from_what_is_remembered() -> None:
+    search = LogisticRegressionCV(
+        Cs=[0.1, 10.0], cv=3, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False
+    )
+    assert choice_of(make_pipeline(StandardScaler(), search).fit(X, Y)) == Choice("C", 10.0, (0.1, 10.0))
+    tuned = Tuned(Ridge(), "alpha", (1e4, 1e-3), "regression")
+    assert choice_of(TransformedTargetRegressor(tuned).fit(X, X[:, 0])) == Choice("alpha", 1e-3, (1e4, 1e-3))
+    assert choice_of(GaussianNB().fit(X, Y)) is None
+
+
+def test_a_target_in_other_units_does_not_hide_a_search() -> None:
+    tuned = Tuned(Ridge(), "alpha", (1e4, 1e-3), "regression")
+    model = make_pipeline(StandardScaler(), TransformedTargetRegressor(tuned, transformer=StandardScaler()))
+    last = settled(model.fit(X, X[:, 0]), X, X[:, 0])[-1]
+    assert type(last.regressor_) is type(last.regressor) is Ridge
+    assert last.regressor.alpha == 1e-3
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")

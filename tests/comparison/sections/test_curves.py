@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from mercer import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, c
 from mercer.comparison.checking.view import View
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.experiments._curves import LearningCurves
+from mercer.comparison.racing import budget
+from mercer.comparison.racing.budget import Budget
 from mercer.comparison.sections import curves as module
 from mercer.comparison.sections.curves import _with_crossover, curves, pairs
 from mercer.report import Chart, Line, Note
@@ -51,6 +54,21 @@ def test_a_pair_has_one_chart_with_both_halves(iris: Comparison, monkeypatch: py
     assert (first.x[0], first.x[-1]) == (10, 99)  # a third of 50 in each class is held out
 
 
+@pytest.mark.parametrize(("model", "rows"), [(GaussianNB(), 1_400), (LinearDiscriminantAnalysis(), 1_000)])
+def test_where_one_look_is_enough_there_are_more_rows(model: Any, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REPEATS", 1)
+    rng = np.random.default_rng(0)
+    y = np.arange(1_400) % 2
+    found = compare(rng.normal(size=(1_400, 1)) + y[:, None], y, models=[model, LogisticRegression()], cv=2)
+    section = curves(View(found))
+    assert section is not None
+    (chart,) = (block for block in section.blocks if isinstance(block, Chart))
+    line = chart.marks[0]
+    assert isinstance(line, Line)
+    assert line.x[-1] == pytest.approx(rows * 2 / 3, abs=2)
+    assert ("From 1,000 of the 1,400 rows" in chart.caption) == (rows == 1_000)
+
+
 def test_few_rows_have_curves_or_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = load_iris(return_X_y=True)
     models = {"LDA": LinearDiscriminantAnalysis(), "logistic": LogisticRegression()}
@@ -66,6 +84,18 @@ def test_an_experiment_that_takes_too_long_is_given_up(iris: Comparison, monkeyp
     section = curves(View(iris))
     assert section is not None
     assert section.blocks[0] == Note("LDA and logistic have no curves: they took more than 0 s.")
+
+
+def test_an_experiment_that_would_outlast_the_time_is_given_up(
+    iris: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every look at the clock is 1,000 seconds later, so that after one of five repeats there is not time enough."""
+    seconds = iter(range(0, 100_000, 1_000))
+    monkeypatch.setattr(budget, "now", lambda: float(next(seconds)))
+    section = curves(View(iris, budget=Budget(5_000)))
+    assert section is not None
+    reason = "left out for want of time (1 of 5 repeats done)."
+    assert section.blocks[0] == Note(f"LDA and logistic have no curves: {reason}")
 
 
 def test_the_place_where_curves_cross_is_drawn() -> None:

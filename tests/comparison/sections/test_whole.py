@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,10 @@ from mercer import (
     compare,
 )
 from mercer.comparison.comparison import Comparison
+from mercer.comparison.racing import budget
+from mercer.comparison.racing.budget import Budget
+from mercer.comparison.sections import whole
+from mercer.comparison.sections.leaders import leaders
 from mercer.comparison.sections.overview import far_out
 from mercer.comparison.sections.predictions import binned_means
 from mercer.comparison.sections.ranking import precision_recall_points, roc_points, thinned
@@ -152,6 +158,68 @@ def test_a_section_that_fails_is_left_out_with_a_note(iris: Comparison, monkeypa
     assert made.sections[1].blocks == (Note("breaks: ZeroDivisionError: by nothing"),)
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that pass when a section says so."""
+    passed = [0.0]
+    monkeypatch.setattr(budget, "now", lambda: passed[0])
+    return passed
+
+
+def test_what_is_not_done_in_time_is_left_out_by_name(
+    iris: Comparison, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sections that fit models come last, though they stand first on the page."""
+    begun: list[str] = []
+
+    def taking(name: str, seconds: float) -> Any:
+        def write(view: Any) -> Section:
+            begun.append(name)
+            clock[0] += seconds
+            return Section(name, name, ("something",))
+
+        write.__name__ = name
+        return write
+
+    fits, quick, slow = taking("fits", 1), taking("quick", 5), taking("slow", 5)
+    late = taking("late", 1)
+    monkeypatch.setattr(whole, "SECTIONS", (fits, late, quick, slow, leaders))
+    monkeypatch.setattr(whole, "FITTING", (fits, late))
+    made = page(iris, budget=Budget(10.5))
+    assert begun == ["quick", "slow", "fits"]
+    assert [each.id for each in made.sections] == ["fits", "quick", "slow", "leaderboard", "left-out"]
+    assert made.sections[-1].blocks == (Note("late: left out for want of time (not begun)."),)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that rings")
+def test_a_section_is_cut_short_when_the_time_is_up(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(view: Any) -> Any:
+        signal.raise_signal(signal.SIGALRM)
+
+    monkeypatch.setattr(whole, "SECTIONS", (endless, leaders))
+    made = page(iris, budget=Budget(3600))
+    assert made.sections[-1].blocks == (Note("endless: left out for want of time (cut short when the time was up)."),)
+
+
+def test_models_are_not_fitted_again_when_their_fits_took_longer_than_what_is_left(
+    iris: Comparison, clock: list[float]
+) -> None:
+    slow = replace(iris, entries=tuple(replace(entry, fit_seconds=9.0, fitted=None) for entry in iris.entries))
+    ids = {each.id for each in page(slow, budget=Budget(5)).sections}
+    assert all(entry.fitted is None for entry in slow.entries)
+    assert {"leaderboard", "data", "decisions", "calibration", "ranking", "densities"} <= ids
+    assert not {"coefficients", "likelihoods", "regions"} & ids
+
+
+def test_every_section_is_told(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "SECTIONS", SECTIONS[:3])
+    told: list[tuple[Any, ...]] = []
+    page(iris, progress=lambda *step: told.append(step))
+    assert [name for *_, name in told] == ["leaders", "overview", "findings", "writing"]
+    assert [step[:3] for step in told[:3]] == [("page", number, whole.STEPS) for number in range(3)]
+    assert told[-1] == ("page", whole.STEPS - 1, whole.STEPS, "writing")
+
+
 # Its sections.
 
 
@@ -159,7 +227,7 @@ def test_columns_are_described(of_iris: Page, of_mixed: Page) -> None:
     grid = blocks(section(of_iris, "data"), Grid)[0]
     row = dict(zip([field.heading for field in grid.fields], grid.rows[0], strict=True))
     assert row["column"] == "sepal length (cm)"
-    assert row["mean"] == pytest.approx(5.8433, abs=1e-4)
+    assert (row["mean"], row["sd"], row["least"], row["most"]) == ("5.843", "0.828", "4.3", "7.9")
     assert row["distinct"] == 35
     kinds = {row[0]: row[1:3] for row in blocks(section(of_mixed, "data"), Grid)[0].rows}
     assert kinds["id"] == ("identifier", 0.0)
@@ -233,6 +301,27 @@ def test_a_nomogram_has_what_each_value_adds() -> None:
         np.diff(added) / np.diff(values), coefficient / found.table.numbers([0]).std(), rtol=1e-2
     )
     assert grid.rows[0][0] == "a"  # which moves the prediction most
+
+
+def test_a_single_value_far_out_does_not_fill_a_nomogram() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
+    X.loc[0, "a"] = 1e6
+    found = compare(X, X["b"] + rng.normal(size=200), models={"lines": linear(LinearRegression())}, task="regression")
+    chart = next(chart for chart in blocks(section(page(found), "rows"), Chart) if chart.title.startswith("Nomogram"))
+    dots = [mark for mark in chart.marks if isinstance(mark, Points)]
+    widths = sorted(np.ptp(mark.x) for mark in dots)
+    assert widths[-1] < 10
+
+
+def test_numbers_of_thousands_have_no_exponent() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"income": rng.normal(190_000, 100_000, size=60).round(), "age": rng.normal(40, 10, size=60)})
+    found = compare(X, np.tile(["a", "b"], 30), models=[GaussianNB()], cv=2)
+    made = page(found)
+    shown = [cell for grid in blocks(section(made, "data"), Grid) for line in grid.written() for cell in line[4:8]]
+    shown += [cell for grid in blocks(section(made, "likelihoods"), Grid) for line in grid.written() for cell in line]
+    assert not [cell for cell in shown if "e+" in cell]
 
 
 def test_coefficients_are_those_of_the_fit_by_their_names(of_numbers: Page, iris: Comparison, of_iris: Page) -> None:

@@ -65,6 +65,9 @@ def _bandwidths(part: Any) -> list[Any]:
     return [choice] if (choice := getattr(part, "bandwidth_choice_", None)) is not None else []
 
 
+#: strengths of penalties that a comparison chooses itself, and the least values from which the end is worth a word: of
+#: three, two are ends
+PENALTIES, MANY_VALUES = ("C", "alpha"), 5
 #: the chosen strength of a penalty, and what was tried
 TUNED = (("C_", "Cs_"), ("alpha_", "alphas_"), ("alpha_", "alphas"))
 
@@ -72,18 +75,28 @@ TUNED = (("C_", "Cs_"), ("alpha_", "alphas_"), ("alpha_", "alphas"))
 def penalty_at_bound(view: View) -> Iterator[Found]:
     for name, part in _parts(view):
         for chosen, tried in TUNED:
-            values = np.unique(_numbers(getattr(part, tried, None)))
-            found = _numbers(getattr(part, chosen, None))
-            if len(values) < 3 or not len(found):
-                continue
-            at_end = np.isin(found, values[[0, -1]])
-            if at_end.any():
-                yield Found(
-                    f"{name} chose {chosen.rstrip('_')} = {found[at_end][0]:.3g}, the end of what it tried "
-                    f"({values[0]:.3g} to {values[-1]:.3g}).",
-                    "Try a wider range.",
-                )
+            if told := _at_end(name, chosen.rstrip("_"), getattr(part, chosen, None), getattr(part, tried, None), 3):
+                yield told
                 break
+    for entry in view.ranked:
+        view.fitted(entry)
+        choice = view.comparison.entry(entry.name).choice
+        if choice is None or choice.parameter not in PENALTIES:
+            continue
+        if told := _at_end(entry.name, *choice, MANY_VALUES):
+            yield told
+
+
+def _at_end(name: str, parameter: str, chosen: Any, tried: Any, least: int) -> Found | None:
+    """Whether what was chosen is the first or the last of at least so many values."""
+    values, found = np.unique(_numbers(tried)), _numbers(chosen)
+    if len(values) < least or not (at_end := np.isin(found, values[[0, -1]])).any():
+        return None
+    return Found(
+        f"{name} chose {parameter} = {found[at_end][0]:.3g}, the end of what it tried ({values[0]:.3g} to "
+        f"{values[-1]:.3g}).",
+        "Try a wider range.",
+    )
 
 
 def _numbers(values: Any) -> Any:
@@ -96,7 +109,7 @@ def _numbers(values: Any) -> Any:
 
 
 def probabilities_off(view: View) -> Iterator[Found]:
-    """Whether the best model's probabilities are further from frequencies than chance explains."""
+    """Whether the best model's probabilities are further from frequencies than chance, and enough to matter."""
     from mercer.decide.reliability import calibration_error
 
     entry = view.best(probable=True) if view.classification else None
@@ -107,7 +120,7 @@ def probabilities_off(view: View) -> Iterator[Found]:
         return
     proba = np.clip(proba, 0, 1)
     found = calibration_error(proba / proba.sum(axis=1, keepdims=True), truth)
-    if found.p_value < 0.01 and found.error > 0.02:
+    if found.p_value < 0.01 and found.matters:
         yield Found(
             f"The probabilities of {entry.name} are off by {found.error:.3f} on average, where chance alone gives "
             f"{found.by_chance:.3f}.",

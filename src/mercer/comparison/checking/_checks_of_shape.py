@@ -24,8 +24,9 @@ SURELY = 0.01
 SKEWED, HEAVY = 0.5, 1.0
 #: correlation within classes that naive Bayes should not be deaf to
 STRONG = 0.6
-#: features of the linear programme that looks for separation
-SEPARATION_COLUMNS = 200
+#: features of the linear programme that looks for separation, and rows × features up to which all rows are asked: in a
+#: sample a rare level is seen with one class, though it comes with both
+SEPARATION_COLUMNS, SEPARATION_ENTRIES = 200, 20_000_000
 #: columns of covariances, and rows of a class for each
 MOST_COLUMNS, ROWS_PER_COLUMN = 40, 2
 
@@ -37,18 +38,18 @@ def separation(view: View) -> Iterator[Found]:
 
     if not view.classification:
         return
-    X, names = _features(view)
+    X, names, target = _features(view)
     design, k = DenseDesign.of(np.ascontiguousarray(X)), len(view.labels)
     if k == 2:
-        found = programme.bernoulli(Observations(design, view.target.astype(float)))
+        found = programme.bernoulli(Observations(design, target.astype(float)))
     else:
-        found = programme.categorical(Observations(design, view.target), k)
+        found = programme.categorical(Observations(design, target), k)
     if found.kind == "none":
         return
-    moved = np.abs(found.direction.reshape(len(found.direction), -1)).max(axis=1)[: len(names)]
-    columns = tuple(names[j] for j in np.argsort(-moved, kind="stable").tolist() if moved[j] > 0)[:5]
+    columns = tuple(names[j] for j in _separating(X, found))[:5]
     how = "completely" if found.kind == "complete" else "in part"
-    where = f" in a sample of {len(X):,} rows" if view.sampled else ""  # which all rows need not be
+    # which all rows need not be
+    where = f" in a sample of {len(X):,} rows" if len(X) < view.comparison.table.n_rows else ""
     yield Found(
         f"A linear function of the columns separates the classes {how}{where}, so that logistic regression without a "
         f"penalty has no finite coefficients{_among(columns)}.",
@@ -58,21 +59,33 @@ def separation(view: View) -> Iterator[Found]:
     )
 
 
+def _separating(X: Array, found: Any) -> list[int]:
+    """Features that only rows on the right side have, such as levels that are seen with one class; else those that the
+    direction moves, the most first."""
+    moved = np.abs(found.direction.reshape(len(found.direction), -1)).max(axis=1)[: X.shape[1]]
+    order = [j for j in np.argsort(-moved, kind="stable").tolist() if moved[j] > 0]
+    left = X[~found.separated]
+    alone = [j for j in order if len(left) and not left[:, j].any()]
+    return alone or order
+
+
 def _among(columns: tuple[str, ...]) -> str:
     return f" (for {', '.join(columns)})" if columns else ""
 
 
-def _features(view: View) -> tuple[Array, list[str]]:
-    """What linear models are shown, as numbers."""
+def _features(view: View) -> tuple[Array, list[str], Array]:
+    """What linear models are shown, as numbers, and the class of each row."""
     from mercer.models import TableFeatures
 
     if view.comparison.table.library == "scipy":
         raise NotAsked("the rows are a sparse matrix.")
-    made = TableFeatures(output="sparse", unseen="ignore", on_leak="ignore").fit(view.table.native)
+    made = TableFeatures(output="sparse", unseen="ignore", on_leak="ignore").fit(view.comparison.table.native)
     names = [str(name) for name in made.get_feature_names_out()]
     if len(names) > SEPARATION_COLUMNS:
         raise NotAsked(f"there are {len(names):,} features, and {SEPARATION_COLUMNS} can be looked at.")
-    return np.asarray(made.transform(view.table.native).toarray(), dtype=float), names
+    few = view.comparison.table.n_rows * len(names) <= SEPARATION_ENTRIES
+    table, target = (view.comparison.table, view.comparison.task.truth) if few else (view.table, view.target)
+    return np.asarray(made.transform(table.native).toarray(), dtype=float), names, np.asarray(target)
 
 
 def collinearity(view: View) -> Iterator[Found]:

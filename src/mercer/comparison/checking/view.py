@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from mercer.comparison.racing.budget import Budget
 from mercer.data import Kind, Schema, Table
 from mercer.data.select import select
 
@@ -33,11 +34,15 @@ AMOUNTS = (Kind.NUMBER, Kind.INTEGER, Kind.COUNT)
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A comparison as its sections see it. The sample of rows follows from `seed`."""
+    """A comparison as its sections see it. The sample of rows follows from `seed`.
+
+    With a limit of time, a model is fitted to all rows only if its fits to the splits took less than what is left.
+    """
 
     comparison: Comparison
     most_rows: int = MOST_ROWS
     seed: int = 0
+    budget: Budget = field(default_factory=lambda: Budget(None))
     _models: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -133,6 +138,8 @@ class View:
         if entry.name not in self.affordable:
             return None
         if entry.name not in self._models:
+            if entry.fitted is None and entry.fit_seconds > self.budget.left:
+                return None
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # the comparison has told

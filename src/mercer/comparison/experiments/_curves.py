@@ -103,7 +103,7 @@ class LearningCurves:
                 fields.append(Field(f"{words}, {name}", ".4f"))
                 columns.append(intervals[:, 0].tolist())
         repeats = f"{self.n_repeats} repeat{'s' * (self.n_repeats > 1)}"
-        title = f"{self.names[0]} and {self.names[1]}, {repeats}, {self.n_test} rows held out"
+        title = f"{self.names[0]} and {self.names[1]}, {repeats}, {self.n_test:,} rows held out"
         return Grid(title, tuple(fields), tuple(zip(*columns, strict=True)), (*self.sentences(), *self.notes))
 
     def sentences(self) -> tuple[str, ...]:
@@ -116,9 +116,9 @@ class LearningCurves:
         if not np.isfinite(self.errors).all(axis=0).any():
             return f"{first} and {second} were never fitted to the same rows."
         if at.size == np.inf:
-            return f"{second} does not overtake {first} up to {at.most} rows."
+            return f"{second} does not overtake {first} up to {at.most:,} rows."
         if not at.found:
-            return f"{second} has the smaller error at every size, from {at.least} rows on."
+            return f"{second} has the smaller error at every size, from {at.least:,} rows on."
         return f"{second} has the smaller error from about {at} rows on; below, {first} has."
 
     def _about_the_end(self) -> str:
@@ -126,12 +126,12 @@ class LearningCurves:
         if not np.isfinite(mean):
             return "There is nothing to say about the largest size, where fits failed."
         if np.isnan(low):
-            return f"After {self.sizes[-1]} rows the difference is {mean:+.4f}, in a single repeat."
+            return f"After {self.sizes[-1]:,} rows the difference is {mean:+.4f}, in a single repeat."
         better, worse = (self.names[1], self.names[0]) if mean > 0 else self.names
         if not (low > 0 or high < 0):
             told = f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"
-            return f"After {self.sizes[-1]} rows the difference is no larger than chance: {told}."
-        return f"After {self.sizes[-1]} rows {better} errs less often than {worse}, by {abs(mean):.4f}."
+            return f"After {self.sizes[-1]:,} rows the difference is no larger than chance: {told}."
+        return f"After {self.sizes[-1]:,} rows {better} errs less often than {worse}, by {abs(mean):.4f}."
 
     def chart(self, measure: Measure = "error") -> Any:
         """The curves as a record for a page."""

@@ -39,14 +39,14 @@ class Crossover(NamedTuple):
 
     def __str__(self) -> str:
         if self.size == math.inf:
-            return f"none up to {self.most}"
+            return f"none up to {self.most:,}"
         if self.size <= self.least:
-            return f"before {self.least}"
+            return f"before {self.least:,}"
         if math.isnan(self.low):
-            return f"{self.size:.0f}"
-        low = f"before {self.least}" if self.low <= self.least else f"{self.low:.0f}"
-        high = f"none up to {self.most}" if self.high == math.inf else f"{self.high:.0f}"
-        return f"{self.size:.0f} ({low} to {high})"
+            return f"{self.size:,.0f}"
+        low = f"before {self.least:,}" if self.low <= self.least else f"{self.low:,.0f}"
+        high = f"none up to {self.most:,}" if self.high == math.inf else f"{self.high:,.0f}"
+        return f"{self.size:,.0f} ({low} to {high})"
 
 
 def crossover_of(sizes: Array, first: Array, second: Array) -> Crossover:

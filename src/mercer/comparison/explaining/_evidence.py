@@ -10,13 +10,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import NoExplanationError
-from mercer.data import Kind
 from mercer.designs.encoded import Encoded
 from mercer.models import GaussianNB, NaiveBayes, TableFeatures, linear_form
-from mercer.models._base import column_names, is_sparse
+from mercer.models._base import checked, column_names, is_sparse
+from mercer.models._column_likelihoods import column_likelihoods
 from mercer.models._discriminant import DiscriminantClassifier
 from mercer.models._linear_form import HasLinearForm
-from mercer.models.parts.numbers import NumbersPart
 
 Array = NDArray[Any]
 
@@ -50,10 +49,8 @@ def evidence_of(model: Any, X: Any) -> Evidence:
         return _by_column(_named_features(before, found), before)
     check_is_fitted(model)
     match model:
-        case NaiveBayes():
-            return _of_naive_bayes(model, X)
-        case GaussianNB():
-            return _of_gaussian_nb(model, X)
+        case NaiveBayes() | GaussianNB():
+            return _of_columns(model, X)
         case DiscriminantClassifier():
             return _of_discriminant(model, X)
         case HasLinearForm():
@@ -61,51 +58,15 @@ def evidence_of(model: Any, X: Any) -> Evidence:
     return _of_coefficients(model, X)
 
 
-def _of_naive_bayes(model: Any, X: Any) -> Evidence:
-    """log p(x_S|y) of each part; columns of numbers one by one, the others being missing."""
-    table = model._check_X(X, reset=False)
-    blocks = model._block(table, slice(0, table.n_rows))
-    names: list[str] = []
-    added: list[Array] = []
-    for conditional, block in zip(model._conditionals, blocks, strict=True):
-        part = conditional.part
-        if isinstance(part, NumbersPart) and len(part.names) > 1:
-            names += part.names
-            added += _one_by_one(conditional.score, block)
-        else:
-            names.append(", ".join(part.names[:5]) + ("…" if len(part.names) > 5 else ""))
-            added.append(conditional.score(block))
-    order = np.argsort([_place(model, name) for name in names], kind="stable")
-    return Evidence(
-        Additive(model._log_prior(), np.stack(added, axis=1)[:, order]), tuple(names[j] for j in order.tolist())
-    )
-
-
-def _place(model: Any, name: str) -> int:
-    columns = column_names(model)
-    return columns.index(name) if name in columns else len(columns)
-
-
-def _of_gaussian_nb(model: Any, X: Any) -> Evidence:
-    rows = np.asarray(model._check_X(X, reset=False), dtype=float)
-    return Evidence(
-        Additive(model._log_prior(), np.stack(_one_by_one(model._scores, rows), axis=1)), tuple(column_names(model))
-    )
-
-
-def _one_by_one(score: Any, block: Array) -> list[Array]:
-    """Scores of each column with the others missing."""
-    scores = []
-    for j in range(block.shape[1]):
-        alone = np.full(block.shape, np.nan)
-        alone[:, j] = block[:, j]
-        scores.append(np.array(score(alone)))
-    return scores
+def _of_columns(model: Any, X: Any) -> Evidence:
+    """log p(x_j|y) of each column, or of columns that are described together."""
+    found = column_likelihoods(model, X)
+    return Evidence(Additive(found.log_prior, found.log_likelihoods), found.names)
 
 
 def _of_discriminant(model: Any, X: Any) -> Evidence:
     """Linear in the columns, or in their products, of which half counts for each."""
-    rows = np.asarray(model._check_X(X, reset=False), dtype=float)
+    rows = np.asarray(checked(model, X, reset=False), dtype=float)
     names = tuple(column_names(model))
     if np.isnan(rows).any():
         column = names[int(np.argwhere(np.isnan(rows))[0, 1])]
@@ -195,24 +156,10 @@ def _by_column(found: Evidence, before: Any) -> Evidence:
     first = before[0]
     if not isinstance(first, TableFeatures) or tuple(first.get_feature_names_out()) != found.names:
         return found
-    owners = _owners(first)
+    owners = first.feature_columns().tolist()
     names = tuple(dict.fromkeys(owners))
     place = {name: j for j, name in enumerate(names)}
     base, contributions = found.additive
     summed = np.zeros((len(names), len(contributions), len(base)))
     np.add.at(summed, [place[owner] for owner in owners], np.moveaxis(contributions, 1, 0))
     return Evidence(Additive(base, np.moveaxis(summed, 0, 1)), names)
-
-
-def _owners(features: TableFeatures) -> list[str]:
-    """For each feature its column; a word is called by its own name."""
-    names: list[str] = features.get_feature_names_out().tolist()
-    if features._formula is not None:
-        return names
-    slots = [(slot, column) for column in features._used for slot in features._treatments[column].slots()]
-    of_slots = [
-        (column, features.schema_[column].kind is Kind.TEXT)
-        for slot, column in sorted(slots, key=lambda pair: pair[0].order)
-        for _ in slot.names
-    ]
-    return [name if text else column for name, (column, text) in zip(names, of_slots, strict=True)]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from mercer._errors import NoExplanationError
+from mercer.comparison.using.reading import reader_of
+from mercer.data import Kind
 from mercer.report import Grid
 
+#: kinds of columns that features put in standard units
+AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.DATE})
 
-def learnt(model: Any) -> list[Grid]:
-    """Tables of what a model has learnt.
+
+def learnt(model: Any, most: int | None = None) -> list[Grid]:
+    """Tables of what a model has learnt, each of at most so many lines.
 
     Raises
     ------
@@ -21,15 +27,16 @@ def learnt(model: Any) -> list[Grid]:
     model = _innermost(model)
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     if grids := likelihoods.likelihood_grids(model, last):
-        return grids
+        return [replace(grid, rows=grid.rows[:most]) for grid in grids]
     if hasattr(last, "coef_") and hasattr(last, "intercept_"):
         names, columns = coefficients.plain_coefficients(model, last)
-        order = coefficients.by_size(names, columns["coefficient"])
-        units = coefficients.UNITS if coefficients.scaled(model) else ""
+        order = coefficients.by_size(names, columns["coefficient"])[:most]
+        units = coefficients.UNITS if coefficients.scaled(model) and _has_amounts(model) else ""
         notes = (f"Intercept: {_written(last.intercept_)}.", f"{_meaning(last)}{units}")
         return [coefficients.coefficient_grid(names, columns, order, notes)]
     raise NoExplanationError(
-        f"{type(last).__name__} has neither coefficients nor a table for each column. Ask it about a row: DATA and ROW."
+        f"{type(last).__name__} has neither coefficients nor a table for each column. It may still explain a row: name "
+        "one."
     )
 
 
@@ -38,6 +45,15 @@ def _innermost(model: Any) -> Any:
     while not hasattr(model, "steps") and (inner := getattr(model, "model_", None) or getattr(model, "model", None)):
         model = inner
     return model
+
+
+def _has_amounts(model: Any) -> bool:
+    """Whether features had numbers to put in standard units, and no formula that says otherwise."""
+    reader = reader_of(model)
+    schema = getattr(reader, "schema_", None)
+    if schema is None:
+        return True
+    return reader.scale and reader.formula is None and any(column.kind in AMOUNTS for column in schema)
 
 
 def _meaning(model: Any) -> str:

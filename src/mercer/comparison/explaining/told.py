@@ -21,7 +21,13 @@ def evidence_grid(model: Any, row: Any, told: Explanation, most: int = 20) -> Gr
     rows: list[tuple[Any, ...]] = [("(before any column)", "", *told.base.tolist())]
     rows += [(told.names[j], values.get(told.names[j], ""), *told.contributions[0, j].tolist()) for j in kept]
     if left:
-        rows.append((f"({len(left)} others)", "", *told.contributions[0, left].sum(axis=0).tolist()))
+        rows.append(
+            (
+                f"({len(left)} other{'s' if len(left) > 1 else ''})",
+                "",
+                *told.contributions[0, left].sum(axis=0).tolist(),
+            )
+        )
     rows.append(("(all together)", "", *told.totals[0].tolist()))
     fields = (Field("column"), Field("value"), *(Field(name, "+.4f") for name in told.outputs))
     return Grid(f"What adds to the {told.what}", fields, tuple(rows), (_conclusion(model, row),))
@@ -40,6 +46,6 @@ def _values(row: Any) -> dict[str, str]:
 def _conclusion(model: Any, row: Any) -> str:
     predicted = np.asarray(model.predict(row)).tolist()[0]
     if not hasattr(model, "predict_proba"):
-        return f"Prediction: {predicted}."
+        return f"Prediction: {f'{predicted:.6g}' if isinstance(predicted, float) else predicted}."
     shares = zip(model.classes_.tolist(), np.asarray(model.predict_proba(row))[0].tolist(), strict=True)
-    return f"Prediction: {predicted} ({', '.join(f'{label} {share:.4f}' for label, share in shares)})."
+    return f"Prediction: {predicted} ({', '.join(f'{label}: {share:.4f}' for label, share in shares)})."

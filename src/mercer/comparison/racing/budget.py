@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from time import perf_counter as now
-from typing import Any
+from typing import Any, Self
 
 from mercer._errors import DataError, MercerError
 from mercer.comparison.measuring.splits import Split
+from mercer.comparison.racing.alarm import Bell, alarm
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.data import Table
 
+#: share of the time that models leave to the page, and to a fit of the best of them to all rows
+FOR_THE_PAGE = 0.25
+
 
 class OutOfTime(Exception):
-    """A model would not be done in time; the message is why, in a few words."""
+    """Something would not be done in time; the message is why, in a few words."""
 
 
 class Budget:
-    """Seconds from now. It is looked at before every fit: one that is expected to outlast it is not begun."""
+    """Seconds from now, or from `started`, of which a share may be kept back for what comes later.
 
-    def __init__(self, seconds: Any) -> None:
+    It is looked at before every fit: one that is expected to outlast it is not begun. What outlasts it all the same is
+    cut short, where an alarm can ring.
+    """
+
+    def __init__(self, seconds: Any, *, started: float | None = None, kept: float = 0.0) -> None:
         if seconds is not None and not (isinstance(seconds, Real) and float(seconds) > 0):
             raise DataError(f"time_limit must be a positive number of seconds, or None for no limit, not {seconds!r}.")
         self.seconds = None if seconds is None else float(seconds)
-        self._start = now()
+        self._start = now() if started is None else started
+        self._kept = kept
+
+    @classmethod
+    def of(cls, time_limit: Any) -> Self:
+        """A limit as it is given: seconds from now, or a budget that has begun."""
+        return time_limit if isinstance(time_limit, cls) else cls(time_limit)
+
+    def whole(self) -> Budget:
+        """The same with nothing kept back."""
+        return Budget(self.seconds, started=self._start)
 
     @property
     def spent(self) -> float:
@@ -32,7 +51,7 @@ class Budget:
 
     @property
     def left(self) -> float:
-        return float("inf") if self.seconds is None else self.seconds - self.spent
+        return float("inf") if self.seconds is None else (1 - self._kept) * self.seconds - self.spent
 
     def check(self, splits_done: int, splits: int, taken: float) -> None:
         """Stop a model that has taken so many seconds for so many of its splits, if the rest would take too long."""
@@ -51,6 +70,24 @@ class Budget:
         seconds = len(splits) * estimated_seconds(model, table.take(splits[0][0]).native)
         if seconds > self.left:
             raise OutOfTime(f"not begun: its {len(splits)} fits would take about {seconds:.0f} s")
+
+    @contextmanager
+    def cutting(self) -> Iterator[None]:
+        """Cut what is done in the block short when the time is up."""
+        if self.seconds is None:
+            yield
+            return
+        if self.left <= 0:
+            raise OutOfTime("not begun")
+        bell = Bell()
+        try:
+            with alarm(self.left, bell):
+                yield
+        except KeyboardInterrupt:
+            if not bell.rang:  # Ctrl-C
+                raise
+        if bell.rang:  # also where somebody has swallowed it: what was made is not whole
+            raise OutOfTime("cut short when the time was up")
 
 
 def estimated_seconds(model: Any, X: Any) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from statistics import median_low
 from time import perf_counter as now
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from mercer.comparison.measuring.splits import Split
 from mercer.comparison.measuring.tasks import Task
 from mercer.comparison.racing.size import size_of
 from mercer.comparison.taking_part.entrants import Entrant
+from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.decide import CalibrationError, calibration_error
 
 Array = NDArray[Any]
@@ -41,11 +43,17 @@ class Trial(NamedTuple):
 
 
 def cross_validate(
-    entrant: Entrant, task: Task, splits: list[Split], *, before_split: Callable[[int, float], None]
+    entrant: Entrant,
+    task: Task,
+    splits: list[Split],
+    *,
+    before_split: Callable[[int, float], None],
+    inner: InnerFolds | None = None,
 ) -> Entry:
     """Fit and score a model on every split. Whatever it fails of, or warns of, becomes a note of its entry.
 
-    `before_split` is told the number of the split and the seconds that the model has taken so far.
+    `before_split` is told the number of the split and the seconds that the model has taken so far; `inner` which rows
+    it is fitted to.
     """
     trials: list[Trial] = []
     failure, start = "", now()
@@ -54,7 +62,7 @@ def cross_validate(
         for number, split in enumerate(splits):
             before_split(number, now() - start)
             try:
-                trials.append(tried(entrant, task, split))
+                trials.append(tried(entrant, task, split, inner))
             except Exception as problem:
                 failure = f"fold {number + 1}: {described(problem)}"
                 break
@@ -63,15 +71,16 @@ def cross_validate(
     return _entry(entrant, task, splits, trials, _told(warning.message for warning in caught))
 
 
-def tried(entrant: Entrant, task: Task, split: Split) -> Trial:
+def tried(entrant: Entrant, task: Task, split: Split, inner: InnerFolds | None = None) -> Trial:
     """Fit a fresh copy of the model to the rows of a split, and score it on the others."""
     from sklearn.base import clone
 
     train, test = split
     model, X = clone(entrant.model), entrant.table.take(train).native
-    start = now()
-    model.fit(X, task.y[train])
-    fitted = now()
+    with nullcontext() if inner is None else inner.within(train):
+        start = now()
+        model.fit(X, task.y[train])
+        fitted = now()
     rows = entrant.table.take(test).native
     asked = now()
     forecast = task.forecast(model, rows)

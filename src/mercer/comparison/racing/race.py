@@ -11,6 +11,7 @@ from mercer.comparison.measuring.tasks import Task
 from mercer.comparison.racing.budget import Budget, OutOfTime
 from mercer.comparison.racing.crossvalidation import cross_validate
 from mercer.comparison.taking_part.entrants import Entrant
+from mercer.comparison.taking_part.inner import InnerFolds
 
 #: told the stage, how many of its steps are done, of how many, and what is next
 Progress = Callable[[str, int, int, str], None]
@@ -24,6 +25,7 @@ class Race:
     splits: list[Split]
     budget: Budget
     tell: Progress
+    inner: InnerFolds | None = None
     entries: list[Entry] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
 
@@ -53,4 +55,5 @@ class Race:
             self.budget.check(number, len(self.splits), taken)
 
         self.budget.check_cost(entrant.model, entrant.table, self.splits)
-        return cross_validate(entrant, self.task, self.splits, before_split=before_split)
+        with self.budget.cutting():
+            return cross_validate(entrant, self.task, self.splits, before_split=before_split, inner=self.inner)

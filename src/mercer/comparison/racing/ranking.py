@@ -21,7 +21,8 @@ def ranked(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[tuple[
 
     def key(entry: Entry) -> tuple[Any, ...]:
         gains = [float(metric.gain(entry.mean(metric.name))) for metric in task.metrics]
-        return entry.failed, *((math.isnan(gain), -gain) for gain in gains)
+        # NaN equals not even itself: of two models without a measure the next would never be asked
+        return entry.failed, *((True, 0.0) if math.isnan(gain) else (False, -gain) for gain in gains)
 
     order = sorted(entries, key=key)
     if not order or order[0].kind != "baseline" or not isinstance(task, Classification):

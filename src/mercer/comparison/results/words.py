@@ -131,7 +131,7 @@ def _merits(best: Entry, entry: Entry) -> str:
         merits.append(f"is fitted {best.fit_seconds / entry.fit_seconds:.0f} times as fast")
     if entry.size_bytes * FASTER < best.size_bytes:
         merits.append(f"is {best.size_bytes / entry.size_bytes:.0f} times smaller")
-    if best.calibration and entry.calibration and best.calibration.p_value <= LEVEL < entry.calibration.p_value:
+    if best.calibration and entry.calibration and best.calibration.matters and not entry.calibration.matters:
         merits.append("has probabilities that can be taken at their word")
     if not merits:
         return ""
@@ -171,10 +171,10 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
     pair = f"Of the pair {generative.name} (generative) and {partner.name} (discriminative),"
     if p >= LEVEL:
         return (
-            f"{pair} {first.name} is ahead on {rows} training rows ({figures}), but not beyond chance: more rows, or "
+            f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}), but not beyond chance: more rows, or "
             "more repeats, would tell."
         )
-    return f"{pair} {first.name} is ahead on {rows} training rows ({figures}): {why}."
+    return f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}): {why}."
 
 
 def _listed(names: list[str]) -> str:

@@ -8,21 +8,32 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from mercer._errors import DataError
 from mercer.comparison.checking.view import View, some_rows
 from mercer.comparison.experiments._curves import LearningCurves
 from mercer.comparison.experiments._subsets import train_rows
+from mercer.comparison.racing.budget import Budget
+from mercer.comparison.taking_part.kinds import innermost
 from mercer.report import Chart, Line, Note, Section
+
+Array = NDArray[Any]
 
 #: pairs that are tried, of complete numbers and of others, to which some models take many steps
 MOST_PAIRS, MOST_WITH_GAPS = 3, 2
-#: rows, sizes and repeats of the experiment, and the share of the rows that is held out
-MOST_ROWS, SIZES, REPEATS, HELD_OUT = 1_000, 5, 5, 1 / 3
+#: sizes and repeats of the experiment, and the share of the rows that is held out
+SIZES, REPEATS, HELD_OUT = 5, 5, 1 / 3
+#: rows of it; more where the generative half needs one look at them, up to so many rows × columns × classes
+MOST_ROWS, MANY_ROWS, MANY_ENTRIES = 1_000, 10_000, 1_000_000
 #: seconds of the processor, whatever else it does, after which an experiment is given up: more than so few rows take,
 #: so that pages hardly ever depend on it
 FUSE = 40.0
+
+
+#: generative models that are fitted in one look at the rows
+ONE_LOOK = frozenset({"NaiveBayes", "GaussianNB", "BernoulliNB", "MultinomialNB", "CategoricalNB", "ComplementNB"})
 
 
 class _TooLong(Exception):
@@ -41,19 +52,33 @@ def curves(view: View) -> Section | None:
         except (_TooLong, DataError) as reason:
             notes.append(Note(f"{generative.name} and {discriminative.name} have no curves: {reason}"))
             continue
-        charts.append(_with_crossover(found))
+        charts.append(_with_rows(view, _with_crossover(found), generative))
         notes += [Note(note) for note in found.notes]
     if not charts and not notes:
         return None
-    rows = some_rows(view.comparison.table.n_rows, MOST_ROWS)
     return Section(
         "curves",
         "How much data it takes",
         (*charts, *notes),
         "A generative model and its discriminative counterpart choose among like boundaries. The first often needs "
         "fewer rows, the second is often better with many (Ng and Jordan 2002). Both have the settings that all rows "
-        f"chose; {REPEATS} repeats on {len(rows):,} rows, a third of them held out.",
+        f"chose; {REPEATS} repeats, with a third of the rows held out.",
     )
+
+
+def _rows(view: View, generative: Any) -> Array:
+    """Rows of the experiment: by kinds and sizes rather than by seconds, so that the same seed gives the same page."""
+    table, most = view.comparison.table, MOST_ROWS
+    if type(innermost(generative.model)).__name__ in ONE_LOOK:
+        entries = table.n_columns * len(view.labels)
+        most = int(np.clip(MANY_ENTRIES // entries, MOST_ROWS, MANY_ROWS))
+    return some_rows(table.n_rows, most)
+
+
+def _with_rows(view: View, chart: Chart, generative: Any) -> Chart:
+    rows, n = len(_rows(view, generative)), view.comparison.table.n_rows
+    told = f" From {rows:,} of the {n:,} rows, drawn at random." if rows < n else ""
+    return replace(chart, caption=f"{chart.caption}{told}")
 
 
 def _with_crossover(found: LearningCurves) -> Chart:
@@ -91,7 +116,7 @@ def _same(entry: Any, other: Any) -> bool:
 def _experiment(view: View, generative: Any, discriminative: Any) -> Any:
     from mercer.comparison.experiments.learning_curves import learning_curves
 
-    rows = some_rows(view.comparison.table.n_rows, MOST_ROWS)
+    rows = _rows(view, generative)
     models = {entry.name: clone(view.fitted(entry)) for entry in (generative, discriminative)}
     tables = (generative.table.take(rows), discriminative.table.take(rows))
     codes = view.comparison.task.truth[rows]
@@ -100,15 +125,19 @@ def _experiment(view: View, generative: Any, discriminative: Any) -> Any:
     sizes = np.unique(np.geomspace(least, most, SIZES).round().astype(int))
     y = view.comparison.y[rows]
     return learning_curves(
-        models, tables, y, sizes=sizes.tolist(), repeats=REPEATS, test_size=HELD_OUT, progress=_fuse()
+        models, tables, y, sizes=sizes.tolist(), repeats=REPEATS, test_size=HELD_OUT, progress=_fuse(view.budget)
     )
 
 
-def _fuse() -> Callable[[int, int, str], None]:
-    end = time.process_time() + FUSE
+def _fuse(budget: Budget) -> Callable[[int, int, str], None]:
+    """Gives an experiment up that takes too long, or that by its repeats so far would outlast the time that is left."""
+    end, begun = time.process_time() + FUSE, budget.spent
 
     def look(done: int, total: int, name: str) -> None:
         if done < total and time.process_time() > end:
             raise _TooLong(f"they took more than {FUSE:.0f} s.")
+        each = total // REPEATS
+        if done and done % each == 0 and (budget.spent - begun) / done * (total - done) > budget.left:
+            raise _TooLong(f"left out for want of time ({done // each} of {REPEATS} repeats done).")
 
     return look

@@ -20,8 +20,9 @@ Array = NDArray[Any]
 MOST_ROWS, MOST_MODELS, MOST_CLASSES, MOST_FEATURES, MOST_COLUMNS = 40, 3, 6, 25, 30
 #: of many features, those of a row that are kept
 MOST_OF_ROW = 8
-#: rows from which a nomogram is read, its lines, and values on each
-NOMOGRAM_ROWS, MOST_LINES, MOST_VALUES = 500, 14, 7
+#: rows from which a nomogram is read, its lines, values on each, and the share of the least and of the greatest amounts
+#: that it leaves out: a single one far out would leave all other lines no room
+NOMOGRAM_ROWS, MOST_LINES, MOST_VALUES, EXTREMES = 500, 14, 7, 0.01
 #: what one column adds, for the same value, when others differ: rounding
 SAME = 1e-8
 REST = "everything else"
@@ -179,7 +180,8 @@ def _values(view: View, name: str, coded: Any, added: Array) -> tuple[list[str],
     if name in view.amounts:
         known = np.flatnonzero(codes >= 0)
         order = known[np.argsort(coded.labels[codes[known]].astype(float), kind="stable")]
-        places = order[np.linspace(0, len(order) - 1, MOST_VALUES).round().astype(int)]
+        shares = np.linspace(EXTREMES, 1 - EXTREMES, MOST_VALUES)
+        places = order[(shares * (len(order) - 1)).round().astype(int)]
     else:
         frequent = np.argsort(-np.bincount(codes[codes >= 0]), kind="stable")[:MOST_VALUES]
         places = np.array([int(np.argmax(codes == k)) for k in frequent.tolist()])

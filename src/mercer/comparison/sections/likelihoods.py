@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from mercer.comparison._wording import in_full
 from mercer.comparison.checking.view import View
 from mercer.comparison.sections.outlying import written
 from mercer.models import GaussianNB, NaiveBayes
@@ -67,7 +68,9 @@ def _of_tables(tables: dict[Any, Any], classes: list[str]) -> list[Grid]:
     for name, by_class in list(tables.items())[:MOST_COLUMNS]:
         parameters = list(by_class.values())
         if set(parameters[0]) == {"mean", "variance"} and np.ndim(parameters[0]["mean"]) == 0:
-            numbers.append((str(name), *(f"{p['mean']:.4g} ± {np.sqrt(p['variance']):.3g}" for p in parameters)))
+            numbers.append(
+                (str(name), *(f"{in_full(p['mean'])} ± {in_full(np.sqrt(p['variance']), 3)}" for p in parameters))
+            )
         elif all(np.ndim(value) == 0 for value in parameters[0].values()):
             levels += _of_levels(str(name), parameters)
     fields = tuple(map(Field, classes))

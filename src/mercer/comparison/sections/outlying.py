@@ -55,4 +55,6 @@ def _truth(view: View, row: int) -> str:
 def written(value: Any) -> str:
     """A value of a column as short text."""
     plain = value.item() if hasattr(value, "item") else value
-    return f"{plain:.5g}" if isinstance(plain, float) else shortened(plain)
+    if isinstance(plain, float):
+        return f"{plain:.0f}" if plain.is_integer() and abs(plain) < 1e15 else f"{plain:.5g}"
+    return shortened(plain)

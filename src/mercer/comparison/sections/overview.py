@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison._wording import counted
+from mercer.comparison._wording import counted, in_full
 from mercer.comparison.checking.view import View
 from mercer.comparison.measuring.duplicates import row_numbers
 from mercer.data import Kind
@@ -28,10 +28,7 @@ FIELDS = (
     Field("kind"),
     Field("missing", ".1%"),
     Field("distinct", ",d"),
-    Field("mean", ".4g"),
-    Field("sd", ".3g"),
-    Field("least", ".4g"),
-    Field("most", ".4g"),
+    *(Field(heading, ".4g") for heading in ("mean", "sd", "least", "most")),
     Field("far out", ",d"),
     Field("values"),
 )
@@ -96,13 +93,9 @@ def _of_numbers(values: Array) -> tuple[Any, ...]:
     values = values[np.isfinite(values)].astype(float)
     if not len(values):
         return (None,) * 5
-    return (
-        float(values.mean()),
-        float(values.std(ddof=1)) if len(values) > 1 else None,
-        float(values.min()),
-        float(values.max()),
-        int(far_out(values).sum()),
-    )
+    spread = in_full(float(values.std(ddof=1)), 3) if len(values) > 1 else None
+    mean, least, most = (in_full(float(each)) for each in (values.mean(), values.min(), values.max()))
+    return mean, spread, least, most, int(far_out(values).sum())
 
 
 def far_out(values: Array) -> Array:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mercer.comparison.checking.view import View
+from mercer.comparison.racing.budget import Budget, OutOfTime
 from mercer.comparison.sections.calibration import calibration
 from mercer.comparison.sections.coefficients import coefficients
 from mercer.comparison.sections.curves import curves
@@ -27,6 +28,7 @@ from mercer.report import Note, Page, Section
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
+    from mercer.comparison.racing.race import Progress
 
 #: in the order of the page: first the answer, then why, then what it rests on
 SECTIONS: tuple[Callable[[View], Section | None], ...] = (
@@ -49,7 +51,24 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
 )
 
 
-def page(comparison: Comparison, *, title: str = "Which model?") -> Page:
+#: those that fit models again, which are made after the others, so that a limit of time cuts these off: first the
+#: checks, then what rests on the models as they are, last the experiment
+FITTING = (findings, coefficients, explorer, likelihoods, regions, proofs, curves)
+#: those that only repeat what is known: they take no time, and a page without them would be none
+ALWAYS = (leaders, reproduced)
+#: steps of the stage "page": each section, and the writing
+STEPS = len(SECTIONS) + 1
+#: told to a reader where the time was too short
+LATE = "left out for want of time"
+
+
+def page(
+    comparison: Comparison,
+    *,
+    title: str = "Which model?",
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+) -> Page:
     """Everything that there is to say about a comparison. A section that fails is left out, and a note says so.
 
     Parameters
@@ -58,27 +77,49 @@ def page(comparison: Comparison, *, title: str = "Which model?") -> Page:
         What `compare` returned.
     title : str, default="Which model?"
         Heading of the page.
+    budget : Budget, default=None
+        Seconds that all sections may take; what is not done in time is left out by name.
+    progress : callable, default=None
+        Called as `progress("page", done, total, section)` before every section, one of `total` being for the writing.
 
     Returns
     -------
     page : Page
         Sections of plain records, for `mercer.report.page.page_html`.
     """
-    view = View(comparison)
-    made, left_out = [], []
-    for write in SECTIONS:
+    view = View(comparison, budget=budget or Budget(None))
+    tell = progress or (lambda stage, done, total, name: None)
+    made: dict[str, Section | None] = {}
+    left_out: list[Note] = []
+    for number, write in enumerate(sorted(SECTIONS, key=_turn)):
+        name = write.__name__
+        tell("page", number, STEPS, name)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about fits that the comparison has told of
-                section = write(view)
+            made[name] = _made(view, write)
+        except OutOfTime as reason:
+            left_out.append(Note(f"{name}: {LATE} ({reason})."))
         except Exception as failure:
-            left_out.append(Note(f"{write.__name__}: {type(failure).__name__}: {failure}"))
-            continue
-        if section is not None and section.blocks:
-            made.append(section)
+            left_out.append(Note(f"{name}: {type(failure).__name__}: {failure}"))
+    tell("page", STEPS - 1, STEPS, "writing")
+    inside = (made.get(write.__name__) for write in SECTIONS)
+    sections = [section for section in inside if section is not None and section.blocks]
     if left_out:
-        made.append(Section("left-out", "Left out", tuple(left_out), "These sections could not be made."))
-    return Page(title, comparison.title, tuple(made), _footer(comparison))
+        sections.append(Section("left-out", "Left out", tuple(left_out), "These sections could not be made."))
+    return Page(title, comparison.title, tuple(sections), _footer(comparison))
+
+
+def _turn(write: Callable[[View], Section | None]) -> int:
+    """When a section is made."""
+    return 1 + FITTING.index(write) if write in FITTING else 0
+
+
+def _made(view: View, write: Callable[[View], Section | None]) -> Section | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about fits that the comparison has told of
+        if write in ALWAYS:
+            return write(view)
+        with view.budget.cutting():
+            return write(view)
 
 
 def _footer(comparison: Comparison) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mercer.comparison.taking_part.inner import INNER_FOLDS, Inner
 from mercer.comparison.taking_part.kernel_machines import kernel_machines
 from mercer.comparison.taking_part.shown import Shown
-from mercer.comparison.taking_part.tuning import INNER_FOLDS, Tuned
+from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
 
 #: what a model may need of the columns to make sense
@@ -29,6 +30,10 @@ SQUARED_COLUMNS = 12
 STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: the same for words, which have many coefficients, each of which has to be large to matter
 STRENGTHS_OF_WORDS = (1.0, 10.0, 100.0)
+#: penalties of ridge regression, and widths of smoothers in standard deviations, that are tried where each row cannot
+#: be left out in turn, because its like would be left in; the safest first
+PENALTIES = (1.0, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4, 1e5)
+WIDTHS = (0.5, 0.05, 0.1, 0.2, 0.35, 0.7, 1.0, 1.5, 2.5)
 #: how far covariances are drawn to a multiple of the identity, safest first; the first is taken where values are
 #: missing, so that every fit is one of many steps
 SHRINKAGES = (0.1, 0.0, 0.01, 0.5)
@@ -37,11 +42,15 @@ ENOUGH = 2 * INNER_FOLDS
 
 
 class Question(NamedTuple):
-    """What is asked: the task, how many functions are learnt, and how many rows the rarest class has."""
+    """What is asked: the task, how many functions are learnt, and how many rows the rarest class has.
+
+    `inner` are the folds to choose by, where rows of one group, or later ones, must not be among those chosen from.
+    """
 
     task: str = "classification"
     outputs: int = 1
     rarest: int = ENOUGH
+    inner: Inner | None = None
 
 
 class Candidate(NamedTuple):
@@ -56,7 +65,7 @@ class Candidate(NamedTuple):
 
 def for_sparse(table: Table, asked: Question) -> list[Candidate]:
     """Columns that are features already."""
-    machines = kernel_machines(asked.task, table.n_rows, table.n_columns, asked.outputs)
+    machines = kernel_machines(asked.task, table.n_rows, table.n_columns, asked.outputs, asked.inner)
     classes = asked.task == "classification"
     return [
         Candidate(baseline(asked.task), ANYTHING, table),
@@ -80,7 +89,7 @@ def for_columns(shown: Shown, asked: Question) -> list[Candidate]:
     ]
     if shown.all_numbers:
         candidates += _for_numbers(shown, asked)
-    machines = kernel_machines(asked.task, shown.table.n_rows, shown.n_columns, asked.outputs)
+    machines = kernel_machines(asked.task, shown.table.n_rows, shown.n_columns, asked.outputs, asked.inner)
     return [
         *candidates,
         # distances need every column
@@ -104,8 +113,16 @@ def linear(asked: Question, strengths: Sequence[float] = STRENGTHS) -> list[Any]
 
     if asked.task == "classification":
         return [logistic(asked, strengths)]
-    least_squares = [models.LinearRegression(), models.Ridge(alpha="loo"), models.LassoCV()]
-    return [*glms(asked.task), *least_squares]
+    return [*glms(asked.task), models.LinearRegression(), _ridge(asked), models.LassoCV(cv=asked.inner)]
+
+
+def _ridge(asked: Question) -> Any:
+    """Leaving out each row in turn has a closed form, but tells nothing where its like are left in."""
+    from mercer import models
+
+    if asked.inner is None:
+        return models.Ridge(alpha="loo")
+    return Tuned(models.Ridge(), "alpha", PENALTIES, "regression", asked.inner)
 
 
 def logistic(asked: Question, strengths: Sequence[float] = STRENGTHS) -> Any:
@@ -115,7 +132,11 @@ def logistic(asked: Question, strengths: Sequence[float] = STRENGTHS) -> Any:
     if asked.rarest < ENOUGH:
         return models.LogisticRegression()
     return models.LogisticRegressionCV(
-        Cs=list(strengths), cv=INNER_FOLDS, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False
+        Cs=list(strengths),
+        cv=asked.inner or INNER_FOLDS,
+        l1_ratios=(0,),
+        scoring="neg_log_loss",
+        use_legacy_attributes=False,
     )
 
 
@@ -180,7 +201,7 @@ def _for_text(shown: Shown, asked: Question) -> list[Candidate]:
 def _for_numbers(shown: Shown, asked: Question) -> list[Candidate]:
     """Models of columns that are numbers, or that can be read as such."""
     if asked.task != "classification":
-        return _smoothers(shown)
+        return _smoothers(shown, asked.inner)
     from mercer import models
 
     numbers = shown.as_numbers()
@@ -189,13 +210,13 @@ def _for_numbers(shown: Shown, asked: Question) -> list[Candidate]:
         # of numbers alone NaiveBayes is the same
         *([] if shown.plain_numbers else [Candidate(models.GaussianNB(), DENSE, numbers)]),
         *(Candidate(model, need, numbers) for model, need in _discrete(asked.task)),
-        *(Candidate(shown.numbers(model), DENSE, shown.table) for model in _discriminants(shown.has_gaps)),
+        *(Candidate(shown.numbers(model), DENSE, shown.table) for model in _discriminants(shown.has_gaps, asked.inner)),
         *_squares(shown, asked),
         Candidate(shown.numbers(*windows), DENSE, shown.table, shown.has_gaps, PAIRED_ROWS),
     ]
 
 
-def _discriminants(gaps: bool) -> list[Any]:
+def _discriminants(gaps: bool, inner: Inner | None) -> list[Any]:
     """A normal distribution for each class, with one covariance for all or one for each, drawn to a multiple of I.
 
     Without that a column that is constant in a class has no variance there, and a row in which it is not is impossible.
@@ -205,7 +226,7 @@ def _discriminants(gaps: bool) -> list[Any]:
     kinds = ("shared full", "full")
     if gaps:
         return [models.GaussianDiscriminant(covariance, shrinkage=SHRINKAGES[0]) for covariance in kinds]
-    return [Tuned(models.GaussianDiscriminant(covariance), "shrinkage", SHRINKAGES) for covariance in kinds]
+    return [Tuned(models.GaussianDiscriminant(covariance), "shrinkage", SHRINKAGES, cv=inner) for covariance in kinds]
 
 
 def _squares(shown: Shown, asked: Question) -> list[Candidate]:
@@ -218,14 +239,16 @@ def _squares(shown: Shown, asked: Question) -> list[Candidate]:
     return [Candidate(shown.numbers(_filling(), products, logistic(asked)), COMPLETE, shown.table, True)]
 
 
-def _smoothers(shown: Shown) -> list[Candidate]:
-    """Means and lines around each row, for few columns."""
+def _smoothers(shown: Shown, inner: Inner | None) -> list[Candidate]:
+    """Means and lines around each row, for few columns in standard units."""
     from mercer import models
 
     fitting = [
         *([models.NadarayaWatson()] if shown.n_columns <= MEAN_COLUMNS else []),
         *([models.LocalLinear()] if shown.n_columns <= LINE_COLUMNS else []),
     ]
+    if inner is not None:
+        fitting = [Tuned(model, "bandwidth", WIDTHS, "regression", inner) for model in fitting]
     return [
         Candidate(shown.numbers(_filling(), model), COMPLETE, shown.table, True, SMOOTHED_ROWS) for model in fitting
     ]

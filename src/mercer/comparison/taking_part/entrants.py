@@ -22,6 +22,7 @@ from mercer.comparison.taking_part.candidates import (
     for_columns,
     for_sparse,
 )
+from mercer.comparison.taking_part.inner import Inner
 from mercer.comparison.taking_part.kinds import innermost, kind_of, partners_of, uses_products
 from mercer.comparison.taking_part.shown import Shown
 from mercer.comparison.taking_part.tuning import Tuned
@@ -56,14 +57,21 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
     return Invitation(with_partners(given), [])
 
 
-def entrants_for(table: Table, task: str = "classification", outputs: int = 1, rarest: int = ENOUGH) -> Invitation:
+def entrants_for(
+    table: Table,
+    task: str = "classification",
+    outputs: int = 1,
+    rarest: int = ENOUGH,
+    inner: Inner | None = None,
+) -> Invitation:
     """Every model of mercer that can say something about such a target and such columns.
 
-    `outputs` is the number of classes, where there are more than two; `rarest` the number of rows of the rarest.
+    `outputs` is the number of classes, where there are more than two; `rarest` the number of rows of the rarest;
+    `inner` the folds to choose by, where groups or times are given.
     """
-    asked = Question(task, outputs, rarest)
+    asked = Question(task, outputs, rarest, inner)
     if table.library == "scipy":
-        return _invitation(for_sparse(table, asked), _needs_met(table.matrix()), gaps=False)
+        return _invitation(for_sparse(table, asked), _needs_met(table.matrix()), gaps=False, inner=inner)
     shown = Shown.of(table)
     if not shown.n_columns:
         return Invitation([], shown.notes())
@@ -72,7 +80,7 @@ def entrants_for(table: Table, task: str = "classification", outputs: int = 1, r
         # a gap is no hindrance: who cannot have it is shown filled columns
         met |= _needs_met(shown.as_numbers().matrix())
     notes = [*shown.notes(), *_partly_shown(shown, task)]
-    return _invitation(for_columns(shown, asked), met, gaps=shown.has_gaps, notes=notes)
+    return _invitation(for_columns(shown, asked), met, gaps=shown.has_gaps, notes=notes, inner=inner)
 
 
 def with_partners(entrants: list[Entrant]) -> list[Entrant]:
@@ -93,7 +101,9 @@ def _partly_shown(shown: Shown, task: str) -> list[str]:
     return [f"{'; '.join(told)}."] if told else []
 
 
-def _invitation(candidates: list[Candidate], met: set[str], *, gaps: bool, notes: Sequence[str] = ()) -> Invitation:
+def _invitation(
+    candidates: list[Candidate], met: set[str], *, gaps: bool, notes: Sequence[str] = (), inner: Inner | None = None
+) -> Invitation:
     """Those whose needs are met, and who else would have liked to come."""
     invited, filled, left_out = [], [], []
     for model, need, table, fills, most_rows in candidates:
@@ -109,15 +119,16 @@ def _invitation(candidates: list[Candidate], met: set[str], *, gaps: bool, notes
         told.append(f"Gaps were filled, by means and by levels of their own, for {', '.join(filled)}.")
     if left_out:
         told.append(f"Left out: {', '.join(left_out)}.")
-    return Invitation(with_partners(invited), [*told, *_tuned(invited)])
+    return Invitation(with_partners(invited), [*told, *_tuned(invited, inner)])
 
 
-def _tuned(entrants: list[Entrant]) -> list[str]:
+def _tuned(entrants: list[Entrant], inner: Inner | None) -> list[str]:
     """What is chosen in every fit anew, from its own rows."""
     chosen = [f"{found} of {entrant.name}" for entrant in entrants if (found := _searched(entrant.model))]
     if not chosen:
         return []
-    return [f"Chosen within each training set, so that no held-out row has a say: {', '.join(chosen)}."]
+    how = "" if inner is None else f" {inner.described}"
+    return [f"Chosen within each training set{how}, so that no held-out row has a say: {', '.join(chosen)}."]
 
 
 def _searched(model: Any) -> str:
@@ -141,7 +152,7 @@ def named(model: Any) -> str:
     model = innermost(model)
     if type(model).__name__ == "Kernelized":  # which nobody writes
         return f"kernelize({model.model!r}, {model.kernel!r})"
-    if type(model).__name__ in {"LogisticRegressionCV", "NaiveBayes"}:  # whose folds and families go without saying
+    if type(model).__name__ in {"LogisticRegressionCV", "LassoCV", "NaiveBayes"}:  # with the usual folds and families
         return f"{type(model).__name__}{of_products}"
     if type(model).__name__ == "LinearThreshold":  # whose rule is its name
         return f"LinearThreshold({model.rule!r})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from mercer.comparison.taking_part.inner import Inner
 from mercer.comparison.taking_part.tuning import Tuned
 
 #: Rows up to which they are invited: those that need a part of the kernel matrix, a factor of it, several factors, or
@@ -11,6 +12,8 @@ from mercer.comparison.taking_part.tuning import Tuned
 PART, FACTOR, FACTORS, EIGENVALUES = 10_000, 5_000, 4_000, 2_000
 #: rows × functions up to which the price of an error is chosen by folds, and the prices that are tried, safest first
 SEARCHED, PRICES, PRICES_OF_LOGS = 1_500, (1.0, 10.0, 100.0), (10.0, 1.0, 100.0)
+#: penalties of kernel ridge regression that are tried where folds are needed, the usual one first
+PENALTIES = (0.1, 0.001, 0.01, 1.0, 10.0, 100.0)
 
 
 class KernelMachine(NamedTuple):
@@ -20,8 +23,13 @@ class KernelMachine(NamedTuple):
     most_rows: int
 
 
-def kernel_machines(task: str, rows: int, columns: int, outputs: int) -> list[KernelMachine]:
-    """Those for a task on so many columns in standard units; each of several outputs is a function to be fitted."""
+def kernel_machines(
+    task: str, rows: int, columns: int, outputs: int, inner: Inner | None = None
+) -> list[KernelMachine]:
+    """Those for a task on so many columns in standard units; each of several outputs is a function to be fitted.
+
+    Where `inner` folds are given, whatever is chosen is chosen by them.
+    """
     from mercer import models
     from mercer.families import L2
     from mercer.kernels import RBF
@@ -34,17 +42,25 @@ def kernel_machines(task: str, rows: int, columns: int, outputs: int) -> list[Ke
         # C = 1 shrinks a function of such a kernel too far: on four of five data sets 10 has the lower log loss
         vectors, smooth = models.SVC(), models.kernelize(models.LogisticRegression(C=10), kernel)
         return [
-            KernelMachine(Tuned(vectors, "C", PRICES) if few else vectors, PART),
-            KernelMachine(Tuned(smooth, "model__C", PRICES_OF_LOGS) if few else smooth, several),
+            KernelMachine(Tuned(vectors, "C", PRICES, cv=inner) if few else vectors, PART),
+            KernelMachine(Tuned(smooth, "model__C", PRICES_OF_LOGS, cv=inner) if few else smooth, several),
         ]
     poisson = models.GLM("poisson", penalty=L2(0.1), kernel=kernel)
-    ridge = models.KernelRidge(alpha="loo" if rows <= EIGENVALUES else 0.1, kernel="rbf", gamma="median")
-    tube = Tuned(models.SVR(), "C", PRICES, "regression") if few else models.SVR()
+    tube = Tuned(models.SVR(), "C", PRICES, "regression", inner) if few else models.SVR()
     return [
         *([KernelMachine(poisson, several)] if task == "counts" else []),
         KernelMachine(_of_standard_target(tube), PART),
-        KernelMachine(_of_standard_target(ridge), FACTOR),
+        KernelMachine(_of_standard_target(_ridge(rows, inner)), FACTOR),
     ]
+
+
+def _ridge(rows: int, inner: Inner | None) -> Any:
+    """Leaving out each row in turn has a closed form, but tells nothing where its like are left in."""
+    from mercer import models
+
+    search = rows <= EIGENVALUES
+    ridge = models.KernelRidge(alpha="loo" if search and inner is None else 0.1, kernel="rbf", gamma="median")
+    return Tuned(ridge, "alpha", PENALTIES, "regression", inner) if search and inner is not None else ridge
 
 
 def _of_standard_target(model: Any) -> Any:

@@ -14,13 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError
 from mercer.comparison.measuring.splits import Split, deal
 from mercer.comparison.measuring.tasks import task_for
+from mercer.comparison.taking_part.inner import INNER_FOLDS, SEED, Inner
 
 Array = NDArray[Any]
-
-#: folds within the training rows
-INNER_FOLDS = 3
-#: fixes them
-SEED = 0
 
 
 class Tuned(BaseEstimator):
@@ -40,6 +36,8 @@ class Tuned(BaseEstimator):
         Candidates, safest first: the first wins a tie.
     task : {"classification", "regression", "counts"}
         Which measure decides.
+    cv : Inner or None, default=None
+        Folds that keep groups whole or go forward in time; by default plain ones.
 
     Attributes
     ----------
@@ -59,11 +57,14 @@ class Tuned(BaseEstimator):
     best_estimator_: Any
     best_value_: Any
 
-    def __init__(self, model: Any, parameter: str, values: Any, task: str = "classification") -> None:
+    def __init__(
+        self, model: Any, parameter: str, values: Any, task: str = "classification", cv: Inner | None = None
+    ) -> None:
         self.model = model
         self.parameter = parameter
         self.values = values
         self.task = task
+        self.cv = cv
 
     def fit(self, X: Any, y: Any) -> Self:
         X = X if isinstance(X, np.ndarray) or hasattr(X, "tocsr") else np.asarray(X)
@@ -100,7 +101,7 @@ class Tuned(BaseEstimator):
         """Mean loss of each candidate; ∞ for one that cannot be fitted."""
         question = task_for(y, len(y), self.task)
         try:
-            splits = deal(question, INNER_FOLDS, 1, SEED).splits
+            splits = deal(question, INNER_FOLDS, 1, SEED).splits if self.cv is None else list(self.cv.split(X))
         except DataError:  # too few rows, or one value only
             return [0.0]
         return [self._loss(value, X, question, splits) for value in self.values]
