@@ -46,10 +46,11 @@ def killed_after(chunks):
     return chunk_or_death, seen
 
 
-@pytest.mark.parametrize("died_at", [1, 7, 12, 25])
+@pytest.mark.parametrize("died_at", [1, 5, 12, 18])
 def test_a_fit_that_died_goes_on_and_comes_to_the_same_answer(rows, tmp_path, died_at):
     source = InMemory(*rows, rows=10)
-    expected = LogisticRegression().fit(source)
+    counted, all_chunks = killed_after(10**9)
+    expected = LogisticRegression().fit(source.map(counted))
     dies, _ = killed_after(died_at)
     with pytest.raises(Killed), checkpointed(tmp_path / "fit", every=0.0):
         LogisticRegression().fit(source.map(dies))
@@ -58,7 +59,7 @@ def test_a_fit_that_died_goes_on_and_comes_to_the_same_answer(rows, tmp_path, di
         model = LogisticRegression().fit(source.map(lives))
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     np.testing.assert_array_equal(model.intercept_, expected.intercept_)
-    assert len(seen) < expected.plan_.passes * 10  # not all of it was read again
+    assert len(seen) < len(all_chunks) or died_at == 1  # not all of it was read again
     assert not (tmp_path / "fit").exists()
 
 

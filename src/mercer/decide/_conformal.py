@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mercer._errors import CalibrationWarning, DataError
+from mercer._warn import warn
 from mercer.decide._split import split_rows
 from mercer.decide._training import Training, folds_of
 from mercer.decide._wrapped import refuse_unfitted
@@ -131,9 +131,8 @@ def warn_if_too_few(n: int, coverage: float, consequence: str) -> None:
     """Say so where no rank is high enough."""
     if exact_rank(n, coverage) > n:
         needed = ceil(coverage / (1 - coverage) - ROUNDING)
-        warnings.warn(
+        warn(
             f"{n} row(s) held out are too few for a coverage of {coverage:g}: {consequence}. Hold out {needed:,} or "
             "more (more rows, a larger share with calibration=…, or cv=5, which holds out all in turn), or less.",
             CalibrationWarning,
-            stacklevel=4,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from math import ceil
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import CalibrationWarning
+from mercer._warn import warn
 from mercer.decide.conformal import least_p_value
 
 Array = NDArray[Any]
@@ -53,4 +53,4 @@ def _warn(what: str, calibration: Array, needed: int, otherwise: str) -> None:
             f"Compare with {needed:,} or more: give more rows, hold out a larger share of them (calibration=…), "
             f"{otherwise}."
         )
-    warnings.warn(f"{what} {remedy}", CalibrationWarning, stacklevel=4)
+    warn(f"{what} {remedy}", CalibrationWarning)

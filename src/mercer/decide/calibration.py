@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError, NotConvergedWarning, PriorError
 from mercer._suggest import quoted
+from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.decide._scores import class_scores, scores_against_the_rest
 from mercer.decide._training import Training, folds_of
@@ -133,11 +133,10 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
             held = "rows given" if isinstance(self.cv, str) else "rows held out in turn"
             self.plan_ = plan_of(self.model_, f"{self.method} calibration on {held}")
         if not self.certificate_.holds:
-            warnings.warn(
+            warn(
                 f"the {self.method} calibration stopped early: {self.certificate_}. Look at the scores of the model, "
                 "of which some may be very large.",
                 NotConvergedWarning,
-                stacklevel=2,
             )
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from mercer._errors import EmptyDataError, NotConvergedWarning, PriorError
 from mercer._suggest import quoted
+from mercer._warn import warn
 from mercer.decide._wrapped import known_codes, last_step
 from mercer.models._generative import checked_priors
 from mercer.solvers.certificate import Certificate
@@ -161,11 +161,10 @@ def estimate_priors(log_p: Array, trained: Array, classes: Array) -> PriorShift:
         "duality gap", gap, TOLERANCE, "no other priors make the rows likelier by more than this, in logarithms per row"
     )
     if not certificate.holds:
-        warnings.warn(
+        warn(
             f"the class priors were not found in {MOST_STEPS} steps: {certificate}. Look for rows of which the model "
             "is all too sure, and calibrate it.",
             NotConvergedWarning,
-            stacklevel=3,
         )
     centred = tuple(float(value - trace[0]) for value in trace)
     return PriorShift(

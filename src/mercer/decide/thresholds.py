@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from math import ceil, log
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from mercer._errors import CalibrationWarning, CostError, DataError
+from mercer._warn import warn
 from mercer.decide.conformal import exact_level, threshold
 
 Array = NDArray[Any]
@@ -100,11 +100,10 @@ def bounded_threshold(
             "negative rows are called positive"
         )
     if np.isinf(cut):
-        warnings.warn(
+        warn(
             f"{n} negative row(s) cannot show that at most {rate:g} of them are called positive, so that none is: give "
             f"{needed:,} or more, or allow a higher rate.",
             CalibrationWarning,
-            stacklevel=4,
         )
     return measured(min(float(cut), 1.0), p, positive, costs, weight, promise)
 

@@ -12,7 +12,6 @@ import hashlib
 import json
 import shutil
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 from mercer._atomic import write_atomically
 from mercer._errors import CheckpointError, CheckpointWarning, UnsavableError, WriteError
+from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.engines.running import Run, running
 from mercer.files import load, save
@@ -125,9 +125,8 @@ class Checkpoint:
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             self._warned = True
-            warnings.warn(
+            warn(
                 CheckpointWarning(f"The fit goes on without new checkpoints, and the last one stays: {error}"),
-                stacklevel=2,
             )
 
     def _file(self, number: int, *, part: bool = False) -> Path:

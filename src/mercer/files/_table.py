@@ -156,6 +156,8 @@ CLASSES: dict[str, str] = {
     "mercer.stats.vocabulary": "Vocabulary",
     "mercer.designs.category": "Category",
     "mercer.designs.coordinates": "Coordinates",
+    "mercer.designs.row_sample": "RowSample",
+    "mercer.designs.survey": "Seen Levels Drawing Survey Parts",
     "mercer.designs.terms": "Terms",
     "mercer.data.coding": "Coded",
     "mercer.data.levels": "Occurrences Levels HashedLevels",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, MergeError, PrecisionWarning
+from mercer._warn import warn
 from mercer.models._base import Array, column_names
 
 #: decimal digits of float64, and how few may be left after forgetting before a warning is due
@@ -66,9 +66,8 @@ def warn_of_lost_digits(factor: float) -> None:
     """Forgetting is a subtraction: what is left is known to as many digits less as it is smaller."""
     digits = max(0.0, DIGITS - math.log10(factor))
     if digits < ENOUGH_DIGITS:
-        warnings.warn(
+        warn(
             f"the forgotten rows varied {factor:.0e} times more than what is left, so that only about "
             f"{math.floor(digits)} digits of the variances remain; refit on the remaining rows to get all digits back.",
             PrecisionWarning,
-            stacklevel=3,
         )

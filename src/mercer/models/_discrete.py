@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Real
@@ -13,7 +12,8 @@ from scipy.special import gammaln
 from sklearn.utils._param_validation import Interval
 
 from mercer._jit import sparse as sparse_loops
-from mercer.data.source import COPIED_BLOCK, VIEWED_BLOCK
+from mercer._warn import warn
+from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK
 from mercer.families import Multinomial
 from mercer.models._base import Array, checked, column_names, is_sparse, refuse_negative
 from mercer.models._classifier import StatisticClassifier
@@ -74,10 +74,9 @@ class DiscreteClassifier(StatisticClassifier):
                 raise ValueError(f"All values in alpha must be greater than 0. One of them is {alpha.min()}.")
         if np.min(alpha) >= SMALLEST_ALPHA or self.force_alpha:
             return alpha
-        warnings.warn(
+        warn(
             f"alpha too small will result in numeric errors, setting alpha = {SMALLEST_ALPHA:.1e}. "
             "Use `force_alpha=True` to keep alpha unchanged.",
-            stacklevel=2,
         )
         return np.maximum(alpha, SMALLEST_ALPHA)
 

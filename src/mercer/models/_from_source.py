@@ -37,8 +37,8 @@ def fits_sources(fit: F) -> F:
         if not is_source(X):
             if checkpoint is not None:
                 raise DataError(
-                    "checkpoint= is for fits of a source, which read rows again and again; give mercer.data.open(…) for "
-                    "X, or leave it out."
+                    "checkpoint= is for fits of a source, which read rows again and again; give mercer.data.open(…) "
+                    "for X, or leave it out."
                 )
             return fit(self, *args, **more)
         beside = dict(zip(("y", "sample_weight"), args[1:], strict=False)) | more
@@ -55,11 +55,12 @@ def is_source(X: Any) -> bool:
 
 def source_of(X: Any, **beside: Any) -> Source:
     """The source that X is, or that a Dask collection and what was given beside it make."""
-    if not isinstance(X, Source):
-        from mercer.data.sources.collections import of_collection
+    if beside or not isinstance(X, Source):
+        from mercer.data.sources.collections import of_collection, with_targets
 
-        weight, offset = (beside.pop(name, None) for name in ("sample_weight", "offset"))
-        return of_collection(X, beside.pop("y", None), weight, offset, **beside)
+        collection = with_targets(X, **beside) if isinstance(X, Source) else of_collection(X, **beside)
+        if collection is not None:
+            return collection
     if "y" in beside:
         raise DataError("A source has its target with it: leave y out, and name the target when it is opened.")
     if beside:
@@ -67,7 +68,8 @@ def source_of(X: Any, **beside: Any) -> Source:
             "Weights and offsets of a source are columns of it: name them when it is opened, as in "
             "mercer.data.open(path, target='y', weight='w')."
         )
-    return X
+    source: Source = X
+    return source
 
 
 def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., Any]) -> Any:
@@ -87,8 +89,8 @@ def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., 
                 **{name: given for name, given in beside.items() if given is not None},
             )
         if hasattr(model, "plan_"):
-            read = {"source": source.described, "passes": run.passes - passes, "skipped": tuple(run.skipped[skipped:])}
-            model.plan_ = replace(model.plan_, **read)
+            left_out = tuple(dict.fromkeys(run.skipped[skipped:]))  # each pass has skipped the same
+            model.plan_ = replace(model.plan_, source=source.described, passes=run.passes - passes, skipped=left_out)
     return model
 
 

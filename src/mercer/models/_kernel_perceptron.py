@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.metrics import accuracy_score
 
 from mercer._errors import DataError, FitInterrupted, NotConvergedWarning
 from mercer._threads import blas_for
+from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.kernels import Gram, kernel_from
 from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
@@ -89,7 +89,7 @@ class KernelPerceptron(KernelModel):
         with old_state_on_failure(self):
             caution = self._learn(X, y, sample_weight)
         if caution is not None:
-            warnings.warn(NotConvergedWarning(caution), stacklevel=2)
+            warn(NotConvergedWarning(caution))
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> str | None:

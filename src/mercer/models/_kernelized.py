@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import MercerWarning
 from mercer._gpu import is_tensor
+from mercer._warn import warn
 from mercer.kernels import Kernel, kernel_from
 from mercer.models._approximate import features_for
 from mercer.models._base import Array, old_state_on_failure
@@ -107,7 +107,7 @@ class Kernelized(KernelModel):
         with old_state_on_failure(self):
             cautions = self._learn(X, y, sample_weight)
         for caution in cautions:
-            warnings.warn(caution, stacklevel=2)
+            warn(caution)
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[MercerWarning, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer._threads import thread_count
+from mercer._warn import warn
 from mercer.designs import Observations
 from mercer.families.penalties import Strengths
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, is_sparse
@@ -253,7 +253,7 @@ def store(estimator: Any, fitted: Fitted) -> tuple[Array, Any]:
     return np.ascontiguousarray(fitted.W[:, :-1]), c * fitted.W[:, -1] if c else 0.0
 
 
-def warn_if_unfinished(estimator: Any, *, stacklevel: int) -> None:
+def warn_if_unfinished(estimator: Any) -> None:
     """scikit-learn's sentence, the evidence, and one thing to do."""
     if estimator.certificate_.holds:
         return
@@ -264,8 +264,7 @@ def warn_if_unfinished(estimator: Any, *, stacklevel: int) -> None:
             f"Set max_iter to more than {estimator.max_iter}, or tol to more than {estimator.tol:g} if that is near "
             "enough; columns that are centred and of about the same size need fewer"
         )
-    warnings.warn(
+    warn(
         f"Liblinear failed to converge, increase the number of iterations. {estimator.certificate_}. {remedy}.",
         ConvergenceWarning,
-        stacklevel=stacklevel,
     )

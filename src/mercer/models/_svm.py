@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mercer._errors import DataError, EmptyDataError, IndefiniteKernelWarning, KernelError
 from mercer._threads import thread_count
+from mercer._warn import warn
 from mercer.designs.encoded import Encoded
 from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
 from mercer.models._approximate import APPROXIMATE, Approximation, features_for
@@ -277,14 +277,13 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
                 if isinstance(self._comparison, ByFeatures)
                 else "What was found is a point at which no pair of coefficients helps, not the optimum"
             )
-            warnings.warn(
+            warn(
                 f"{self.diagnosis_.sentence} {found}; use a positive definite kernel, e.g. RBF.",
                 IndefiniteKernelWarning,
-                stacklevel=4,
             )
         if worst.holds:
             return
-        warnings.warn(f"{self._why_it_ended()} {worst}", ConvergenceWarning, stacklevel=4)
+        warn(f"{self._why_it_ended()} {worst}", ConvergenceWarning)
 
     def _why_it_ended(self) -> str:
         if self.time_limit is not None or self.callback is not None:

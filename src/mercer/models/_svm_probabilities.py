@@ -5,7 +5,6 @@ A softmax of τ times each class's smallest margin: its decision against the riv
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from mercer._warn import warn
 from mercer.models._one_against_one import agreeing, smallest_margins
 from mercer.models._svm_calibration import Calibration
 
@@ -90,22 +90,20 @@ class WithProbabilities(ABC):
 
     def _platt(self, name: str, factor: float) -> Array:
         machines = len(self._intercept_)
-        warnings.warn(
+        warn(
             f"Attribute `{name}` was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` "
             "option for SVC and NuSVC was deprecated and will be removed in 1.11. Use predict_proba.",
             FutureWarning,
-            stacklevel=3,
         )
         return np.full(machines, factor * self._scale()) if self.probability is True else np.empty(0)
 
     def _warn_of_probability(self) -> None:
         if not (isinstance(self.probability, str) and self.probability == "deprecated"):
-            warnings.warn(
+            warn(
                 "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use "
                 "`CalibratedClassifierCV(SVC(), ensemble=False)` instead of `SVC(probability=True)`. Here "
                 "predict_proba is there without it.",
                 FutureWarning,
-                stacklevel=3,
             )
 
 

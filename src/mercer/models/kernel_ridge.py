@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, FitInterrupted
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._threads import row_blocks, thread_count
+from mercer._warn import warn
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
 from mercer.models._approximate import APPROXIMATE
@@ -329,7 +329,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             raise
         self._store_features(fit, task, y)
         for caution in not_converged(fit, LIMITS):
-            warnings.warn(caution, stacklevel=3)
+            warn(caution)
 
     def _store_features(self, fit: Fit, task: Task, y: Array) -> None:
         function, X = replace(fit.function, alpha=task.unit * fit.function.alpha), task.X
@@ -356,19 +356,17 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
 
     def _warn(self, solution: Solution) -> None:
         if solution.value.singular:
-            warnings.warn(
+            warn(
                 "Singular matrix in solving dual problem. Using least-squares solution instead. The kernel matrix plus "
                 f"alpha has eigenvalues of 0 or less: raise alpha, or look at the kernel. {solution.certificate}.",
                 UserWarning,
-                stacklevel=4,
             )
         elif not solution.certificate.holds:
             more = ", or give float64 tensors, X.double()" if "tiles of float32" in solution.value.path else ""
-            warnings.warn(
+            warn(
                 f"Ill-conditioned matrix in solving dual problem: {solution.certificate}. Raise alpha, or centre and "
                 f"scale the columns{more}.",
                 LinAlgWarning,
-                stacklevel=4,
             )
 
     def _complete_left_out(self, task: Task, y: Array) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import DataError, PriorError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import ordered_map, row_blocks
+from mercer._warn import warn
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.models._base import Array, publish
 from mercer.models._covariance import class_covariances
@@ -145,7 +145,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise PriorError(f"priors must be non-negative. They are {self.priors}.")
         priors = checked_priors(self.priors, self.classes_, normalised=False)
         if abs(priors.sum() - 1.0) > 1e-5:
-            warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=2)
+            warn("The priors do not sum to 1. Renormalizing", UserWarning)
             priors = priors / priors.sum()
         return priors
 

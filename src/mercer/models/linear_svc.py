@@ -178,7 +178,7 @@ class LinearSVC(LinearClassifier):
             if self.multi_class != CRAMMER_SINGER:
                 refuse_unsupported(self.penalty, self.loss, self.dual)
             self._learn(X, y, sample_weight)
-        warn_if_unfinished(self, stacklevel=3)
+        warn_if_unfinished(self)
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:

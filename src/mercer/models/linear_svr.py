@@ -154,7 +154,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
                     f"epsilon must be 0 or a positive number, got {self.epsilon}: it is half the width of a tube."
                 )
             self._learn(X, y, sample_weight)
-        warn_if_unfinished(self, stacklevel=3)
+        warn_if_unfinished(self)
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:

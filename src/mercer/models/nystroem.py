@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._threads import row_blocks, thread_count
+from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.features.landmarks import ROWS_FOR_EACH, RULES, Landmarks, fewest, refuse_too_large
 from mercer.features.nystroem import FEWEST, TILE, NystroemMap, eigenvalues, rounding, trace_error
@@ -202,12 +202,11 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _most(self, n: int) -> int:
         if self.n_components > n:
-            warnings.warn(
+            warn(
                 "n_components > n_samples. This is not possible.\nn_components was set to n_samples, which results in "
                 f"inefficient evaluation of the full kernel. All {n} rows are landmarks; ask for fewer, or use the "
                 "kernel itself.",
                 UserWarning,
-                stacklevel=4,
             )
         return min(int(self.n_components), n)
 

@@ -8,7 +8,6 @@ Where half of the matrix is more than there is memory, the tiles there is no roo
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -20,6 +19,7 @@ from mercer._errors import FitInterrupted, LongFitWarning
 from mercer._jit.symmetric_products import add_both
 from mercer._memory import available_bytes
 from mercer._threads import blas_for, ordered_stream, row_blocks
+from mercer._warn import warn
 from mercer.kernels import Gram
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.gram import SIDE, Cut
@@ -213,12 +213,11 @@ def _say_if_long(kept: KeptTriangle, steps: float) -> None:
         least = min(least, time.perf_counter() - began)
     seconds = least / max(1, len(some.rest)) * len(kept.rest) * steps
     if seconds > LONG:
-        warnings.warn(
+        warn(
             f"an exact kernel ridge regression of {kept.size:,} rows, whose matrix has no room, will take about "
             f"{seconds / LONG:.2g} hours: {steps:.0f} steps of conjugate gradients. Raise alpha for fewer steps, or "
             f"{INSTEAD}.",
             LongFitWarning,
-            stacklevel=5,
         )
 
 

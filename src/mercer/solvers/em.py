@@ -14,13 +14,13 @@ that would lower the likelihood is replaced by the plain step, which cannot.
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError, FitInterrupted, NotConvergedWarning
+from mercer._warn import warn
 from mercer.solvers._em_step import Position, Problem, Pull, Shrinkage, Words, least_spread
 from mercer.solvers._gaps import Point
 from mercer.solvers.anderson import Anderson
@@ -200,12 +200,11 @@ class Climb:
     def warn_if_unfinished(self) -> None:
         """Evidence, cause, and one thing to do."""
         if self.gradient > self._tolerance:
-            warnings.warn(
+            warn(
                 f"EM for the covariance of {self._problem.words.owner} has not converged: the gradient norm is "
                 f"{self.gradient:.1e} after {self._steps} steps, above the tolerance {self._tolerance:.1e}. "
                 + self._cause(),
                 NotConvergedWarning,
-                stacklevel=3,
             )
 
     def _cause(self) -> str:

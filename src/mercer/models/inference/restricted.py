@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from mercer._errors import InferenceError, NotConvergedWarning
+from mercer._warn import warn
 from mercer.designs import Observations
 from mercer.models.inference.bread import Bread
 from mercer.models.inference.fitted import Fitted
@@ -99,12 +99,11 @@ def warn_if_far(certificate: Certificate) -> None:
     """Of a restricted fit so far from its optimum that a test or an interval would show it."""
     if certificate.value <= NEAR:
         return
-    warnings.warn(
+    warn(
         f"the best fit under the restriction was not found: {certificate}. The χ² of what was found is too large by "
         f"about {certificate.value**2:.1g}; leave out columns that are nearly collinear, or restrict to values nearer "
         "to the estimate.",
         NotConvergedWarning,
-        stacklevel=4,
     )
 
 

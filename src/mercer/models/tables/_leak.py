@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import TargetLeakError, TargetLeakWarning
+from mercer._warn import warn
 from mercer.data.coding import Coded, code_array
 from mercer.data.table import Table
 
@@ -48,7 +48,7 @@ def _tell(column: str, how: str, on_leak: str) -> None:
     )
     if on_leak == "error":
         raise TargetLeakError(sentence)
-    warnings.warn(sentence, TargetLeakWarning, stacklevel=5)
+    warn(sentence, TargetLeakWarning)
 
 
 def _alike(target: Coded, column: Coded, renamed: bool) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import UnseenCategoryError, UnseenCategoryWarning
 from mercer._suggest import did_you_mean, quoted
+from mercer._warn import warn
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part
 
@@ -60,11 +60,10 @@ class Unseen:
         """Say once what was found in all columns."""
         if self.found:
             more = f" So are values of {len(self.found) - 1} more column(s)." if len(self.found) > 1 else ""
-            warnings.warn(
+            warn(
                 f"{self.found[0]}{more} Such values say nothing to the model; fit again on rows that show them, or "
                 "silence this with unseen='ignore'.",
                 UnseenCategoryWarning,
-                stacklevel=5,
             )
 
 
