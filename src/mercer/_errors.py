@@ -12,6 +12,10 @@ from typing import Any
 class MercerError(Exception):
     """Base of every error raised on purpose by mercer."""
 
+    # As any other; but Dask, which brings errors from its workers, would rebuild those of several bases part by part.
+    def __reduce__(self) -> Any:
+        return super().__reduce__()
+
 
 class DataError(MercerError, ValueError):
     """The values handed over cannot be used: the message names the column or value and the remedy."""
@@ -19,6 +23,14 @@ class DataError(MercerError, ValueError):
 
 class DataNotFoundError(MercerError, FileNotFoundError):
     """There is no such file, nor a bundled data set of that name."""
+
+
+class SourceChangedError(DataError):
+    """A file or table is not what it was when it was opened, so that two passes over it would not agree."""
+
+
+class SpentSourceError(DataError):
+    """Rows that can be read once, of a generator say, were asked for again; the message says what can be read again."""
 
 
 class EmptyDataError(DataError):
@@ -229,6 +241,14 @@ class WriteError(MercerError, OSError):
     """A file cannot be written; what was there before is as it was."""
 
 
+class CheckpointError(MercerError, ValueError):
+    """A folder holds no checkpoint, or that of another fit."""
+
+
+class EngineError(MercerError, RuntimeError):
+    """Fits cannot run there: no engine has this name, or a cluster is out of reach or has lost its workers."""
+
+
 class UnsavableError(MercerError, TypeError):
     """A model holds what no file may: a function, say. The message names the place in the model and the remedy."""
 
@@ -287,6 +307,10 @@ class TargetLeakWarning(MercerWarning):
 
 class LongFitWarning(MercerWarning):
     """A fit will take hours."""
+
+
+class CheckpointWarning(MercerWarning):
+    """A fit could not be kept on disk, and goes on without."""
 
 
 class PrecisionWarning(MercerWarning):

@@ -132,26 +132,22 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_exit_codes_of_the_real_program(model: Path) -> None:
-    """In one shell, because each start of the program takes a second."""
+    """In one shell, and as few as there are codes, because each start of the program takes a second."""
     folder = model.parent
-    (folder / "other.csv").write_text("a,b\n1,2\n")
-    (folder / "full.csv").symlink_to("/dev/full")
     told = shell(
         """
         MERCER predict people.mercer people.csv -q | head -1; echo ${PIPESTATUS[0]}
         MERCER predict people.mercer people.csv -q > /dev/full; echo $?
-        MERCER predict people.mercer people.csv -q -o full.csv; echo $?
-        MERCER predict people.mercer other.csv -q; echo $?
+        MERCER predict no.mercer people.csv -q; echo $?
         """.replace("MERCER", PROGRAM),
         folder,
     )
     lines: Any = told.stdout.splitlines()
-    assert lines == ['"prediction","probability[short]","probability[tall]"', "0", "3", "3", "2"]
+    assert lines == ['"prediction","probability[short]","probability[tall]"', "0", "3", "2"]
     assert "Traceback" not in told.stderr
-    first, second, third = told.stderr.splitlines()
+    first, second = told.stderr.splitlines()
     assert first == "mercer: what was found cannot be printed: no space left on device."
-    assert second.startswith("mercer: 'full.csv' cannot be written: no space left on device.")
-    assert "'height'" in third
+    assert "'no.mercer'" in second
 
 
 def test_a_reader_that_goes_away_is_no_failure(model: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 from typer.testing import Result
 
 import mercer
@@ -44,11 +45,54 @@ class TestExplain:
         assert "Intercept: " in told
 
     def test_what_columns_say_of_a_row_adds_up(self, run: Run, model: Path, people: Path) -> None:
-        told = run("explain", model, people, 3).stdout
+        told = run("explain", model, 3, "--data", people).stdout
         numbers = [float(number) for number in re.findall(r"[+-]\d+\.\d{4}", told)]
         assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=3e-4)
-        share = float(re.search(r"tall (0\.\d+|1\.0+)\)", told).group(1))  # type: ignore[union-attr]
+        share = float(re.search(r"tall: (0\.\d+|1\.0+)\)", told).group(1))  # type: ignore[union-attr]
         assert share == pytest.approx(1 / (1 + np.exp(-numbers[-1])), abs=2e-4)
+
+    def test_a_row_as_json_is_the_row_of_a_table(self, run: Run, model: Path, people: Path) -> None:
+        height, city = people.read_text().splitlines()[4].split(",")[1:3]
+        written = run("explain", model, f'{{"city": "{city}", "height": {height}}}')
+        assert written.exit_code == 0, written.output
+        assert written.stdout == run("explain", model, 3, "--data", people).stdout
+        assert not written.stderr
+
+    def test_what_json_leaves_out_is_missing(self, run: Run, model: Path, people: Path) -> None:
+        told = run("explain", model, '{"height": 1.9}')
+        assert "Not given, and so missing: 'city'." in told.stderr
+        assert run("explain", model, '{"height": 1.9, "city": null}').stdout == told.stdout
+        assert "city" not in told.stdout
+
+    def test_a_row_of_a_pipeline_as_json(self, run: Run, people: Path, tmp_path: Path) -> None:
+        run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
+        told = run("explain", tmp_path / "m", '{"height": 1.9, "city": "Ulm"}')
+        assert re.search(r"height +1\.9 +\+\d", told.stdout)
+
+    def test_intervals_have_no_say_in_the_prediction(self, run: Run, people: Path, tmp_path: Path) -> None:
+        run("fit", people, "--target", "id", "--model", "Ridge", "--conformal", "0.9", "-o", tmp_path / "m", "-q")
+        told = run("explain", tmp_path / "m", '{"height": 1.9, "city": "Ulm", "size": "tall"}')
+        assert told.exit_code == 0, told.output
+        assert "What adds to the prediction" in told.stdout
+
+    def test_a_calibrated_model(self, run: Run, people: Path, tmp_path: Path) -> None:
+        run("fit", people, "--target", "size", "--calibrate", "platt", "-o", tmp_path / "m", "-q")
+        told = run("explain", tmp_path / "m", 0, "--data", people)
+        assert "What columns add is told before calibration, the prediction after it." in told.stderr
+        predicted = run("predict", tmp_path / "m", people, "-q").stdout.splitlines()[1].split(",")[-1]
+        assert f"tall: {float(predicted):.4f})" in told.stdout
+
+    @pytest.mark.filterwarnings("always::mercer._errors.UnseenCategoryWarning")
+    def test_a_model_of_a_formula_and_a_warning_told_once(self, run: Run, people: Path, tmp_path: Path) -> None:
+        pytest.importorskip("formulaic")
+        frame = read_table(people)
+        features = mercer.TableFeatures(formula="scale(height) + C(size)").fit(frame)
+        model = make_pipeline(features, mercer.Ridge()).fit(frame, frame["id"].to_numpy())
+        mercer.save(model, tmp_path / "m")
+        assert run("predict", tmp_path / "m", people, "-q").stdout.count("\n") == 81
+        told = run("explain", tmp_path / "m", '{"height": 1.9, "size": "huge"}')
+        assert told.stderr.count("'huge', never seen") == 1
+        assert "scale(height)" in told.stdout
 
     def test_a_kernel_machine_is_no_sum(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "--model", "SVC", "-o", tmp_path / "m", "-q")
@@ -92,7 +136,7 @@ class TestMerge:
         result = run("merge", model, tmp_path / "m", "-o", tmp_path / "c")
         assert result.exit_code == 2
         assert "column 'height' differently" in result.stderr
-        assert "--kind says what a column is" in result.stderr
+        assert "fit all with --kind height=KIND" in result.stderr
 
 
 class TestForget:

@@ -80,6 +80,15 @@ def test_a_folder(run: Run, model: Path, people: Path, tmp_path: Path) -> None:
     assert run("predict", model, folder, "-q").stdout == run("predict", model, people, "-q").stdout
 
 
+def test_a_level_that_was_never_seen_is_named(run: Run, model: Path, people: Path) -> None:
+    assert "no row of the fit had" not in run("predict", model, people).stderr
+    people.write_text(people.read_text().replace("Jena", "Jenna"))
+    told = run("predict", model, people).stderr
+    assert "Column 'city' has 'Jenna', which no row of the fit had. Did you mean 'Jena'?" in told
+    assert told.count("Jenna") == 1
+    assert "Jenna" not in run("predict", model, people, "-q").stderr
+
+
 def test_abstaining(run: Run, model: Path, people: Path) -> None:
     out = people.with_name("out.parquet")
     assert run("predict", model, people, "--abstain", "0.9", "-o", out).exit_code == 0
@@ -102,6 +111,7 @@ def test_costs_and_priors_change_what_is_decided(run: Run, model: Path, people: 
     assert predicted(out) == told
     run("predict", model, people, "--priors", '{"tall": 0.001, "short": 0.999}', "-o", out)
     assert np.mean(predicted(out)["probability[tall]"]) < 0.2
+    assert "expected cost" not in predicted(out)
 
 
 def test_priors_of_a_model_that_does_not_know_its_own(run: Run, people: Path) -> None:
@@ -111,6 +121,7 @@ def test_priors_of_a_model_that_does_not_know_its_own(run: Run, people: Path) ->
     assert "--trained-priors" in run(*asked).stderr
     assert run(*asked, "--trained-priors", '{"tall": 0.5, "short": 0.5}').exit_code == 0
     assert np.mean(predicted(out)["probability[tall]"]) < 0.2
+    assert "expected cost" not in predicted(out)
 
 
 def test_without_probabilities(run: Run, model: Path, people: Path) -> None:

@@ -49,7 +49,7 @@ def deep() -> Any:
         (make_pipeline(PCA(), mercer.Ridge()), "model.steps[0][1]", "sklearn.decomposition._pca.PCA"),
         (make_pipeline(FunctionTransformer(np.log)), "model.steps[0][1].func", "the function log"),
         (make_pipeline(mercer.Ridge(), memory="cache"), "model.memory", "pickles"),
-        (mercer.TableFeatures(formula="age"), "model.formula", "Python evaluates"),
+        (mercer.TableFeatures(formula="age.fillna(0)"), "model.formula", "a call of 'age.fillna'"),
         (mercer.Ridge(alpha=np.longdouble(1)), "model.alpha", "longdouble|float128"),
         (mercer.Ridge(alpha=np.zeros(2, dtype=[("a", float)])), "model.alpha", "array of"),
         (object(), "model", "builtins.object"),

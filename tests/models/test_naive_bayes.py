@@ -110,8 +110,15 @@ def test_numbers_alone_are_gaussian_naive_bayes(rng):
     y = rng.integers(3, size=200)
     X = rng.normal(size=(200, 4)) + y[:, None]
     X[rng.random(X.shape) < 0.2] = np.nan
-    ours, drop_in = NaiveBayes().fit(X, y), GaussianNB().fit(X, y)
+    ours, drop_in = NaiveBayes(var_smoothing=0).fit(X, y), GaussianNB(var_smoothing=0).fit(X, y)
     np.testing.assert_allclose(ours.predict_joint_log_proba(X), drop_in.predict_joint_log_proba(X), rtol=1e-12)
+
+
+def test_units_of_one_column_do_not_change_another(rng):
+    y = rng.integers(2, size=100)
+    X = rng.normal(size=(100, 2)) + y[:, None]
+    alone = NaiveBayes().fit(X, y).parameters_["x1"].variance
+    np.testing.assert_allclose(NaiveBayes().fit(X * [1e9, 1], y).parameters_["x1"].variance, alone, rtol=1e-12)
 
 
 def test_categories_alone_are_categorical_naive_bayes(rng):

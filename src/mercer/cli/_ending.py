@@ -24,7 +24,7 @@ def ending_in_a_sentence(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: object, **options: object) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _told
+                warnings.showwarning = _telling_once()
                 command(*args, **options)
                 sys.stdout.flush()
         except BrokenPipeError:
@@ -57,13 +57,19 @@ def _let_go_of_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _told(
-    message: Warning | str, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
-) -> None:
-    """A warning is a sentence, too: whoever typed a command has no use for the line of code."""
+def _telling_once() -> Callable[..., None]:
+    """A warning is a sentence, too: whoever typed a command has no use for the line of code, nor for a second one."""
     from mercer.cli._printing import remark
 
-    remark(f"mercer: note: {' '.join(str(message).split())}")
+    told: set[str] = set()
+
+    def tell(message: Warning | str, *where: Any) -> None:
+        sentence = " ".join(str(message).split())
+        if sentence not in told:
+            remark(f"mercer: note: {sentence}")
+        told.add(sentence)
+
+    return tell
 
 
 def _end(sentence: str, status: int) -> NoReturn:

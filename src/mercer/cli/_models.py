@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from mercer._errors import DataError
+from mercer._suggest import did_you_mean, quoted
 
 if TYPE_CHECKING:
     from mercer.data.readers import Part, Reading, Rows
@@ -43,3 +46,45 @@ def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, A
     wanted = columns_of(model) or [name for name in rows.names() if name not in keep]
     for part in rows.parts(list(dict.fromkeys([*keep, *wanted]))):
         yield part, select(part.frame, wanted)
+
+
+def unseen_in(model: Any) -> Callable[[Any], Iterator[str]]:
+    """Asked for some rows at a time, names levels of these that no row of the fit had; each column once."""
+    from mercer.comparison.using.reading import columns_of, reader_of
+    from mercer.models._reader import columns_of_fit
+
+    names = columns_of(model)
+    columns = [] if names is None else columns_of_fit(reader_of(model))
+    known = {each.name: frozenset(each.levels) for each in columns if each.levels}
+
+    def look(X: Any) -> Iterator[str]:
+        for name in [name for name in getattr(X, "column_names", ()) if name in known]:
+            present = X.column(name).drop_null().unique()
+            strange = [value for value in present.to_pylist() if value not in known[name] and value == value]
+            if strange:
+                guess = did_you_mean(str(strange[0]), map(str, known.pop(name)))
+                yield f"Column {name!r} has {quoted(strange[0])}, which no row of the fit had. {guess}"
+
+    return look
+
+
+def row_of(model: Any, text: str) -> tuple[Any, list[str]]:
+    """A row that is written as a JSON object, as the model reads it, and the columns that it leaves out."""
+    import json
+
+    from mercer.comparison.using.reading import refuse_unknown
+    from mercer.serving.inputs import Inputs
+    from mercer.serving.refusals import Refusal
+    from mercer.serving.rows import table
+
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as failure:
+        raise DataError(f'{text!r:.60} is no JSON: {failure}. Write e.g. \'{{"age": 63, "sex": "male"}}\'.') from None
+    inputs = Inputs.of(model)
+    refuse_unknown(list(row), inputs.names)
+    absent = [each.name for each in inputs if each.required and each.name not in row]
+    try:
+        return table([dict.fromkeys(inputs.names) | row], inputs), absent
+    except Refusal as refusal:
+        raise DataError(refusal.sentence) from None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,6 +56,44 @@ Bars = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="Progress bars; by default where standard error is a terminal."),
 ]
+
+
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+#: how a file is to be read, where that is not to be guessed
+READING: dict[str, tuple[Any, Any]] = {
+    "header": (Header, None),
+    "separator": (Separator, None),
+    "missing": (Missing, None),
+    "only_missing": (OnlyMissing, False),
+    "encoding": (Encoding, None),
+    "sql": (Sql, None),
+}
+
+
+def with_reading(*, kinds: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Options in the place of a command's parameter `reading`; `kinds` adds --kind."""
+    options = {**({"kinds": (Kinds, None)} if kinds else {}), **READING}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            told = {name: given.pop(name) for name in options}
+            command(**given, reading=reading_of(**told))
+
+        # typer reads names, types and defaults off the signature
+        signature = inspect.signature(command, eval_str=True, locals={"Reading": None})
+        own = {each.name: each.replace(kind=KEYWORD) for each in signature.parameters.values()}
+        del own["reading"]
+        added = [
+            inspect.Parameter(name, KEYWORD, default=usual, annotation=kind) for name, (kind, usual) in options.items()
+        ]
+        last = [own.pop(name) for name in ("quiet", "progress") if name in own]
+        parameters = [*own.values(), *added, *last]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
 
 
 def models_begun(incomplete: str) -> list[str]:

@@ -2,64 +2,118 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mercer._errors import DataError
-from mercer.cli._options import DATA_HELP, Encoding, Header, Missing, Model, OnlyMissing, Separator, Sql, reading_of
+from mercer.cli._options import DATA_HELP, Model, with_reading
+
+if TYPE_CHECKING:
+    from mercer.data.readers import Reading
+
+#: lines of a table about a row, if not told otherwise
+MOST_OF_A_ROW = 20
 
 
+@with_reading()
 def explain(
     model: Model,
-    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help=DATA_HELP)] = None,
-    row: Annotated[int, typer.Argument(metavar="[ROW]", help="Which row of DATA, counted from 0.")] = 0,
+    reading: Reading,
+    row: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ROW",
+            help="A row as JSON, or with --data its number, counted from 0; without it, all that is learnt.",
+        ),
+    ] = None,
+    data: Annotated[str | None, typer.Option(metavar="DATA", help=f"The table that ROW is of. {DATA_HELP}")] = None,
     most: Annotated[
         int | None,
-        typer.Option(min=1, help="How many lines a table has, the strongest first; 20 of a row if not given."),
+        typer.Option(
+            min=1, help=f"How many lines a table has, the strongest first; {MOST_OF_A_ROW} of a row if not given."
+        ),
     ] = None,
-    header: Header = None,
-    separator: Separator = None,
-    missing: Missing = None,
-    only_missing: OnlyMissing = False,
-    encoding: Encoding = None,
-    sql: Sql = None,
 ) -> None:
-    """Show the coefficients or likelihoods of a model; or what each column says of a row of DATA.
+    """Show the coefficients or likelihoods of a model; or what each column says of one row.
 
     What columns say is the weight of evidence: what they add to the log odds, or to the prediction. It adds up to what
     the model predicts.
 
     \b
     mercer explain patients.mercer
-    mercer explain patients.mercer tomorrow.csv 3
+    mercer explain patients.mercer '{"age": 63, "sex": "male"}'
+    mercer explain patients.mercer 3 --data tomorrow.csv
     """
-    from mercer.cli._models import opened, rows_for
-    from mercer.cli._printing import show
-    from mercer.comparison.explaining.inside import learnt
-
-    loaded = opened(model)
-    if data is None:
-        for grid in learnt(loaded):
-            show(replace(grid, rows=grid.rows[:most]))
-        return
-    if data.isdecimal() and not Path(data).exists():
-        raise DataError(f"Say which table row {data} is of: mercer explain {model} DATA {data}.")
-    options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
-    rows = rows_for(loaded, data, reading_of(**options, only_missing=only_missing, sql=sql))
-    show(_evidence(loaded, rows, row, most or 20))
-
-
-def _evidence(model: Any, rows: Any, row: int, most: int) -> Any:
+    from mercer.cli._models import opened, unseen_in
+    from mercer.cli._printing import remark, show
     from mercer.comparison.explaining.explanation import explain_rows
+    from mercer.comparison.explaining.inside import learnt
     from mercer.comparison.explaining.told import evidence_grid
+
+    _check_use(model, row, data)
+    loaded = opened(model)
+    if row is None:
+        for grid in learnt(loaded, most):
+            show(grid)
+        return
+    X = _written(loaded, row) if data is None else _numbered(loaded, data, int(row), reading)
+    for sentence in unseen_in(loaded)(X):
+        remark(sentence)
+    inner = _before_corrections(loaded)
+    show(evidence_grid(loaded, X, explain_rows(inner, X), most or MOST_OF_A_ROW))
+
+
+def _check_use(model: str, row: str | None, data: str | None) -> None:
+    """Which of the ways to name a row was meant, before anything is read."""
+    if row is None:
+        if data is not None:
+            raise DataError(f"Say which row of {data!r}: mercer explain {model} 0 --data {data}.")
+        return
+    if data is not None and not row.isdecimal():
+        raise DataError(f"With --data, ROW is the number of a row, counted from 0, not {row!r:.60}.")
+    if data is None and row.isdecimal():
+        raise DataError(f"Say which table row {row} is of: mercer explain {model} {row} --data DATA.")
+    if data is None and not row.lstrip().startswith("{"):
+        if Path(row).exists():
+            raise DataError(f"Say which row of {row!r}: mercer explain {model} 0 --data {row}.")
+        raise DataError(f"ROW is a row as JSON, e.g. '{{\"age\": 63}}', or a number with --data DATA, not {row!r:.60}.")
+
+
+def _before_corrections(model: Any) -> Any:
+    """The model that columns add up to, without what calibrates it or puts intervals around its predictions."""
+    from mercer.cli._printing import remark
+    from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor
+
+    while isinstance(model, Calibrated | ConformalClassifier | ConformalRegressor):
+        if isinstance(model, Calibrated):
+            remark("What columns add is told before calibration, the prediction after it.")
+        model = model.model_
+    return model
+
+
+def _written(model: Any, row: str) -> Any:
+    """A row that was typed as JSON; columns that it leaves out are missing."""
+    from mercer.cli._models import row_of
+    from mercer.cli._printing import remark
+
+    X, absent = row_of(model, row)
+    if absent:
+        from mercer._suggest import listed
+
+        remark(f"Not given, and so missing: {listed(absent)}.")
+    return X
+
+
+def _numbered(model: Any, data: str, number: int, reading: Reading) -> Any:
+    """A row of a table."""
+    from mercer.cli._models import rows_for
     from mercer.comparison.using.reading import columns_of
     from mercer.data.select import select
 
+    rows = rows_for(model, data, reading)
     table = rows.table()
-    if not 0 <= row < table.num_rows:
-        raise DataError(f"{rows.path.name!r} has rows 0 to {table.num_rows - 1}, and none numbered {row}.")
-    X = select(table, columns_of(model) or table.column_names).slice(row, 1)
-    return evidence_grid(model, X, explain_rows(model, X), most)
+    if number >= table.num_rows:
+        raise DataError(f"{rows.path.name!r} has rows 0 to {table.num_rows - 1}, and none numbered {number}.")
+    return select(table, columns_of(model) or table.column_names).slice(number, 1)

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mercer._errors import DataError
-from mercer.cli._options import (
-    MOST_SEED,
-    Bars,
-    Data,
-    Drop,
-    Quiet,
-    Target,
-    models_begun,
-    setting_of,
-    with_reading,
-)
+from mercer.cli._options import MOST_SEED, Bars, Data, Drop, Quiet, Target, models_begun, setting_of, with_reading
 
 if TYPE_CHECKING:
     from mercer.comparison.taking_part.preparing import Prepared

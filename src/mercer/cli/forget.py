@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mercer._errors import MergeError
-from mercer.cli._options import (
-    DATA_HELP,
-    Encoding,
-    Header,
-    Missing,
-    Model,
-    OnlyMissing,
-    Quiet,
-    Separator,
-    Sql,
-    Target,
-    reading_of,
-)
+from mercer.cli._options import DATA_HELP, Model, Quiet, Target, with_reading
+
+if TYPE_CHECKING:
+    from mercer.data.readers import Reading
 
 
+@with_reading()
 def forget(
     model: Model,
     data: Annotated[str, typer.Argument(metavar="ROWS", help=f"The rows to forget. {DATA_HELP}")],
+    reading: Reading,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where the model without them goes.")],
     target: Target = None,
-    header: Header = None,
-    separator: Separator = None,
-    missing: Missing = None,
-    only_missing: OnlyMissing = False,
-    encoding: Encoding = None,
-    sql: Sql = None,
     quiet: Quiet = False,
 ) -> None:
     """Take rows out of a model, exactly: what is left is what the other rows alone would have given.
@@ -57,8 +44,7 @@ def forget(
             f"{named(loaded)} cannot forget rows exactly: fit it again without them. NaiveBayes, GaussianNB and "
             "GaussianDiscriminant can."
         )
-    options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
-    rows = rows_for(loaded, data, reading_of(**options, only_missing=only_missing, sql=sql))
+    rows = rows_for(loaded, data, reading)
     problem = problem_of(rows, target=target)
     wanted = columns_of(loaded) or problem.X.column_names
     save(loaded.forget(select(problem.X, wanted), problem.y), output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,6 +49,6 @@ def _merged(first: Any, other: Any, path: str) -> Any:
     try:
         return first.merge(other)
     except MergeError as refusal:
-        raise MergeError(
-            f"{path!r} does not go with what is before it: {refusal} On the command line, --kind says what a column is."
-        ) from None
+        column = re.search(r"column '([^']+)'", str(refusal))
+        hint = f" Here, fit all with --kind {column.group(1)}=KIND, e.g. number or category." if column else ""
+        raise MergeError(f"{path!r} does not go with what is before it: {refusal}{hint}") from None

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli._options import (
-    DATA_HELP,
-    MOST_SEED,
-    Data,
-    Drop,
-    Encoding,
-    Header,
-    Kinds,
-    Missing,
-    OnlyMissing,
-    Quiet,
-    Separator,
-    Sql,
-    reading_of,
-)
+from mercer.cli._options import DATA_HELP, MOST_SEED, Data, Drop, Quiet, with_reading
+
+if TYPE_CHECKING:
+    from mercer.data.readers import Reading
 
 
+@with_reading(kinds=True)
 def outliers(
     data: Data,
+    reading: Reading,
     usual: Annotated[
         str | None,
         typer.Option(metavar="DATA", help=f"Rows that are known to be usual, to hold them against. {DATA_HELP}"),
@@ -41,14 +32,7 @@ def outliers(
         str | None, typer.Option("--output", "-o", metavar="PATH", help="All rows of the list as .csv or .parquet.")
     ] = None,
     drop: Drop = None,
-    kind: Kinds = None,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes which rows are held out.")] = 0,
-    header: Header = None,
-    separator: Separator = None,
-    missing: Missing = None,
-    only_missing: OnlyMissing = False,
-    encoding: Encoding = None,
-    sql: Sql = None,
     quiet: Quiet = False,
 ) -> None:
     """List the most unusual rows of DATA, with p-values and the columns in which they are odd.
@@ -57,21 +41,24 @@ def outliers(
     mercer outliers patients.csv --drop id
     mercer outliers today.csv --usual last-year.csv --fdr 0.1
     """
+    from mercer._suggest import listed
     from mercer.cli._printing import check_places, remark, show
     from mercer.comparison.explaining.unusual import unusual_rows
+    from mercer.comparison.taking_part.shown import Shown
     from mercer.comparison.using.datasets import open_data
     from mercer.data import Table
     from mercer.data.target import without_columns
 
     check_places(output, kept=(data,))
-    options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
-    reading = reading_of(**options, only_missing=only_missing, sql=sql, kinds=kind)
     rows = open_data(data, reading)
     remark(f"{data}: {rows.described}.", quiet)
     frame = rows.table()
     looked_at = without_columns(frame, drop or [])
     reference = None if usual is None else Table.of(open_data(usual, reading).table(), dates=True)
-    found = unusual_rows(Table.of(looked_at, dates=True), reference=reference, fdr=fdr, most=most, seed=seed)
+    table = Table.of(looked_at, dates=True)
+    if skipped := [name for name in table.names if name not in Shown.of(table).described]:
+        remark(f"Text, dates and identifiers are not looked at: {listed(skipped)}.", quiet)
+    found = unusual_rows(table, reference=reference, fdr=fdr, most=most, seed=seed)
     grid = _grid(found, frame, keep or [], flags=usual is not None)
     if output is not None:
         _write(grid, output)

@@ -8,29 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mercer._errors import DataError, EmptyDataError
-from mercer.cli._options import (
-    Bars,
-    Data,
-    Encoding,
-    Header,
-    Missing,
-    Model,
-    OnlyMissing,
-    Quiet,
-    Separator,
-    Sql,
-    reading_of,
-)
+from mercer.cli._options import Bars, Data, Model, Quiet, with_reading
 
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
     from mercer.comparison.using.predicting import Asked
-    from mercer.data.readers import Rows
+    from mercer.data.readers import Reading, Rows
 
 
+@with_reading()
 def predict(
     model: Model,
     data: Data,
+    reading: Reading,
     output: Annotated[
         str,
         typer.Option("--output", "-o", metavar="PATH", help="A .csv, .tsv or .parquet file; - for standard output."),
@@ -66,12 +56,6 @@ def predict(
             metavar="JSON", help="Their shares among the rows of the fit, of a model that does not know them."
         ),
     ] = None,
-    header: Header = None,
-    separator: Separator = None,
-    missing: Missing = None,
-    only_missing: OnlyMissing = False,
-    encoding: Encoding = None,
-    sql: Sql = None,
     quiet: Quiet = False,
     progress: Bars = None,
 ) -> None:
@@ -91,11 +75,12 @@ def predict(
     from mercer.comparison.using.predicting import Asked, decided
     from mercer.data.writers import encoded, format_of
 
+    if trained_priors is not None and priors is None:
+        raise DataError("--trained-priors says what --priors changes from: give both.")
     form = format_of(output)
     check_places(output, kept=(model, data))
-    options: dict[str, Any] = {"header": header, "separator": separator, "missing": missing, "encoding": encoding}
     loaded = opened(model)
-    rows = rows_for(loaded, data, reading_of(**options, only_missing=only_missing, sql=sql))
+    rows = rows_for(loaded, data, reading)
     loaded = decided(
         loaded,
         costs=_json(costs, "--costs"),
@@ -105,7 +90,7 @@ def predict(
     asked = Asked(probabilities, abstain, intervals)
     remark(f"{data}: {rows.described}.", quiet)
     with stages(quiet, progress) as bars:
-        pieces = encoded(_predicted(loaded, rows, keep or [], asked, bars), form)
+        pieces = encoded(_predicted(loaded, rows, keep or [], asked, bars, quiet), form)
         if output == "-":
             for piece in pieces:
                 write_out(piece)
@@ -115,17 +100,20 @@ def predict(
         remark(f"The predictions are in {output}.", quiet)
 
 
-def _predicted(model: Any, rows: Rows, keep: list[str], asked: Asked, bars: Stages) -> Iterator[Any]:
-    from mercer.cli._models import parts_for
+def _predicted(model: Any, rows: Rows, keep: list[str], asked: Asked, bars: Stages, quiet: bool) -> Iterator[Any]:
+    from mercer.cli._models import parts_for, unseen_in
+    from mercer.cli._printing import remark
     from mercer.comparison.using.predicting import answers
     from mercer.comparison.using.reading import refuse_unknown
     from mercer.data.writers import beside
 
     refuse_unknown(keep, rows.names())
-    seen = 0
+    seen, unseen = 0, unseen_in(model)
     for part, X in parts_for(model, rows, keep):
         if not part.frame.num_rows:
             continue
+        for sentence in unseen(X):
+            remark(sentence, quiet)
         told = answers(model, X, asked)
         if twice := [name for name in keep if name in told]:
             raise DataError(f"Column {twice[0]!r} is kept and predicted; give the one of the data another name.")

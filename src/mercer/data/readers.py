@@ -25,7 +25,6 @@ FORMATS: tuple[tuple[frozenset[str], type[Any], str], ...] = (
     (JSON, JsonRows, "JSON"),
     (DUCKDB, DuckDB, "DuckDB"),
 )
-READERS = {ending: reader for endings, reader, _ in FORMATS for ending in endings}
 CALLED = {ending: name for endings, _, name in FORMATS for ending in endings}
 #: endings of what people have instead
 ELSEWHERE = {".xls": "Excel", ".xlsx": "Excel", ".ods": "LibreOffice"}
@@ -59,7 +58,7 @@ def open_rows(path: str | Path, reading: Reading | None = None) -> Rows:
     path, reading = Path(path), reading or Reading()
     try:
         if not path.exists():
-            raise DataNotFoundError(_nothing_at(path))
+            raise DataNotFoundError(nothing_at(path))
         rows = _folder(path, reading) if path.is_dir() else _file(path, reading)
     except PermissionError:
         raise DataError(f"{str(path)!r} cannot be read: permission denied. Get the right to read it.") from None
@@ -76,20 +75,26 @@ def ending_of(path: Path) -> str:
     return name.suffix.lower()
 
 
-def _file(path: Path, reading: Reading) -> Rows:
+def format_of(path: Path, reading: Reading) -> str:
+    """What files like this are called: 'CSV', 'Parquet', …; refused where its name does not tell."""
     ending = ending_of(path)
-    if ending in READERS:
-        with path.open("rb"):  # or a reason why not
-            rows: Rows = READERS[ending](path, reading)
-        return rows
+    if ending in CALLED:
+        return CALLED[ending]
     if ending in ELSEWHERE:
         raise DataError(f"{path.name!r} is a file of {ELSEWHERE[ending]}. Save it as CSV, and name that file.")
     if reading.separator is not None:
-        return Separated(path, reading)
+        return "CSV"
     raise DataError(
         f"The ending of {path.name!r} does not tell how to read it. Known endings are {listed(_endings())}. If its "
         "fields are separated, name the separator (on the command line --separator)."
     )
+
+
+def _file(path: Path, reading: Reading) -> Rows:
+    named = format_of(path, reading)
+    with path.open("rb"):  # or a reason why not
+        rows: Rows = next(reader for _, reader, name in FORMATS if name == named)(path, reading)
+    return rows
 
 
 def _folder(path: Path, reading: Reading) -> Rows:
@@ -111,10 +116,11 @@ def _folder(path: Path, reading: Reading) -> Rows:
 
 
 def _endings() -> list[str]:
-    return [*SEPARATORS, *sorted(READERS.keys() - SEPARATORS.keys())]
+    return [*SEPARATORS, *sorted(CALLED.keys() - SEPARATORS.keys())]
 
 
-def _nothing_at(path: Path) -> str:
+def nothing_at(path: Path) -> str:
+    """That there is no such file, and which may have been meant."""
     if not path.parent.is_dir():
         return f"There is no file {str(path)!r}, nor a folder {str(path.parent)!r}; check the path."
     if not (files := _files_in(path.parent)):
@@ -124,7 +130,7 @@ def _nothing_at(path: Path) -> str:
 
 def _files_in(folder: Path, besides: frozenset[str] = frozenset()) -> list[str]:
     """Files that could have been meant."""
-    known = READERS.keys() - besides
+    known = CALLED.keys() - besides
     return sorted(
         file.name
         for file in folder.iterdir()

@@ -76,18 +76,18 @@ class Arrow(Rows):
         return "Arrow"
 
     def names(self) -> list[str]:
-        with self._opened() as batches:
+        with self.opened() as batches:
             return [str(name) for name in batches.schema.names]
 
     def table(self) -> Any:
-        with self._opened() as batches:
+        with self.opened() as batches:
             table = batches.read_all()
         return self.finished(table)
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         import pyarrow as pa
 
-        with self._opened() as batches:
+        with self.opened() as batches:
             total = getattr(batches, "num_record_batches", None)
             each = batches if total is None else map(batches.get_batch, range(total))
             for number, batch in enumerate(each, start=1):
@@ -96,15 +96,22 @@ class Arrow(Rows):
                     yield Part(self.finished(table.slice(start, BATCH_ROWS)), None if total is None else number / total)
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def opened(self, columns: Sequence[str] = (), *, mapped: bool = True) -> Iterator[Any]:
+        """Whoever reads the record batches, of some columns (none: all); mapped into memory or read when asked for."""
         import pyarrow as pa
 
         try:
-            with pa.memory_map(str(self.path)) as file:
+            with (pa.memory_map if mapped else pa.OSFile)(str(self.path)) as file:
                 start = file.read(6)
                 file.seek(0)
                 if start[:4] == b"FEA1":
                     raise DataError(f"{self.path.name!r} is of Feather's first version; write it again with pyarrow.")
-                yield pa.ipc.open_file(file) if start == b"ARROW1" else pa.ipc.open_stream(file)
+                reader = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
+                batches = reader(file)
+                if columns:
+                    file.seek(0)
+                    wanted = [batches.schema.get_field_index(name) for name in columns]
+                    batches = reader(file, options=pa.ipc.IpcReadOptions(included_fields=wanted))
+                yield batches
         except (pa.ArrowException, OSError) as failure:
             raise DataError(f"{self.path.name!r} cannot be read as Arrow: {what_failed(failure)}.") from None

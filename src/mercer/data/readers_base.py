@@ -87,7 +87,7 @@ class Rows(ABC):
 
     def finished(self, table: Any) -> Any:
         """Rows with what the caller said about missing values and columns."""
-        typed = _typed(_without_markers(table, self.reading.missing), self.reading.held, self.path)
+        typed = _typed(without_markers(table, self.reading.missing), self.reading.held, self.path)
         return with_kinds(
             typed, {name: kind for name, kind in self.reading.kinds.items() if name in table.column_names}
         )
@@ -98,18 +98,13 @@ def held_among(held: Mapping[str, Held], columns: Sequence[str]) -> dict[str, He
     return {name: what for name, what in held.items() if name in columns}
 
 
-def same_columns(names: Sequence[str], expected: Sequence[str], path: Path, first: Path) -> None:
-    """Refuse a file of a folder whose columns are not those of the first."""
+def same_columns(names: Sequence[str], expected: Sequence[str], place: str, first: str) -> None:
+    """Refuse a file or frame whose columns are not those of the first."""
+    remedy = "They are read as one table: give them the same columns, or leave one of them out."
     if absent := [name for name in expected if name not in names]:
-        raise DataError(
-            f"{path.name!r} has no column {absent[0]!r}, which {first.name!r} beside it has. Files of a folder are "
-            "read as one table: give them the same columns, or name one file."
-        )
+        raise DataError(f"{place!r} has no column {absent[0]!r}, which {first!r} beside it has. {remedy}")
     if extra := [name for name in names if name not in expected]:
-        raise DataError(
-            f"{path.name!r} has columns that {first.name!r} beside it has not: {listed(extra)}. Files of a folder are "
-            "read as one table: give them the same columns, or name one file."
-        )
+        raise DataError(f"{place!r} has columns that {first!r} beside it has not: {listed(extra)}. {remedy}")
 
 
 def what_failed(failure: Exception) -> str:
@@ -136,7 +131,7 @@ def concatenated(tables: Sequence[Any], path: Path) -> Any:
         raise
 
 
-def _without_markers(table: Any, markers: Sequence[str]) -> Any:
+def without_markers(table: Any, markers: Sequence[str]) -> Any:
     """Values that are written like a word that the caller takes for missing are missing, in columns of any type."""
     if not markers:
         return table

@@ -28,31 +28,35 @@ class DuckDB(Rows):
         return f"DuckDB: {self._query()}"
 
     def names(self) -> list[str]:
-        with self._asked() as relation:
+        with self.asked() as relation:
             return [str(name) for name in relation.columns]
 
     def table(self) -> Any:
-        with self._asked() as relation:
+        with self.asked() as relation:
             table = relation.to_arrow_table()
         return self.finished(table)
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         import pyarrow as pa
 
-        with self._asked() as relation:
+        with self.asked() as relation:
             # by the name that DuckDB 1 has for it
             reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
             for batch in reader(BATCH_ROWS):
                 yield Part(self.finished(pa.Table.from_batches([batch]).select(list(columns))), None)
 
-    def _query(self) -> str:
-        if self.reading.sql is not None:
-            return self.reading.sql
+    def tables(self) -> list[str]:
+        """Names of the tables that there are."""
         with self._connected() as connection:
             found = connection.sql(
                 "SELECT table_name FROM information_schema.tables WHERE table_schema NOT LIKE 'pg_%' ORDER BY 1"
             )
-            tables = [str(name) for (name,) in found.fetchall()]
+            return [str(name) for (name,) in found.fetchall()]
+
+    def _query(self) -> str:
+        if self.reading.sql is not None:
+            return self.reading.sql
+        tables = self.tables()
         if not tables:
             raise EmptyDataError(f"{self.path.name!r} holds no tables.")
         if len(tables) > 1:
@@ -64,7 +68,8 @@ class DuckDB(Rows):
         return f"SELECT * FROM {tables[0] if tables[0].isidentifier() else chr(34) + written + chr(34)}"
 
     @contextmanager
-    def _asked(self) -> Iterator[Any]:
+    def asked(self) -> Iterator[Any]:
+        """The answer, while the file is open."""
         duckdb, query = _duckdb(), self._query()
         with self._connected() as connection:
             try:

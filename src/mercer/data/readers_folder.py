@@ -26,7 +26,7 @@ class Folder(Rows):
         first, *others = self.files
         names = first.names()
         for other in others:
-            same_columns(other.names(), names, other.path, first.path)
+            same_columns(other.names(), names, other.path.name, first.path.name)
         return names
 
     def table(self) -> Any:

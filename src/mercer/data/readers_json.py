@@ -28,7 +28,7 @@ class JsonRows(Rows):
 
     @property
     def described(self) -> str:
-        return "a JSON list" if self._is_list() else "a JSON object in each line"
+        return "a JSON list" if self.is_list() else "a JSON object in each line"
 
     def names(self) -> list[str]:
         """Those of the first rows: others would have to be read to know theirs."""
@@ -41,7 +41,8 @@ class JsonRows(Rows):
         for table, share in self._tables():
             yield Part(self.finished(_with_columns(table, columns)), share)
 
-    def _is_list(self) -> bool:
+    def is_list(self) -> bool:
+        """Whether the file is one list, which has to be read at once."""
         with self._opened() as stream:
             start = bytes(stream.read(1 << 12)).removeprefix(b"\xef\xbb\xbf").lstrip()
         if not start:
@@ -49,7 +50,7 @@ class JsonRows(Rows):
         return start.startswith(b"[")
 
     def _tables(self) -> Iterator[tuple[Any, float | None]]:
-        if self._is_list():
+        if self.is_list():
             yield self._list(), 1.0
             return
         first_line = 1
@@ -78,16 +79,16 @@ class JsonRows(Rows):
         try:
             return arrow_json.read_json(io.BytesIO(lines), read_options=options)
         except pa.ArrowException as failure:
-            self._refuse(lines, first_line)
+            self.refuse(lines, first_line)
             raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
 
-    def _refuse(self, lines: bytes, first_line: int) -> None:
+    def refuse(self, lines: bytes, first_line: int) -> None:
         """Name the line that is no object, or whose values are of another type."""
         types: dict[str, str] = {}
         for number, line in enumerate(lines.splitlines(), start=first_line):
             if not line.strip():
                 continue
-            for name, value in self._object(line, number).items():
+            for name, value in self.object(line, number).items():
                 what = (
                     "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
                 )
@@ -97,7 +98,8 @@ class JsonRows(Rows):
                         f"{types[name]} before. Write it the same way in all lines."
                     )
 
-    def _object(self, line: bytes, number: int) -> dict[str, Any]:
+    def object(self, line: bytes, number: int) -> dict[str, Any]:
+        """A row; refused where the line is none."""
         try:
             row = json.loads(line)
         except ValueError as failure:

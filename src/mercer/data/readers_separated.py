@@ -5,14 +5,14 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError, EmptyDataError
-from mercer.data.readers_base import Part, Reading, Rows, held_among, what_failed
+from mercer.data.readers_base import Held, Part, Reading, Rows, held_among, what_failed
 
 #: ending -> characters that may separate fields; the one that the first line holds most often does
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
@@ -22,6 +22,56 @@ NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", " ": "spaces", "|": "ba
 LONGEST_HEADER = 1 << 20
 #: bytes that are read at once, piece by piece: some ten thousand rows
 BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How fields are separated, named and written."""
+
+    #: its name
+    file: str
+    names: tuple[str, ...]
+    separator: str
+    #: whether fields may be in quotation marks
+    quoted: bool
+    encoding: str
+    #: words that stand for missing values
+    missing: tuple[str, ...]
+
+    def options(self, columns: Sequence[str], types: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """What pyarrow is told, to read some columns (none: all of them) that are of known types."""
+        from pyarrow import csv as arrow_csv
+
+        read = arrow_csv.ReadOptions(encoding=self.encoding, column_names=list(self.names))
+        parse = arrow_csv.ParseOptions(
+            delimiter=self.separator, quote_char='"' if self.quoted else False, newlines_in_values=self.quoted
+        )
+        missing = [space + word for word in self.missing for space in ("", " ")]
+        convert = arrow_csv.ConvertOptions(
+            null_values=missing,
+            strings_can_be_null=True,
+            # not 0 and 1: what they are would depend on the words in other lines
+            true_values=["true", "True", "TRUE"],
+            false_values=["false", "False", "FALSE"],
+            include_columns=list(columns),
+            column_types=dict(types),
+        )
+        return read, parse, convert
+
+    def trimmed(self, table: Any) -> Any:
+        """Text without the spaces around it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for position, name in enumerate(table.column_names):
+            if pa.types.is_binary(table.schema.types[position]):
+                raise DataError(
+                    f"Column {name!r} of {self.file!r} is not UTF-8 text. Try encoding='latin-1' (on the command "
+                    "line --encoding latin-1)."
+                )
+            if pa.types.is_string(table.schema.types[position]):
+                table = table.set_column(position, name, pc.utf8_trim_whitespace(table.column(position)))
+        return table
 
 
 @dataclass(frozen=True)
@@ -44,25 +94,36 @@ class Separated(Rows):
     def table(self) -> Any:
         from pyarrow import csv as arrow_csv
 
-        read, parse, convert = self._options(self.names(), self.reading.held)
+        read, parse, convert = self._options((), _types(self.reading.held))
         with self._explained():
             table = arrow_csv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
-        return self.finished(self._text_of(table))
+        return self.finished(self.dialect.trimmed(table))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        for table, share in self.stream(columns, _types(held_among(self.reading.held, columns))):
+            yield Part(self.finished(table), share)
+
+    def stream(
+        self, columns: Sequence[str], types: Mapping[str, Any], ragged: Callable[[Any], str] | None = None
+    ) -> Iterator[tuple[Any, float]]:
+        """Columns, some of known pyarrow types, some rows at a time, and the share of the file read with them.
+
+        `ragged` is asked what to do about a line with another number of fields: "skip" or "error".
+        """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        held = held_among(self.reading.held, columns)
-        read, parse, convert = self._options(self.names(), held)
-        read.block_size, convert.include_columns = BLOCK, list(columns)
+        read, parse, convert = self._options(columns, types)
+        read.block_size = BLOCK
+        if ragged is not None:
+            parse.invalid_row_handler = ragged
         size = max(1, self.path.stat().st_size)
         with self._explained(), pa.OSFile(str(self.path)) as raw:
             reader = arrow_csv.open_csv(
                 _decompressed(raw, self.path), read_options=read, parse_options=parse, convert_options=convert
             )
             for batch in reader:
-                yield Part(self.finished(self._text_of(pa.Table.from_batches([batch]))), min(1.0, raw.tell() / size))
+                yield self.dialect.trimmed(pa.Table.from_batches([batch])), min(1.0, raw.tell() / size)
 
     # What the first line tells.
 
@@ -120,37 +181,29 @@ class Separated(Rows):
         """In files separated by tabs a quotation mark is a quotation mark, unless the first line is quoted."""
         return self._separator != "\t" or self._first_line.startswith('"')
 
-    # What pyarrow is told.
-
-    def _options(self, names: list[str], held: Any) -> tuple[Any, Any, Any]:
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        read = arrow_csv.ReadOptions(
-            encoding=self._encoding, column_names=names, skip_rows_after_names=int(self._named)
+    @cached_property
+    def dialect(self) -> Dialect:
+        """All that it takes to read any line."""
+        return Dialect(
+            self.path.name, tuple(self.names()), self._separator, self._quoted, self._encoding, self.reading.markers
         )
-        parse = arrow_csv.ParseOptions(
-            delimiter=self._separator, quote_char='"' if self._quoted else False, newlines_in_values=self._quoted
-        )
-        missing = [space + word for word in self.reading.markers for space in ("", " ")]
-        convert = arrow_csv.ConvertOptions(null_values=missing, strings_can_be_null=True)
-        convert.column_types = {name: pa.float64() if what == "number" else pa.string() for name, what in held.items()}
+
+    @property
+    def body(self) -> tuple[int, int]:
+        """After how many bytes, and in which line, the first row is: in UTF-8, or where a letter is a byte."""
+        if not self._named:
+            return 0, 1
+        start = 0
+        for line in self._start.splitlines(keepends=True):
+            start += len(line)
+            if line.removeprefix(codecs.BOM_UTF8).strip():
+                break
+        return start, 1 + self._start[:start].count(b"\n")
+
+    def _options(self, columns: Sequence[str], types: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        read, parse, convert = self.dialect.options(columns, types)
+        read.skip_rows_after_names = int(self._named)
         return read, parse, convert
-
-    def _text_of(self, table: Any) -> Any:
-        """Text without the spaces around it."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        for position, name in enumerate(table.column_names):
-            if pa.types.is_binary(table.schema.types[position]):
-                raise DataError(
-                    f"Column {name!r} of {self.path.name!r} is not UTF-8 text. Try encoding='latin-1' (on the command "
-                    "line --encoding latin-1)."
-                )
-            if pa.types.is_string(table.schema.types[position]):
-                table = table.set_column(position, name, pc.utf8_trim_whitespace(table.column(position)))
-        return table
 
     def _explained(self) -> _Explained:
         return _Explained(self)
@@ -196,6 +249,12 @@ class _Explained:
         if "columns, got" in str(failure) and (sentence := self.rows.ragged_line()) is not None:
             raise DataError(sentence) from None
         raise DataError(f"{path.name!r} cannot be read: {what_failed(failure)}.") from None
+
+
+def _types(held: Mapping[str, Held]) -> dict[str, Any]:
+    import pyarrow as pa
+
+    return {name: pa.float64() if what == "number" else pa.string() for name, what in held.items()}
 
 
 def _decompressed(raw: Any, path: Path) -> Any:

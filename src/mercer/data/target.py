@@ -26,7 +26,7 @@ class Problem(NamedTuple):
         if name == self.target:
             raise DataError(f"Column {name!r} is the target; to split rows takes another one.")
         frame: Any = as_frame(self.X)
-        return frame.get_column(_column_name(name, frame.columns)).to_numpy()
+        return frame.get_column(column_name(name, frame.columns)).to_numpy()
 
     def without(self, names: Sequence[str]) -> Problem:
         """The same without some columns of X."""
@@ -52,8 +52,8 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
     table = as_frame(frame)
     if table is None:
         raise DataError(f"A target is taken out of a frame, not out of {type(frame).__name__}.")
-    label = _column_name(target, table.columns)
-    dropped = _column_names(drop, table.columns)
+    label = column_name(target, table.columns)
+    dropped = column_names(drop, table.columns)
     if label in dropped:
         raise DataError(f"Column {label!r} is the target, which cannot be dropped; name another target, or keep it.")
     labelled = table.filter(~table.get_column(label).is_null())
@@ -68,15 +68,16 @@ def without_columns(frame: Any, names: Sequence[str]) -> Any:
     from mercer.data._frame import as_frame
 
     table: Any = as_frame(frame)
-    return table.drop(*_column_names(names, table.columns)).to_native()
+    return table.drop(*column_names(names, table.columns)).to_native()
 
 
-def _column_names(given: Sequence[str], names: list[str]) -> list[str]:
+def column_names(given: Sequence[str], names: list[str]) -> list[str]:
     """Each once, however often and in whichever way it is given."""
-    return list(dict.fromkeys(_column_name(name, names) for name in given))
+    return list(dict.fromkeys(column_name(name, names) for name in given))
 
 
-def _column_name(name: str, names: list[str]) -> str:
+def column_name(name: str, names: list[str]) -> str:
+    """A column that is given by its name, or by its position."""
     if name in names:
         return name
     if name.removeprefix("-").isdecimal() and -len(names) <= int(name) < len(names):

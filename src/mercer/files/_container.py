@@ -93,7 +93,9 @@ def opened(path: str | Path) -> BinaryIO:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise MissingModelFileError(f"{str(path)!r} cannot be read: {reason}. Name a file that `save` wrote.") from None
+        raise MissingModelFileError(
+            f"{str(path)!r} cannot be read: {reason}. Name a file that `save` or `mercer fit` wrote."
+        ) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise ModelFileError(f"{str(path)!r} is no file but a folder or device; name a file that `save` wrote.")
@@ -106,7 +108,9 @@ def read_header(file: BinaryIO) -> Header:
     first = file.read(8)
     length = int.from_bytes(first, "little")
     if len(first) < 8 or not 2 <= length <= min(LONGEST_HEADER, size - 8):
-        raise ModelFileError("This is no model file: it does not begin as one. Name a file that `save` wrote.")
+        raise ModelFileError(
+            "This is no model file: it does not begin as one. Name a file that `save` or `mercer fit` wrote."
+        )
     raw = file.read(length)
     if len(raw) < length:
         _refuse_damaged("it is cut off")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ModelFileError
+from mercer.files._formulas import forbidden_in
 from mercer.files._shapes import check_shapes
 
 Array = NDArray[Any]
@@ -40,17 +41,13 @@ class Unsafe(NamedTuple):
 
 
 UNSAFE = (
-    Unsafe(
-        "formula",
-        0,
-        "a formula, whose terms Python evaluates",
-        "describe the columns by kinds= instead, or make them before",
-        owner="TableFeatures",
-    ),
     Unsafe("memory", 0, "a place from which pickles would be loaded", "save it with memory=None", owner="Pipeline"),
     Unsafe("n_jobs", 1024, "a number of processes that no computer has", "set n_jobs=None"),
     Unsafe("degree", 1000, "a degree with which splines take for ever", "choose a smaller one", owner="Splines"),
 )
+
+#: what a formula may have
+FORMULAS = "write it with columns, arithmetic and functions such as log, sqrt as np.sqrt, C, bs, poly and scale"
 
 
 def refuse_unsafe(thing: Any, refuse: Refusal) -> None:
@@ -58,6 +55,8 @@ def refuse_unsafe(thing: Any, refuse: Refusal) -> None:
     for unsafe in UNSAFE:
         if unsafe.is_in(thing):
             refuse(f".{unsafe.part}", unsafe.what, unsafe.remedy)
+    if (what := forbidden_in(thing)) is not None:
+        refuse(".formula", what, FORMULAS)
 
 
 def check_built(thing: Any) -> None:

@@ -55,7 +55,8 @@ class NaiveBayes(GenerativeClassifier):
     missing : {"integrate", "error"}, default="integrate"
         Missing values are integrated out, or are an error.
     var_smoothing : float, default=1e-9
-        This portion of the largest variance of the Gaussian columns is added to their variances, as in `GaussianNB`.
+        This portion of the variance of a Gaussian column in all rows is added to its variances in the classes, so that
+        units do not matter (`GaussianNB` adds a portion of the largest variance of any column, as scikit-learn does).
 
     Attributes
     ----------

@@ -5,9 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mercer.data.schema import Schema
 
 Array = NDArray[Any]
 
@@ -27,7 +31,7 @@ class Chunk(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        return int(self.X.shape[0])
+        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
 
 
 class Piece(ABC):
@@ -94,6 +98,14 @@ class Source(ABC):
         """Tells this data from other data, and a file from what it was before: what checkpoints are compared by."""
         return self.described
 
+    @property
+    def schema(self) -> Schema:
+        """What the columns to learn from are, by their types; the same for every chunk."""
+        from mercer.data.schema import Schema
+        from mercer.data.table import Table
+
+        return Schema.of(Table.of(self.head().X, dates=True))
+
     def __iter__(self) -> Iterator[Chunk]:
         for piece in self.pieces():
             yield from piece.chunks([])
@@ -109,6 +121,11 @@ class Source(ABC):
         for chunk in self:
             return chunk
         raise EmptyDataError(f"There are no rows in {self.described}.")
+
+
+def digest(*parts: object) -> str:
+    """Some letters that differ where the parts, as they print, differ."""
+    return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)

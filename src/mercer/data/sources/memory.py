@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from mercer._errors import DataError
 from mercer._threads import row_blocks
-from mercer.data.sources.base import CHUNK_BYTES, Array, Chunk, Columns, Piece, Source
+from mercer.data.sources.base import CHUNK_BYTES, Array, Chunk, Columns, Piece, Source, digest
+from mercer.data.sources.stamps import Stamp
+
+#: rows that are looked at to tell data apart
+SAMPLED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +33,29 @@ class HeldPiece(Piece):
 
     def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
         yield self.chunk
+
+
+@dataclass(frozen=True, eq=False)
+class MappedPiece(Piece):
+    """Rows of a file that is mapped into memory: what travels is where they are, not what they hold."""
+
+    stamp: Stamp
+    dtype: Any
+    offset: int
+    shape: tuple[int, ...]
+    order: Any
+    rows: slice
+    #: what goes with them; its X is None
+    beside: Chunk
+
+    @property
+    def name(self) -> str:
+        return f"rows {self.rows.start} to {self.rows.stop - 1} of {self.stamp.name!r}"
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        self.stamp.check()
+        X = np.memmap(self.stamp.path, self.dtype, "r", self.offset, self.shape, self.order)
+        yield self.beside._replace(X=X[self.rows])
 
 
 class InMemory(Source):
@@ -48,14 +79,31 @@ class InMemory(Source):
         names: tuple[str, ...] | None = None,
         rows: int | None = None,
     ) -> None:
-        self._all = Chunk(X, y, weight, offset)
+        if isinstance(X, list | tuple):
+            X = np.asarray(X)
+        if sparse.issparse(X):
+            X = X.tocsr()  # type: ignore[attr-defined]
+        self._all = Chunk(X, *(None if part is None else np.asarray(part) for part in (y, weight, offset)))
+        for what, part in zip(("y", "weight", "offset"), self._all[1:], strict=True):
+            if part is not None and len(part) != self.n_rows:
+                raise DataError(f"X has {self.n_rows} rows, but {what} {len(part)}; give one for each row.")
+        self._frame = None if isinstance(X, np.ndarray) or sparse.issparse(X) else _table(X)
+        if names is None and self._frame is not None:
+            names = self._frame.names
         self.columns = Columns(names or tuple(f"x{j}" for j in range(X.shape[1])))
         self._rows = rows or max(1, CHUNK_BYTES // (8 * max(1, X.shape[1])))
+        self._stamp = Stamp.of(X.filename) if _is_whole_map(X) else None
 
     def pieces(self) -> Iterator[Piece]:
+        X = self._all.X
         for rows in row_blocks(self.n_rows, self._rows):
-            cut = (None if part is None else part[rows] for part in self._all)
-            yield HeldPiece(Chunk(*cut), f"rows {rows.start} to {rows.stop - 1}")
+            beside = Chunk(None, *(None if part is None else part[rows] for part in self._all[1:]))
+            if self._stamp is not None:
+                order = "C" if X.flags.c_contiguous else "F"
+                yield MappedPiece(self._stamp, X.dtype, X.offset, X.shape, order, rows, beside)
+            else:
+                cut = X[rows] if self._frame is None else self._frame.rows(rows).native
+                yield HeldPiece(beside._replace(X=cut), f"rows {rows.start} to {rows.stop - 1}")
 
     @property
     def n_rows(self) -> int:
@@ -63,8 +111,44 @@ class InMemory(Source):
 
     @property
     def n_bytes(self) -> int:
-        return int(getattr(self._all.X, "nbytes", 8 * np.prod(self._all.X.shape)))
+        X = self._all.X
+        if isinstance(X, np.ndarray):
+            return int(X.nbytes)
+        held = (X.data, X.indices, X.indptr) if self._frame is None else ()
+        return sum(int(part.nbytes) for part in held) if held else int(8 * np.prod(X.shape))
 
     @property
     def described(self) -> str:
-        return f"{self.n_rows} rows in memory"
+        return f"{self.n_rows} rows in memory" if self._stamp is None else f"{self.n_rows} rows of {self._stamp.name!r}"
+
+    @cached_property
+    def identity(self) -> str:
+        """By some of the rows: all of them would take as long as a pass."""
+        sample = np.unique(np.linspace(0, self.n_rows - 1, min(SAMPLED, self.n_rows)).astype(int))
+        X = self._all.X if self._frame is None else self._frame
+        looked_at = [_shown(X, int(row)) for row in sample]
+        beside = [None if part is None else (part.dtype.str, part[sample].tolist()) for part in self._all[1:]]
+        return f"{self.described}, {digest(self.columns, self._rows, looked_at, beside)}"
+
+
+def _table(X: Any) -> Any:
+    from mercer.data.table import Table
+
+    return Table.of(X, dates=True)
+
+
+def _is_whole_map(X: Any) -> bool:
+    """Whether all of a memory map is meant: a part of one does not know where in the file it is."""
+    return isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.filename is not None and X.mode != "c"
+
+
+def _shown(X: Any, row: int) -> Any:
+    if isinstance(X, np.ndarray):
+        return X[row].tolist()
+    if hasattr(X, "indptr"):
+        cut = slice(X.indptr[row], X.indptr[row + 1])
+        return X.indices[cut].tolist(), X.data[cut].tolist()
+    from mercer.data._frame import as_frame
+
+    frame: Any = as_frame(X.rows(slice(row, row + 1)).native)
+    return frame.rows()

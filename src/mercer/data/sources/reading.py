@@ -10,14 +10,16 @@ from scipy import sparse
 
 from mercer._errors import EmptyDataError
 from mercer._memory import refuse_beyond_memory
+from mercer.data.sources.arrow_types import width
 from mercer.data.sources.base import Chunk, Source
+from mercer.data.sources.layout import Layout
 
 
 def read_all(source: Source) -> Chunk:
     """Every row in one chunk; refused where that would not fit into memory."""
-    if source.n_bytes is not None:
+    if (held := _held(source)) is not None:
         refuse_beyond_memory(
-            2 * source.n_bytes,
+            2 * held,
             f"To hold all rows of {source.described}, which this model needs together,",
             "use a model that streams (mercer.data.open says which), an approximation, or a sample of the rows",
         )
@@ -26,6 +28,14 @@ def read_all(source: Source) -> Chunk:
         raise EmptyDataError(f"There are no rows in {source.described}.")
     X, y, weight, offset = zip(*chunks, strict=True)
     return Chunk(_stacked(X), _joined(y), _joined(weight), _joined(offset))
+
+
+def _held(source: Source) -> int | None:
+    """Bytes of all rows in memory: what is compressed in a file is not."""
+    layout: Layout | None = getattr(source, "layout", None)
+    if layout is None or source.n_rows is None:
+        return source.n_bytes
+    return max(source.n_bytes or 0, source.n_rows * width(layout.types.types))
 
 
 def _joined(parts: Sequence[Any]) -> Any:

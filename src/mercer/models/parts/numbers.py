@@ -40,7 +40,7 @@ class NumbersPart(Part):
         parameters = filled(self.family.fit(moments), self.family.fit(together), where=moments.rows == 0)
         spread = together.variance[0]
         if getattr(self.family, "variance", None) is None:
-            parameters = parameters._replace(variance=parameters.variance + smoothing.variance * spread.max())
+            parameters = parameters._replace(variance=parameters.variance + smoothing.variance * spread)
         constant = (parameters.variance == 0).any(axis=0)
         if (flat := np.flatnonzero(constant & (spread > 0))).size:
             raise DegenerateDataError(

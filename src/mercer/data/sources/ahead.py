@@ -1,0 +1,61 @@
+"""Reading one block ahead of the computation."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Generator, Iterator
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+#: seconds after which a thread that waits looks whether anybody still wants what it has
+PATIENCE = 0.05
+
+
+def ahead(items: Iterator[T]) -> Generator[T]:
+    """The same items, the next one made by a thread while the last is used.
+
+    What `items` raises is raised here. It is closed, in its thread, when this is closed or thrown away.
+    """
+    ready: queue.Queue[tuple[bool, Any]] = queue.Queue(maxsize=1)
+    unwanted = threading.Event()
+    thread = threading.Thread(target=_make, args=(items, ready, unwanted), name="mercer-ahead", daemon=True)
+    thread.start()
+    try:
+        while True:
+            more, item = ready.get()
+            if not more:
+                if item is not None:
+                    raise item
+                return
+            yield item
+            del item  # or it would stay in memory beside the next two
+    finally:
+        unwanted.set()
+        thread.join()  # it reads what the caller may close
+
+
+def _make(items: Iterator[Any], ready: queue.Queue[tuple[bool, Any]], unwanted: threading.Event) -> None:
+    last: BaseException | None = None
+    try:
+        for item in items:
+            if not _put(ready, (True, item), unwanted):
+                break
+    except BaseException as failure:
+        last = failure
+    close = getattr(items, "close", None)
+    if close is not None:
+        close()
+    _put(ready, (False, last), unwanted)
+
+
+def _put(ready: queue.Queue[tuple[bool, Any]], item: tuple[bool, Any], unwanted: threading.Event) -> bool:
+    """Whether somebody took it, or will."""
+    while not unwanted.is_set():
+        try:
+            ready.put(item, timeout=PATIENCE)
+            return True
+        except queue.Full:
+            pass
+    return False

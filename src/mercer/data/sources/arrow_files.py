@@ -1,0 +1,138 @@
+"""Arrow files (Feather): a piece is some record batches of one file, or the whole of one that is a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mercer._errors import DataError
+from mercer.data.readers_arrow import Arrow
+from mercer.data.readers_base import Reading, what_failed
+from mercer.data.sources.asking import Asked
+from mercer.data.sources.base import Chunk, Piece
+from mercer.data.sources.files import PIECE_BYTES, Files, LeftOut, columns_in
+from mercer.data.sources.finding import Found
+from mercer.data.sources.layout import Layout
+from mercer.data.sources.merging import merged
+from mercer.data.sources.stamps import Stamp
+
+
+class Head(NamedTuple):
+    """What a file says about itself."""
+
+    stamp: Stamp
+    types: dict[str, Any]
+    #: record batches; None of a stream, which has no list of them
+    batches: int | None
+
+
+class ArrowFiles(Files):
+    """Files whose types are known from their first bytes."""
+
+    def __init__(self, found: Found, asked: Asked) -> None:
+        super().__init__([Stamp.of(file) for file in found.files], asked, "Arrow")
+        self._heads: list[Head] = []
+        for stamp in self.stamps:
+            try:
+                self._heads.append(_head(stamp))
+            except DataError as failure:
+                self.broken(failure)
+        if not self._heads:
+            raise DataError(f"None of {self.described} can be read. {self._left_out[0]}")
+        self.columns = columns_in([head.stamp for head in self._heads], [list(h.types) for h in self._heads], asked)
+
+    @cached_property
+    def layout(self) -> Layout:
+        found = [(repr(head.stamp.name), head.types) for head in self._heads]
+        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked))
+
+    @cached_property
+    def n_rows(self) -> int | None:
+        """From the heads of record batches; not known of streams."""
+        from pyarrow import dataset
+
+        if any(head.batches is None for head in self._heads):
+            return None
+        return sum(int(dataset.dataset(head.stamp.path, format="ipc").count_rows()) for head in self._heads)
+
+    def pieces(self) -> Iterator[Piece]:
+        yield from map(LeftOut, self._left_out)
+        for head in self._heads:
+            if head.batches is None:
+                yield Batches(head.stamp, 0, None, self.layout)
+                continue
+            each = max(1, PIECE_BYTES * head.batches // max(1, head.stamp.size))
+            for first in range(0, head.batches, each):
+                yield Batches(head.stamp, first, min(first + each, head.batches), self.layout)
+
+
+@dataclass(frozen=True)
+class Batches(Piece):
+    """Consecutive record batches of a file; all of them where `stop` is None."""
+
+    stamp: Stamp
+    first: int
+    stop: int | None
+    layout: Layout
+
+    @property
+    def name(self) -> str:
+        where = "" if self.stop is None else f", record batches {self.first} to {self.stop - 1}"
+        return f"{self.stamp.name!r}{where}"
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        self.stamp.check()
+        yield from self.layout.chunks(self._tables(skipped), self.name, skipped)
+        self.stamp.check()
+
+    def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
+        import pyarrow as pa
+
+        row = 0
+        with _opened(self.stamp, self.layout.names) as file:
+            each = iter(file) if self.stop is None else map(file.get_batch, range(self.first, self.stop))
+            number = self.first
+            while True:
+                try:
+                    batch = next(each)
+                    batch.validate(full=True)
+                except StopIteration:
+                    return
+                except (pa.ArrowException, OSError) as failure:
+                    self._left_out(number, failure, skipped)
+                    if self.stop is None:  # where the next one would begin is not known
+                        return
+                else:
+                    yield row, pa.Table.from_batches([batch])
+                    row += batch.num_rows
+                number += 1
+
+    def _left_out(self, number: int, failure: Exception, skipped: list[str]) -> None:
+        self.stamp.check()
+        what = f"Record batch {number}{' and all after it' if self.stop is None else ''}"
+        sentence = f"{what} of {self.stamp.name!r} cannot be read: {what_failed(failure)}."
+        if not self.layout.skip:
+            raise DataError(f"{sentence} Write the file again, or leave that part out with on_error='skip'.") from None
+        skipped.append(sentence)
+
+
+def _head(stamp: Stamp) -> Head:
+    with _opened(stamp) as file:
+        return Head(
+            stamp,
+            {str(field.name): field.type for field in file.schema},
+            getattr(file, "num_record_batches", None),
+        )
+
+
+@contextmanager
+def _opened(stamp: Stamp, columns: Sequence[str] = ()) -> Iterator[Any]:
+    if not stamp.size:
+        raise DataError(f"{stamp.name!r} is empty: not even the names of columns are in it. Take it away, or write it.")
+    # what is mapped counts as memory, and a file larger than that can be forbidden
+    with Arrow(Path(stamp.path), Reading()).opened(columns, mapped=False) as file:
+        yield file

@@ -1,0 +1,89 @@
+"""What the caller of `mercer.data.open` said, and what follows from it once the columns are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mercer._errors import ColumnMismatchError, DataError
+from mercer._suggest import did_you_mean
+from mercer.data.readers_base import Reading
+from mercer.data.schema import Schema
+from mercer.data.sources.arrow_types import plain, type_of, width
+from mercer.data.sources.base import CHUNK_BYTES, Columns
+from mercer.data.sources.layout import Layout
+from mercer.data.target import column_name, column_names
+from mercer.data.told import KEY
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which columns are for what, how to read them, how many rows at a time, and what to do with what is broken."""
+
+    target: str | None = None
+    weight: str | None = None
+    offset: str | None = None
+    #: None are all others
+    features: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    reading: Reading = field(default_factory=Reading)
+    schema: Schema | None = None
+    rows: int | None = None
+    skip: bool = False
+
+    def columns(self, names: Sequence[str]) -> Columns:
+        """What each of these columns is for; by name or by position, as in `split_target`."""
+        names = list(names)
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError(f"There are several columns {twice!r}. Rename them, so that every name occurs once.")
+        said = (*self.reading.held, *self.reading.kinds, *(() if self.schema is None else self.schema.names))
+        for name in said:
+            if name not in names:
+                raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
+        beside = {
+            role: column_name(given, names)
+            for role, given in (("target", self.target), ("weight", self.weight), ("offset", self.offset))
+            if given is not None
+        }
+        dropped = column_names(self.drop, names)
+        features = [name for name in names if name not in (*dropped, *beside.values())]
+        if self.features is not None:
+            features = column_names(self.features, names)
+        _refuse_two_roles(beside, features, dropped)
+        if not features:
+            raise DataError(f"Besides {', '.join(map(repr, beside.values()))} there is no column left to learn from.")
+        return Columns(tuple(features), **beside)
+
+    def told(self, names: Iterable[str]) -> dict[str, Any]:
+        """pyarrow types of the columns that the caller says something about."""
+        import pyarrow as pa
+
+        told = {} if self.schema is None else {each.name: type_of(each.stored or each.kind) for each in self.schema}
+        told |= {name: pa.float64() if what == "number" else pa.string() for name, what in self.reading.held.items()}
+        return {name: told[name] for name in names if name in told}
+
+    def layout(self, columns: Columns, types: Mapping[str, Any]) -> Layout:
+        """How tables with columns of these pyarrow types become chunks."""
+        import pyarrow as pa
+
+        types = dict(types) | self.told(columns.read)
+        kinds = self.reading.kinds
+        schema = pa.schema(
+            pa.field(name, plain(types[name]), metadata={KEY: kinds[name].value.encode()} if name in kinds else None)
+            for name in columns.read
+        )
+        rows = self.rows or max(1, CHUNK_BYTES // width(schema.types))
+        return Layout(columns, schema, rows, self.skip, self.reading.missing)
+
+
+def _refuse_two_roles(beside: Mapping[str, str], features: Sequence[str], dropped: Sequence[str]) -> None:
+    roles = [*beside.items(), *(("feature", name) for name in features)]
+    seen: dict[str, str] = {}
+    for role, name in roles:
+        if name in dropped:
+            raise DataError(f"Column {name!r} is the {role}, which cannot be dropped; name another one, or keep it.")
+        if name in seen:
+            raise DataError(f"Column {name!r} cannot be both {seen[name]} and {role}; name another one for either.")
+        seen[name] = role

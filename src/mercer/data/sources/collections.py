@@ -1,0 +1,235 @@
+"""Sources over Dask collections: every partition is read where it lies."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from mercer._errors import ColumnMismatchError, DataError
+from mercer._threads import row_blocks
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Mapped, Piece, Source
+
+
+def current_client() -> Any | None:
+    """The client of a Dask cluster that collections are computed by, where there is one."""
+    distributed = sys.modules.get("distributed")  # nobody has made a client without
+    if distributed is None:
+        return None
+    try:
+        return distributed.Client.current()
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Partition(Piece):
+    """Rows that Dask has, or can make: before they are read, the parts of a chunk are `Delayed`."""
+
+    parts: Chunk
+    place: str
+    #: the column of X that is y
+    target: str | None
+
+    @property
+    def name(self) -> str:
+        return self.place
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        chunk = self._split(Chunk(*_computed(self.parts)))
+        for name, part in zip(Chunk._fields[1:], chunk[1:], strict=True):
+            if part is not None and part.shape[0] != chunk.n_rows:
+                raise DataError(
+                    f"In {self.place}, X has {chunk.n_rows} rows and {name} has {part.shape[0]}: cut both collections "
+                    "into the same partitions."
+                )
+        size = max(1, CHUNK_BYTES // (8 * max(1, chunk.X.shape[1])))
+        for rows in row_blocks(chunk.n_rows, size):
+            yield Chunk(*(None if part is None else _rows(part, rows) for part in chunk))
+
+    def _split(self, chunk: Chunk) -> Chunk:
+        X, y = chunk.X, chunk.y
+        if self.target is not None:
+            X, y = X.drop(columns=[self.target]), X[self.target]
+        return Chunk(X, *(None if part is None else np.asarray(part) for part in (y, chunk.weight, chunk.offset)))
+
+
+def _computed(parts: Chunk) -> Any:
+    """The parts themselves; by this thread alone if no cluster was made and no scheduler chosen."""
+    import dask
+    from dask.base import get_scheduler
+
+    return dask.compute(*parts, traverse=False, scheduler=None if get_scheduler() else "synchronous")
+
+
+def _rows(part: Any, rows: slice) -> Any:
+    return part.iloc[rows] if hasattr(part, "iloc") else part[rows]
+
+
+class Collection(Source):
+    """Rows of a Dask array or dataframe, a piece for each partition of rows."""
+
+    def __init__(self, X: Any, y: Any = None, weight: Any = None, offset: Any = None) -> None:
+        self._frame = _is_frame(X)
+        target = y if isinstance(y, str) else None
+        names = tuple(map(str, X.columns)) if self._frame else tuple(f"x{j}" for j in range(X.shape[1]))
+        self.columns = Columns(tuple(name for name in names if name != target), target)
+        self._all = Chunk(X, None if target else y, weight, offset)
+        self._target = target
+
+    def with_targets(self, **beside: Any) -> Collection | None:
+        """The same rows with what goes with them, as `of_collection` has it; None if there is something already."""
+        alone = self._target is None and all(part is None for part in self._all[1:])
+        return of_collection(self._all.X, **beside) if alone else None
+
+    @property
+    def client(self) -> Any | None:
+        """Of the cluster that the rows are on."""
+        return current_client()
+
+    def pieces(self) -> Iterator[Partition]:
+        columns = _delayed(self._all)
+        what = "partition" if self._frame else "block"
+        for number, parts in enumerate(zip(*columns, strict=True)):
+            yield Partition(Chunk(*parts), f"{what} {number} of {self.described}", self._target)
+
+    @property
+    def described(self) -> str:
+        kind, what = ("dataframe", "partitions") if self._frame else ("array", "blocks")
+        return f"a Dask {kind} of {_count(self._all.X)} {what}"
+
+    @property
+    def n_rows(self) -> int | None:
+        return None if self._frame or math.isnan(self._all.X.shape[0]) else int(self._all.X.shape[0])
+
+    @property
+    def n_bytes(self) -> int | None:
+        return None if self.n_rows is None else int(self._all.X.nbytes)
+
+    @property
+    def identity(self) -> str:
+        from dask.base import tokenize
+
+        return str(tokenize(*self._all, self._target))
+
+
+def of_collection(X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Collection:
+    """A source of a Dask array or dataframe, and of what goes with its rows.
+
+    Parameters
+    ----------
+    X : dask.array.Array of two dimensions, dask.dataframe.DataFrame or Series
+        A block of rows or a partition is read at a time, by the worker that has it; columns of an array that are cut
+        are put together again. What has been persisted is not computed again.
+    y : dask array, dataframe or series, array-like or str, default=None
+        Targets; a string names the column of the dataframe that has them. Dask collections are cut into rows as X is,
+        or can be.
+    sample_weight, offset : dask array, series or array-like, default=None
+        Of each row.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> source = of_collection(da.ones((6, 2), chunks=(4, 1)), da.arange(6, chunks=3))
+    >>> [(chunk.X.shape, chunk.y) for chunk in source]
+    [((4, 2), array([0, 1, 2, 3])), ((2, 2), array([4, 5]))]
+    """
+    X = _of_columns(X)
+    if isinstance(y, str) and y not in getattr(X, "columns", ()):
+        raise ColumnMismatchError(f"X has no column {y!r} that could be its target.")
+    beside = (("y", y), ("sample_weight", sample_weight), ("offset", offset))
+    return Collection(X, *(given if isinstance(given, str) else _cut_like(X, name, given) for name, given in beside))
+
+
+def with_targets(source: Source, **beside: Any) -> Source | None:
+    """A source of a collection alone, mapped or not, with what goes with its rows; None of any other source.
+
+    A pipeline hands X from step to step, and y beside it.
+    """
+    if type(source) is Mapped:
+        inner = with_targets(source.source, **beside)
+        return None if inner is None else inner.map(source.function)
+    return source.with_targets(**beside) if isinstance(source, Collection) else None
+
+
+def _of_columns(X: Any) -> Any:
+    """X with all columns of a row in one place."""
+    if _is_frame(X):
+        return X if X.ndim == 2 else X.to_frame()
+    if not _is_array(X):
+        raise DataError(f"A Dask {type(X).__name__} has no columns: make a dask array or dataframe of it.")
+    if X.ndim != 2:
+        raise DataError(f"X must have two dimensions, rows and columns, but this Dask array has {X.ndim}.")
+    return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+
+
+def _cut_like(X: Any, name: str, given: Any) -> Any:
+    """What goes with the rows of X, in as many partitions; of the same lengths, where they are known."""
+    if given is None:
+        return None
+    lengths = None if _is_frame(X) or math.isnan(X.shape[0]) else X.chunks[0]
+    if not (_is_array(given) or _is_frame(given)):
+        if lengths is None:
+            raise DataError(
+                f"How many rows each partition of X has is not known, so that {name} cannot be cut to go with them: "
+                "give a dask array or series, or X.compute_chunk_sizes() of an array."
+            )
+        import dask.array
+
+        given = dask.array.from_array(np.asarray(given))
+    if _is_array(given) and not math.isnan(given.shape[0]) and lengths is not None:
+        if given.shape[0] != sum(lengths):
+            raise DataError(f"X has {sum(lengths)} rows and {name} has {given.shape[0]}.")
+        return given.rechunk((lengths, *given.shape[1:]))
+    if _count(given) != _count(X):
+        raise DataError(
+            f"X has {_count(X)} partitions and {name} has {_count(given)}, so that it is not known which rows go "
+            "together: cut both into the same partitions."
+        )
+    if _is_frame(X) and _is_frame(given) and X.divisions != given.divisions:
+        raise DataError(f"X and {name} are cut at other places of their index: use {name}.repartition(X.divisions).")
+    return given
+
+
+def _delayed(parts: Chunk) -> list[Sequence[Any]]:
+    """The partitions of every part, one list for each."""
+    arrays = _delayed_blocks([part for part in parts if _is_array(part)])
+    return [
+        [None] * _count(parts.X) if part is None else next(arrays) if _is_array(part) else part.to_delayed()
+        for part in cast("tuple[Any, ...]", parts)
+    ]
+
+
+def _delayed_blocks(arrays: list[Any]) -> Iterator[list[Any]]:
+    """Of each array; all in one graph, so that a block that several are cut from is made once."""
+    if not arrays:
+        return
+    from dask.core import flatten
+    from dask.delayed import Delayed
+    from dask.highlevelgraph import HighLevelGraph
+
+    keys = [list(flatten(array.__dask_keys__())) for array in arrays]
+    made = arrays[0].__dask_optimize__(HighLevelGraph.merge(*(array.__dask_graph__() for array in arrays)), keys)
+    graph = HighLevelGraph.from_collections(arrays[0].name, made)
+    for of_array in keys:
+        yield [Delayed(key, graph, layer=arrays[0].name) for key in of_array]
+
+
+def _count(collection: Any) -> int:
+    return int(collection.numblocks[0] if _is_array(collection) else collection.npartitions)
+
+
+def _is_array(given: Any) -> bool:
+    import dask.array
+
+    return isinstance(given, dask.array.Array)
+
+
+def _is_frame(given: Any) -> bool:
+    from dask.base import is_dask_collection
+
+    return is_dask_collection(given) and hasattr(given, "divisions")

@@ -1,0 +1,121 @@
+"""Datasets of pyarrow, of files on any file system that it knows: a piece is one of their files, or a row group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from mercer._errors import DataError
+from mercer.data.readers_base import what_failed
+from mercer.data.sources.arrow_types import width
+from mercer.data.sources.asking import Asked
+from mercer.data.sources.base import Chunk, Piece
+from mercer.data.sources.files import PIECE_BYTES, Files
+from mercer.data.sources.layout import Layout
+from mercer.data.sources.stamps import Stamp
+from mercer.data.sources.streams import Repeated
+from mercer.data.sources.tabular import Tabular
+
+
+def of_dataset(dataset: Any, asked: Asked) -> Tabular:
+    """A dataset of files as a source; any other, or one with a filter, read in one go."""
+    from pyarrow import dataset as datasets
+
+    try:
+        if isinstance(dataset, datasets.FileSystemDataset):
+            return DatasetFiles(dataset, list(dataset.get_fragments()), asked)
+    except ValueError:  # it is filtered, which pyarrow does for the whole only
+        pass
+    return Repeated(partial(_reader, dataset, asked.rows), asked)
+
+
+def _reader(dataset: Any, rows: int | None) -> Any:
+    return dataset.scanner(**({} if rows is None else {"batch_size": rows})).to_reader()
+
+
+class DatasetFiles(Files):
+    """The files of a dataset, with the schema that it has."""
+
+    def __init__(self, dataset: Any, fragments: list[Any], asked: Asked) -> None:
+        super().__init__([Stamp.of(each.path, each.filesystem) for each in fragments], asked, "dataset")
+        self._dataset, self._fragments = dataset, fragments
+        self.columns = asked.columns(list(dataset.schema.names))
+
+    @cached_property
+    def layout(self) -> Layout:
+        schema = self._dataset.schema
+        return self._asked.layout(self.columns, {name: schema.field(name).type for name in self.columns.read})
+
+    @cached_property
+    def n_rows(self) -> int | None:
+        """Where files say it, so that nobody has to read them."""
+        from pyarrow import dataset as datasets
+
+        told = isinstance(self._dataset.format, datasets.ParquetFileFormat | datasets.IpcFileFormat)
+        return int(self._dataset.count_rows()) if told else None
+
+    def pieces(self) -> Iterator[Piece]:
+        most = PIECE_BYTES // width(self.layout.types.types)
+        for stamp, fragment in zip(self.stamps, self._fragments, strict=True):
+            groups = getattr(fragment, "num_row_groups", None)
+            parts = fragment.split_by_row_group() if groups and fragment.metadata.num_rows > most else [fragment]
+            for part in parts:
+                yield FragmentPiece(stamp, part, self._dataset.schema, self.layout)
+
+
+@dataclass(frozen=True, eq=False)
+class FragmentPiece(Piece):
+    """A file of a dataset, or a row group of one."""
+
+    stamp: Stamp
+    fragment: Any
+    schema: Any
+    layout: Layout
+
+    @property
+    def name(self) -> str:
+        groups = [group.id for group in getattr(self.fragment, "row_groups", None) or ()]
+        return f"{self.stamp.name!r}, row group {groups[0]}" if len(groups) == 1 else repr(self.stamp.name)
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        self.stamp.check()
+        yield from self.layout.chunks(self._tables(skipped), self.name, skipped)
+        self.stamp.check()
+
+    def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
+        import pyarrow as pa
+
+        row = 0
+        try:
+            for batch in self.fragment.to_batches(
+                schema=self.schema,
+                columns=self.layout.names,
+                batch_size=self.layout.rows,
+                batch_readahead=1,
+                use_threads=False,
+                **self._options(),
+            ):
+                yield row, pa.Table.from_batches([batch])
+                row += batch.num_rows
+        except (pa.ArrowException, OSError) as failure:
+            self.stamp.check()
+            what = self.name if row == 0 else f"{self.name} from row {row} on"
+            sentence = f"{what} cannot be read: {what_failed(failure)}."
+            if not self.layout.skip:
+                raise DataError(
+                    f"{sentence} Write the file again, or leave that part out with on_error='skip'."
+                ) from None
+            skipped.append(sentence)
+
+    def _options(self) -> dict[str, Any]:
+        """Little of a row group in memory at once, and pages compared with their checksums."""
+        from pyarrow import dataset as datasets
+
+        if not isinstance(self.fragment, datasets.ParquetFileFragment):
+            return {}
+        options = datasets.ParquetFragmentScanOptions(
+            use_buffered_stream=True, pre_buffer=False, page_checksum_verification=True
+        )
+        return {"fragment_scan_options": options}

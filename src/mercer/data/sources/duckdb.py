@@ -1,0 +1,92 @@
+"""Tables and queries of DuckDB: of a file, or relations of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mercer._errors import DataError
+from mercer.data.readers_base import Reading, what_failed
+from mercer.data.readers_duckdb import DuckDB
+from mercer.data.sources.asking import Asked
+from mercer.data.sources.base import digest
+from mercer.data.sources.databases import FETCHED, Answer, Database, spelled
+from mercer.data.sources.layout import Layout
+from mercer.data.sources.stamps import Stamp
+from mercer.data.sources.streams import Stream
+
+
+@dataclass(frozen=True)
+class DuckDBFile(Database):
+    """A file, opened to be read by each pass."""
+
+    stamp: Stamp
+
+    @property
+    def name(self) -> str:
+        return repr(self.stamp.name)
+
+    def tables(self) -> list[str]:
+        return DuckDB(Path(self.stamp.path), Reading()).tables()
+
+    def look(self, query: str) -> Answer:
+        with self._asked(query) as relation:
+            return Answer(_types(relation), int(relation.aggregate("count(*)").fetchall()[0][0]))
+
+    def rows(self, query: str, types: dict[str, Any], at_once: int) -> Iterator[Any]:
+        with self._asked(query) as relation:
+            yield from _batches(relation, list(types), at_once)
+
+    def check(self) -> None:
+        self.stamp.check()
+
+    def _asked(self, query: str) -> Any:
+        return DuckDB(Path(self.stamp.path), Reading(sql=query)).asked()
+
+
+class Relation(Stream):
+    """A relation, which is asked anew by each pass; its connection is not to be used meanwhile."""
+
+    def __init__(self, relation: Any, asked: Asked) -> None:
+        self._relation, self._asked = relation, asked
+        self._types = _types(relation)
+        self.columns = asked.columns(list(self._types))
+
+    @cached_property
+    def layout(self) -> Layout:
+        return self._asked.layout(self.columns, self._types)
+
+    def tables(self) -> Generator[Any]:
+        import pyarrow as pa
+
+        try:
+            for batch in _batches(self._relation, list(self.columns.read), min(FETCHED, self.layout.rows)):
+                yield pa.Table.from_batches([batch])
+        except (pa.ArrowException, OSError, RuntimeError) as failure:
+            raise DataError(
+                f"The relation of DuckDB stopped to answer: {what_failed(failure)}. Leave its connection alone while a "
+                "model is fitted."
+            ) from None
+
+    @property
+    def described(self) -> str:
+        return "a relation of DuckDB"
+
+    @property
+    def identity(self) -> str:
+        return f"{self.described}, {digest(self._relation.sql_query(), self._asked)}"
+
+
+def _types(relation: Any) -> dict[str, Any]:
+    schema = relation.limit(0).to_arrow_table().schema
+    return {str(field.name): field.type for field in schema}
+
+
+def _batches(relation: Any, columns: list[str], at_once: int) -> Iterator[Any]:
+    chosen = relation.project(", ".join(map(spelled, columns)))
+    # by the name that DuckDB 1 has for it
+    reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
+    yield from reader(at_once)

@@ -1,0 +1,70 @@
+"""What all sources of files have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mercer._errors import DataError
+from mercer.data.readers_base import same_columns
+from mercer.data.sources.asking import Asked
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, digest
+from mercer.data.sources.stamps import Stamp
+from mercer.data.sources.tabular import Tabular
+
+#: bytes of decoded values that one piece has, about: several chunks, so that files are not opened for each of them
+PIECE_BYTES = 4 * CHUNK_BYTES
+
+
+@dataclass(frozen=True)
+class LeftOut(Piece):
+    """A part of a source that cannot be read, of which no more is left than a sentence."""
+
+    note: str
+
+    @property
+    def name(self) -> str:
+        return self.note
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        skipped.append(self.note)
+        return iter(())
+
+
+class Files(Tabular):
+    """Files of one format with the same columns."""
+
+    def __init__(self, stamps: Sequence[Stamp], asked: Asked, called: str) -> None:
+        self.stamps, self._asked, self._called = tuple(stamps), asked, called
+        #: what is left out of every pass
+        self._left_out: list[str] = []
+
+    @property
+    def described(self) -> str:
+        return repr(self.stamps[0].name) if len(self.stamps) == 1 else f"{len(self.stamps)} {self._called} files"
+
+    @property
+    def n_bytes(self) -> int | None:
+        return sum(stamp.size for stamp in self.stamps)
+
+    @property
+    def identity(self) -> str:
+        files = [(stamp.path, stamp.size, stamp.written_ns) for stamp in self.stamps]
+        return f"{self.described}, {digest(files, self._asked)}"
+
+    def broken(self, failure: DataError) -> None:
+        """A file that cannot be read at all: raised, or left out where that was asked for."""
+        if not self._asked.skip:
+            raise failure
+        self._left_out.append(str(failure))
+
+
+def columns_in(stamps: Sequence[Stamp], names: Sequence[Sequence[str]], asked: Asked) -> Columns:
+    """What the columns of the files are for; refused where these differ, in the columns that are read if chosen."""
+    columns, expected = asked.columns(names[0]), list(names[0])
+    if asked.features is not None:
+        expected = list(columns.read)
+    for stamp, others in zip(stamps[1:], names[1:], strict=True):
+        own = others if asked.features is None else [name for name in others if name in expected]
+        same_columns(own, expected, stamp.name, stamps[0].name)
+    return columns

@@ -1,0 +1,97 @@
+"""Which files are meant: by a path, a pattern, a folder, or a list of these."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from mercer._errors import DataError, DataNotFoundError
+from mercer._suggest import listed
+from mercer.data.readers import CALLED, ending_of, format_of, nothing_at
+from mercer.data.readers_base import Reading
+
+SVMLIGHT = frozenset({".svm", ".svmlight", ".libsvm"})
+SQLITE = frozenset({".sqlite", ".sqlite3", ".db"})
+#: how such a file begins, whatever it is called
+SQLITE_START = b"SQLite format 3\0"
+#: the folder of rows whose value is missing, in folders named by values
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Files of one format, in the order in which they are read."""
+
+    files: tuple[Path, ...]
+    format: str
+    #: for each file, the columns whose one value is in the names of its folders
+    partitions: tuple[dict[str, str | None], ...]
+
+
+def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], reading: Reading) -> Found:
+    """The files that are meant, and what they are."""
+    given = [what] if isinstance(what, str | os.PathLike) else list(what)
+    pairs = [pair for each in given for pair in _files(each, reading)]
+    formats = sorted({format_or_refuse(file, reading) for file, _ in pairs})
+    if len(formats) != 1:
+        raise DataError(
+            f"These are {' and '.join(formats)} files, which are not one table: "
+            f"{listed([file.name for file, _ in pairs])}. Name files of one format."
+        )
+    return Found(tuple(file for file, _ in pairs), formats[0], tuple(values for _, values in pairs))
+
+
+def format_or_refuse(file: Path, reading: Reading) -> str:
+    """What such a file is called; also those formats that only sources read."""
+    ending = ending_of(file)
+    if ending in SVMLIGHT:
+        return "svmlight"
+    if ending in SQLITE and _begins_like_sqlite(file):
+        return "SQLite"
+    return format_of(file, reading)
+
+
+def _files(what: str | os.PathLike[str], reading: Reading) -> list[tuple[Path, dict[str, str | None]]]:
+    path = Path(what)
+    if path.is_dir():
+        inside = _inside(path, (file for file in path.rglob("*") if file.is_file()))
+        if not inside:
+            raise DataError(
+                f"{str(path)!r} is a folder without data: no file in it has the name of one. Name another folder, "
+                "or a file."
+            )
+        return [(file, _values(file.relative_to(path).parent.parts)) for file in inside]
+    if path.exists():
+        return [(path, {})]
+    if glob.has_magic(str(what)):
+        matches = [Path(name) for name in sorted(glob.glob(str(what), recursive=True))]
+        if not (files := [file for file in matches if file.is_file()]):
+            raise DataNotFoundError(f"There is no file whose path is like {str(what)!r}; check the pattern.")
+        return [(file, {}) for file in files]
+    raise DataNotFoundError(nothing_at(path))
+
+
+def _inside(folder: Path, files: Iterable[Path]) -> list[Path]:
+    """Files of data in a folder, in the order of their paths; what begins with a dot or a line is not for readers."""
+    known = CALLED.keys() | SVMLIGHT | SQLITE
+    return sorted(
+        file
+        for file in files
+        if ending_of(file) in known and not any(part[0] in "._" for part in file.relative_to(folder).parts)
+    )
+
+
+def _values(folders: Iterable[str]) -> dict[str, str | None]:
+    """Of folders named like year=2024, as Hive, Spark and pyarrow write them."""
+    pairs = (folder.partition("=") for folder in folders if "=" in folder)
+    return {unquote(name): None if value == NO_VALUE else unquote(value) for name, _, value in pairs}
+
+
+def _begins_like_sqlite(file: Path) -> bool:
+    with file.open("rb") as stream:
+        start = stream.read(len(SQLITE_START))
+    return start == SQLITE_START or (not start and ending_of(file) != ".db")

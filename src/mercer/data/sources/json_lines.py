@@ -1,0 +1,180 @@
+"""Files with a JSON object in each line: a piece is some lines of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mercer._errors import DataError, EmptyDataError
+from mercer._threads import ordered_stream
+from mercer.data.readers_base import Reading, what_failed
+from mercer.data.readers_json import JsonRows
+from mercer.data.sources.ahead import ahead
+from mercer.data.sources.asking import Asked
+from mercer.data.sources.base import Chunk, Piece
+from mercer.data.sources.files import Files, LeftOut
+from mercer.data.sources.finding import Found
+from mercer.data.sources.layout import Layout
+from mercer.data.sources.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
+from mercer.data.sources.merging import merged
+from mercer.data.sources.stamps import Stamp
+
+
+class Scan(NamedTuple):
+    """What a look at all lines of a file tells."""
+
+    stamp: Stamp
+    rows: int
+    spans: tuple[Span, ...]
+    #: pyarrow types of each block, and where it is
+    places: list[tuple[str, dict[str, Any]]]
+
+
+class JsonFiles(Files):
+    """Files that are read once when they are opened: any line may name a column that no other does."""
+
+    def __init__(self, found: Found, asked: Asked) -> None:
+        super().__init__([Stamp.of(file) for file in found.files], asked, "JSON")
+        self._scans: list[Scan] = []
+        for stamp in self.stamps:
+            try:
+                self._scans.append(_scan(stamp, asked))
+            except EmptyDataError as empty:
+                self.broken(EmptyDataError(f"{empty} Take it away, or write it again."))
+        places = _dates_or_strings([place for scan in self._scans for place in scan.places])
+        names = list(dict.fromkeys(name for _, types in places for name in types))
+        if not names:
+            raise EmptyDataError(f"There are no rows in {self.described}.")
+        self.columns = asked.columns(names)
+        self._refuse_absent()
+        # as they are written; what the caller says about them comes after
+        self._written = merged(places, self.columns.read, Asked())
+        self._layout = asked.layout(self.columns, self._written)
+
+    def _refuse_absent(self) -> None:
+        """A target that no line of a file names was forgotten; other columns may be missing."""
+        target = self.columns.target
+        for scan in self._scans if target is not None else ():
+            if scan.rows and not any(target in types for _, types in scan.places):
+                raise DataError(
+                    f"No line of {scan.stamp.name!r} has the target {target!r}. Write it there, or leave that file out."
+                )
+
+    @property
+    def layout(self) -> Layout:
+        return self._layout
+
+    @property
+    def n_rows(self) -> int:
+        return sum(scan.rows for scan in self._scans)
+
+    def pieces(self) -> Iterator[Piece]:
+        import pyarrow as pa
+
+        written = pa.schema(self._written)
+        yield from map(LeftOut, self._left_out)
+        for scan in self._scans:
+            yield from (JsonPiece(scan.stamp, span, written, self.layout) for span in scan.spans)
+
+
+@dataclass(frozen=True)
+class JsonPiece(Piece):
+    """Consecutive lines of a file."""
+
+    stamp: Stamp
+    span: Span
+    #: pyarrow schema of the columns as they are written
+    written: Any
+    layout: Layout
+
+    @property
+    def name(self) -> str:
+        return f"{self.stamp.name!r} from line {self.span.line} on"
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        chunks = self.layout.chunks(self._tables(skipped), repr(self.stamp.name), skipped)
+        return ahead(chunks) if is_compressed(self.stamp) else chunks
+
+    def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
+        row = self.span.row
+        for block in blocks_of(self.stamp, self.span):
+            table = _table(self.stamp, self.layout.skip, self.written, block, skipped)
+            yield row, table
+            row += table.num_rows
+
+
+def _scan(stamp: Stamp, asked: Asked) -> Scan:
+    """Rows and types, and where the file can be cut; by several threads."""
+    if JsonRows(Path(stamp.path), Reading()).is_list():
+        raise DataError(
+            f"{stamp.name!r} is one JSON list, which can only be read at once. Write an object in each line, or give "
+            "mercer.data.read_table(path) to the model."
+        )
+    counted, places = [], []
+    whole = Span(0, None, 1, 0)
+    for block, types in ordered_stream(partial(_look, stamp, asked), blocks_of(stamp, whole)):
+        counted.append(block)
+        places.append((f"line {block.line} and the next ones of {stamp.name!r}", types))
+    return Scan(stamp, sum(block.rows for block in counted), spans_of(counted, stamp), places)
+
+
+def _look(stamp: Stamp, asked: Asked, block: Block) -> tuple[Counted, dict[str, Any]]:
+    table = _table(stamp, asked.skip, None, block, [])
+    types = dict(zip(table.column_names, table.schema.types, strict=True))
+    return Counted(block.start, block.line, table.num_rows), types
+
+
+def _dates_or_strings(places: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Strings that spell dates in one block are dates if those of all others do, else strings like these."""
+    import pyarrow as pa
+
+    strings = {name for _, types in places for name, kind in types.items() if pa.types.is_string(kind)}
+    return [
+        (
+            place,
+            {
+                name: pa.string() if name in strings and pa.types.is_timestamp(kind) else kind
+                for name, kind in types.items()
+            },
+        )
+        for place, types in places
+    ]
+
+
+def _table(stamp: Stamp, skip: bool, types: Any, block: Block, skipped: list[str]) -> Any:
+    """The rows of a block; lines that are no objects are refused, or left out and named."""
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+
+    reader = JsonRows(Path(stamp.path), Reading())
+    lines = block.lines.removeprefix(b"\xef\xbb\xbf")
+    if not lines.strip():
+        return pa.table({} if types is None else {name: pa.nulls(0) for name in types.names})
+    parse = arrow_json.ParseOptions(
+        explicit_schema=types, unexpected_field_behavior="infer" if types is None else "ignore"
+    )
+    read = arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    try:
+        return arrow_json.read_json(pa.BufferReader(lines), read_options=read, parse_options=parse)
+    except pa.ArrowException as failure:
+        if skip and (sound := _objects(reader, block, skipped)) != block.lines:
+            return _table(stamp, skip, types, block._replace(lines=sound), skipped)
+        reader.refuse(lines, block.line)
+        raise DataError(f"{stamp.name!r} cannot be read: {what_failed(failure)}.") from None
+
+
+def _objects(reader: JsonRows, block: Block, skipped: list[str]) -> bytes:
+    """The lines that are objects, with empty ones in the place of others."""
+    kept = []
+    for number, line in enumerate(block.lines.split(b"\n"), start=block.line):
+        try:
+            if line.strip():
+                reader.object(line, number)
+            kept.append(line)
+        except DataError as failure:
+            skipped.append(str(failure))
+            kept.append(b"")
+    return b"\n".join(kept)

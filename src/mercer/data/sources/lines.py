@@ -1,0 +1,106 @@
+"""Files of lines, cut where lines end: parts that can be read on their own, by several threads or machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from mercer._errors import DataError
+from mercer.data.readers import COMPRESSED
+from mercer.data.readers_base import what_failed
+from mercer.data.sources.stamps import Stamp
+
+#: bytes of text that are parsed at once
+BLOCK = 1 << 23
+#: bytes of text of a piece, about
+PIECE = 1 << 25
+
+
+class Block(NamedTuple):
+    """Whole lines."""
+
+    lines: bytes
+    #: where they begin in the file, or in what it decompresses to
+    start: int
+    #: number of the first line, from 1
+    line: int
+
+
+class Span(NamedTuple):
+    """Which bytes of a file, from the beginning of a line to the end of one; the whole file where `stop` is None."""
+
+    start: int
+    stop: int | None
+    #: number of its first line, and of its first row
+    line: int
+    row: int
+
+
+class Counted(NamedTuple):
+    """A block of which the rows were counted."""
+
+    start: int
+    line: int
+    rows: int
+
+
+def is_compressed(stamp: Stamp) -> bool:
+    return stamp.path.lower().endswith(tuple(COMPRESSED))
+
+
+def blocks_of(stamp: Stamp, span: Span) -> Iterator[Block]:
+    """The lines of a part of a file, some at a time; refused where the file changed before or meanwhile."""
+    stamp.check()
+    start, line = span.start, span.line
+    for lines in _cut(stamp, span):
+        yield Block(lines, start, line)
+        start += len(lines)
+        line += lines.count(b"\n")
+    stamp.check()
+
+
+def spans_of(blocks: Iterable[Counted], stamp: Stamp) -> tuple[Span, ...]:
+    """Blocks put together to parts of a handy size; to one where only the whole file can be decompressed."""
+    spans: list[Span] = []
+    row = 0
+    for start, line, rows in blocks:
+        if not spans or (start - spans[-1].start >= PIECE and not is_compressed(stamp)):
+            if spans:
+                spans[-1] = spans[-1]._replace(stop=start)
+            spans.append(Span(start, None, line, row))
+        row += rows
+    return tuple(spans)
+
+
+def _cut(stamp: Stamp, span: Span) -> Iterator[bytes]:
+    left, rest = None if span.stop is None else span.stop - span.start, b""
+    with _opened(stamp, span.start) as stream:
+        while block := bytes(stream.read(BLOCK if left is None else min(BLOCK, left))):
+            left = None if left is None else left - len(block)
+            lines, newline, after = block.rpartition(b"\n")
+            if newline:
+                yield rest + lines + newline
+                rest = after
+            else:
+                rest += after
+    if rest:
+        yield rest
+
+
+@contextmanager
+def _opened(stamp: Stamp, start: int) -> Iterator[Any]:
+    import pyarrow as pa
+
+    if not stamp.size:
+        raise DataError(f"{stamp.name!r} is empty: it has no lines. Take it away, or write it again.")
+    try:
+        with pa.input_stream(stamp.path) as stream:
+            if is_compressed(stamp):
+                stream.read(start)
+            else:
+                stream.seek(start)
+            yield stream
+    except (OSError, pa.ArrowException) as failure:
+        stamp.check()
+        raise DataError(f"{stamp.name!r} cannot be read: {what_failed(failure)}.") from None

@@ -1,0 +1,39 @@
+"""Types of columns over files and blocks, or a sentence that names the two that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mercer._errors import DataError
+from mercer.data.sources.arrow_types import joined
+from mercer.data.sources.asking import Asked
+
+
+def merged(
+    found: Iterable[tuple[str, Mapping[str, Any]]], names: Sequence[str], asked: Asked, *, otherwise: Any = None
+) -> dict[str, Any]:
+    """One type for each of these columns, from the places in which they were found.
+
+    A column may hold whole numbers here and fractions there, but not text, unless the caller said what it holds or
+    there is a type that everything can be read as `otherwise`.
+    """
+    import pyarrow as pa
+
+    told = asked.told(names)
+    types = dict.fromkeys(names, pa.null()) | told
+    first: dict[str, str] = {}
+    for place, own in found:
+        for name in names:
+            if name in told or name not in own:
+                continue
+            both = joined(types[name], own[name]) or otherwise
+            if both is None:
+                raise DataError(
+                    f"Column {name!r} is of the type {own[name]} in {place}, but {types[name]} in {first[name]}. Write "
+                    "it the same way everywhere, leave it out with drop=, or say what it is with schema=."
+                )
+            if not pa.types.is_null(own[name]):
+                first.setdefault(name, place)
+            types[name] = both
+    return types

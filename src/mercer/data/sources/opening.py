@@ -1,0 +1,238 @@
+"""`mercer.data.open`: anything that has rows as a source of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from mercer._errors import DataError, EmptyDataError
+from mercer._suggest import listed
+from mercer.data.sources.base import Source
+from mercer.data.sources.memory import InMemory
+
+if TYPE_CHECKING:
+    from mercer.data.readers_base import Reading
+    from mercer.data.schema import Schema
+    from mercer.data.sources.asking import Asked
+    from mercer.data.sources.finding import Found
+
+SERVERS = ("postgresql://", "postgres://")
+
+
+def open(
+    what: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    weight: Any = None,
+    offset: Any = None,
+    features: Sequence[str] | int | None = None,
+    drop: Sequence[str] = (),
+    reading: Reading | None = None,
+    sql: str | None = None,
+    schema: Schema | None = None,
+    rows: int | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+) -> Source:
+    """Open rows that need not fit into memory: `fit(source)` of every estimator takes the result for X and y.
+
+    Every column has one type, the same in all chunks: that of the file, or for files of text the narrowest that fits
+    all its values, for which they are read once before the first pass. Strings stay strings, so that a category may
+    turn up in the last block. Rows without a target are left out and counted.
+
+    Parameters
+    ----------
+    what : str, Path, list, array, frame, pyarrow dataset or reader, DuckDB relation, iterable or callable
+        The path of a Parquet, Arrow, CSV, TSV, JSON-lines, svmlight, DuckDB or SQLite file, compressed or not; a folder
+        of such files, also with folders like `year=2024` inside; a pattern (`part-*.csv`), or a list of these; the
+        address of a PostgreSQL server (`postgresql://user@host/database`). Or what is in memory: an array, a memory
+        map, a sparse matrix, a frame, a list of frames. A reader of record batches or a generator of frames can be
+        read once; a function that makes one, as often as it takes.
+    y : array, default=None
+        Targets of rows that are in memory; those of others are a column.
+    target : str, default=None
+        The column to predict.
+    weight, offset : str, default=None
+        Columns of weights and offsets; arrays for rows in memory.
+    features : list of str, default=None
+        Columns to learn from; all others by default. Of svmlight files, how many there are.
+    drop : list of str, default=()
+        Columns to leave out.
+    reading : Reading, default=None
+        How to read files of text, where that is not to be guessed.
+    sql : str, default=None
+        What to ask a database: a query, or the name of a table. Needless where there is one table only.
+    schema : Schema, default=None
+        What columns hold, where their types do not tell or are not to be found out.
+    rows : int, default=None
+        Most rows of a chunk; about 32 MB of them by default.
+    on_error : {"raise", "skip"}, default="raise"
+        Whether row groups, record batches and lines that cannot be read are an error, or left out and named.
+
+    Returns
+    -------
+    source : Source
+        `for chunk in source` reads it, as often as needed.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import mercer.data
+    >>> source = mercer.data.open(pa.table({"x": [1.5, 2.5, 3.5], "y": ["a", None, "b"]}), target="y", rows=2)
+    >>> [(chunk.X.to_pydict(), chunk.y.tolist()) for chunk in source]
+    [({'x': [1.5]}, ['a']), ({'x': [3.5]}, ['b'])]
+    """
+    _refuse(what, rows, on_error)
+    if _are_paths(what) and not (y is None and all(isinstance(given, str | None) for given in (weight, offset))):
+        raise DataError("Targets, weights and offsets of files are columns: name them, as in target='y', weight='w'.")
+    if y is not None or _is_matrix(what):
+        if target is not None or features is not None or drop:
+            raise DataError("target=, features= and drop= name columns of files and frames; here, give X and y.")
+        return InMemory(what, y, weight, offset, rows=rows)
+    from mercer.data.readers_base import Reading
+    from mercer.data.sources.asking import Asked
+
+    reading = reading or Reading()
+    asked = Asked(
+        target=target,
+        weight=weight,
+        offset=offset,
+        features=None if features is None or isinstance(features, int) else _each(features),
+        drop=_each(drop),
+        reading=reading if sql is None else replace(reading, sql=sql),
+        schema=schema,
+        rows=rows,
+        skip=on_error == "skip",
+    )
+    return _opened(what, asked, features if isinstance(features, int) else None)
+
+
+def _refuse(what: Any, rows: int | None, on_error: str) -> None:
+    if isinstance(what, Source):
+        raise DataError("This is a source already; hand it to fit.")
+    if on_error not in ("raise", "skip"):
+        raise DataError(f"on_error must be 'raise' or 'skip', got {on_error!r}.")
+    if rows is not None and rows < 1:
+        raise DataError(f"rows must be at least 1, got {rows}; leave it out for chunks of a handy size.")
+
+
+def _opened(what: Any, asked: Asked, n_features: int | None) -> Source:
+    if isinstance(what, str) and what.startswith(SERVERS):
+        from mercer.data.sources.adbc import PostgreSQL
+        from mercer.data.sources.databases import DatabaseRows
+
+        return DatabaseRows(PostgreSQL(what), asked)
+    if _are_paths(what):
+        return _of_files(what, asked, n_features)
+    if asked.reading.sql is not None:
+        raise DataError(f"A query (sql=) is put to a database, which {_kind(what)} is not.")
+    return _of_object(what, asked)
+
+
+def _of_files(what: Any, asked: Asked, n_features: int | None) -> Source:
+    """A source for files, by their format."""
+    from mercer.data.sources.finding import find
+
+    found = find(what, asked.reading)
+    if found.format in ("DuckDB", "SQLite"):
+        return _of_database(found, asked)
+    if asked.reading.sql is not None:
+        raise DataError(f"A query (sql=) is put to a database, which {found.files[0].name!r} is not.")
+    if found.format == "svmlight":
+        from mercer.data.sources.svmlight import SvmlightFiles
+
+        if any((asked.target, asked.weight, asked.offset, asked.features, asked.drop)):
+            raise DataError(
+                "Lines of svmlight begin with their label and name no columns: leave target= and the like out."
+            )
+        return SvmlightFiles(found, n_features=n_features, rows=asked.rows, skip=asked.skip)
+    if n_features is not None:
+        raise DataError("features= is a number for svmlight files only; name the columns to learn from.")
+    if found.format == "Parquet":
+        from mercer.data.sources.parquet import ParquetFiles
+
+        return ParquetFiles(found, asked)
+    if found.format == "Arrow":
+        from mercer.data.sources.arrow_files import ArrowFiles
+
+        return ArrowFiles(found, asked)
+    if found.format == "JSON":
+        from mercer.data.sources.json_lines import JsonFiles
+
+        return JsonFiles(found, asked)
+    from mercer.data.sources.separated import SeparatedFiles
+
+    return SeparatedFiles(found, asked)
+
+
+def _of_database(found: Found, asked: Asked) -> Source:
+    from mercer.data.sources.adbc import SQLite
+    from mercer.data.sources.databases import DatabaseRows
+    from mercer.data.sources.duckdb import DuckDBFile
+    from mercer.data.sources.stamps import Stamp
+
+    if len(found.files) > 1:
+        raise DataError(
+            f"{len(found.files)} {found.format} files are not one table: {listed([f.name for f in found.files])}. Name "
+            "one of them."
+        )
+    stamp = Stamp.of(found.files[0])
+    return DatabaseRows(DuckDBFile(stamp) if found.format == "DuckDB" else SQLite(stamp), asked)
+
+
+def _of_object(what: Any, asked: Asked) -> Source:
+    """A source for what other libraries have rows in."""
+    from mercer.data.sources.frames import Frames
+    from mercer.data.sources.streams import Once, Repeated
+
+    library = type(what).__module__.lstrip("_").partition(".")[0]
+    if library == "duckdb" and hasattr(what, "sql_query"):
+        from mercer.data.sources.duckdb import Relation
+
+        return Relation(what, asked)
+    if library == "pyarrow" and hasattr(what, "get_fragments"):
+        from mercer.data.sources.datasets import of_dataset
+
+        return of_dataset(what, asked)
+    if isinstance(what, list | tuple):
+        if not what:
+            raise EmptyDataError("There is nothing in the list to read; give paths, or frames.")
+        return Frames(what, asked)
+    if isinstance(what, Iterator) or hasattr(what, "read_next_batch"):
+        return Once(what, asked)
+    if callable(what):
+        return Repeated(what, asked)
+    from mercer.data._frame import as_frame
+
+    if as_frame(what) is not None:
+        return Frames([what], asked)
+    if isinstance(what, Iterable):
+        return Repeated(partial(iter, what), asked)
+    raise DataError(
+        f"{_kind(what)} has no rows that mercer.data.open knows to read. Give a path, an array, a frame, or a function "
+        "that makes frames."
+    )
+
+
+def _each(names: Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _is_matrix(what: Any) -> bool:
+    return isinstance(what, np.ndarray) or sparse.issparse(what)
+
+
+def _are_paths(what: Any) -> bool:
+    if isinstance(what, str | os.PathLike):
+        return True
+    return isinstance(what, list | tuple) and bool(what) and all(isinstance(each, str | os.PathLike) for each in what)
+
+
+def _kind(what: Any) -> str:
+    return f"an object of type {type(what).__name__}"

@@ -1,0 +1,197 @@
+"""Parquet files: a piece is some row groups of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mercer._errors import DataError
+from mercer._threads import ordered_map
+from mercer.data.readers_base import what_failed
+from mercer.data.sources.arrow_types import width
+from mercer.data.sources.asking import Asked
+from mercer.data.sources.base import Chunk, Piece
+from mercer.data.sources.files import PIECE_BYTES, Files, LeftOut, columns_in
+from mercer.data.sources.finding import Found
+from mercer.data.sources.layout import Layout
+from mercer.data.sources.merging import merged
+from mercer.data.sources.stamps import Stamp
+
+#: bytes of a column that are read at once, so that a row group of any size takes little memory
+BUFFER = 1 << 20
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a file says about itself."""
+
+    stamp: Stamp
+    #: pyarrow types by name, those of columns in the names of folders among them
+    types: dict[str, Any]
+    #: rows of each row group
+    groups: tuple[int, ...]
+    #: columns in the names of its folders
+    fixed: dict[str, Any]
+
+
+class ParquetFiles(Files):
+    """Files whose types and sizes are known from their last bytes."""
+
+    def __init__(self, found: Found, asked: Asked) -> None:
+        super().__init__([Stamp.of(file) for file in found.files], asked, "Parquet")
+        fixed = _typed_partitions(found.partitions)
+        read = ordered_map(_footer_or_failure, list(zip(self.stamps, fixed, strict=True)))
+        for failure in (each for each in read if isinstance(each, DataError)):
+            self.broken(failure)
+        footers = [each for each in read if isinstance(each, Footer)]
+        if not footers:
+            raise DataError(f"None of {self.described} can be read. {self._left_out[0]}")
+        self.columns = columns_in([footer.stamp for footer in footers], [list(f.types) for f in footers], asked)
+        # an empty file has no rows to contradict the others: frames without rows often have no types either
+        self._footers = [footer for footer in footers if sum(footer.groups)]
+        self._typed_by = self._footers or footers
+
+    @cached_property
+    def layout(self) -> Layout:
+        types = merged([(repr(f.stamp.name), f.types) for f in self._typed_by], self.columns.read, self._asked)
+        return self._asked.layout(self.columns, types)
+
+    @property
+    def n_rows(self) -> int:
+        return sum(sum(footer.groups) for footer in self._footers)
+
+    def pieces(self) -> Iterator[Piece]:
+        yield from map(LeftOut, self._left_out)
+        most = max(1, PIECE_BYTES // width(self.layout.types.types))
+        for footer in self._footers:
+            fixed, row = tuple(footer.fixed.items()), 0
+            for first, stop in _runs(footer.groups, most):
+                yield RowGroups(footer.stamp, first, stop, row, self.layout, fixed)
+                row += sum(footer.groups[first:stop])
+
+
+@dataclass(frozen=True)
+class RowGroups(Piece):
+    """Consecutive row groups of a file, decoded by the thread that reads them."""
+
+    stamp: Stamp
+    first: int
+    stop: int
+    #: of the file, with which they begin
+    row: int
+    layout: Layout
+    fixed: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        last = self.stop - 1
+        groups = f"row group {last}" if last == self.first else f"row groups {self.first} to {last}"
+        return f"{self.stamp.name!r}, {groups}"
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        self.stamp.check()
+        yield from self.layout.chunks(self._tables(skipped), repr(self.stamp.name), skipped)
+        self.stamp.check()
+
+    def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
+        import pyarrow as pa
+
+        with _opened(self.stamp) as file:
+            row = self.row
+            for group in range(self.first, self.stop):
+                try:
+                    for table in self._sound(file, group) if self.layout.skip else self._group(file, group):
+                        yield row, table
+                        row += table.num_rows
+                except (pa.ArrowException, OSError) as failure:
+                    self.stamp.check()
+                    sentence = f"Row group {group} of {self.stamp.name!r} cannot be read: {what_failed(failure)}."
+                    if not self.layout.skip:
+                        raise DataError(
+                            f"{sentence} Write the file again, or leave that part out with on_error='skip'."
+                        ) from None
+                    skipped.append(sentence)
+                    row += file.metadata.row_group(group).num_rows
+
+    def _group(self, file: Any, group: int) -> Iterator[Any]:
+        import pyarrow as pa
+
+        fixed = dict(self.fixed)
+        stored = [name for name in self.layout.names if name not in fixed]
+        batches = file.iter_batches(self.layout.rows, row_groups=[group], columns=stored, use_threads=False)
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            for name, value in self.fixed:
+                if name in self.layout.names:
+                    table = table.append_column(name, pa.repeat(value, batch.num_rows))
+            yield table
+
+    def _sound(self, file: Any, group: int) -> Iterator[Any]:
+        """The rows of a group, if it can be read to its end: nobody wants to fit half of one."""
+        if file.metadata.row_group(group).num_rows * width(self.layout.types.types) <= PIECE_BYTES:
+            return iter(list(self._group(file, group)))
+        for _ in self._group(file, group):
+            pass
+        return self._group(file, group)
+
+
+def _runs(groups: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Consecutive row groups of so many rows together, where one alone has not more."""
+    first, rows = 0, 0
+    for group, more in enumerate(groups):
+        if rows and rows + more > most:
+            yield first, group
+            first, rows = group, 0
+        rows += more
+    yield first, len(groups)
+
+
+def _typed_partitions(partitions: Sequence[dict[str, str | None]]) -> list[dict[str, Any]]:
+    """Values in the names of folders as pyarrow scalars: whole numbers if all of them are, else strings."""
+    import pyarrow as pa
+
+    types = {}
+    for name in dict.fromkeys(name for values in partitions for name in values):
+        written = [values.get(name) for values in partitions]
+        whole = all(value is None or value.removeprefix("-").isdecimal() for value in written)
+        types[name] = pa.int64() if whole else pa.string()
+    return [
+        {
+            name: pa.scalar(int(value) if value is not None and types[name] == pa.int64() else value, types[name])
+            for name, value in values.items()
+        }
+        for values in partitions
+    ]
+
+
+def _footer_or_failure(given: tuple[Stamp, dict[str, Any]]) -> Footer | DataError:
+    stamp, fixed = given
+    try:
+        with _opened(stamp) as file:
+            types = {str(field.name): field.type for field in file.schema_arrow}
+            groups = tuple(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))
+    except DataError as failure:
+        return failure
+    own = {name: value for name, value in fixed.items() if name not in types}
+    return Footer(stamp, types | {name: value.type for name, value in own.items()}, groups, own)
+
+
+@contextmanager
+def _opened(stamp: Stamp) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if not stamp.size:
+        raise DataError(f"{stamp.name!r} is empty: not even the names of columns are in it. Take it away, or write it.")
+    try:
+        # little of a column is read ahead, or a row group would be in memory at once;
+        # checksums are looked at where pages have them: a flipped bit in numbers shows in nothing else
+        file = parquet.ParquetFile(stamp.path, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as failure:
+        stamp.check()
+        raise DataError(f"{stamp.name!r} cannot be read as Parquet: {what_failed(failure)}.") from None
+    with file:
+        yield file

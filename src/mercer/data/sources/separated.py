@@ -1,0 +1,211 @@
+"""CSV and TSV files: a piece is some lines of one file, or the whole of one in which fields go over several lines."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mercer._errors import EmptyDataError
+from mercer._suggest import quoted
+from mercer._threads import ordered_stream
+from mercer.data.readers_base import Reading
+from mercer.data.readers_separated import Dialect, Separated
+from mercer.data.sources.ahead import ahead
+from mercer.data.sources.asking import Asked
+from mercer.data.sources.base import Chunk, Piece
+from mercer.data.sources.files import Files, LeftOut, columns_in
+from mercer.data.sources.finding import Found
+from mercer.data.sources.layout import Layout
+from mercer.data.sources.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
+from mercer.data.sources.merging import merged
+from mercer.data.sources.separated_lines import Lines, ends_quoted
+from mercer.data.sources.stamps import Stamp
+
+
+class Scan(NamedTuple):
+    """What a look at all lines of a file tells."""
+
+    #: pyarrow types by name
+    types: dict[str, Any]
+    rows: int
+    #: None where it cannot be cut
+    spans: tuple[Span, ...] | None
+
+
+class Opened(NamedTuple):
+    """What the first line of a file tells; the reader that found out holds much of the file."""
+
+    stamp: Stamp
+    dialect: Dialect
+    #: after how many bytes, and in which line, the first row is
+    body: tuple[int, int]
+
+
+class SeparatedFiles(Files):
+    """Files whose types are found by reading them once, when the first pass begins: no type depends on the blocks."""
+
+    def __init__(self, found: Found, asked: Asked) -> None:
+        super().__init__([Stamp.of(file) for file in found.files], asked, "CSV")
+        self._opened: list[Opened] = []
+        for stamp in self.stamps:
+            reader = Separated(Path(stamp.path), asked.reading)
+            try:
+                self._opened.append(Opened(stamp, reader.dialect, reader.body))
+            except EmptyDataError as empty:
+                self.broken(EmptyDataError(f"{empty} Take it away, or write it again."))
+        if not self._opened:
+            raise EmptyDataError(f"There are no lines in {self.described}.")
+        names = [file.dialect.names for file in self._opened]
+        self.columns = columns_in([file.stamp for file in self._opened], names, asked)
+
+    @cached_property
+    def _scans(self) -> list[Scan]:
+        return [_scan(file, self.columns.read, self._asked) for file in self._opened]
+
+    @cached_property
+    def layout(self) -> Layout:
+        found = [("", scan.types) for scan in self._scans]
+        return self._asked.layout(self.columns, _joined(found, self.columns.read, self._asked))
+
+    @property
+    def n_rows(self) -> int | None:
+        """Known once the files were read."""
+        return sum(scan.rows for scan in self._scans) if "_scans" in self.__dict__ else None
+
+    def pieces(self) -> Iterator[Piece]:
+        yield from map(LeftOut, self._left_out)
+        for file, scan in zip(self._opened, self._scans, strict=True):
+            if scan.spans is None:
+                yield WholeFile(file.stamp, self._asked.reading, self.layout)
+            else:
+                yield from (LinesPiece(file.stamp, span, file.dialect, self.layout) for span in scan.spans)
+
+
+@dataclass(frozen=True)
+class LinesPiece(Piece):
+    """Consecutive lines of a file."""
+
+    stamp: Stamp
+    span: Span
+    dialect: Dialect
+    layout: Layout
+
+    @property
+    def name(self) -> str:
+        return f"{self.stamp.name!r} from line {self.span.line} on"
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        chunks = self.layout.chunks(self._tables(skipped), repr(self.stamp.name), skipped)
+        # where there is no other piece to read meanwhile
+        return ahead(chunks) if is_compressed(self.stamp) else chunks
+
+    def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
+        names = self.layout.names
+        lines = Lines(
+            self.dialect, tuple(names), dict(zip(names, self.layout.types.types, strict=True)), self.layout.skip
+        )
+        row = self.span.row
+        for block in blocks_of(self.stamp, self.span):
+            table = lines.table(block, skipped)
+            yield row, table
+            row += table.num_rows
+
+
+@dataclass(frozen=True)
+class WholeFile(Piece):
+    """A file in which fields go over several lines, or whose letters take several bytes: nobody can begin inside it."""
+
+    stamp: Stamp
+    reading: Reading
+    layout: Layout
+
+    @property
+    def name(self) -> str:
+        return repr(self.stamp.name)
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        return ahead(self.layout.chunks(self._tables(skipped), self.name, skipped))
+
+    def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
+        self.stamp.check()
+        names, row = self.layout.names, 0
+        types = dict(zip(names, self.layout.types.types, strict=True))
+        for table, _ in _streamed(
+            Separated(Path(self.stamp.path), self.reading), names, types, self.layout.skip, skipped
+        ):
+            yield row, table
+            row += table.num_rows
+        self.stamp.check()
+
+
+def _streamed(
+    reader: Separated, names: list[str], types: dict[str, Any], skip: bool, skipped: list[str]
+) -> Iterator[tuple[Any, float]]:
+    def note(row: Any) -> str:
+        skipped.append(
+            f"A line of {reader.path.name!r} with {row.actual_columns} fields, where others have "
+            f"{row.expected_columns}: {quoted(row.text)}."
+        )
+        return "skip"
+
+    return reader.stream(names, types, note if skip else None)
+
+
+def _scan(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
+    """Types, rows, and where the file can be cut; by several threads."""
+    stamp, dialect, (start, line) = file
+    if '\n"'.encode(dialect.encoding) != b'\n"':
+        return _scan_whole(file, columns, asked)
+    lines = Lines(dialect, columns, asked.told(columns), asked.skip)
+    counted: list[Counted] = []
+    found: list[tuple[str, dict[str, Any]]] = []
+    for block in ordered_stream(partial(_look, lines), blocks_of(stamp, Span(start, None, line, 0))):
+        if block is None:
+            return _scan_whole(file, columns, asked)
+        counted.append(block[0])
+        found.append(("", block[1]))
+    return Scan(_joined(found, columns, asked), sum(each.rows for each in counted), spans_of(counted, stamp))
+
+
+def _look(lines: Lines, block: Block) -> tuple[Counted, dict[str, Any]] | None:
+    """How many rows a block has, and of which types; None where it cannot be cut out."""
+    if lines.dialect.quoted and ends_quoted(block.lines):
+        return None
+    table = lines.table(block, [])
+    return Counted(block.start, block.line, table.num_rows), _types(table)
+
+
+def _scan_whole(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
+    """The same of a file that is read from its beginning to its end: strings, which are looked at once more."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    told, rows, found = asked.told(columns), 0, []
+    reader = Separated(Path(file.stamp.path), asked.reading)
+    dialect = Dialect(file.stamp.name, columns, ",", True, "utf-8", file.dialect.missing)
+    for table, _ in _streamed(reader, list(columns), dict.fromkeys(columns, pa.string()), asked.skip, []):
+        written = io.BytesIO()
+        arrow_csv.write_csv(table, written, arrow_csv.WriteOptions(include_header=False))
+        read, parse, convert = dialect.options((), told)
+        read.block_size = max(1, len(written.getvalue()))
+        again = pa.BufferReader(written.getvalue())
+        rows += table.num_rows
+        found.append(
+            ("", _types(arrow_csv.read_csv(again, read_options=read, parse_options=parse, convert_options=convert)))
+        )
+    return Scan(_joined(found, columns, asked), rows, None)
+
+
+def _joined(found: list[tuple[str, dict[str, Any]]], columns: tuple[str, ...], asked: Asked) -> dict[str, Any]:
+    """Everything can be read as strings, where it is not all of one other type."""
+    import pyarrow as pa
+
+    return merged(found, columns, asked, otherwise=pa.string())
+
+
+def _types(table: Any) -> dict[str, Any]:
+    return dict(zip(table.column_names, table.schema.types, strict=True))

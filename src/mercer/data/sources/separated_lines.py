@@ -1,0 +1,116 @@
+"""Lines of separated fields as tables: which line is at fault, and what is left without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mercer._errors import DataError
+from mercer._suggest import quoted
+from mercer.data.readers_base import what_failed
+from mercer.data.readers_separated import Dialect
+from mercer.data.sources.lines import Block
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Some columns of lines, of types that are known, or found in each block."""
+
+    dialect: Dialect
+    columns: tuple[str, ...]
+    #: pyarrow types by name
+    types: Mapping[str, Any]
+    skip: bool
+
+    def table(self, block: Block, skipped: list[str]) -> Any:
+        """The rows of a block; lines that cannot be read are refused, or left out and named."""
+        import pyarrow as pa
+
+        while True:
+            try:
+                return self.dialect.trimmed(self._parsed(block, skipped))
+            except (pa.ArrowInvalid, UnicodeError) as failure:
+                row, sentence = self._explained(failure, block)
+                if not self.skip or row is None:
+                    raise DataError(sentence) from None
+                # only values that are not of the type that the caller says come here, one line at a time
+                skipped.append(sentence)
+                block = block._replace(lines=_without(block.lines, row))
+
+    def _parsed(self, block: Block, skipped: list[str]) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        read, parse, convert = self.dialect.options(self.columns, self.types)
+        if not block.lines.strip(b"\r\n"):
+            return pa.table({name: pa.nulls(0) for name in self.columns})
+        # whole lines were cut out, none of them inside quotation marks
+        read.use_threads, read.block_size, parse.newlines_in_values = False, len(block.lines) + 1, False
+        left_out: list[str] = []
+
+        def note(row: Any) -> str:
+            left_out.append(self._ragged(_line(block, row.number), row.actual_columns))
+            return "skip"
+
+        if self.skip:
+            parse.invalid_row_handler = note
+        source = pa.BufferReader(block.lines)
+        table = arrow_csv.read_csv(source, read_options=read, parse_options=parse, convert_options=convert)
+        skipped.extend(left_out)
+        return table
+
+    def _explained(self, failure: Exception, block: Block) -> tuple[int | None, str]:
+        """The number of the row at fault, where that is known, and a sentence."""
+        words, file = what_failed(failure), self.dialect.file
+        if isinstance(failure, UnicodeError) or "UTF8" in words:
+            return None, (
+                f"{file!r} is not {self.dialect.encoding} text. Name its encoding, e.g. encoding='latin-1' (on the "
+                "command line --encoding latin-1)."
+            )
+        if (ragged := re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", words)) is not None:
+            return int(ragged[1]), self._ragged(_line(block, int(ragged[1])), int(ragged[2]))
+        odd = re.search(r"column #(\d+): Row #(\d+): CSV conversion error to (.+): invalid value '(.*)", words)
+        if odd is not None:
+            name = self.dialect.names[int(odd[1])]
+            return int(odd[2]), (
+                f"Line {_line(block, int(odd[2]))} of {file!r}: {name!r} is {quoted(odd[4].rstrip(chr(39)))}, which is "
+                f"no value of the type {odd[3]}. Put it right, or say otherwise what the column holds."
+            )
+        return None, f"{file!r} cannot be read: {words}."
+
+    def _ragged(self, line: int, fields: int) -> str:
+        return (
+            f"Line {line} of {self.dialect.file!r} has {fields} fields, but the first line has "
+            f"{len(self.dialect.names)}. Put that line right, name the separator (on the command line --separator), or "
+            "leave such lines out with on_error='skip'."
+        )
+
+
+def ends_quoted(lines: bytes) -> bool:
+    """Whether a line ends inside quotation marks, or looks like it: such a file cannot be cut where lines end."""
+    if b'"' not in lines:
+        return False
+    import numpy as np
+
+    letters = np.frombuffer(lines, dtype=np.uint8)
+    marks, ends = np.flatnonzero(letters == ord('"')), np.flatnonzero(letters == ord("\n"))
+    return bool(marks.size % 2 or (np.searchsorted(marks, ends) % 2).any())
+
+
+def _line(block: Block, row: int) -> int:
+    """The number of the line that holds a row of a block; lines without anything hold none."""
+    return block.line + _index(block.lines, row)
+
+
+def _index(lines: bytes, row: int) -> int:
+    filled = (number for number, line in enumerate(lines.split(b"\n")) if line.strip(b"\r"))
+    return next(number for seen, number in enumerate(filled, start=1) if seen == row)
+
+
+def _without(lines: bytes, row: int) -> bytes:
+    """The same with an empty line in the place of a row, so that the others keep their numbers."""
+    each = lines.split(b"\n")
+    each[_index(lines, row)] = b""
+    return b"\n".join(each)

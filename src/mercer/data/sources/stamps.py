@@ -1,0 +1,57 @@
+"""What a file was when it was opened, so that nobody reads another one in its place."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Self
+
+from mercer._errors import SourceChangedError
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file, its size, and when it was written last; the same on every machine that shares the file."""
+
+    path: str
+    size: int
+    written_ns: int
+    #: of pyarrow, where it is not that of this machine
+    filesystem: Any = None
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], filesystem: Any = None) -> Self:
+        """As it is now; by its full path, so that a process in another folder finds it."""
+        if filesystem is None:
+            path = os.path.abspath(path)
+        return cls(str(path), *_now(path, filesystem), filesystem)
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.path)
+
+    def check(self) -> None:
+        """Refuse a file that changed, or is gone."""
+        try:
+            now = _now(self.path, self.filesystem)
+        except FileNotFoundError:
+            raise SourceChangedError(
+                f"{self.path!r} is gone since it was opened, or not to be seen from this machine. Put it back where "
+                "every machine that reads it finds it, or open what there is now."
+            ) from None
+        if now != (self.size, self.written_ns):
+            grown = f": it had {self.size} bytes, now {now[0]}" if now[0] != self.size else ""
+            raise SourceChangedError(
+                f"{self.path!r} was written to since it was opened{grown}. Passes over it would not agree: open it "
+                "again when nobody writes to it any more."
+            )
+
+
+def _now(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int]:
+    if filesystem is None:
+        status = os.stat(path)
+        return status.st_size, status.st_mtime_ns
+    found = filesystem.get_file_info(str(path))
+    if not found.is_file:
+        raise FileNotFoundError(path)
+    return int(found.size), int(found.mtime_ns or 0)

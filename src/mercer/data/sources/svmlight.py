@@ -1,0 +1,143 @@
+"""Files of svmlight: a piece is some lines of one file, as a sparse matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from mercer._errors import DataError, EmptyDataError
+from mercer._threads import ordered_stream, row_blocks
+from mercer.data.sources.ahead import ahead
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, Source, digest
+from mercer.data.sources.files import LeftOut
+from mercer.data.sources.finding import Found
+from mercer.data.sources.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
+from mercer.data.sources.stamps import Stamp
+from mercer.data.sources.svmlight_lines import Parsed, parsed
+
+
+class Look(NamedTuple):
+    """What is known of lines that were read; of a block, or of a file."""
+
+    counted: tuple[Counted, ...]
+    #: column numbers as they are written; of no values the lowest is 1 and the highest 0
+    lowest: int
+    highest: int
+    values: int
+
+
+class SvmlightFiles(Source):
+    """Sparse rows with a number as label; columns are counted from 0 where one is called so, else from 1.
+
+    The files are read once when they are opened, to know how many columns there are.
+    """
+
+    def __init__(self, found: Found, *, n_features: int | None, rows: int | None, skip: bool) -> None:
+        self.stamps, self._given = tuple(Stamp.of(file) for file in found.files), (n_features, rows, skip)
+        read = [stamp for stamp in self.stamps if stamp.size or not skip]
+        self._left_out = [f"{stamp.name!r} is empty." for stamp in self.stamps if stamp not in read]
+        looks = [_look_at(stamp, skip) for stamp in read]
+        self._spans = [(stamp, spans_of(look.counted, stamp)) for stamp, look in zip(read, looks, strict=True)]
+        self._n_rows = sum(block.rows for look in looks for block in look.counted)
+        if not self._n_rows:
+            raise EmptyDataError(f"There are no rows in {self.described}.")
+        base = min(look.lowest for look in looks)
+        seen = max(look.highest for look in looks) - base + 1
+        if n_features is not None and seen > n_features:
+            raise DataError(
+                f"{self.described} has {seen} columns, more than the {n_features} that features= says. Give the right "
+                "number, or leave it out."
+            )
+        n_features = max(1, n_features or seen)
+        per_row = 12 * sum(look.values for look in looks) // self._n_rows + 16
+        self._format = Format(base, n_features, rows or max(1, CHUNK_BYTES // per_row), skip)
+        self.columns = Columns(tuple(f"x{j}" for j in range(n_features)), target="label")
+
+    def pieces(self) -> Iterator[Piece]:
+        yield from map(LeftOut, self._left_out)
+        for stamp, spans in self._spans:
+            yield from (SvmlightPiece(stamp, span, self._format) for span in spans)
+
+    @property
+    def described(self) -> str:
+        return repr(self.stamps[0].name) if len(self.stamps) == 1 else f"{len(self.stamps)} svmlight files"
+
+    @property
+    def n_rows(self) -> int:
+        return self._n_rows
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(stamp.size for stamp in self.stamps)
+
+    @property
+    def identity(self) -> str:
+        files = [(stamp.path, stamp.size, stamp.written_ns) for stamp in self.stamps]
+        return f"{self.described}, {digest(files, self._given)}"
+
+
+@dataclass(frozen=True)
+class Format:
+    """What all pieces have in common."""
+
+    #: what the first column is called
+    base: int
+    n_features: int
+    rows: int
+    skip: bool
+
+    def matrix(self, lines: Parsed) -> sparse.csr_array | sparse.csr_matrix:
+        starts = np.concatenate(([0], np.cumsum(lines.lengths)))
+        shape = (lines.labels.size, self.n_features)
+        X = sparse.csr_matrix((lines.values, lines.columns - self.base, starts), shape=shape)
+        X.sort_indices()
+        return X
+
+
+@dataclass(frozen=True)
+class SvmlightPiece(Piece):
+    """Consecutive lines of a file."""
+
+    stamp: Stamp
+    span: Span
+    format: Format
+
+    @property
+    def name(self) -> str:
+        return f"{self.stamp.name!r} from line {self.span.line} on"
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        chunks = self._chunks(skipped)
+        return ahead(chunks) if is_compressed(self.stamp) else chunks
+
+    def _chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        for block in blocks_of(self.stamp, self.span):
+            lines = parsed(block, self.stamp.name, self.format.skip, skipped)
+            X = self.format.matrix(lines)
+            for rows in row_blocks(lines.labels.size, self.format.rows):
+                yield Chunk(X[rows], lines.labels[rows])
+
+
+def _look_at(stamp: Stamp, skip: bool) -> Look:
+    looks = list(ordered_stream(partial(_look_at_block, stamp.name, skip), blocks_of(stamp, Span(0, None, 1, 0))))
+    return Look(
+        tuple(block for look in looks for block in look.counted),
+        min((look.lowest for look in looks), default=1),
+        max((look.highest for look in looks), default=0),
+        sum(look.values for look in looks),
+    )
+
+
+def _look_at_block(file: str, skip: bool, block: Block) -> Look:
+    lines = parsed(block, file, skip, [])
+    return Look(
+        (Counted(block.start, block.line, lines.labels.size),),
+        min(1, int(lines.columns.min(initial=1))),
+        int(lines.columns.max(initial=0)),
+        lines.columns.size,
+    )

@@ -1,0 +1,96 @@
+"""Lines of svmlight, `label column:value …`, as arrays."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer._errors import DataError
+from mercer._suggest import quoted
+from mercer.data.sources.base import Array
+from mercer.data.sources.lines import Block
+
+#: what may stand in a line beside label and values: a comment, and the number of a query
+BESIDE = re.compile(rb"#[^\n]*|\bqid:\S+")
+NUMBER = rb"[+-]?+(?>[\d.]++(?>[eE][+-]?+\d++)?+|nan|inf)"
+LINE = rb"[^\S\n]*+(?>" + NUMBER + rb"(?>[^\S\n]++\d++:" + NUMBER + rb")*+)?+[^\S\n]*+"
+#: nothing else; matched without a way back, so that a block of any size takes no memory
+WELL_WRITTEN = re.compile(rb"(?>" + LINE + rb"\n)*+" + LINE)
+BETWEEN = bytes.maketrans(b" \t\r\f\v:", b"\n" * 6)
+
+
+class Parsed(NamedTuple):
+    """Of each row its label and how many values it has; of each value its column, as it is written."""
+
+    labels: Array
+    lengths: Array
+    columns: Array
+    values: Array
+
+
+def parsed(block: Block, file: str, skip: bool, skipped: list[str]) -> Parsed:
+    """The rows of a block; lines that are not written like that are refused, or left out and named."""
+    lines = BESIDE.sub(b"", block.lines) if b"#" in block.lines or b"qid:" in block.lines else block.lines
+    found = _numbers(lines)
+    if found is None:
+        found = _numbers(_sound(block._replace(lines=lines), file, skip, skipped))
+        if found is None:
+            raise DataError(f"Lines from {block.line} on of {file!r} cannot be read as svmlight.")
+    return found
+
+
+def _numbers(lines: bytes) -> Parsed | None:
+    """All numbers of all lines at once, which is as fast as they can be read; None where something else is in them."""
+    if WELL_WRITTEN.fullmatch(lines) is None:
+        return None
+    filled = [line for line in lines.split(b"\n") if line.strip()]
+    lengths = np.array([line.count(b":") for line in filled], dtype=np.int64)
+    numbers = _read(lines)
+    if numbers is None or numbers.size != lengths.size + 2 * lengths.sum():
+        return None
+    at_label = np.concatenate(([0], np.cumsum(1 + 2 * lengths)[:-1])) if lengths.size else np.empty(0, np.int64)
+    is_pair = np.ones(numbers.size, dtype=np.bool_)
+    is_pair[at_label] = False
+    pairs = numbers[is_pair].reshape(-1, 2)
+    columns = pairs[:, 0].astype(np.int64)
+    if not np.isfinite(numbers[at_label]).all():
+        return None
+    return Parsed(numbers[at_label], lengths, columns, pairs[:, 1].copy())
+
+
+def _read(lines: bytes) -> Array | None:
+    """Numbers with anything between them, by the fastest reader of numbers at hand: one in each line of a CSV file."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    # it knows no plus sign, which changes nothing
+    column = lines.translate(BETWEEN, b"+").strip(b"\n")
+    if not column:
+        return np.empty(0)
+    read = arrow_csv.ReadOptions(column_names=["x"], use_threads=False, block_size=len(column) + 1)
+    convert = arrow_csv.ConvertOptions(column_types={"x": pa.float64()}, null_values=[])
+    try:
+        table = arrow_csv.read_csv(pa.BufferReader(column), read_options=read, convert_options=convert)
+    except pa.ArrowException:
+        return None
+    numbers: Array = table.column("x").to_numpy()
+    return numbers
+
+
+def _sound(block: Block, file: str, skip: bool, skipped: list[str]) -> bytes:
+    """The lines that can be read."""
+    kept = []
+    for number, line in enumerate(block.lines.split(b"\n"), start=block.line):
+        if not line.strip() or _numbers(line) is not None:
+            kept.append(line)
+            continue
+        sentence = (
+            f"Line {number} of {file!r} is not like 'label column:value column:value': "
+            f"{quoted(line.decode('utf-8', 'replace'))}. Put it right, or leave such lines out with on_error='skip'."
+        )
+        if not skip:
+            raise DataError(sentence)
+        skipped.append(sentence)
+    return b"\n".join(kept)

@@ -1,0 +1,165 @@
+"""SQLite files and a PostgreSQL server, both real."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+
+import mercer.data
+from mercer._errors import ColumnTypeError, DataError, EmptyDataError, SourceChangedError
+
+ROWS = 3000
+
+
+def sqlite_file(path: Path, columns: str, rows: list[tuple[Any, ...]], table: str = "t") -> Path:
+    pytest.importorskip("adbc_driver_sqlite")
+    connection = sqlite3.connect(path)
+    connection.execute(f'CREATE TABLE "{table}" ({columns})')
+    connection.executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns.split(",")))})', rows)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def late(i: int, value: Any) -> Any:
+    """Beyond the rows by which the driver judges."""
+    return value if i > 2000 else None
+
+
+def test_types_of_all_values_of_sqlite(tmp_path: Path) -> None:
+    rows = [(i, late(i, i + 0.5), late(i, f"s{i}"), i if i < 2900 else "word", None, i % 2) for i in range(ROWS)]
+    path = sqlite_file(tmp_path / "a.sqlite", "n, x, c, mixed, never, y", rows)
+    source = mercer.data.open(path, target="y", rows=100)
+    assert source.n_rows == ROWS
+    for _ in range(2):
+        chunks = list(source)
+        assert max(chunk.n_rows for chunk in chunks) <= 100
+        X = pa.concat_tables([chunk.X for chunk in chunks])
+        assert X.schema.types == [pa.int64(), pa.float64(), pa.string(), pa.string(), pa.float64()]
+        assert X["n"].to_pylist() == list(range(ROWS))
+        assert X["x"].to_pylist() == [row[1] for row in rows]
+        assert X["c"].to_pylist() == [row[2] for row in rows]
+        assert X["mixed"].to_pylist() == [str(row[3]) for row in rows]
+        assert_array_equal(np.concatenate([chunk.y for chunk in chunks]), np.arange(ROWS) % 2)
+
+
+def test_queries_to_sqlite(tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path / "a.db", '"a b", y', [(i, i % 2) for i in range(10)])
+    sqlite_file(path, "z", [(1,)], table="other")
+    source = mercer.data.open(path, target="y", sql='SELECT * FROM t WHERE "a b" > 4 ORDER BY "a b" DESC;')
+    assert [chunk.X["a b"].to_pylist() for chunk in source] == [[9, 8, 7, 6, 5]]
+    assert mercer.data.open(path, sql="other").n_rows == 1
+    with pytest.raises(DataError, match=r"'a\.db' holds several tables: 'other', 't'\. Say which, as in sql='other'"):
+        mercer.data.open(path)
+    with pytest.raises(DataError, match=r"'a\.db' does not answer 'SELECT q FROM t'"):
+        mercer.data.open(path, sql="SELECT q FROM t")
+    with pytest.raises(DataError, match=r"does not answer 'DELETE FROM t'"):
+        mercer.data.open(path, sql="DELETE FROM t")
+    assert mercer.data.open(path, sql="t").n_rows == 10
+
+
+def test_what_sqlite_files_may_not_hold(tmp_path: Path) -> None:
+    with pytest.raises(ColumnTypeError, match=r"Column 'b' of 'a\.sqlite' holds bytes, in 1 rows"):
+        mercer.data.open(sqlite_file(tmp_path / "a.sqlite", "b", [(b"\0",), (1,)]))
+    connection = sqlite3.connect(tmp_path / "b.sqlite")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    with pytest.raises(EmptyDataError, match="holds no tables"):
+        mercer.data.open(tmp_path / "b.sqlite")
+
+
+def test_an_sqlite_file_that_changes(tmp_path: Path) -> None:
+    source = mercer.data.open(sqlite_file(tmp_path / "a.sqlite", "x, y", [(1, 2)]), target="y")
+    assert sum(chunk.n_rows for chunk in source) == 1
+    os.utime(tmp_path / "a.sqlite", ns=(0, 1))
+    with pytest.raises(SourceChangedError, match=r"a\.sqlite' was written to"):
+        list(source)
+
+
+def put(uri: str, *statements: str) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(uri) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        connection.commit()
+
+
+@pytest.fixture
+def people(postgresql: str) -> str:
+    put(
+        postgresql,
+        "DROP TABLE IF EXISTS people",
+        "DROP TABLE IF EXISTS others",
+        "DROP TYPE IF EXISTS mood",
+        "CREATE TYPE mood AS ENUM ('good', 'bad')",
+        "CREATE TABLE people AS SELECT i AS id, i::smallint AS small, i * 1.5 AS price, i / 4.0::float8 AS x, "
+        "i % 2 = 0 AS flag, CASE WHEN i % 5 = 0 THEN NULL ELSE 'word ' || i % 3 END AS c, "
+        "(CASE WHEN i % 2 = 0 THEN 'good' ELSE 'bad' END)::mood AS mood, NULL::int AS nothing, "
+        f"i % 3 AS y, 1.0::real AS w FROM generate_series(0, {ROWS - 1}) i",
+    )
+    return postgresql
+
+
+@pytest.mark.parametrize("rows", [None, 100, 999])
+def test_rows_of_postgresql(people: str, rows: int | None) -> None:
+    source = mercer.data.open(people, target="y", weight="w", sql="SELECT * FROM people ORDER BY id DESC", rows=rows)
+    assert source.n_rows == ROWS
+    expected = list(range(ROWS))[::-1]
+    for _ in range(2):
+        chunks = list(source)
+        assert rows is None or max(chunk.n_rows for chunk in chunks) <= rows
+        X = pa.concat_tables([chunk.X for chunk in chunks])
+        assert X["id"].to_pylist() == X["small"].to_pylist() == expected
+        assert X["price"].to_pylist() == [1.5 * i for i in expected]
+        assert X["x"].to_pylist() == [i / 4 for i in expected]
+        assert X["flag"].to_pylist() == [i % 2 == 0 for i in expected]
+        assert X["c"].to_pylist() == [None if i % 5 == 0 else f"word {i % 3}" for i in expected]
+        assert X["mood"].to_pylist() == ["bad" if i % 2 else "good" for i in expected]
+        assert X["nothing"].null_count == ROWS
+        y = np.concatenate([chunk.y for chunk in chunks])
+        assert y.dtype == np.int64
+        assert_array_equal(y, np.array(expected) % 3)
+
+
+def test_tables_of_postgresql(people: str) -> None:
+    assert mercer.data.open(people, target="y").n_rows == ROWS
+    assert mercer.data.open(people, target="y", sql="people", features=["x"]).head().X.column_names == ["x"]
+    put(people, "CREATE TABLE others (x int)")
+    with pytest.raises(DataError, match=r"holds several tables: 'public\.others', 'public\.people'"):
+        mercer.data.open(people)
+    assert list(mercer.data.open(people, sql="others")) == []
+
+
+def test_a_table_of_postgresql_that_changes(people: str) -> None:
+    source = mercer.data.open(people, target="y", sql="people")
+    assert sum(chunk.n_rows for chunk in source) == ROWS
+    put(people, "DELETE FROM people WHERE id = 7")
+    with pytest.raises(SourceChangedError, match=rf"had {ROWS} rows when it was opened, and {ROWS - 1} in this pass"):
+        list(source)
+
+
+def test_what_postgresql_does_not_answer(people: str) -> None:
+    with pytest.raises(
+        DataError, match=r"The PostgreSQL server at 127\.0\.0\.1, .* does not answer 'SELECT q FROM people'"
+    ):
+        mercer.data.open(people, sql="SELECT q FROM people")
+    with pytest.raises(DataError, match="does not answer"):
+        mercer.data.open(people, sql="DELETE FROM people")
+    source = mercer.data.open(people, target="y", sql="people")
+    assert "secret" not in f"{source.described}{source.identity}{vars(source)}"
+
+
+def test_no_server() -> None:
+    pytest.importorskip("adbc_driver_postgresql")
+    with pytest.raises(
+        DataError, match=r"The PostgreSQL server at 127\.0\.0\.1, database 'none' does not answer .*connect"
+    ):
+        mercer.data.open("postgresql://somebody:secret@127.0.0.1:1/none", sql="people")

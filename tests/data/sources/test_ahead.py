@@ -1,0 +1,77 @@
+"""Reading one block ahead."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from mercer.data.sources.ahead import ahead
+
+
+def test_the_same_items_in_order() -> None:
+    assert list(ahead(iter(range(100)))) == list(range(100))
+    assert list(ahead(iter(()))) == []
+
+
+def test_the_next_item_is_made_while_one_is_used() -> None:
+    made = threading.Event()
+
+    def items() -> Iterator[int]:
+        yield 0
+        made.set()
+        yield 1
+
+    following = ahead(items())
+    assert next(following) == 0
+    assert made.wait(10)
+    assert list(following) == [1]
+
+
+def test_no_more_than_a_few_items_are_made_ahead() -> None:
+    seen: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            seen.append(number)
+            yield number
+
+    following = ahead(items())
+    for number in range(50):
+        assert next(following) == number
+        assert len(seen) <= number + 4
+    following.close()  # type: ignore[attr-defined]
+
+
+def test_what_is_raised_comes_through_in_its_place() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise KeyError("gone")
+
+    following = ahead(items())
+    assert next(following) == 1
+    with pytest.raises(KeyError, match="gone"):
+        next(following)
+
+
+@pytest.mark.parametrize("interrupt", [None, KeyboardInterrupt])
+def test_what_is_given_up_is_closed_and_leaves_no_thread(interrupt: type[BaseException] | None) -> None:
+    before, closed = threading.active_count(), threading.Event()
+
+    def items() -> Iterator[int]:
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.set()
+
+    following = ahead(items())
+    next(following)
+    if interrupt is None:
+        following.close()  # type: ignore[attr-defined]
+    else:
+        with pytest.raises(interrupt):
+            following.throw(interrupt)  # type: ignore[attr-defined]
+    assert closed.is_set()
+    assert threading.active_count() == before

@@ -1,0 +1,59 @@
+"""DuckDB files and relations."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import mercer.data
+from mercer._errors import DataError, SourceChangedError
+
+duckdb: Any = pytest.importorskip("duckdb")
+
+
+def database(path: Path, **tables: str) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        for name, query in tables.items():
+            connection.execute(f'CREATE TABLE "{name}" AS {query}')
+    return path
+
+
+def test_a_file(tmp_path: Path) -> None:
+    path = database(tmp_path / "a.duckdb", t="SELECT range AS id, range % 2 AS y, 1.5 AS price FROM range(5000)")
+    source = mercer.data.open(path, target="y", rows=1000)
+    assert source.n_rows == 5000
+    for _ in range(2):
+        X = pa.concat_tables([chunk.X for chunk in source])
+        assert X["id"].to_pylist() == list(range(5000))
+        assert X.schema.field("price").type == pa.float64()
+    os.utime(path, ns=(0, 1))
+    with pytest.raises(SourceChangedError, match=r"a\.duckdb' was written to"):
+        list(source)
+
+
+def test_queries(tmp_path: Path) -> None:
+    path = database(tmp_path / "a.duckdb", a="SELECT 1 AS x", b="SELECT range AS x FROM range(9)")
+    assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path, sql="SELECT x FROM b WHERE x > 6")] == [[7, 8]]
+    assert mercer.data.open(path, sql="b").n_rows == 9
+    with pytest.raises(DataError, match="holds several tables: 'a', 'b'"):
+        mercer.data.open(path)
+    with pytest.raises(DataError, match="does not answer 'SELECT q FROM b'"):
+        mercer.data.open(path, sql="SELECT q FROM b")
+
+
+def test_a_relation_is_asked_by_every_pass() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT range AS x, range % 2 AS y FROM range(3000)")
+    source = mercer.data.open(connection.sql("SELECT * FROM t WHERE x >= 10"), target="y", rows=700)
+    for _ in range(2):
+        chunks = list(source)
+        assert max(chunk.n_rows for chunk in chunks) <= 700
+        assert pa.concat_tables([chunk.X for chunk in chunks])["x"].to_pylist() == list(range(10, 3000))
+    assert (
+        source.identity
+        == mercer.data.open(connection.sql("SELECT * FROM t WHERE x >= 10"), target="y", rows=700).identity
+    )

@@ -1,0 +1,89 @@
+"""Files with a JSON object in each line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import mercer.data
+from mercer._errors import DataError, EmptyDataError
+from mercer.data import Source
+from mercer.data.sources import lines
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK", 200)
+    monkeypatch.setattr(lines, "PIECE", 600)
+
+
+def written(folder: Path, rows: list[Any]) -> Path:
+    path = folder / "a.jsonl"
+    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows))
+    return path
+
+
+def read(source: Source) -> tuple[Any, list[str]]:
+    skipped: list[str] = []
+    chunks = [chunk for piece in source.pieces() for chunk in piece.chunks(skipped)]
+    return pa.concat_tables([chunk.X for chunk in chunks]), skipped
+
+
+def test_columns_and_types_are_those_of_all_lines(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"x": i if i < 90 else i + 0.5, "d": "2024-01-01" if i < 80 else "later"} for i in range(99)
+    ]
+    rows[98]["new"] = "here"
+    X, _ = read(mercer.data.open(written(tmp_path, rows)))
+    assert X.to_pylist() == [{"x": float(row["x"]), "d": row["d"], "new": row.get("new")} for row in rows]
+
+
+def test_dates_where_all_lines_have_them(tmp_path: Path) -> None:
+    X, _ = read(mercer.data.open(written(tmp_path, [{"d": f"2024-01-{1 + i % 30:02}"} for i in range(99)])))
+    assert X.schema.field("d").type == pa.timestamp("s")
+
+
+def test_what_the_caller_says_about_columns(tmp_path: Path) -> None:
+    reading = mercer.data.Reading(held={"x": "category"})
+    X, _ = read(mercer.data.open(written(tmp_path, [{"x": i} for i in range(99)]), reading=reading))
+    assert X["x"].to_pylist() == [str(i) for i in range(99)]
+
+
+def test_numbers_and_text_in_one_column_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, [{"x": i if i < 90 else "many"} for i in range(99)])
+    with pytest.raises(
+        DataError, match=r"'x' is (of the type string in line|'many').*'a\.jsonl'|Line 91 of 'a\.jsonl'"
+    ):
+        mercer.data.open(path)
+
+
+def test_a_line_that_is_no_object_is_named_or_left_out(tmp_path: Path) -> None:
+    rows: list[Any] = [{"x": i} for i in range(99)]
+    rows[60] = '{"x": 6'
+    path = written(tmp_path, rows)
+    with pytest.raises(DataError, match=r"Line 61 of 'a\.jsonl' is no JSON"):
+        mercer.data.open(path)
+    X, skipped = read(mercer.data.open(path, on_error="skip"))
+    assert X["x"].to_pylist() == [i for i in range(99) if i != 60]
+    assert len(skipped) == 1
+    assert skipped[0].startswith("Line 61 of 'a.jsonl' is no JSON")
+
+
+def test_a_target_that_a_file_does_not_have(tmp_path: Path) -> None:
+    written(tmp_path, [{"x": 1, "y": 2}])
+    (tmp_path / "b.jsonl").write_text('{"x": 1}\n')
+    with pytest.raises(DataError, match=r"No line of 'b\.jsonl' has the target 'y'"):
+        mercer.data.open(tmp_path, target="y")
+
+
+def test_what_cannot_be_streamed(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"x": 1}]')
+    with pytest.raises(DataError, match=r"'a\.json' is one JSON list, which can only be read at once"):
+        mercer.data.open(tmp_path / "a.json")
+    (tmp_path / "b.jsonl").touch()
+    with pytest.raises(EmptyDataError, match=r"'b\.jsonl' is empty"):
+        mercer.data.open(tmp_path / "b.jsonl")

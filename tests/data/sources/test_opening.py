@@ -1,0 +1,142 @@
+"""What can be opened, and what is refused, in which words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import mercer.data
+from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError, TooLargeError
+from mercer.data.sources.base import CHUNK_BYTES
+
+TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"target": "z"}, "There is no column 'z'"),
+        ({"target": "y", "weight": "y"}, "Column 'y' cannot be both target and weight"),
+        ({"target": "y", "features": ["a", "y"]}, "Column 'y' cannot be both target and feature"),
+        ({"target": "y", "drop": ["y"]}, "Column 'y' is the target, which cannot be dropped"),
+        ({"target": "y", "drop": ["a", "b"]}, "Besides 'y' there is no column left to learn from"),
+        ({"rows": 0}, "rows must be at least 1, got 0"),
+        ({"on_error": "ignore"}, "on_error must be 'raise' or 'skip', got 'ignore'"),
+        ({"sql": "SELECT 1"}, "is put to a database, which an object of type Table is not"),
+    ],
+)
+def test_what_does_not_go_together(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        mercer.data.open(TABLE, **given)
+
+
+@pytest.mark.parametrize("what", [3, object()])
+def test_what_has_no_rows(what: object) -> None:
+    with pytest.raises(DataError, match=r"has no rows that mercer\.data\.open knows to read"):
+        mercer.data.open(what)
+
+
+def test_columns_by_position_and_by_choice() -> None:
+    assert mercer.data.open(TABLE, target="-1").columns.target == "y"
+    assert mercer.data.open(TABLE, target="y", features=["b", "a"]).head().X.column_names == ["b", "a"]
+    assert mercer.data.open(TABLE, target="y", drop=["a"]).columns.features == ("b",)
+
+
+def test_rows_in_memory() -> None:
+    X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 1])
+    (chunk,) = mercer.data.open(X, y, weight=[1.0, 2.0, 3.0])
+    assert chunk.weight is not None
+    assert chunk.weight.tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(DataError, match="X has 3 rows, but y 2"):
+        mercer.data.open(X, y[:2])
+    with pytest.raises(DataError, match="target=, features= and drop= name columns"):
+        mercer.data.open(X, y, target="y")
+    with pytest.raises(DataError, match="This is a source already"):
+        mercer.data.open(mercer.data.open(X, y))
+
+
+def test_paths(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        parquet.write_table(TABLE, tmp_path / f"{name}.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".hidden.csv").write_text("q\n")
+    assert mercer.data.open(tmp_path, target="y").described == "2 Parquet files"
+    assert mercer.data.open(str(tmp_path / "*.parquet"), target="y").n_rows == 4
+    listed = mercer.data.open([tmp_path / "b.parquet", str(tmp_path / "a.parquet")], target="y")
+    assert [piece.name for piece in listed.pieces()] == ["'b.parquet', row group 0", "'a.parquet', row group 0"]
+    with pytest.raises(DataNotFoundError, match=r"There is no file whose path is like '.*\*\.csv'"):
+        mercer.data.open(str(tmp_path / "*.csv"))
+    with pytest.raises(DataNotFoundError, match=r"There is no file .*Did you mean 'a\.parquet'"):
+        mercer.data.open(tmp_path / "a.parqet")
+    with pytest.raises(DataError, match=r"A query \(sql=\) is put to a database, which 'a\.parquet' is not"):
+        mercer.data.open(tmp_path / "a.parquet", sql="SELECT 1")
+    with pytest.raises(DataError, match="features= is a number for svmlight files only"):
+        mercer.data.open(tmp_path / "a.parquet", features=3)
+    (tmp_path / "c.csv").write_text("a,b,y\n1,2,3\n")
+    with pytest.raises(DataError, match="CSV and Parquet files, which are not one table"):
+        mercer.data.open(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="is a folder without data"):
+        mercer.data.open(tmp_path / "empty")
+
+
+def test_what_files_have_as_columns(tmp_path: Path) -> None:
+    parquet.write_table(TABLE, tmp_path / "a.parquet")
+    for given in ({"y": np.zeros(2)}, {"weight": np.ones(2)}):
+        with pytest.raises(DataError, match="Targets, weights and offsets of files are columns: name them"):
+            mercer.data.open(tmp_path / "a.parquet", **given)
+    (tmp_path / "a.svm").write_text("1 1:2\n")
+    with pytest.raises(DataError, match="Lines of svmlight begin with their label"):
+        mercer.data.open(tmp_path / "a.svm", target="y")
+
+
+def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
+    parquet.write_table(TABLE, tmp_path / "a[1].parquet")
+    assert mercer.data.open(str(tmp_path / "a[1].parquet")).n_rows == 2
+
+
+def test_a_column_that_is_said_something_about_but_not_there() -> None:
+    with pytest.raises(ColumnMismatchError, match="There is no column 'c'"):
+        mercer.data.open(TABLE, schema=mercer.data.Schema.of(pa.table({"c": [1]})))
+
+
+def test_chunks_are_small_by_default() -> None:
+    wide = pa.table({f"x{j}": np.zeros(3000) for j in range(2000)})
+    sizes = [chunk.X.nbytes for chunk in mercer.data.open(wide)]
+    assert len(sizes) == 2
+    assert max(sizes) <= CHUNK_BYTES
+
+
+def test_identity_tells_columns_and_rows_apart(tmp_path: Path) -> None:
+    parquet.write_table(TABLE, tmp_path / "a.parquet")
+    opened = [{"target": "y"}, {"target": "y", "drop": ["a"]}, {"target": "a"}, {"target": "y", "rows": 1}]
+    identities = [mercer.data.open(tmp_path / "a.parquet", **given).identity for given in opened]
+    assert len(set(identities)) == 4
+    assert mercer.data.open(tmp_path / "a.parquet", target="y").identity == identities[0]
+
+
+def test_opening_loads_nothing_before_it_is_needed() -> None:
+    code = (
+        "import sys, mercer.data; mercer.data.open; "
+        "print([m for m in ('pyarrow', 'pandas', 'duckdb', 'narwhals') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mercer.data.sources import reading
+
+    parquet.write_table(TABLE, tmp_path / "a.parquet")
+    source = mercer.data.open(tmp_path / "a.parquet", target="y")
+    assert reading.read_all(source).X.equals(TABLE.select(["a", "b"]))
+    monkeypatch.setattr(type(source), "n_bytes", 1 << 60)
+    with pytest.raises(TooLargeError, match=r"hold all rows of 'a\.parquet'"):
+        reading.read_all(source)

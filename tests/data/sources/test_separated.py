@@ -1,0 +1,191 @@
+"""CSV files: types of the whole file, lines that are broken, fields over several lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import mercer.data
+from mercer._errors import ColumnMismatchError, DataError, EmptyDataError, SourceChangedError
+from mercer.data import Schema, Source
+from mercer.data.kinds import Kind
+from mercer.data.readers import Reading
+from mercer.data.schema import Column
+from mercer.data.sources import lines
+from mercer.data.sources.separated import WholeFile
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK", 64)
+    monkeypatch.setattr(lines, "PIECE", 200)
+
+
+def written(folder: Path, header: str, rows: list[str]) -> Path:
+    (path := folder / "a.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def read(source: Source) -> tuple[Any, list[str]]:
+    skipped: list[str] = []
+    chunks = [chunk for piece in source.pieces() for chunk in piece.chunks(skipped)]
+    return pa.concat_tables([chunk.X for chunk in chunks]), skipped
+
+
+@pytest.mark.parametrize("block", [16, 64, 1 << 20])
+@pytest.mark.parametrize(
+    ("late", "kind"),
+    [
+        ("0.5", pa.float64()),
+        ("word", pa.string()),
+        ("true", pa.string()),
+        ("", pa.int64()),
+        ("2024-01-01", pa.string()),
+    ],
+)
+def test_the_type_of_a_column_is_that_of_all_its_values(
+    tmp_path: Path, late: str, kind: Any, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "BLOCK", block)
+    path = written(tmp_path, "x,y", [f"{i},0" for i in range(99)] + [f"{late},1"])
+    X, _ = read(mercer.data.open(path, target="y"))
+    assert X.schema.field("x").type == kind
+    assert X["x"][7].as_py() == (7 if kind != pa.string() else "7")
+
+
+@pytest.mark.parametrize("block", [16, 1 << 20])
+def test_dates_truth_values_and_nothing(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK", block)
+    rows = [f"2024-05-{1 + i % 30:02}{' 10:00:00' if i == 90 else ''},{'true' if i else 'false'},,1" for i in range(99)]
+    X, _ = read(mercer.data.open(written(tmp_path, "d,b,n,y", rows), target="y"))
+    assert X.schema.types == [pa.timestamp("s"), pa.bool_(), pa.float64()]
+
+
+def test_a_ragged_line_is_named_or_left_out(tmp_path: Path) -> None:
+    rows = [f"{i},0" for i in range(99)]
+    rows[60], rows[80] = "1,2,3", "4"
+    path = written(tmp_path, "x,y", rows)
+    with pytest.raises(DataError, match=r"Line 62 of 'a\.csv' has 3 fields, but the first line has 2.*on_error='skip'"):
+        read(mercer.data.open(path, target="y"))
+    X, skipped = read(mercer.data.open(path, target="y", on_error="skip"))
+    assert X["x"].to_pylist() == [i for i in range(99) if i not in (60, 80)]
+    assert [sentence.split(" has ")[0] for sentence in skipped] == ["Line 62 of 'a.csv'", "Line 82 of 'a.csv'"]
+
+
+def test_blank_lines_count_as_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "x,y", ["1,2", "", "", "1,2,3"])
+    with pytest.raises(DataError, match=r"Line 5 of"):
+        read(mercer.data.open(path, target="y"))
+
+
+def test_a_value_that_is_not_what_the_caller_says(tmp_path: Path) -> None:
+    path = written(tmp_path, "x,y", [f"{'many' if i in (50, 51) else i},0" for i in range(99)])
+    schema = Schema((Column("x", Kind.NUMBER),))
+    with pytest.raises(DataError, match=r"Line 52 of 'a\.csv': 'x' is 'many', which is no value of the type double"):
+        read(mercer.data.open(path, target="y", schema=schema))
+    X, skipped = read(mercer.data.open(path, target="y", schema=schema, on_error="skip"))
+    assert (X.num_rows, len(skipped)) == (97, 2)
+    assert X.schema.field("x").type == pa.float64()
+    with pytest.raises(ColumnMismatchError, match="There is no column 'z'"):
+        mercer.data.open(path, schema=Schema((Column("z", Kind.NUMBER),)))
+
+
+def test_what_the_caller_says_about_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, "zip,n,y", ["01234,-1,0", "56789,5,1"])
+    reading = Reading(held={"zip": "category"}, missing=("-1",), kinds={"n": Kind.COUNT})
+    X, _ = read(mercer.data.open(path, target="y", reading=reading))
+    assert X.to_pydict() == {"zip": ["01234", "56789"], "n": [None, 5]}
+    assert Schema.infer(X)["n"].kind is Kind.COUNT
+
+
+def test_fields_over_several_lines_are_one_piece(tmp_path: Path) -> None:
+    rows = [f'{i if i < 90 else "w"},"a\n{i}",0' for i in range(99)]
+    source = mercer.data.open(written(tmp_path, "x,t,y", rows), target="y")
+    assert [type(piece) for piece in source.pieces()] == [WholeFile]
+    X, _ = read(source)
+    assert X["t"].to_pylist() == [f"a\n{i}" for i in range(99)]
+    assert X["x"].to_pylist() == [str(i) if i < 90 else "w" for i in range(99)]
+    rows[70] = "1,2"
+    source = mercer.data.open(written(tmp_path, "x,t,y", rows), target="y", on_error="skip")
+    X, skipped = read(source)
+    assert X.num_rows == 98
+    assert skipped == ["A line of 'a.csv' with 2 fields, where others have 3: '1,2'."]
+
+
+def test_quotation_marks_that_quote_nothing(tmp_path: Path) -> None:
+    rows = [f'{i},5" pipe,0' for i in range(50)]
+    X, _ = read(mercer.data.open(written(tmp_path, "x,t,y", rows), target="y"))
+    assert X["t"].to_pylist() == ['5" pipe'] * 50
+
+
+def test_quoted_fields_without_lines_in_them_are_cut(tmp_path: Path) -> None:
+    rows = [f'{i},"a, {i} ""b""",0' for i in range(99)]
+    source = mercer.data.open(written(tmp_path, "x,t,y", rows), target="y")
+    assert len(list(source.pieces())) > 3
+    X, _ = read(source)
+    assert X["t"].to_pylist() == [f'a, {i} "b"' for i in range(99)]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8-sig", "utf-16"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    text = "straße,y\n" + "".join(f"weg {i} ü,{i % 2}\n" for i in range(50))
+    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+    reading = Reading(encoding="latin-1") if encoding == "latin-1" else None
+    X, _ = read(mercer.data.open(tmp_path / "a.csv", target="y", reading=reading))
+    assert X["straße"].to_pylist() == [f"weg {i} ü" for i in range(50)]
+    if encoding == "latin-1":
+        with pytest.raises(DataError, match=r"is not (utf-8|UTF-8) text"):
+            read(mercer.data.open(tmp_path / "a.csv", target="y"))
+
+
+def test_files_without_rows_and_files_without_anything(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("x,y\n")
+    assert read(mercer.data.open(tmp_path, target="y"))[0].num_rows == 1
+    (tmp_path / "c.csv").touch()
+    with pytest.raises(EmptyDataError, match=r"'c\.csv' is empty\. Take it away"):
+        mercer.data.open(tmp_path, target="y")
+    _, skipped = read(mercer.data.open(tmp_path, target="y", on_error="skip"))
+    assert "'c.csv' is empty" in skipped[0]
+
+
+def test_columns_of_files_and_types_across_files(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("y,x\n2,1.5\n")
+    X, _ = read(mercer.data.open(tmp_path, target="y"))
+    assert X["x"].to_pylist() == [1.0, 1.5]
+    (tmp_path / "c.csv").write_text("x\n1\n")
+    with pytest.raises(DataError, match=r"'c\.csv' has no column 'y', which 'a\.csv' beside it has"):
+        mercer.data.open(tmp_path, target="y")
+
+
+def test_names_that_occur_twice(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="There are several columns 'x'"):
+        mercer.data.open(written(tmp_path, "x,x,y", ["1,2,3"]))
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_ends_of_lines(tmp_path: Path, end: str) -> None:
+    (tmp_path / "a.csv").write_bytes(end.join(["x,y", "1,2", "3,4", ""]).encode())
+    assert read(mercer.data.open(tmp_path / "a.csv", target="y"))[0].to_pydict() == {"x": [1, 3]}
+
+
+def test_a_file_that_changes_between_passes(tmp_path: Path) -> None:
+    path = written(tmp_path, "x,y", ["1,2", "3,4"])
+    source = mercer.data.open(path, target="y")
+    read(source)
+    with path.open("a") as file:
+        file.write("5,6\n")
+    with pytest.raises(SourceChangedError, match=r"a\.csv' was written to since it was opened"):
+        read(source)
+
+
+def test_rows_are_counted_by_the_first_look(tmp_path: Path) -> None:
+    source = mercer.data.open(written(tmp_path, "x,y", ["1,2"] * 50), target="y")
+    assert source.n_rows is None
+    _ = source.schema
+    assert source.n_rows == 50
+    assert source.n_bytes == 204

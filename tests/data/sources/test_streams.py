@@ -1,0 +1,86 @@
+"""Rows that come one after another: once, or as often as a function makes them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import mercer.data
+from mercer._errors import ColumnMismatchError, DataError, EmptyDataError, SourceChangedError, SpentSourceError
+
+TABLE = pa.table({"x": [1, 2, 3, 4], "y": ["a", "b", "a", None]})
+
+
+def frames() -> Iterator[Any]:
+    yield TABLE.slice(0, 2)
+    yield TABLE.slice(2)
+
+
+@pytest.mark.parametrize("make", [frames, TABLE.to_reader])
+def test_what_can_be_read_once_says_so(make: Any) -> None:
+    source = mercer.data.open(make(), target="y")
+    assert source.head().X["x"][0].as_py() == 1  # which takes nothing away
+    chunks = list(source)
+    assert [value for chunk in chunks for value in chunk.X["x"].to_pylist()] == [1, 2, 3]
+    with pytest.raises(SpentSourceError, match=r"can be read once, and was.*mercer\.data\.open\(lambda"):
+        list(source)
+    with pytest.raises(SpentSourceError):
+        source.head()
+
+
+@pytest.mark.parametrize("make", [frames, TABLE.to_reader, lambda: [TABLE.to_pandas()]])
+def test_what_a_function_makes_can_be_read_again(make: Any) -> None:
+    source = mercer.data.open(make, target="y")
+    for _ in range(2):
+        skipped: list[str] = []
+        chunks = [chunk for piece in source.pieces() for chunk in piece.chunks(skipped)]
+        assert [value for chunk in chunks for value in chunk.X["x"].to_pylist()] == [1, 2, 3]
+        assert skipped == [f"1 rows of {source.described} without a value of 'y'"]
+
+
+def test_types_of_all_frames() -> None:
+    made = [pa.table({"x": [1, 2]}), pa.table({"x": [0.5]})]
+    assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(lambda: made)] == [[1.0, 2.0], [0.5]]
+    assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(made)] == [[1.0, 2.0], [0.5]]
+    with pytest.raises(DataError, match=r"Column 'x' of a stream is to be of the type int64, but does not convert"):
+        list(mercer.data.open(iter(made)))
+    words = [pa.table({"x": [1]}), pa.table({"x": ["one"]})]
+    for source in (words, lambda: words):
+        with pytest.raises(DataError, match="'x' is of the type string in frame 1, but int64 in frame 0"):
+            _ = mercer.data.open(source).schema
+
+
+def test_frames_with_other_columns_are_named() -> None:
+    with pytest.raises(DataError, match="'frame 1' has no column 'y', which 'frame 0' beside it has"):
+        mercer.data.open([TABLE, TABLE.drop_columns("y")], target="y")
+
+
+def test_what_is_no_frame() -> None:
+    with pytest.raises(DataError, match="Frame 1 is no frame, but a int"):
+        list(mercer.data.open(iter([TABLE, 3]), target="y"))
+    with pytest.raises(EmptyDataError, match="There is no frame"):
+        mercer.data.open(iter([]), target="y")
+    with pytest.raises(EmptyDataError, match="nothing in the list"):
+        mercer.data.open([], target="y")
+    with pytest.raises(ColumnMismatchError, match="There is no column 'z'"):
+        mercer.data.open(iter([TABLE]), target="z")
+
+
+def test_a_function_that_makes_other_rows_is_found_out() -> None:
+    made = [[TABLE], [TABLE], [TABLE.slice(0, 1)]]
+    source = mercer.data.open(lambda: made.pop(0), target="y")
+    assert sum(chunk.n_rows for chunk in source) == 3
+    with pytest.raises(SourceChangedError, match="had 4 rows when it was opened, and 1 in this pass"):
+        list(source)
+
+
+def test_a_pass_that_is_given_up_leaves_no_thread() -> None:
+    before = threading.active_count()
+    chunks = iter(mercer.data.open(lambda: (TABLE for _ in range(1000)), target="y"))
+    next(chunks)
+    chunks.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before

@@ -1,0 +1,80 @@
+"""Files of svmlight, compared with what scikit-learn reads."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+import mercer.data
+from mercer._errors import DataError, EmptyDataError
+from mercer.data import Source
+from mercer.data.sources import lines
+
+X = sparse.random(200, 40, 0.1, format="csr", random_state=0)
+Y = np.where(np.arange(200) % 3, 1.0, -1.0)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK", 900)
+    monkeypatch.setattr(lines, "PIECE", 4000)
+
+
+def read(source: Source) -> tuple[sparse.csr_matrix, np.ndarray, list[str]]:
+    skipped: list[str] = []
+    pieces = [pickle.loads(pickle.dumps(piece)) for piece in source.pieces()]
+    chunks = [chunk for piece in pieces for chunk in piece.chunks(skipped)]
+    return sparse.vstack([chunk.X for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks]), skipped
+
+
+@pytest.mark.parametrize("zero_based", [True, False])
+@pytest.mark.parametrize("rows", [None, 7, 90])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_the_same_as_scikit_learn(tmp_path: Path, zero_based: bool, rows: int | None, compressed: bool) -> None:
+    path = tmp_path / "a.svm"
+    dump_svmlight_file(X, Y, str(path), zero_based=zero_based, comment="made of nothing", query_id=np.arange(200) // 9)
+    expected, y = load_svmlight_file(str(path), n_features=40)
+    if compressed:
+        (tmp_path / "a.svm.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path = tmp_path / "a.svm.gz"
+    source = mercer.data.open(path, rows=rows)
+    assert len(list(source.pieces())) == 1 or not compressed
+    for _ in range(2):
+        found, labels, _ = read(source)
+        assert_array_equal(found.toarray(), expected.toarray())
+        assert_array_equal(labels, y)
+    assert source.n_rows == 200
+    assert len(source.columns.features) == 40
+
+
+def test_the_number_of_columns_can_be_given(tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("+1 1:0.5 3:1e+2\n\n-1\n")
+    assert mercer.data.open(tmp_path / "a.svm").head().X.toarray().tolist() == [[0.5, 0.0, 100.0], [0.0, 0.0, 0.0]]
+    assert mercer.data.open(tmp_path / "a.svm", features=5).head().X.shape == (2, 5)
+    with pytest.raises(DataError, match=r"'a\.svm' has 3 columns, more than the 2 that features= says"):
+        mercer.data.open(tmp_path / "a.svm", features=2)
+
+
+@pytest.mark.parametrize("line", ["1 2 3:4:5", "1 2:x", "1 2:3 4", "word 1:2", "1 -1:2", "1 1:2.3.4"])
+def test_a_broken_line_is_named_or_left_out(tmp_path: Path, line: str) -> None:
+    rows = [f"{i} 1:{i}" for i in range(300)]
+    rows[250] = line
+    (tmp_path / "a.svm").write_text("\n".join(rows))
+    with pytest.raises(DataError, match=r"Line 251 of 'a\.svm' is not like 'label column:value"):
+        mercer.data.open(tmp_path / "a.svm")
+    _, y, skipped = read(mercer.data.open(tmp_path / "a.svm", on_error="skip"))
+    assert y.tolist() == [i for i in range(300) if i != 250]
+    assert len(skipped) == 1
+
+
+def test_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("\n# nothing\n")
+    with pytest.raises(EmptyDataError, match=r"There are no rows in 'a\.svm'"):
+        mercer.data.open(tmp_path / "a.svm")
