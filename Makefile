@@ -11,6 +11,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
+# without bytecode, each program that a test starts would read all sources anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-slow lint format bench clean
 .DEFAULT_GOAL := demo
 

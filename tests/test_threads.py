@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 import time
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer import _threads
 from mercer._threads import blas_for, bounded, ordered_map, ordered_stream, row_blocks, thread_count
@@ -19,6 +20,13 @@ from mercer._threads import blas_for, bounded, ordered_map, ordered_stream, row_
 def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_threads, "available_cores", lambda: 4)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+
+@pytest.fixture
+def two_blas_threads() -> Iterator[None]:
+    """The tests run with one, from which nothing could be seen."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
 
 
 def blas_threads() -> set[int]:
@@ -104,16 +112,16 @@ def test_the_limit_that_joblib_sets_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
     assert thread_count() == 1
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("threads", [1, 4])
 def test_blas_has_one_thread_inside_and_its_own_number_outside(threads: int) -> None:
-    before = blas_threads()
     with bounded(threads):
         assert all(inside == {1} for inside in ordered_map(lambda _: blas_threads(), range(3)))
-    assert blas_threads() == before
+    assert blas_threads() == {2}
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_blas_gets_its_threads_back_when_uses_overlap() -> None:
-    before = blas_threads()
 
     def halfway() -> Iterator[int]:
         return ordered_stream(lambda i: i, range(2))
@@ -123,7 +131,7 @@ def test_blas_gets_its_threads_back_when_uses_overlap() -> None:
     assert list(first) == [1]
     assert blas_threads() == {1}
     assert list(second) == [1]
-    assert blas_threads() == before
+    assert blas_threads() == {2}
 
 
 def test_workers_share_the_error_state_of_the_caller() -> None:
@@ -132,12 +140,12 @@ def test_workers_share_the_error_state_of_the_caller() -> None:
     assert set(states) == {"ignore"}
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_small_factorisations_keep_blas_on_one_thread() -> None:
-    before = blas_threads()
     with blas_for(10):
         assert blas_threads() == {1}
     with blas_for(10_000):
-        assert blas_threads() == before
+        assert blas_threads() == {2}
 
 
 def test_threads_are_kept_for_the_next_call() -> None:
@@ -161,6 +169,20 @@ def test_what_has_begun_ends_before_the_caller_goes_on() -> None:
     assert next(results) == 0
     results.close()  # type: ignore[attr-defined]
     assert running == []
+
+
+def test_what_has_begun_ends_after_ctrl_c_too() -> None:
+    ended: list[int] = []
+
+    def slow(i: int) -> None:
+        if i == 0:
+            _thread.interrupt_main()
+            time.sleep(0.1)
+        ended.append(i)
+
+    with pytest.raises(KeyboardInterrupt):
+        ordered_map(slow, range(2))
+    assert 0 in ended
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -59,14 +59,24 @@ def made(family: str, **options: Any) -> GLM:
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 @parametrize_with_checks(
     [
-        GLM("bernoulli"),
-        GLM("bernoulli", link="probit", penalty="l2"),
         GLM("categorical", penalty="l2"),  # without, the rows of the checks are separated
         GLM("poisson"),
-        GLM("gamma", link="log", penalty=L2(0.1)),
     ]
 )
 def test_follows_the_conventions_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+@parametrize_with_checks(
+    [
+        GLM("bernoulli"),
+        GLM("bernoulli", link="probit", penalty="l2"),
+        GLM("gamma", link="log", penalty=L2(0.1)),
+    ]
+)
+def test_other_families_follow_them_too(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

@@ -49,15 +49,6 @@ FEATURES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads of torch that wait for each other take longer than so few rows."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def close(a, b, error):
     a, b = (part.cpu().numpy() if isinstance(part, torch.Tensor) else part for part in (a, b))
     np.testing.assert_allclose(a, b, rtol=0, atol=error * max(1.0, np.abs(b).max()))

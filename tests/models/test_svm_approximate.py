@@ -258,7 +258,9 @@ def test_its_cost_grows_with_rows_not_with_their_square() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
-@pytest.mark.parametrize("model", [SVC(approximate="nystroem"), SVR(approximate="nystroem")])
+@pytest.mark.parametrize(
+    "model", [SVC(approximate="nystroem"), pytest.param(SVR(approximate="nystroem"), marks=pytest.mark.slow)]
+)
 def test_scikit_learn_agrees_that_it_is_an_estimator(model: Any) -> None:
     reason = "probabilities come from leaving rows out, and the scale of gamma from all rows alike"
     failing = {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}

@@ -13,6 +13,7 @@ from mercer.smoothing import Bandwidth, Gaussian, SmoothingKernel, Windows, smoo
 from mercer.smoothing.bounded import Reflected, Transformed, on_support
 from mercer.smoothing.density import Density
 from mercer.smoothing.support import support_from
+from tests.smoothing._widths import with_widths
 
 Array = np.ndarray
 INF = np.inf
@@ -36,10 +37,9 @@ def shares(n: int = 10, d: int = 1) -> Array:
     return np.random.default_rng(0).beta(1, 2, size=(n, d))
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize(("kernel", "sensitivity"), with_widths(KERNELS, (0.0,), (0.5,)), ids=repr)
 @pytest.mark.parametrize("bounds", SUPPORTS)
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
-@pytest.mark.parametrize("sensitivity", [0.0, 0.5])
 def test_they_integrate_to_one(kernel: SmoothingKernel, bounds: Any, boundary: str, sensitivity: float) -> None:
     density = bounded(kernel, Bandwidth(0.3, sensitivity=sensitivity), shares(), bounds, boundary)
     # equal steps of the logit or logarithm are fine where the density is steep
@@ -80,9 +80,10 @@ def integral(density: Density, n: int) -> float:
     return float(density.density(np.stack([x.ravel() for x in mesh], axis=1)) @ volumes.ravel())
 
 
-@pytest.mark.parametrize("kernel", BOTH_FORMS, ids=repr)
+@pytest.mark.parametrize(
+    ("kernel", "d", "n", "sensitivity"), with_widths(BOTH_FORMS, (2, 120, 0.0), (2, 120, 0.5), (3, 30, 0.5)), ids=repr
+)
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
-@pytest.mark.parametrize(("d", "n", "sensitivity"), [(2, 120, 0.0), (2, 120, 0.5), (3, 30, 0.5)])
 def test_they_integrate_to_one_in_two_and_three_dimensions(
     kernel: SmoothingKernel, boundary: str, d: int, n: int, sensitivity: float
 ) -> None:
@@ -165,9 +166,8 @@ def test_normal_kernels_of_logarithms_are_log_normal() -> None:
     np.testing.assert_allclose(density.quantile([0.2, 0.7]), expected.ppf([0.2, 0.7]), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", BOTH_FORMS, ids=repr)
+@pytest.mark.parametrize(("kernel", "sensitivity"), with_widths(BOTH_FORMS, (0.0,), (0.5,)), ids=repr)
 @pytest.mark.parametrize("width", [0.2, MATRIX], ids=["number", "matrix"])
-@pytest.mark.parametrize("sensitivity", [0.0, 0.5])
 def test_images_that_are_passed_over_add_nothing(kernel: SmoothingKernel, width: Any, sensitivity: float) -> None:
     X = 0.02 + 0.2 * shares(8, 2)
     density = bounded(kernel, Bandwidth(width, sensitivity=sensitivity), X, [(0, 4), (0, None)], "reflect")

@@ -7,10 +7,12 @@ import pytest
 
 from mercer.smoothing import Bandwidth, Windows, smoothing_kernel_from
 from mercer.smoothing.probes import MOST_PLACES, probes_of, thinned
+from tests.smoothing._widths import with_widths
 
 
-@pytest.mark.parametrize("name", ["uniform", "gaussian", "triangular", "exponential"])
-@pytest.mark.parametrize("sensitivity", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("name", "sensitivity"), with_widths(["uniform", "gaussian", "triangular", "exponential"], (0.0,), (0.5,))
+)
 def test_every_point_has_places_near_it_and_beyond_its_kernel(name: str, sensitivity: float) -> None:
     X = np.append(np.random.default_rng(0).normal(size=40), [-1e6, 1e6])[:, None]
     windows = Windows(smoothing_kernel_from(name), Bandwidth(0.3, sensitivity=sensitivity), X)

@@ -10,6 +10,7 @@ from mercer._errors import DataError
 from mercer.smoothing import Bandwidth, Gaussian, Windows, boxes, smoothing_kernel_from
 from mercer.smoothing.bounded import on_support
 from mercer.smoothing.support import support_from
+from tests.smoothing._widths import with_widths
 
 NAMES = ["uniform", "gaussian", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "exponential"]
 
@@ -22,8 +23,7 @@ def test_that_of_a_normal_distribution(coverage: float) -> None:
     assert region.level == pytest.approx(stats.norm(3, 2).pdf(expected[0]), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("sensitivity", [0.0, 0.5])
+@pytest.mark.parametrize(("name", "sensitivity"), with_widths(NAMES, (0.0,), (0.5,)))
 @pytest.mark.parametrize("coverage", [0.5, 0.95])
 def test_the_pieces_hold_the_coverage_and_the_density_is_lower_outside(
     name: str, sensitivity: float, coverage: float

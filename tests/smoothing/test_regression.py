@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -13,6 +17,7 @@ from mercer.smoothing.kernels import KERNELS, smoothing_kernel_from
 from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import LocalFit, LocalMeans, answers, answers_left_out, left_out_error
+from tests.smoothing._widths import FEW
 
 Array = np.ndarray
 BANDWIDTHS = [0.8, [0.6, 1.1], [[0.7, 0.2], [0.2, 0.9]]]
@@ -82,21 +87,28 @@ def test_weights_are_those_of_the_answer_and_sum_to_one(kind: type[LocalFit], se
     assert_allclose(weights @ Y, local.at(queries), atol=1e-11)
 
 
+def every_kernel_in_every_way() -> Iterator[Any]:
+    """Each is a loop to compile: in `make test`, all kernels in one way, and two, endless and compact, in every way."""
+    for kernel, form, sensitivity in product(sorted(KERNELS), ("radial", "product"), (0.0, 0.5)):
+        usual = (form, sensitivity) == ("radial", 0.0) or kernel in FEW
+        yield pytest.param(kernel, form, sensitivity, marks=() if usual else pytest.mark.slow)
+
+
 @pytest.mark.parametrize("kind", [LocalMeans, LocalLines])
-@pytest.mark.parametrize("form", ["radial", "product"])
-@pytest.mark.parametrize("kernel", sorted(KERNELS))
-def test_variances_are_sums_of_squared_weights_times_local_noise(kind: type[LocalFit], form: str, kernel: str) -> None:
+@pytest.mark.parametrize(("kernel", "form", "sensitivity"), every_kernel_in_every_way())
+def test_variances_are_sums_of_squared_weights_times_local_noise(
+    kind: type[LocalFit], kernel: str, form: str, sensitivity: float
+) -> None:
     """Near, where kernels are squared, and far, where weights are."""
     X, Y, weight = draw()
     noise, K = np.square(Y), KERNELS[kernel](form)
     queries = Rows(np.vstack([draw(10, seed=1)[0], [[30.0, 40.0], [1e5, -1e5]]]))
-    for sensitivity in (0.0, 0.5):
-        bandwidth = Bandwidth([1.2, 0.9], sensitivity=sensitivity)
-        local = kind(K, bandwidth, Rows(X), Y, weight)
-        means = LocalMeans(K, bandwidth, Rows(X), noise, weight)
-        expected = np.square(local.weights(queries)).sum(axis=1)[:, None] * means.at(queries)
-        assert_allclose(local.variances(queries, noise), expected, rtol=1e-7)
-        assert np.isnan(expected[-1, 0]) == (kernel not in ("gaussian", "exponential"))
+    bandwidth = Bandwidth([1.2, 0.9], sensitivity=sensitivity)
+    local = kind(K, bandwidth, Rows(X), Y, weight)
+    means = LocalMeans(K, bandwidth, Rows(X), noise, weight)
+    expected = np.square(local.weights(queries)).sum(axis=1)[:, None] * means.at(queries)
+    assert_allclose(local.variances(queries, noise), expected, rtol=1e-7)
+    assert np.isnan(expected[-1, 0]) == (kernel not in ("gaussian", "exponential"))
 
 
 @pytest.mark.parametrize("kind", [LocalMeans, LocalLines])

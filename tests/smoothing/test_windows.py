@@ -13,6 +13,7 @@ from scipy import stats
 
 from mercer._errors import NoClosedFormError, OutOfReachError
 from mercer.smoothing import Bandwidth, Gaussian, SmoothingKernel, Windows, boxes, smoothing_kernel_from
+from tests.smoothing._widths import with_widths
 
 Array = np.ndarray
 NAMES = ["uniform", "gaussian", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "exponential"]
@@ -33,8 +34,7 @@ def integral(density: Any, n: int, reach: float = np.inf) -> float:
     return float(density.density(mesh).sum() * np.prod((high - low) / n))
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("sensitivity", [0.0, 0.5])
+@pytest.mark.parametrize(("kernel", "sensitivity"), with_widths(KERNELS, (0.0,), (0.5,)), ids=repr)
 @pytest.mark.parametrize(("d", "n"), [(1, 4000), (2, 200), (3, 50)])
 def test_densities_integrate_to_one(kernel: SmoothingKernel, sensitivity: float, d: int, n: int) -> None:
     weight = np.arange(1.0, 6.0)
@@ -59,8 +59,7 @@ def test_a_gaussian_is_a_mixture_of_normals(bandwidth: Any) -> None:
     np.testing.assert_allclose(Windows(Gaussian(), Bandwidth(bandwidth), X).density(Q), mixture, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("sensitivity", [0.0, 0.5])
+@pytest.mark.parametrize(("kernel", "sensitivity"), with_widths(KERNELS, (0.0,), (0.5,)), ids=repr)
 def test_draws_have_the_probabilities_of_the_density(kernel: SmoothingKernel, sensitivity: float) -> None:
     weight = np.array([1.0, 0.0, 4.0, 2.0])
     windows = Windows(kernel, Bandwidth(0.6, sensitivity=sensitivity), points(4, 1, seed=3), weight)
@@ -76,8 +75,7 @@ def test_draws_in_the_plane_have_the_covariance_of_the_density(kernel: Smoothing
     np.testing.assert_allclose(np.cov(drawn.T), kernel.axis_variance(2) * Sigma, rtol=0.06)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("sensitivity", [0.0, 0.5])
+@pytest.mark.parametrize(("kernel", "sensitivity"), with_widths(KERNELS, (0.0,), (0.5,)), ids=repr)
 def test_the_cdf_is_the_integral_of_the_density(kernel: SmoothingKernel, sensitivity: float) -> None:
     windows = Windows(kernel, Bandwidth(0.8, sensitivity=sensitivity), points(5, 1))
     low, high = windows.extent(np.inf)

@@ -72,3 +72,12 @@ def test_weights_that_would_fill_the_memory_are_let_go(monkeypatch: pytest.Monke
 def test_it_describes_itself() -> None:
     assert "3 pass(es), 6 mistakes" in repr(written())
     assert repr(Log().history()) == "<nothing learnt yet>"
+
+
+def test_parts_of_one_pass_make_one_pass() -> None:
+    first = History(*np.array([[0.7], [0.5], [2.0], [1.0]]), None, None)
+    second = History(*np.array([[0.1], [0.1], [1.0], [0.5]]), np.ones((1, 1, 2)), np.zeros((1, 1)))
+    whole = History.of_parts([(1.0, first), (3.0, second)])
+    assert len(whole) == 1
+    np.testing.assert_allclose([whole.loss[0], whole.error[0], whole.mistakes[0], whole.rate[0]], [0.25, 0.2, 3.0, 1.0])
+    assert whole.coefficients is second.coefficients

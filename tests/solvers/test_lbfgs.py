@@ -15,7 +15,7 @@ from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.solvers import lbfgs, newton
 from mercer.solvers.problem import Problem, Slope
-from mercer.solvers.scaling import Standardising, Whitening
+from mercer.solvers.scaling import FewRows, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT
 
 
@@ -48,12 +48,27 @@ def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int, mon
     assert np.abs(this.at(solution.value, GRADIENT).gradient).max() < 1e-5
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch: Any) -> None:
+    """Else texts of a thousand words would take a hundred times as long as those of two thousand."""
+    few = problem(kind=kind, n=6)
+    assert isinstance(lbfgs.scaling_of(few, few.start()), FewRows)
+    assert isinstance(lbfgs.scaling_of(problem(n=7), few.start()), Whitening)
+    unpenalised = problem(kind=kind, n=6, strength=0.0)
+    assert isinstance(lbfgs.scaling_of(unpenalised, unpenalised.start()), Whitening)
+    solution, exact = lbfgs.solve(few), newton.solve(few, tolerance=1e-10)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
+    monkeypatch.setattr(lbfgs, "few_rows", lambda problem, w: None)
+    whitened = lbfgs.solve(few)
+    assert len(whitened.trace) == len(solution.trace)
+    assert whitened.certificate.value == pytest.approx(solution.certificate.value, rel=0.1, abs=1e-12)
+
+
 def test_the_hessian_of_a_sample_serves(monkeypatch: Any) -> None:
     monkeypatch.setattr(lbfgs, "SMALLEST_SAMPLE", 100)
     this = problem(n=4000)
-    rows = lbfgs.sample_rows(4000, 7)
-    assert rows is not None
-    assert len(rows) == 100
+    assert lbfgs.sample_size(7) == 100
     sampled, exact = lbfgs.sampled_hessian(this, this.start()), this.at(this.start()).hessian
     assert np.abs(np.linalg.eigvals(np.linalg.solve(exact, sampled)) - 1).max() < 0.8
     np.testing.assert_allclose(lbfgs.solve(this).value, newton.solve(this).value, atol=1e-7)

@@ -117,7 +117,7 @@ def test_every_output_has_its_own_penalty() -> None:
 
 
 @pytest.mark.parametrize("name", ["squares", "logit", "poisson", "softmax"])
-@pytest.mark.parametrize("strength", [1.0, 1e-6])
+@pytest.mark.parametrize("strength", [pytest.param(1.0, marks=pytest.mark.slow), 1e-6])
 def test_landmarks_that_are_nearly_the_same_do_no_harm(name: str, strength: float) -> None:
     """500 of them on a line, each twice: the kernel matrix has about 20 eigenvalues above rounding."""
     line = np.sort(RNG.uniform(-2, 2, size=(N, 1)), axis=0)

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from mercer.designs import DenseDesign, MixedDesign, SparseDesign
-from mercer.solvers.scaling import Repeated, Scaling, Standardising, Whitening
+from mercer.solvers.scaling import FewRows, Repeated, Scaling, Standardising, Whitening
 
 
 def root(rng: np.random.Generator, rows: int = 40) -> Any:
@@ -57,3 +57,33 @@ def test_standardising_is_the_inverse_for_uncorrelated_columns() -> None:
     scaling, hessian = Standardising.of(design, h, l2), design.gram(h)
     inverse = np.column_stack([scaling.forth(scaling.back(unit)) for unit in np.eye(3)])
     np.testing.assert_allclose(hessian @ inverse, np.eye(3), atol=1e-10)
+
+
+def wide(kind: str) -> tuple[Any, Any]:
+    """Six rows of twenty columns and what is penalised: all, all but the intercept, or the intercept too."""
+    rng = np.random.default_rng(4)
+    X = np.maximum(rng.normal(size=(6, 20)), 0.0)
+    if kind == "no intercept":
+        return DenseDesign.of(X, intercept=False), rng.uniform(0.5, 2.0, 20)
+    design = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
+    return design, np.append(rng.uniform(0.5, 2.0, 20), 0.0 if kind == "intercept" else 0.3)
+
+
+@pytest.mark.parametrize("kind", ["no intercept", "intercept", "penalised intercept"])
+def test_few_rows_tell_all_of_the_hessian(kind: str) -> None:
+    design, l2 = wide(kind)
+    h = np.random.default_rng(5).uniform(0.1, 3.0, 6)
+    scaling = FewRows.of(design, h, l2)
+    assert scaling is not None
+    one = np.eye(len(l2))
+    hessian = design.gram(h) + np.diag(l2)
+    np.testing.assert_allclose(hessian @ scaling.forth(scaling.back(one)), one, atol=1e-12)
+    np.testing.assert_allclose(scaling.back(one), scaling.forth(one).T, atol=1e-14)
+
+
+def test_few_rows_need_a_penalty_to_tell_it() -> None:
+    design, l2 = wide("intercept")
+    h = np.ones(6)
+    assert FewRows.of(design, h, np.zeros_like(l2)) is None
+    assert FewRows.of(design, 0 * h, l2) is None
+    assert FewRows.of(design, h, 1e-20 * l2) is None

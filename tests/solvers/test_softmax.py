@@ -13,6 +13,7 @@ from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
 from mercer.families.penalties import L2, Strengths
 from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers import softmax
+from mercer.solvers.scaling import FewRows
 from mercer.solvers.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
@@ -74,6 +75,22 @@ def test_many_columns_are_standardised(monkeypatch: Any) -> None:
     monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
     monkeypatch.setattr(softmax.lbfgs, "MOST_WHITENED", 0)
     np.testing.assert_allclose(softmax.solve(this).value, exact.value, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch: Any) -> None:
+    this = problem(kind=kind, n=5)
+    exact = softmax.solve(this, tolerance=1e-9)
+    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    few = this._of_each(0.2)
+    assert isinstance(few[0], FewRows)
+    # a class that no row has has an intercept without end
+    np.testing.assert_allclose(softmax.solve(this, tolerance=1e-9).value[:-1], exact.value[:-1], atol=1e-7)
+    monkeypatch.setattr(FewRows, "of", lambda *_: None)
+    whitened = this._of_each(0.2)
+    np.testing.assert_allclose(few[1], whitened[1])
+    one = np.eye(len(this.strengths.l2))
+    np.testing.assert_allclose(few[0].forth(few[0].back(one)), whitened[0].forth(whitened[0].back(one)), atol=1e-10)
 
 
 def test_the_optimum_cannot_be_bettered() -> None:

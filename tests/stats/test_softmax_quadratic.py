@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mercer.designs import DenseDesign, Design, MixedDesign, Observations, SparseDesign
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.families.softmax import SoftmaxResponse
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 from mercer.stats.softmax_quadratic import SoftmaxQuadratic

@@ -1,0 +1,404 @@
+"""Passes on a cluster: the answer of threads, whatever the number of workers and whatever becomes of them."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import os
+import pickle
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from threadpoolctl import threadpool_info
+
+from mercer import LogisticRegression, _errors
+from mercer._errors import DataError, DecodingError, EmptyDataError, EngineError
+from mercer._threads import thread_count
+from mercer.data.sources.base import Chunk, Columns, Piece, Source
+from mercer.data.sources.memory import InMemory
+from mercer.data.sources.streamed import Streamed
+from mercer.engines import dask as engine_on_dask
+from mercer.engines import engine, fold, reduce
+from mercer.engines.running import Run, running
+from mercer.stats import ScatterMoments
+
+ROWS = np.random.default_rng(0).normal(size=(600, 3)) * [1.0, 1e3, 1e-3]
+
+
+def cluster_of(workers: int, *, processes: bool) -> LocalCluster:
+    return LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=processes, dashboard_address=":0", memory_limit=0
+    )
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """Workers that are threads of this process: quick to start."""
+    with cluster_of(2, processes=False) as cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Client]:
+    with cluster_of(2, processes=True) as cluster, Client(cluster) as client:
+        yield client
+
+
+@dataclass(frozen=True)
+class Made(Piece):
+    """Rows that whoever reads them makes from a number, after something happened."""
+
+    number: int
+    happens: Any = None
+
+    @property
+    def name(self) -> str:
+        return f"number {self.number}"
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        if self.happens is not None:
+            self.happens(self.number, skipped)
+        yield Chunk(np.random.default_rng(self.number).normal(size=(4, 3)))
+
+
+class Making(Source):
+    columns = Columns(("a", "b", "c"))
+    described = "rows made from numbers"
+
+    def __init__(self, count: int, happens: Any = None) -> None:
+        self.count, self.happens = count, happens
+        self.asked, self.closed = 0, False
+
+    def pieces(self) -> Iterator[Piece]:
+        try:
+            for number in range(self.count):
+                self.asked += 1
+                yield Made(number, self.happens)
+        finally:
+            self.closed = True
+
+
+def total(chunk: Chunk) -> Any:
+    return chunk.X.sum(axis=0)
+
+
+def of_chunk(chunk: Chunk) -> tuple[Any, Any, None]:
+    return chunk.X, np.zeros(chunk.n_rows, dtype=np.int32), None
+
+
+def moments(source: Source) -> ScatterMoments:
+    return reduce(ScatterMoments.zero(1, 3), Streamed(source, of_chunk))
+
+
+# The answer.
+
+
+def test_any_number_of_workers_gives_the_same_bits_and_those_of_threads_up_to_rounding() -> None:
+    source = InMemory(ROWS, rows=6)
+    answers = []
+    for workers in (1, 2, 3):
+        with cluster_of(workers, processes=False) as cluster, Client(cluster) as client, engine(client):
+            answers.append(moments(source))
+    assert pickle.dumps(answers[0]) == pickle.dumps(answers[1]) == pickle.dumps(answers[2])
+    here = moments(source)
+    np.testing.assert_array_equal(answers[0].rows, here.rows)
+    np.testing.assert_allclose(answers[0].mean, here.mean, rtol=1e-12)
+    np.testing.assert_allclose(answers[0].covariance, here.covariance, rtol=1e-12)
+
+
+def test_rows_are_merged_in_their_order(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_on_dask, "FAN_IN", 3)
+    monkeypatch.setattr(engine_on_dask, "STRETCH", 10)
+    source = InMemory(np.arange(40.0).reshape(40, 1), rows=1)
+    with engine(client):
+        assert fold(numbers, source, operator.add) == list(range(40))
+
+
+def numbers(chunk: Chunk) -> list[float]:
+    return chunk.X[:, 0].tolist()
+
+
+def test_a_mapped_source_goes_through_its_functions_in_order(client: Client) -> None:
+    source = InMemory(ROWS, rows=100).map(functools.partial(times, 2.0)).map(functools.partial(plus, 1.0))
+    with engine(client):
+        np.testing.assert_allclose(fold(total, source, operator.add), (2 * ROWS + 1).sum(axis=0), rtol=1e-12)
+
+
+def times(factor: float, chunk: Chunk) -> Chunk:
+    return chunk._replace(X=factor * chunk.X)
+
+
+def plus(term: float, chunk: Chunk) -> Chunk:
+    return chunk._replace(X=term + chunk.X)
+
+
+def test_a_source_without_rows_is_refused(client: Client) -> None:
+    with engine(client), pytest.raises(EmptyDataError, match="no rows in rows made from numbers"):
+        fold(total, Making(0), operator.add)
+
+
+# What is told.
+
+
+def test_a_run_is_told_of_every_piece_and_of_what_was_skipped(client: Client) -> None:
+    told = list[tuple[int, int]]()
+    run = Run(told=lambda number, pieces: told.append((number, pieces)))
+    with engine(client), running(run):
+        for _ in range(2):
+            fold(total, Making(5, skip_odd), operator.add)
+    assert told == [(number, pieces) for number in (0, 1) for pieces in range(1, 6)]
+    assert (run.passes, run.pieces, run.rows) == (2, 5, 20)
+    assert run.skipped == 2 * ["a row of number 1", "a row of number 3"]
+
+
+def skip_odd(number: int, skipped: list[str]) -> None:
+    if number % 2:
+        skipped.append(f"a row of number {number}")
+
+
+class Notes(dict[int, Any]):
+    """A journal in memory."""
+
+    def finished(self, number: int) -> tuple[bool, Any]:
+        _, result, finished = self.get(number, (0, None, False))
+        return finished, result if finished else None
+
+    def begun(self, number: int) -> tuple[int, Any]:
+        return self.get(number, (0, None))[:2]
+
+    def keep(self, number: int, pieces: int, result: Any, *, finished: bool) -> None:
+        self[number] = pieces, result, finished
+
+
+def test_a_pass_goes_on_after_the_stretches_that_were_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_on_dask, "STRETCH", 4)
+    notes, source, told = Notes(), Making(60), list[int]()
+
+    def stop_when_something_is_kept(number: int, pieces: int) -> None:
+        if notes:
+            raise KeyboardInterrupt
+
+    with engine(client):
+        expected = fold(total, Making(60), operator.add)
+        with running(Run(told=stop_when_something_is_kept, journal=notes)), pytest.raises(KeyboardInterrupt):
+            fold(total, source, operator.add)
+        kept = notes[0][0]
+        with running(Run(told=lambda number, pieces: told.append(pieces), journal=notes)) as run:
+            answer = fold(total, Making(60), operator.add)
+    assert source.closed
+    assert kept % 4 == 0
+    assert 0 < kept < 60
+    assert told == list(range(kept + 1, 61))
+    assert run.rows == 240
+    np.testing.assert_array_equal(answer, expected)
+
+
+def stop_at_twenty(number: int, pieces: int) -> None:
+    if pieces == 20:
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_leaves_no_task_behind(client: Client) -> None:
+    with engine(client), running(Run(told=stop_at_twenty)), pytest.raises(KeyboardInterrupt):
+        fold(total, Making(100), operator.add)
+    for _ in range(100):  # it hears of it a little later
+        if not client.run_on_scheduler(tasks_wanted):
+            return
+        time.sleep(0.05)
+    pytest.fail("tasks go on")
+
+
+def tasks_wanted(dask_scheduler: Any) -> list[Any]:
+    return [task.key for task in dask_scheduler.tasks.values() if task.who_wants]
+
+
+# What is sent.
+
+
+def test_few_pieces_are_under_way_at_once(client: Client) -> None:
+    source = Making(60)
+    most = list[int]()
+    with engine(client), running(Run(told=lambda number, pieces: most.append(source.asked - pieces))):
+        fold(total, source, operator.add)
+    assert 2 < max(most) <= 2 * engine_on_dask.AHEAD
+
+
+def test_many_pieces_are_few_tasks_by_their_numbers_alone() -> None:
+    groups = [len(group) for group in engine_on_dask._groups(Making(50_000).pieces(), 0)]
+    assert sum(groups) == 50_000
+    assert len(groups) < 6_000
+    assert groups[:1024] == [1] * 1024
+    assert groups == sorted(groups[:-1]) + groups[-1:]
+    done = sum(groups[:3000])
+    later = engine_on_dask._groups(Making(50_000 - done).pieces(), done)
+    assert [len(group) for group in later] == groups[3000:]
+
+
+def test_rows_that_travel_do_so_one_piece_at_a_time() -> None:
+    pieces = iter(InMemory(ROWS, rows=100).pieces())
+    assert [len(group) for group in engine_on_dask._groups(pieces, 50_000)] == [1] * 6
+
+
+class Heavy:
+    """Counts how often it came to a process."""
+
+    arrived = 0
+
+    def __init__(self, size: int) -> None:
+        self.state = np.zeros(size)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).arrived += 1
+        self.__dict__.update(state)
+
+    def __call__(self, chunk: Chunk) -> dict[int, int]:
+        return {os.getpid(): type(self).arrived}
+
+
+def most(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
+    return {process: max(one.get(process, 0), other.get(process, 0)) for process in {*one, *other}}
+
+
+def test_what_all_tasks_need_comes_to_a_worker_once(processes: Client) -> None:
+    with engine(processes):
+        arrivals = fold(Heavy(1_000_000), Making(30), most)
+    assert len(arrivals) == 2
+    assert max(arrivals.values()) <= 2  # once, and by way of another worker
+
+
+def test_a_task_keeps_to_one_thread(processes: Client) -> None:
+    with engine(processes):
+        assert fold(threads, Making(3), operator.or_) == {1}
+
+
+def threads(chunk: Chunk) -> set[int]:
+    return {thread_count(), *(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")}
+
+
+# What goes wrong.
+
+
+def kill_first(flag: Path, number: int, skipped: list[str]) -> None:
+    """Kill the worker that is the first to read that piece for the second time."""
+    if number == 7:
+        seen = len(list(flag.iterdir()))
+        (flag / str(seen)).touch()
+        if seen == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_killed_in_the_middle_of_a_fit_changes_no_bit(processes: Client, tmp_path: Path) -> None:
+    def fitted(happens: Any) -> LogisticRegression:
+        return LogisticRegression().fit(Making(20, happens).map(with_labels))
+
+    with engine(processes):
+        killed = fitted(functools.partial(kill_first, tmp_path))
+        assert killed.plan_.passes >= 2
+        assert len(list(tmp_path.iterdir())) == killed.plan_.passes + 1
+        np.testing.assert_array_equal(killed.coef_, fitted(None).coef_)
+
+
+def with_labels(chunk: Chunk) -> Chunk:
+    return chunk._replace(y=(chunk.X @ [1.0, 2.0, 3.0] + chunk.X[:, 0] ** 2 > 1).astype(int))
+
+
+@pytest.mark.slow
+def test_a_piece_that_workers_die_over_ends_the_fit() -> None:
+    with cluster_of(2, processes=True) as cluster, Client(cluster) as client, engine(client):
+        cluster.scheduler.allowed_failures = 1
+        with pytest.raises(EngineError, match="A part of rows made from numbers was given up after 2 workers had died"):
+            fold(total, Making(3, kill), operator.add)
+
+
+def kill(number: int, skipped: list[str]) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_an_error_of_a_worker_is_raised_as_itself(processes: Client) -> None:
+    source = Making(10, refuse)
+    with engine(processes), pytest.raises(DataError, match="number 3 is no good"):
+        fold(total, source, operator.add)
+    assert source.closed
+
+
+def refuse(number: int, skipped: list[str]) -> None:
+    if number == 3:
+        raise DataError("number 3 is no good")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, BaseException)],
+    ids=lambda kind: kind.__name__,
+)
+def test_errors_travel(kind: type[BaseException]) -> None:
+    given = ("utf-8", b"\xff", 0, 1, "wrong") if kind is DecodingError else ("a sentence",)
+    error = kind(*given)
+    error.beside = 3
+    arrived = pickle.loads(pickle.dumps(error))
+    assert (type(arrived), str(arrived), arrived.beside) == (kind, str(error), 3)
+
+
+def test_a_scheduler_out_of_reach_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_on_dask, "REACHED", 0.3)
+    with (
+        pytest.raises(EngineError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
+        engine("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("where", ["spark", 3, "8786"])
+def test_what_is_no_engine_is_refused(where: Any) -> None:
+    with pytest.raises(EngineError, match=r'"threads", "dask", the address .* dask.distributed.Client'), engine(where):
+        pass
+
+
+def test_a_client_that_cannot_wait_is_refused() -> None:
+    with pytest.raises(EngineError, match="without asynchronous"):
+        engine_on_dask.Dask(SimpleNamespace(asynchronous=True))
+
+
+def test_a_cluster_without_workers_is_not_waited_for_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_on_dask, "MANNED", 0.3)
+    unmanned = cluster_of(0, processes=False)
+    with unmanned, Client(unmanned) as client, engine(client), pytest.raises(EngineError, match="no workers for"):
+        fold(total, Making(3), operator.add)
+
+
+# Which cluster.
+
+
+def test_the_current_client_is_the_one_meant(client: Client) -> None:
+    with client.as_current(), engine_on_dask.connected("dask") as found:
+        assert found._client is client
+    assert client.status == "running"
+
+
+def test_an_address_is_connected_to_and_left(processes: Client) -> None:
+    with engine_on_dask.connected(processes.scheduler.address) as found:
+        assert found._client is not processes
+    assert found._client.status == "closed"
+    assert processes.status == "running"
+
+
+@pytest.mark.slow
+def test_a_cluster_is_made_where_there_is_none_and_closed_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_on_dask, "current_client", lambda: None)
+    with engine("dask", threads=1):
+        [process] = {*fold(whereabouts, Making(4), operator.or_)}
+    assert process != os.getpid()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def whereabouts(chunk: Chunk) -> set[int]:
+    return {os.getpid()}

@@ -1,0 +1,141 @@
+"""One pass over a source: the same summary however it is cut, and what goes on around it."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer._errors import EmptyDataError
+from mercer.data.sources.base import Chunk, Columns, Piece, Source
+from mercer.data.sources.memory import InMemory
+from mercer.data.sources.streamed import Streamed
+from mercer.engines import fold, reduce
+from mercer.engines.running import Run, running
+from mercer.stats import ScatterMoments
+
+X = np.random.default_rng(0).normal(size=(500, 3))
+Y = np.arange(500) % 2
+
+
+def numbers(chunk: Chunk) -> list[float]:
+    return chunk.X[:, 0].tolist()
+
+
+@pytest.mark.parametrize("rows", [1, 7, 500, 1000])
+def test_rows_are_merged_in_their_order(rows: int) -> None:
+    assert fold(numbers, InMemory(X, rows=rows), operator.add) == X[:, 0].tolist()
+
+
+def of_chunk(chunk: Chunk) -> tuple[Any, Any, Any]:
+    return chunk.X, chunk.y.astype(np.int32), chunk.weight
+
+
+def test_a_statistic_of_a_source_is_that_of_its_rows() -> None:
+    weight = np.random.default_rng(1).uniform(size=500)
+    streamed = reduce(ScatterMoments.zero(2, 3), Streamed(InMemory(X, Y, weight, rows=33), of_chunk))
+    whole = ScatterMoments.zero(2, 3).update(X, Y.astype(np.int32), weight)
+    np.testing.assert_array_equal(streamed.rows, whole.rows)
+    np.testing.assert_allclose(streamed.mean, whole.mean, rtol=1e-12)
+    np.testing.assert_allclose(streamed.covariance, whole.covariance, rtol=1e-10, atol=1e-14)
+
+
+class Nothing(Source):
+    columns = Columns(("a",))
+    described = "an empty file"
+
+    def pieces(self) -> list[Piece]:
+        return []
+
+
+def test_a_source_without_rows_is_named() -> None:
+    with pytest.raises(EmptyDataError, match="no rows in an empty file"):
+        fold(numbers, Nothing(), operator.add)
+
+
+def test_passes_of_a_run_are_numbered() -> None:
+    told = list[tuple[int, int]]()
+    with running(Run(told=lambda number, pieces: told.append((number, pieces)))) as run:
+        for rows in (250, 500):
+            fold(numbers, InMemory(X, rows=rows), operator.add)
+    assert told == [(0, 1), (0, 2), (1, 1)]
+    assert (run.passes, run.pieces, run.rows) == (2, 1, 500)
+
+
+class Notes(dict[int, Any]):
+    """A journal in memory that keeps all it is given."""
+
+    def finished(self, number: int) -> tuple[bool, Any]:
+        _, result, finished = self.get(number, (0, None, False))
+        return finished, result if finished else None
+
+    def begun(self, number: int) -> tuple[int, Any]:
+        return self.get(number, (0, None))[:2]
+
+    def keep(self, number: int, pieces: int, result: Any, *, finished: bool) -> None:
+        self[number] = pieces, result, finished
+
+
+class Failing(InMemory):
+    """Counts the pieces that are read, and fails at one."""
+
+    def __init__(self, rows: int, at: int | None = None) -> None:
+        super().__init__(X, rows=rows)
+        self.at, self.read = at, list[str]()
+
+    def pieces(self) -> Iterator[Piece]:
+        for number, piece in enumerate(super().pieces()):
+            yield Watched(piece, number == self.at, self.read)
+
+
+class Watched(Piece):
+    name = "a piece that is watched"
+
+    def __init__(self, piece: Piece, fails: bool, read: list[str]) -> None:
+        self.piece, self.fails, self.read = piece, fails, read
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        if self.fails:
+            raise OSError("the disk is gone")
+        self.read.append(self.piece.name)
+        yield from self.piece.chunks(skipped)
+
+
+def total(chunk: Chunk) -> Any:
+    return chunk.X.sum(axis=0)
+
+
+def test_a_pass_that_failed_goes_on_after_the_pieces_that_were_kept() -> None:
+    expected = [fold(total, InMemory(X, rows=rows), operator.add) for rows in (50, 20)]
+    notes = Notes()
+
+    def fit(at: int | None) -> tuple[list[Any], Failing]:
+        first, second = Failing(50), Failing(20, at)
+        with running(Run(journal=notes)):
+            answers = [fold(total, source, operator.add) for source in (first, second)]
+        assert first.read == []
+        return answers, second
+
+    with running(Run(journal=notes)):
+        fold(total, Failing(50), operator.add)
+    with pytest.raises(OSError, match="disk is gone"):
+        fit(at=12)
+    kept = notes[1][0]
+    assert 0 < kept <= 12
+    answers, second = fit(at=None)
+    assert len(second.read) == 25 - kept
+    np.testing.assert_array_equal(answers, expected)
+
+
+def test_an_error_between_pieces_is_raised() -> None:
+    class Broken(InMemory):
+        def pieces(self) -> Iterator[Piece]:
+            yield from super().pieces()
+            raise OSError("no end of file")
+
+    with pytest.raises(OSError, match="no end of file"):
+        fold(functools.partial(total), Broken(X, rows=100), operator.add)

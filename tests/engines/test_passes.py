@@ -1,0 +1,136 @@
+"""A pass: what is added to it in which order, what a run and a journal hear of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer.data.sources.base import Chunk, Columns, Piece, Source
+from mercer.data.sources.memory import InMemory
+from mercer.engines.passes import Fold, Part, Pass, joined
+from mercer.engines.running import Run
+
+X = np.arange(12.0).reshape(6, 2)
+
+
+def numbers(chunk: Chunk) -> list[float]:
+    return chunk.X[:, 0].tolist()
+
+
+FOLD: Fold[Any] = Fold(numbers, operator.add)
+
+
+def test_a_piece_is_summarised_chunk_by_chunk_in_order() -> None:
+    class Two(Piece):
+        name = "two chunks"
+
+        def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+            yield Chunk(X[:4])
+            skipped.append("a row between")
+            yield Chunk(X[4:])
+
+    assert FOLD.of_piece(Two()) == Part(X[:, 0].tolist(), 6, ["a row between"])
+
+
+def test_pieces_that_were_skipped_leave_the_others_as_they_are() -> None:
+    nothing, something = Part(None, 0, ["gone"]), Part([1], 2, [])
+    assert joined(operator.add, nothing, something, nothing) == Part([1], 2, ["gone", "gone"], 3)
+    assert joined(operator.add, nothing, nothing) == Part(None, 0, ["gone", "gone"], 2)
+
+
+def test_functions_of_mapped_sources_are_taken_out_in_their_order() -> None:
+    source = InMemory(X, rows=4)
+    mapped = source.map(lambda chunk: chunk._replace(X=chunk.X + 1)).map(lambda chunk: chunk._replace(X=chunk.X * 2))
+    going = Pass(FOLD, mapped, Run(), 0)
+    assert going.source is source
+    with going.pieces() as pieces:
+        parts = [going.fold.of_piece(piece) for piece in pieces]
+    assert joined(operator.add, *parts).result == (2 * (X[:, 0] + 1)).tolist()
+
+
+def test_a_map_of_its_own_kind_stays_with_its_pieces() -> None:
+    class Own(type(InMemory(X).map(numbers))):
+        pass
+
+    source = Own(InMemory(X), numbers)
+    assert Pass(FOLD, source, Run(), 0).source is source
+
+
+def test_rows_are_those_read_whatever_a_map_makes_of_them() -> None:
+    source = InMemory(X, rows=4).map(lambda chunk: chunk._replace(X=chunk.X[:1]))
+    run = Run()
+    going = Pass(FOLD, source, run, 0)
+    with going.pieces() as pieces:
+        for piece in pieces:
+            going.add(going.fold.of_piece(piece))
+    assert going.total == Part([0.0, 8.0], 6, [], 2)
+    assert run.rows == 6
+
+
+class Kept:
+    """What a journal is given, and one of what it found."""
+
+    def __init__(self, found: tuple[bool, Any] = (False, None)) -> None:
+        self.found, self.kept = found, list[Any]()
+
+    def enter(self, model: Any, source: Any) -> None: ...
+
+    def finished(self, number: int) -> tuple[bool, Any]:
+        return self.found if self.found[0] else (False, None)
+
+    def begun(self, number: int) -> tuple[int, Any]:
+        return (0, None) if self.found[1] is None else (self.found[1][3], self.found[1])
+
+    def keep(self, number: int, pieces: int, result: Any, *, finished: bool) -> None:
+        self.kept.append((number, pieces, result, finished))
+
+
+def test_a_journal_is_given_plain_tuples_of_all_that_came_so_far() -> None:
+    journal = Kept()
+    going = Pass(FOLD, InMemory(X), Run(journal=journal), 3)
+    going.add(Part([1], 2, []))
+    going.add(Part([2], 3, ["gone"], 4))
+    going.finish()
+    assert journal.kept == [
+        (3, 1, ([1], 2, [], 1), False),
+        (3, 5, ([1, 2], 5, ["gone"], 5), False),
+        (3, 5, ([1, 2], 5, ["gone"], 5), True),
+    ]
+    assert {type(result) for _, _, result, _ in journal.kept} == {tuple}
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_run_hears_of_what_was_kept(finished: bool) -> None:
+    run = Run(journal=Kept((finished, ([1], 2, ["gone"], 2))))
+    going = Pass(FOLD, InMemory(X, rows=2), run, 0)
+    assert (going.finished, run.pieces, run.rows, run.skipped) == (finished, 2, 2, ["gone"])
+    with going.pieces() as pieces:
+        assert [piece.name for piece in pieces] == ["rows 4 to 5"]
+
+
+def test_what_pieces_are_read_from_is_closed_when_a_pass_fails() -> None:
+    closed = []
+
+    class Opened(Source):
+        columns = Columns(("a",))
+        described = "an open file"
+
+        def pieces(self) -> Iterator[Piece]:
+            try:
+                yield from InMemory(X, rows=1).pieces()
+            finally:
+                closed.append(True)
+
+    def read_one() -> None:
+        with Pass(FOLD, Opened(), Run(), 0).pieces() as pieces:
+            next(pieces)
+            raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone") as raised:
+        read_one()
+    assert raised.tb is not None  # which holds the pieces
+    assert closed

@@ -1,0 +1,26 @@
+"""Whose passes are made."""
+
+from __future__ import annotations
+
+from mercer.engines.running import Run, current_run, own_or_outer_run, running
+
+
+def test_a_run_is_the_current_one_inside_its_block() -> None:
+    outer, inner = Run(), Run()
+    with running(outer):
+        assert current_run() is outer
+        with running(inner):
+            assert current_run() is inner
+        assert current_run() is outer
+    assert current_run() is not outer
+
+
+def test_passes_of_nobody_are_counted_for_nobody() -> None:
+    assert current_run() is not current_run()
+
+
+def test_a_fit_belongs_to_the_run_around_it_or_has_its_own() -> None:
+    with own_or_outer_run() as own:
+        assert current_run() is own
+    with running(Run()) as outer, own_or_outer_run() as found:
+        assert found is outer

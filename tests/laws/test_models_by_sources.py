@@ -1,0 +1,119 @@
+"""Every model that streams × every kind of source: the same answer as in memory, however the rows are cut and ordered.
+
+Weights, gaps and categories are among them, blocks that weigh nothing, and levels, words and classes that first appear in
+the last rows. Models that learn from one row after another (`LinearThreshold`, `Perceptron`) are not: their answer is
+that of an order.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mercer.data import readers_separated
+from mercer.data.sources import files, lines
+from mercer.data.sources import parquet as parquet_sources
+from tests.data.sources.conftest import postgresql as postgresql  # a fixture
+from tests.laws import _sources
+from tests.laws._models import MODELS, Case
+from tests.laws._sources import ARRAYS, KINDS, ROWS, Shuffled, knows
+
+#: what runs in `make test`: every model on these kinds, and these models on every kind
+FEW_KINDS = ("Parquet file", "CSV", "DuckDB file")
+FEW_MODELS = ("GaussianNB", "Ridge", "table")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The table in all kinds of files."""
+    folder: Path = tmp_path_factory.mktemp("table")
+    _sources.write(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that 240 rows are many pieces."""
+    monkeypatch.setattr(lines, "BLOCK", 900)
+    monkeypatch.setattr(lines, "PIECE", 4000)
+    monkeypatch.setattr(readers_separated, "BLOCK", 1500)
+    for module in (files, parquet_sources):
+        monkeypatch.setattr(module, "PIECE_BYTES", 3000)
+
+
+@functools.cache
+def in_memory(case: str, numbers: bool) -> Any:
+    return (MODELS[case].as_numbers if numbers else MODELS[case]).held()
+
+
+def case_for(name: str, kind: str) -> Case:
+    return MODELS[name].as_numbers if kind == "svmlight" else MODELS[name]
+
+
+def pairs(*, few: bool) -> Iterator[tuple[str, str]]:
+    for name, case in MODELS.items():
+        for kind in KINDS:
+            if knows(kind, case.asked) and few == (name in FEW_MODELS or kind in FEW_KINDS):
+                yield name, kind
+
+
+def check(name: str, kind: str, folder: Path) -> None:
+    case = case_for(name, kind)
+    streamed = case.of(KINDS[kind](folder, case.asked, 37))
+    held = in_memory(name, kind == "svmlight")
+    assert case.distance(streamed, held, as_array=kind in ARRAYS) <= case.precision
+
+
+@pytest.mark.parametrize(("name", "kind"), pairs(few=True))
+def test_a_source_gives_the_model_of_its_rows_in_memory(name: str, kind: str, folder: Path) -> None:
+    check(name, kind, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "kind"), pairs(few=False))
+def test_so_does_every_other_kind(name: str, kind: str, folder: Path) -> None:
+    check(name, kind, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FEW_MODELS)
+def test_so_does_a_server(name: str, request: pytest.FixtureRequest, folder: Path) -> None:
+    opened = _sources.postgresql(request.getfixturevalue("postgresql"))
+    case = MODELS[name]
+    assert case.distance(case.of(opened(folder, case.asked, 37)), in_memory(name, False)) <= case.precision
+
+
+def sizes() -> Iterator[Any]:
+    """Of chunks; one row at a time takes long."""
+    for name in MODELS:
+        yield name, ROWS
+        yield pytest.param(name, 5, marks=pytest.mark.slow)
+        yield pytest.param(name, 1, marks=() if name in FEW_MODELS else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("name", "rows"), sizes())
+def test_any_size_of_chunks_gives_the_same(name: str, rows: int, folder: Path) -> None:
+    case = MODELS[name]
+    streamed = case.of(KINDS["Parquet file"](folder, case.asked, rows))
+    assert case.distance(streamed, in_memory(name, False)) <= case.precision
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", MODELS)
+def test_any_order_of_pieces_gives_the_same(name: str, seed: int, folder: Path) -> None:
+    case = MODELS[name]
+    source = Shuffled(KINDS["CSV folder"](folder, case.asked, 37), seed)
+    assert [piece.name for piece in source.pieces()] != [piece.name for piece in source.source.pieces()]
+    assert case.distance(case.of(source), in_memory(name, False)) <= case.precision
+
+
+def test_levels_of_the_last_rows_are_known(folder: Path) -> None:
+    for kind in FEW_KINDS:
+        case = MODELS["GLM"]
+        assert "city[Zell]" in case.of(KINDS[kind](folder, case.asked, 37)).coefficient_names_
+        case = MODELS["CountVectorizer"]
+        assert "thunder" in case.of(KINDS[kind](folder, case.asked, 37)).vocabulary_
