@@ -143,13 +143,20 @@ def _on_threads(function: Callable[[A], B], items: Iterable[A], threads: int) ->
             # each in a copy of the caller's context: its limits and NumPy's error state hold in the worker too
             pending.append(pool.submit(copy_context().run, work, item))
             if len(pending) > threads + 1:
-                yield pending.popleft().result()
+                yield _first(pending)
         while pending:
-            yield pending.popleft().result()
+            yield _first(pending)
     finally:
         for future in pending:
             future.cancel()
         wait(pending)  # what has begun reads the caller's arrays
+
+
+def _first(pending: deque[Future[B]]) -> B:
+    """The result that is next; its future stays among those to wait for if Ctrl-C comes first."""
+    result = pending[0].result()
+    pending.popleft()
+    return result
 
 
 def ordered_map(function: Callable[[A], B], items: Iterable[A]) -> list[B]:

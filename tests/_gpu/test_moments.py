@@ -34,7 +34,9 @@ def assert_same(mine: Statistic, theirs: Statistic, rtol: float = 1e-10):
         elif isinstance(value, np.ndarray):
             assert isinstance(got, np.ndarray)
             assert got.dtype == value.dtype
-            np.testing.assert_allclose(got, value, rtol=rtol, atol=rtol * max(np.abs(value).max(initial=0), 1e-4), err_msg=name)
+            # third moments of two rows are 0, or rounding
+            size = max(np.abs(value).max(initial=0), 0.1)
+            np.testing.assert_allclose(got, value, rtol=rtol, atol=rtol * size, err_msg=name)
         else:
             assert got == value
 

@@ -192,6 +192,23 @@ def test_luck_beats_no_guess() -> None:
     assert any(sentence.startswith("Nothing beats guessing") for sentence in comparison.sentences())
 
 
+def test_models_that_were_not_finished_are_not_called_useless() -> None:
+    """That guessing alone was done in time says nothing about the columns."""
+    guess = compare(X, Y, models={"guess": DummyClassifier()}, cv=3)
+    late = replace(guess, unfinished=("bayes", "lr"))
+    (sentence,) = late.sentences()
+    assert sentence.startswith("Only guessing without looking at the columns (guess) was done: bayes and lr were not")
+    failed = replace(guess, entries=(*guess.entries, replace(guess.entry(), name="nb", kind="generative", failed=True)))
+    assert failed.sentences()[0].endswith("nb could not be fitted; the notes say why.")
+
+
+def test_nothing_beats_guessing_of_those_that_were_done() -> None:
+    rng = np.random.default_rng(4)
+    noise, labels = rng.normal(size=(60, 2)), np.arange(60) % 2
+    comparison = compare(noise, labels, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=5)
+    assert "the target, but 1 model was not finished." in " ".join(replace(comparison, unfinished=("lr",)).sentences())
+
+
 def test_sentences_warn_where_nothing_was_learnt() -> None:
     rng = np.random.default_rng(1)
     noise = compare(rng.normal(size=(80, 2)), np.arange(80) % 2, models=[GaussianNB(), DummyClassifier()], cv=4)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mercer._threads import bounded
 from mercer.data.sources.base import Source
-from mercer.engines.running import Run
+
+if TYPE_CHECKING:
+    from mercer.engines.passes import Pass
 
 
 class Engine(Protocol):
     """Where passes run."""
 
-    def fold(self, fold: Any, source: Source, run: Run, number: int) -> Any:
-        """The `Fold` of all pieces of a source in their order; None where there is no row.
-
-        `run` is told of every piece and of what was skipped, and its journal of pass `number`.
-        """
+    def fold(self, going: Pass) -> None:
+        """Add every piece that is left to a pass, in their order, and tell it of each."""
 
 
 _engine: ContextVar[Engine | None] = ContextVar("mercer_engine", default=None)
@@ -31,20 +30,32 @@ def engine(where: Any = None, *, threads: int | None = None) -> Iterator[None]:
 
     Parameters
     ----------
-    where : "threads", "dask" or a dask.distributed.Client, default=None
-        "dask" is the cluster of the current client, or one of processes on this machine where there is none. Only what
-        streams is spread over a cluster: fits of a `Source` or of a Dask collection. None changes nothing.
+    where : "threads", "dask", a dask.distributed.Client or the address of a scheduler, default=None
+        "dask" is the cluster of the current client; where there is none, one of processes on this machine, which is
+        closed at the end of the block (a script that starts one needs ``if __name__ == "__main__":``, as every program
+        that starts processes). An address is written "tcp://host:8786". Only what streams is spread over a cluster:
+        fits of a `Source` or of a Dask collection. None changes nothing.
     threads : int, default=None
-        Most threads that this process uses.
+        Most threads that this process uses, and most processes that "dask" starts. None changes nothing.
+
+    Raises
+    ------
+    EngineError
+        If there is no such engine, or the scheduler cannot be reached.
 
     Examples
     --------
     >>> import mercer
     >>> with mercer.engine(threads=1):
     ...     pass
+
+    A cluster of one's own, on which Dask's dashboard shows how far each pass is::
+
+        with mercer.engine(Client("tcp://scheduler:8786")):
+            LogisticRegression().fit(mercer.data.open("s3://bucket/folder", target="y"))
     """
-    with bounded(threads):
-        token = _engine.set(_engine.get() if where is None else _made(where))
+    with bounded(threads) if threads is not None else nullcontext(), _made(where) as chosen:
+        token = _engine.set(chosen)
         try:
             yield
         finally:
@@ -55,16 +66,25 @@ def engine_for(source: Source) -> Engine:
     """The engine asked for, or the one that the data live on."""
     from mercer.engines.here import Threads
 
-    chosen = _engine.get()
-    implied = getattr(source, "engine", None)
-    return chosen or (_made(implied) if implied is not None else Threads())
+    if (chosen := _engine.get()) is not None:
+        return chosen
+    if (client := getattr(source, "client", None)) is not None:
+        from mercer.engines.dask import Dask
+
+        return Dask(client)
+    return Threads()
 
 
-def _made(where: Any) -> Engine:
+@contextmanager
+def _made(where: Any) -> Iterator[Engine | None]:
     from mercer.engines.here import Threads
 
-    if where == "threads":
-        return Threads()
-    from mercer.engines.dask import Dask
+    if where is None:
+        yield _engine.get()
+    elif isinstance(where, str) and where == "threads":
+        yield Threads()
+    else:
+        from mercer.engines.dask import connected
 
-    return Dask.of(where)
+        with connected(where) as cluster:
+            yield cluster

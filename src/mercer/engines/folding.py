@@ -3,43 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TypeVar
 
 from mercer._errors import EmptyDataError
-from mercer.data.sources.base import Chunk, Piece, Source
+from mercer.data.sources.base import Chunk, Source
 from mercer.engines.choosing import engine_for
+from mercer.engines.passes import Fold, Pass
 from mercer.engines.running import current_run
 
 S = TypeVar("S")
-
-
-class Part(NamedTuple):
-    """What came of a piece: None where all of it was skipped."""
-
-    result: Any
-    rows: int
-    skipped: list[str]
-
-
-@dataclass(frozen=True)
-class Fold(Generic[S]):
-    """What is done on the way; both functions can be pickled, and change nothing."""
-
-    summarise: Callable[[Chunk], S]
-    merge: Callable[[S, S], S]
-
-    def of_piece(self, piece: Piece) -> Part:
-        """One piece, chunk by chunk."""
-        result, rows, skipped = None, 0, list[str]()
-        for chunk in piece.chunks(skipped):
-            rows += chunk.n_rows
-            result = self.joined(result, self.summarise(chunk))
-        return Part(result, rows, skipped)
-
-    def joined(self, before: S | None, more: S | None) -> S | None:
-        """Both together, where there are both."""
-        return before if more is None else more if before is None else self.merge(before, more)
 
 
 def fold(summarise: Callable[[Chunk], S], source: Source, merge: Callable[[S, S], S]) -> S:
@@ -66,18 +38,23 @@ def fold(summarise: Callable[[Chunk], S], source: Source, merge: Callable[[S, S]
     ------
     EmptyDataError
         If there is no row.
+
+    Examples
+    --------
+    >>> import operator
+    >>> import numpy as np
+    >>> from mercer.data.sources.memory import InMemory
+    >>> source = InMemory(np.arange(6.0).reshape(3, 2), rows=2)
+    >>> fold(lambda chunk: chunk.X.sum(axis=0), source, operator.add)
+    array([6., 9.])
     """
     run = current_run()
     number, run.passes = run.passes, run.passes + 1
-    if run.journal is not None:
-        done, result = run.journal.finished(number)
-        if done:
-            kept: S = result
-            return kept
-    result = engine_for(source).fold(Fold(summarise, merge), source, run, number)
-    if result is None:
-        raise EmptyDataError(f"There are no rows in {source.described}.")
-    if run.journal is not None:
-        run.journal.keep(number, 0, result, finished=True)
-    summary: S = result
+    going = Pass(Fold(summarise, merge), source, run, number)
+    if not going.finished:
+        engine_for(going.source).fold(going)
+        if going.total.result is None:
+            raise EmptyDataError(f"There are no rows in {source.described}.")
+        going.finish()
+    summary: S = going.total.result
     return summary

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 S = Any
-#: called after every piece with the number of the pass, of pieces done, and the share of the bytes read if it is known
+#: called after every piece with the number of the pass, and of its pieces that are done
 Told = Callable[[int, int], None]
 
 
 class Journal(Protocol):
-    """Keeps the results of passes, so that a fit that was killed finds them again: see `mercer.engines.checkpoints`."""
+    """Keeps the results of passes, so that a fit that was killed finds them again: see `mercer.engines.checkpoints`.
+
+    A result is a tuple of what the pass came to, the rows read, the names of what was skipped, and the pieces done.
+    """
 
     def enter(self, model: Any, source: Any) -> None:
         """Whose passes follow."""
@@ -39,7 +42,7 @@ class Run:
     #: of the last pass
     pieces: int = 0
     rows: int = 0
-    #: what could not be read and was left out, by name
+    #: what could not be read and was left out, by name: by every pass again
     skipped: list[str] = field(default_factory=list)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
-from mercer.comparison.racing.alarm import Bell, TimeUp, alarm
+from mercer.comparison.racing.alarm import AGAIN, Bell, TimeUp, alarm
 from mercer.comparison.racing.budget import Budget, OutOfTime
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that rings")
@@ -86,3 +86,62 @@ def test_in_another_thread_nothing_rings() -> None:
     thread.start()
     thread.join()
     assert found == [0.0]
+
+
+def called_by(module: str, work: Callable[[], None]) -> None:
+    """Do it as if a function of that module did."""
+    exec("work()", {"__name__": module, "work": work})
+
+
+@pytest.mark.parametrize(
+    "module", ["numba.core.codegen", "llvmlite.binding", "_frozen_importlib", "importlib", "mercer._atomic"]
+)
+def test_at_a_bad_moment_it_waits(module: str) -> None:
+    """An exception from nowhere would be swallowed, or leave something half made."""
+    bell, came_through = Bell(), []
+    with pytest.raises(TimeUp), alarm(3600, bell):
+        called_by(module, ring)
+        came_through.append(not bell.rang and 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= AGAIN)
+        threading.Event().wait(60)
+    assert came_through == [True]
+    assert bell.rang
+
+
+@pytest.mark.parametrize("module", ["numbat", "sklearn.linear_model", "mercer.models"])
+def test_of_others_it_does_not_wait_for_the_end(module: str) -> None:
+    with pytest.raises(TimeUp), alarm(3600, Bell()):
+        called_by(module, ring)
+
+
+def test_a_state_is_restored_first() -> None:
+    state = ["old"]
+
+    @contextmanager
+    def changed() -> Iterator[None]:
+        state[0] = "new"
+        try:
+            yield
+        finally:
+            ring()
+            state[0] = "old"
+
+    with pytest.raises(TimeUp), alarm(3600, Bell()):
+        with changed():
+            pass
+        threading.Event().wait(60)
+    assert state == ["old"]
+
+
+def test_who_calls_from_an_import_is_cut_all_the_same() -> None:
+    """Only what the block itself does is looked at."""
+
+    def work() -> None:
+        with pytest.raises(TimeUp), alarm(3600, Bell()):
+            ring()
+
+    called_by("importlib", work)
+
+
+def test_work_that_ends_while_it_waits_is_whole() -> None:
+    with Budget(3600).cutting():
+        called_by("numba", ring)

@@ -1,0 +1,120 @@
+"""On a Dask cluster, whatever the number of workers, models are those of the rows in memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import pytest
+from distributed import Client, LocalCluster
+from sklearn.base import clone
+
+import mercer
+from mercer.data.sources import parquet as parquet_sources
+from tests.laws import _sources
+from tests.laws._models import MODELS, Case, learnt
+from tests.laws._sources import KINDS, TABLE
+
+FEW = ("GaussianNB", "NaiveBayes", "Ridge", "logistic", "table")
+#: that take an array of numbers
+OF_NUMBERS = ("GaussianNB", "MultinomialNB", "Ridge", "Lasso", "PoissonRegressor", "softmax")
+
+
+def cluster_of(workers: int, *, processes: bool) -> LocalCluster:
+    return LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=processes, dashboard_address=":0", memory_limit=0
+    )
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3])
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    """Of workers that are threads of this process."""
+    with cluster_of(request.param, processes=False) as cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Client]:
+    with cluster_of(2, processes=True) as cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("table")
+    _sources.write(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_sources, "PIECE_BYTES", 1000)
+
+
+@functools.cache
+def in_memory(name: str) -> Any:
+    return MODELS[name].held()
+
+
+def same(name: str, model: Any) -> bool:
+    case = MODELS[name]
+    return case.distance(model, in_memory(name)) <= case.precision
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_any_number_of_workers_gives_the_model_of_the_rows_in_memory(name: str, client: Client, folder: Path) -> None:
+    with mercer.engine(client):
+        assert same(name, MODELS[name].of(KINDS["Parquet folder"](folder, MODELS[name].asked, 37)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["Parquet folder", "CSV folder", "DuckDB relation", "SQLite", "function of frames"])
+@pytest.mark.parametrize("name", MODELS)
+def test_so_do_workers_that_are_processes(name: str, kind: str, processes: Client, folder: Path) -> None:
+    with mercer.engine(processes):
+        assert same(name, MODELS[name].of(KINDS[kind](folder, MODELS[name].asked, 37)))
+
+
+def fitted(case: Case, X: Any, y: Any, weight: Any) -> Any:
+    """As a user fits a model to collections, with the weights beside them."""
+    beside = {f"{step}__sample_weight": weight for step in case.weighted} or {"sample_weight": weight}
+    return clone(case.model).fit(X, y, **beside)
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_arrays(name: str) -> None:
+    case = MODELS[name]
+    X = da.from_array(case.asked.array(), chunks=(50, 1))
+    y, weight = (da.from_array(case.asked.values(each), chunks=70) for each in (case.asked.target, case.asked.weight))
+    model = fitted(case, X, y, weight)
+    assert case.distance(model, in_memory(name), as_array=True) <= case.precision
+
+
+@pytest.mark.parametrize("name", ["GaussianNB", "NaiveBayes", "Ridge", "logistic", "table", "categories"])
+def test_data_frames(name: str) -> None:
+    case = MODELS[name]
+    rows = dd.from_pandas(TABLE.to_pandas(), npartitions=5)
+    model = fitted(case, rows[list(case.asked.features)], rows[case.asked.target], rows[case.asked.weight])
+    assert same(name, model)
+
+
+def test_collections_on_a_cluster(client: Client) -> None:
+    rows = dd.from_pandas(TABLE.to_pandas(), npartitions=5).persist()
+    for name in ("GaussianNB", "Ridge"):
+        case = MODELS[name]
+        with client.as_current():
+            model = fitted(case, rows[list(case.asked.features)], rows[case.asked.target], rows[case.asked.weight])
+        assert same(name, model)
+
+
+def test_workers_do_not_change_a_bit(folder: Path) -> None:
+    case, told = MODELS["logistic"], []
+    for workers in (1, 3):
+        with cluster_of(workers, processes=False) as cluster, Client(cluster) as client, mercer.engine(client):
+            model = case.of(KINDS["Parquet folder"](folder, case.asked, 37))
+        told.append({what: values.tobytes() for what, values in learnt(model, case.rows()).items()})
+    assert told[0] == told[1]
