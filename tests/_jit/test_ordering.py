@@ -15,7 +15,8 @@ STRINGS = st.sets(st.binary(max_size=3) | st.binary(min_size=7, max_size=20).map
 @given(KEYS)
 def test_keys_are_sorted_with_their_codes(keys: list[int]) -> None:
     given, codes = np.array(keys, dtype=np.uint64), np.arange(len(keys), dtype=np.int32)
-    found, order = ordering.sort_keys(given.copy(), codes, given.max(initial=np.uint64(0)))
+    spare, highest = (np.empty_like(given), np.empty_like(codes)), given.max(initial=np.uint64(0))
+    found, order = ordering.sort_keys(given.copy(), codes.copy(), *spare, highest)
     assert found.tolist() == sorted(keys)
     assert order.tolist() == sorted(codes.tolist(), key=lambda code: keys[code])  # those of equal keys stay in order
 
@@ -24,7 +25,7 @@ def test_keys_are_sorted_with_their_codes(keys: list[int]) -> None:
 def test_merged_keys_are_the_union(one: list[int], other: list[int]) -> None:
     lists = [np.array(sorted(set(keys)), dtype=np.uint64) for keys in (one, other)]
     both = np.empty(sum(map(len, lists)), dtype=np.uint64)
-    places = [np.empty(len(keys), dtype=np.int64) for keys in lists]
+    places = [np.empty(len(keys), dtype=np.int32) for keys in lists]
     both = both[: ordering.merge_keys(*lists, both, *places)]
     assert both.tolist() == sorted({*one, *other})
     for keys, place in zip(lists, places, strict=True):
@@ -44,7 +45,7 @@ def test_merged_strings_are_the_union(one: set[bytes], other: set[bytes]) -> Non
     many, size = len(one) + len(other), sum(map(len, [*one, *other]))
     heads, offsets = np.empty(many, dtype=np.uint64), np.empty(many + 1, dtype=np.int64)
     data = np.empty(size + 16, dtype=np.uint8)
-    places = [np.empty(len(strings), dtype=np.int64) for strings in (one, other)]
+    places = [np.empty(len(strings), dtype=np.int32) for strings in (one, other)]
     count = ordering.merge_strings(*packed(one), *packed(other), heads, offsets, data, *places)
     expected = sorted(one | other)
     assert [data[offsets[i] : offsets[i + 1]].tobytes() for i in range(count)] == expected

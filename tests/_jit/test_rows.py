@@ -31,7 +31,7 @@ def test_marks_are_taken_in_order_and_forgotten(n_columns: int, data: st.DataObj
 def test_rows_are_those_of_a_dense_matrix(documents: list[list[int]], kept: list[bool]) -> None:
     """Codes below 60 are words, the others runs; terms that are not kept have no column."""
     columns = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int32)
     terms = np.array([term for document in documents for term in document], dtype=np.int32)
     codes, counts = (
         np.where(terms < 60, terms, 59 - terms).astype(np.int32),

@@ -99,7 +99,7 @@ MISTAKES = [
     # models and tables that do not go together
     (
         "predict people.mercer other.csv",
-        "The model was fitted to another table: it reads 'height', 'city', but 'other.csv'",
+        "The model was fitted to another table: 'other.csv' lacks 2 of the 2 columns that it reads: 'height', 'city'.",
     ),
     ("predict people.mercer renamed.csv", "lacks column 'height'. Did you mean 'Height'?"),
     ("predict people.mercer words.csv", "'words.csv' cannot be read: "),

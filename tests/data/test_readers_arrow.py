@@ -53,6 +53,15 @@ def test_folders_by_values(tmp_path: Path) -> None:
     assert rows.table().num_rows == sum(part.frame.num_rows for part in rows.parts(["x", "c"])) == 100
 
 
+def test_a_file_without_a_column_of_the_others_is_named(tmp_path: Path) -> None:
+    parquet.write_table(TABLE, tmp_path / "a.parquet")
+    parquet.write_table(TABLE.drop(["c"]), tmp_path / "b.parquet")
+    rows = open_rows(tmp_path)
+    for read in (rows.table, lambda: list(rows.parts(["x"]))):
+        with pytest.raises(DataError, match=r"'b\.parquet' has no column 'c', which 'a\.parquet' beside it has"):
+            read()
+
+
 def test_decimals_are_numbers(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"price": pa.array([1, 2]).cast(pa.decimal128(21, 2))}), tmp_path / "a.parquet")
     assert open_rows(tmp_path / "a.parquet").table().schema.field("price").type == pa.float64()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -59,3 +60,11 @@ def test_columns_of_frames() -> None:
 def test_what_is_no_string_is_named(bad: object, before: int) -> None:
     with pytest.raises(TextError, match=f"Document {before + 7} is "):
         Texts.of([*["text"] * before, bad, 4], first=7)
+
+
+def test_strings_are_left_as_they_were() -> None:
+    """Their bytes are not kept with them for as long as they live."""
+    strings = [f"é{number}" * 100 for number in range(FEW + 1)]
+    before = [sys.getsizeof(string) for string in strings]
+    assert Texts.of(strings).strings() == strings
+    assert [sys.getsizeof(string) for string in strings] == before

@@ -126,14 +126,10 @@ MODELS: dict[str, Case] = {
     "Ridge": Case(Ridge(2.0), _numbers_to_number),
     "Lasso": Case(Lasso(0.05, tol=1e-10), _numbers_to_number, SOLVED),
     "PoissonRegressor": Case(PoissonRegressor(tol=1e-10), Asked(NUMBERS, "count"), SOLVED),
-    "GLM": Case(
-        GLM("poisson", penalty=L2(0.5), tol=1e-10), Asked(("a", "city"), "count", offset="exposure"), SOLVED
-    ),
+    "GLM": Case(GLM("poisson", penalty=L2(0.5), tol=1e-10), Asked(("a", "city"), "count", offset="exposure"), SOLVED),
     "logistic": Case(LogisticRegression(tol=1e-10), _numbers_to_two, SOLVED),
     "softmax": Case(LogisticRegression(tol=1e-10), Asked(NUMBERS, "three"), SOLVED),
-    "logistic, L1": Case(
-        LogisticRegression(C=0.3, l1_ratio=1.0, solver="saga", tol=1e-10), _numbers_to_two, SOLVED
-    ),
+    "logistic, L1": Case(LogisticRegression(C=0.3, l1_ratio=1.0, solver="saga", tol=1e-10), _numbers_to_two, SOLVED),
     "table": Case(
         make_pipeline(TableFeatures(), LogisticRegression(tol=1e-10)), _table, SOLVED, ("logisticregression",)
     ),
@@ -152,8 +148,11 @@ MODELS: dict[str, Case] = {
         make_pipeline(CategoryFeatures(), Ridge(1.0)), Asked(("city", "n"), "number"), weighted=("ridge",)
     ),
     "Nystroem": Case(
-        make_pipeline(Nystroem(gamma=1.0, n_components=30, random_state=0), Ridge(1.0)), Asked(("a",), "number"),
-        SOLVED, ("ridge",), chooses=True
+        make_pipeline(Nystroem(gamma=1.0, n_components=30, random_state=0), Ridge(1.0)),
+        Asked(("a",), "number"),
+        SOLVED,
+        ("ridge",),
+        chooses=True,
     ),
     "HistogramDensity": Case(HistogramDensity(7), Asked(("a",))),
     "StatisticFeatures": Case(

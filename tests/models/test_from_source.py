@@ -69,7 +69,7 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
         raise TooLargeError(f"{what} … {instead}")
 
     monkeypatch.setattr(reading, "refuse_beyond_memory", refuse)
-    with pytest.raises(TooLargeError, match="needs together.*a model that streams"):
+    with pytest.raises(TooLargeError, match=r"needs together.*a model that streams"):
         SVC().fit(InMemory(*rows()))
 
 

@@ -142,6 +142,9 @@ def test_codes_and_sparse_rows() -> None:
     sparse = StatisticFeatures(BernoulliNB()).fit(sp.csr_matrix(codes), [0, 0, 1, 1]).transform(sp.csr_matrix(codes))
     assert sp.issparse(sparse)
     assert sparse.toarray().tolist() == (codes > 0).astype(float).tolist()
+    normal, y = StatisticFeatures(GaussianNB()), [0, 0, 1, 1]
+    rows = sp.csr_matrix(codes, dtype=float)
+    np.testing.assert_array_equal(normal.fit(rows, y).transform(rows), normal.fit(codes, y).transform(codes))
 
 
 def test_conventions() -> None:

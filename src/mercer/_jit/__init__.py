@@ -25,7 +25,8 @@ __all__ = ["jit", "overload", "wide_vectors"]
 SUMS_MAY_BE_REORDERED = frozenset({"reassoc", "contract"})
 
 #: 0/0 is NaN: asking of each divisor whether it is 0 does not vectorise
-USUAL: dict[str, Any] = {"fastmath": set(SUMS_MAY_BE_REORDERED), "error_model": "numpy"}
+# nobody calls a loop from C, and its wrapper for that is a sixth of the compilation
+USUAL: dict[str, Any] = {"fastmath": set(SUMS_MAY_BE_REORDERED), "error_model": "numpy", "no_cfunc_wrapper": True}
 
 # Two threads may call a loop for the first time at once; nested because compiling a caller compiles its callees.
 _compiling = threading.RLock()

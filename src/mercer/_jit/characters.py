@@ -40,8 +40,8 @@ def describe(data, offsets, lower, states):  # type: ignore[no-untyped-def]
     """
     for document in range(states.size):
         together = np.uint8(0)
-        for i in range(offsets[document], offsets[document + 1]):
-            together |= data[i]
+        for byte in data[offsets[document] : offsets[document + 1]]:
+            together |= byte
         states[document] = PLAIN if together < 0x80 else TABLED
         if lower and together >= 0x80 and _needs_python(data, offsets[document], offsets[document + 1]):
             states[document] = PYTHONS
@@ -72,13 +72,14 @@ def longest_document(offsets):  # type: ignore[no-untyped-def]
 @jit
 def copy_plain(data, start, stop, lower, out):  # type: ignore[no-untyped-def]
     """ASCII characters, in lower case if asked for; how many."""
+    read = data[start:stop]
     if lower:
-        for i in range(stop - start):
-            byte = data[start + i]
+        for i in range(read.size):
+            byte = read[i]
             out[i] = byte + (np.uint8(32) if np.uint8(byte - np.uint8(65)) < np.uint8(26) else np.uint8(0))
     else:
-        for i in range(stop - start):
-            out[i] = data[start + i]
+        for i in range(read.size):
+            out[i] = read[i]
     return stop - start
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import jit
-from mercer._jit.bits import fetch, four_bytes
+from mercer._jit.bits import four_bytes
 from mercer._jit.characters import BLANK
 from mercer._jit.cutting import WORDS, cut, room_for
 from mercer._jit.interning import code_of
-from mercer._jit.rows import FEW, mark, no_marks, take_marks
+from mercer._jit.rows import insert
 
-#: columns up to which each has a bit and a sum of its own while a row is written
-MARKED = 1 << 24
+#: terms of a document that are sorted by their highest bits at once, and bits of more that are
+LARGEST, DIGIT = 1 << 12, 11
 FIRST, SECOND = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)
 
 
@@ -23,15 +23,25 @@ def turned(x, by):  # type: ignore[no-untyped-def]
 
 
 @jit(forceinline=True)
+def _with_four(h, read):  # type: ignore[no-untyped-def]
+    """The hash after four more bytes."""
+    h ^= np.uint32(turned(np.uint32(read * FIRST), 15) * SECOND)
+    return np.uint32(np.uint32(turned(h, 13) * np.uint32(5)) + np.uint32(0xE6546B64))
+
+
+@jit(forceinline=True)
 def murmur(data, start, length):  # type: ignore[no-untyped-def]
-    """MurmurHash3 for 32 bits, with the seed 0, as a signed number; four bytes must be there to read after the end."""
+    """MurmurHash3 for 32 bits, with the seed 0, as a signed number; twelve bytes must be there to read."""
     h = np.uint32(0)
     whole = length // 4
-    for block in range(whole):
-        k = np.uint32(four_bytes(data, start + 4 * block) * FIRST)
-        h ^= np.uint32(turned(k, 15) * SECOND)
-        h = np.uint32(np.uint32(turned(h, 13) * np.uint32(5)) + np.uint32(0xE6546B64))
-    # the bytes that are left; if there is none, 0, which changes nothing: a branch would often be foretold wrongly
+    if whole < 3:  # most words; how many rounds they take would often be foretold wrongly, so that each is tried
+        one = _with_four(h, four_bytes(data, start))
+        two = _with_four(one, four_bytes(data, start + 4))
+        h = one * np.uint32(whole == 1) + two * np.uint32(whole == 2)
+    else:
+        for block in range(whole):
+            h = _with_four(h, four_bytes(data, start + 4 * block))
+    # the bytes that are left; if there is none, 0, which changes nothing
     k = four_bytes(data, start + 4 * whole) & np.uint32((1 << (8 * (length - 4 * whole))) - 1)
     h ^= np.uint32(turned(np.uint32(k * FIRST), 15) * SECOND)
     h ^= np.uint32(length)
@@ -53,8 +63,8 @@ def entry_of(data, start, length, columns, signed):  # type: ignore[no-untyped-d
 
 
 @jit
-def hash_terms(texts, states, alphabet, how, stop_words, columns, signed):  # type: ignore[no-untyped-def]
-    """Columns and values of the hashed terms of each document.
+def hash_terms(texts, states, alphabet, how, stop_words, columns, signed, indices, values):  # type: ignore[no-untyped-def]
+    """Columns and values of the hashed terms of each document, written to two arrays or to larger ones.
 
     Returns
     -------
@@ -66,39 +76,69 @@ def hash_terms(texts, states, alphabet, how, stop_words, columns, signed):  # ty
     room = room_for(offsets, how)
     joins = how.unit == WORDS and (most > 1 or stop_words.sizes[0] > 0)
     starts, stops, text = room.starts, room.stops, room.copy if joins else room.text
-    rows = np.zeros(n + 1, dtype=np.int64)
-    indices = np.empty(1024 + (offsets[n] - offsets[0]) // 4, dtype=np.int32)
-    values = np.empty(indices.size, dtype=np.int32)
-    marked = columns <= MARKED
-    low, middle, top = no_marks(columns if marked else 0)
-    value_of = np.empty(columns if marked else 0, dtype=np.int32)
-    entries = np.empty(1024, dtype=np.int64)
+    rows = np.zeros(n + 1, dtype=np.int32)
+    entries, spare = np.empty(1024, dtype=np.uint32), np.empty(1024, dtype=np.uint32)
+    heads, bits = np.empty(LARGEST, dtype=np.int32), bit_length(2 * columns - 1)
     for document in range(n):
         pieces = cut(data, offsets[document], offsets[document + 1], states[document], alphabet, how, room)
         if joins:
             pieces = _join_words(room, pieces, stop_words)
-        place, many = rows[document], pieces * (most - fewest + 1)
+        place, many = np.int64(rows[document]), pieces * (most - fewest + 1)
         indices, values = _with_room(indices, values, place + many)
         while entries.size < many:
-            entries = twice(entries)
+            entries, spare = twice(entries), twice(spare)
         count = 0
         for first in range(pieces):
             for last in range(first + fewest - 1, min(first + most, pieces)):
                 start = np.int64(starts[first])
                 entries[count] = entry_of(text, start, np.int64(stops[last]) - start, columns, signed)
-                fetch(value_of, entries[count] >> 1)
                 count += 1
-        if marked and count > FEW:
-            for k in range(count):
-                column, sign = entries[k] >> 1, np.int32(1 - 2 * (entries[k] & 1))
-                value_of[column] = value_of[column] + sign if mark(column, low, middle, top) else sign
-            rows[document + 1] = take_marks(low, middle, top, indices, place)
-            for k in range(place, rows[document + 1]):
-                values[k] = value_of[indices[k]]
-            continue
-        entries[:count].sort()
+        sort_entries(entries[:count], spare[:count], heads, bits)
         rows[document + 1] = _write_entries(entries[:count], indices, values, place)
-    return rows, indices[: rows[n]], values[: rows[n]]
+    return rows, indices, values
+
+
+@jit
+def sort_entries(entries, spare, heads, bits):  # type: ignore[no-untyped-def]
+    """Numbers below 2^bits in ascending order: those of few terms by as many of their highest bits as number them, and
+    then by insertion, since what is hashed lies evenly; others digit by digit, the lowest first."""
+    if entries.size < LARGEST:
+        digit = max(bit_length(entries.size), 1)
+        _by_digit(entries, spare, heads[: 1 << digit], max(bits - digit, 0))
+        entries[:1] = spare[:1]
+        for i in range(1, entries.size):
+            insert(entries, i, spare[i])
+        return
+    for shift in range(0, bits, DIGIT):
+        _by_digit(entries, spare, heads[: 1 << DIGIT], shift)
+        entries[:] = spare
+
+
+@jit
+def _by_digit(entries, sorted_entries, heads, shift):  # type: ignore[no-untyped-def]
+    """Entries in the order of some bits from the lowest `shift` ones on, equal ones as they were."""
+    mask, by = np.uint32(heads.size - 1), np.uint32(shift)
+    heads[:] = 0
+    for entry in entries:
+        heads[np.uint64((entry >> by) & mask)] += 1
+    total = np.int32(0)
+    for digit in range(heads.size):
+        many = heads[digit]
+        heads[digit] = total
+        total += many
+    for entry in entries:
+        own = np.uint64((entry >> by) & mask)
+        sorted_entries[heads[own]] = entry
+        heads[own] += 1
+
+
+@jit(forceinline=True)
+def bit_length(number):  # type: ignore[no-untyped-def]
+    """Bits that a number takes."""
+    many = 0
+    while number >> many > 0:
+        many += 1
+    return many
 
 
 @jit
@@ -122,19 +162,38 @@ def _join_words(room, found, stop_words):  # type: ignore[no-untyped-def]
 
 @jit
 def _write_entries(entries, indices, values, place):  # type: ignore[no-untyped-def]
-    """Write entries that are in order, those of a column added up; where the next row begins."""
-    before = -1
+    """Write entries that are in order, those of a column added up; where the next row begins.
+
+    A column is written again with each of its entries, since a branch would often be foretold wrongly.
+    """
+    before, value = np.int64(-1), np.int64(0)
+    place -= 1
     for entry in entries:
-        column = entry >> 1
-        sign = 1 - 2 * (entry & 1)
-        if column == before:
-            values[place - 1] += sign
-        else:
-            indices[place] = column
-            values[place] = sign
-            place += 1
-            before = column
-    return place
+        column = np.int64(entry >> np.uint32(1))
+        another = column != before
+        value = (0 if another else value) + 1 - 2 * np.int64(entry & np.uint32(1))
+        place += another
+        indices[place], values[place] = column, value
+        before = column
+    return place + 1
+
+
+@jit
+def normalise(rows, values, squared, out):  # type: ignore[no-untyped-def]
+    """Rows divided by the sum of their absolute values, or the root of that of their squares; those of 0 stay so.
+
+    Sums of whole numbers are exact, in whatever order they are added.
+    """
+    for row in range(rows.size - 1):
+        own = slice(rows[row], rows[row + 1])
+        norm = 0.0
+        for value in values[own]:
+            norm += np.float64(value) * value if squared else np.float64(abs(value))
+        norm = np.sqrt(norm) if squared else norm
+        norm = norm if norm != 0.0 else 1.0
+        read, written = values[own], out[own]
+        for k in range(read.size):
+            written[k] = read[k] / norm
 
 
 @jit

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._jit import jit
+from mercer._jit import jit, pages
 from mercer._jit.bits import eight_bytes, fetch, put_eight
+from mercer._jit.pages import LARGE
 
 #: columns of the entries of pairs: the pair, and where it was counted last
 PAIR, PAIR_LAST, PAIR_WIDTH = 0, 1, 2
@@ -32,8 +33,6 @@ SPARE = 16
 LONG = 16
 #: strings whose slots are fetched before the first of them is looked for
 AHEAD = 256
-#: bytes from which on NumPy asks for pages of 2 MB, which are found sooner
-LARGE = 4 << 20
 NOTHING = np.uint64(0)
 
 
@@ -229,8 +228,8 @@ def _room(shape: tuple[int, ...], dtype: Any) -> Any:
     """An array of what no table is too small for: if it is not quite small, of large pages."""
     size = int(np.prod(shape)) * dtype.itemsize
     if not LARGE // 8 <= size < LARGE:
-        return np.empty(shape, dtype=dtype)
-    return np.empty(LARGE, dtype=np.uint8)[:size].view(dtype).reshape(shape)
+        return pages.empty(shape, dtype)
+    return pages.empty(LARGE, np.uint8)[:size].view(dtype).reshape(shape)
 
 
 @jit

@@ -17,9 +17,8 @@ DIGIT = np.uint64(9)
 
 
 @jit
-def sort_keys(keys, codes, highest):  # type: ignore[no-untyped-def]
-    """Keys, which are at most `highest`, in ascending order, and with them their codes; both arrays are used up."""
-    spare_keys, spare_codes = np.empty_like(keys), np.empty_like(codes)
+def sort_keys(keys, codes, spare_keys, spare_codes, highest):  # type: ignore[no-untyped-def]
+    """Keys, which are at most `highest`, in ascending order, and with them their codes; all four arrays are used up."""
     starts = np.empty(1 << DIGIT, dtype=np.int64)
     shift, mask = np.uint64(0), np.uint64((1 << DIGIT) - 1)
     while shift < np.uint64(64) and highest >> shift != np.uint64(0):
@@ -112,36 +111,39 @@ def tally(codes, counts, of_words, of_runs):  # type: ignore[no-untyped-def]
 
 
 @jit
-def take_counts(codes, counts, taken):  # type: ignore[no-untyped-def]
-    """What was counted of some codes, in their order."""
-    for i in range(codes.size):
-        taken[i, 0], taken[i, 1] = counts[codes[i], 0], counts[codes[i], 1]
+def add_counts(columns, counts, documents, occurrences):  # type: ignore[no-untyped-def]
+    """Add what was counted by code to what was counted by column."""
+    for code in range(columns.size):
+        column = columns[code]
+        if column >= 0:
+            documents[column] += counts[code, 0]
+            occurrences[column] += counts[code, 1]
 
 
 @jit
-def add_counts(places, counts, total):  # type: ignore[no-untyped-def]
-    """Add what was counted to what is counted at some places."""
+def write_terms(places, counted, first, step, terms):  # type: ignore[no-untyped-def]
+    """Terms at their places, numbered from `first` on in steps; what is not counted is none."""
     for i in range(places.size):
-        total[places[i], 0] += counts[i, 0]
-        total[places[i], 1] += counts[i, 1]
+        if counted[i]:
+            terms[places[i]] = first + step * i
 
 
 @jit
-def write_terms(places, counts, first, step, terms, documents, occurrences):  # type: ignore[no-untyped-def]
-    """Terms that were counted at their places: numbered from `first` on in steps, and what was counted of them."""
-    for i in range(places.size):
-        if counts[i, 0] > 0:
-            place = places[i]
-            terms[place] = first + step * i
-            documents[place], occurrences[place] = counts[i, 0], counts[i, 1]
-
-
-@jit
-def columns_of(codes, places, level, counts, columns):  # type: ignore[no-untyped-def]
-    """columns[code]: where its term is, or −1 if it was not counted; `places` are those in its level."""
+def columns_of(codes, places, level, counted, columns):  # type: ignore[no-untyped-def]
+    """columns[code]: where its term is, or −1 if it is none; `places` are those in its level."""
     for i in range(codes.size):
         place = places[i]
-        columns[codes[i]] = level[place] if counts[place, 0] > 0 else -1
+        columns[codes[i]] = level[place] if counted[place] else -1
+
+
+@jit
+def codes_of(lengths, length, codes):  # type: ignore[no-untyped-def]
+    """The runs of so many words."""
+    count = 0
+    for run in range(lengths.size):
+        if lengths[run] == length:
+            codes[count] = run
+            count += 1
 
 
 @jit

@@ -46,13 +46,12 @@ class Progress(NamedTuple):
     keys: Any
 
 
-def progress(n_documents: int, size: int, most: int) -> Progress:
-    """Room for the entries of so many documents of so many bytes together, with runs of at most `most` words."""
-    entries = most * (AT_ONCE + size // 4)  # hardly ever more; memory is taken when it is written to
+def progress(n_documents: int, most: int, codes: Any, counts: Any) -> Progress:
+    """The beginning of a scan of so many documents with runs of at most `most` words, which writes to two arrays."""
     return Progress(
-        np.zeros(n_documents + 1, dtype=np.int64),
-        np.empty(entries, dtype=np.int32),
-        np.empty(entries, dtype=np.int32),
+        np.zeros(n_documents + 1, dtype=np.int32),
+        codes,
+        counts,
         np.zeros(5, dtype=np.int64),
         np.empty(most + 1, dtype=np.int64),
         np.empty(AT_ONCE, dtype=np.int64),

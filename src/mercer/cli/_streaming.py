@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mercer.comparison.taking_part.preparing import Prepared
     from mercer.data.readers import Reading
     from mercer.data.sources.base import Source
+    from mercer.engines.checkpoints import Checkpoint
 
 #: bytes that the rows and the features of a file take in memory, for each of the file: about what was seen
 GROWTH = 4
@@ -54,10 +56,16 @@ def why_streamed(data: str, asked: Asked) -> str | None:
         return "as asked for" if asked.stream else None
     if asked.needed is not None:
         return f"for {asked.needed}"
+    if not Path(data).exists() and (_is_address(data) or has_magic(data)):
+        return "as servers are" if _is_address(data) else "as patterns are"
     size, left = _size(data), available_bytes()
     if GROWTH * size <= SHARE * left:
         return None
     return f"{gigabytes(size)} are too much for the {gigabytes(left)} of memory that are left"
+
+
+def _is_address(data: str) -> bool:
+    return "://" in data
 
 
 def _size(data: str) -> int:
@@ -70,7 +78,7 @@ def opened_source(data: str, *, target: str | None, drop: Sequence[str], reading
     """The rows of a file or folder."""
     from mercer.data import open as open_source
 
-    if not Path(data).exists() and "*" not in data and "://" not in data:
+    if not (Path(data).exists() or has_magic(data) or _is_address(data)):
         raise DataError(f"There is no file or folder {data!r} to be read piece by piece.")
     if target is None:
         raise DataError("Say which column is the target with --target.")
@@ -90,21 +98,23 @@ def fitted_streamed(
     run.told = lambda number, pieces: bars.tell(f"pass {number + 1}", run.rows, source.n_rows)
     if not quiet and (source.n_bytes or 0) > LONG:
         remark(f"Expected: {expected(name, source, settings)}")
-    with _engine(asked), _kept(asked.checkpoint, run), running(run):
+    run.journal = _journal(asked)
+    with _engine(asked), running(run):
         return fitted_source(name, source, settings=settings)
 
 
-@contextmanager
-def _kept(checkpoint: Path | None, run: Any) -> Iterator[None]:
-    """The passes of a run on disk, until it is done."""
-    if checkpoint is None:
-        yield
-        return
+def forget_checkpoint(asked: Asked) -> None:
+    """Remove what was kept, once the model is in its file: a full disk does not cost the whole fit."""
+    if (journal := _journal(asked)) is not None:
+        journal.remove()
+
+
+def _journal(asked: Asked) -> Checkpoint | None:
+    if asked.checkpoint is None:
+        return None
     from mercer.engines.checkpoints import Checkpoint
 
-    run.journal = Checkpoint(checkpoint)
-    yield
-    run.journal.remove()
+    return Checkpoint(asked.checkpoint)
 
 
 def _engine(asked: Asked) -> Any:

@@ -79,7 +79,7 @@ def fit(
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import check_places, remark, remark_columns
     from mercer.cli._progress import stages
-    from mercer.cli._streaming import Asked, fitted_streamed, opened_source, why_streamed
+    from mercer.cli._streaming import Asked, fitted_streamed, forget_checkpoint, opened_source, why_streamed
     from mercer.files import save
 
     check_places(output, kept=(data,))
@@ -113,6 +113,7 @@ def fit(
     for note in found.notes:
         remark(note, quiet)
     save(found.model, output)
+    forget_checkpoint(asked)
     remark(f"The model is in {output}.", quiet)
 
 

@@ -18,7 +18,7 @@ from mercer.comparison.racing.race import Progress, Race
 from mercer.comparison.racing.ranking import ranked
 from mercer.comparison.racing.settings import settings_of
 from mercer.comparison.taking_part.chosen import chosen
-from mercer.comparison.taking_part.entrants import Invitation, entrants_for, entrants_given
+from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_for, entrants_given
 from mercer.comparison.taking_part.inner import Inner, InnerFolds
 from mercer.data import Table
 
@@ -114,7 +114,8 @@ def compare(
     try:
         race.run(invitation.entrants)
     except KeyboardInterrupt as stopped:
-        done = _finished(comparison, race, [*notes, race.stopped(invitation.entrants)]) if race.entries else None
+        notes.append(race.stopped(invitation.entrants))
+        done = _finished(comparison, race, invitation.entrants, notes) if race.entries else None
         raise ComparisonInterrupted(
             f"stopped by Ctrl-C; {len(race.entries)} of {len(invitation.entrants)} models are done.", done
         ) from stopped
@@ -123,7 +124,7 @@ def compare(
             f"no model was done within {budget.seconds:g} s: {', '.join(race.late)}. Give a longer time_limit (on the "
             "command line --time-limit), or fewer rows."
         )
-    return _finished(comparison, race, notes)
+    return _finished(comparison, race, invitation.entrants, notes)
 
 
 def _invited(
@@ -147,11 +148,12 @@ def _invited(
     return invitation
 
 
-def _finished(comparison: Comparison, race: Race, notes: list[str]) -> Comparison:
+def _finished(comparison: Comparison, race: Race, entrants: list[Entrant], notes: list[str]) -> Comparison:
     entries, told = ranked(race.entries, comparison.task, overlap_of(comparison.splits))
     return replace(
         comparison,
         entries=entries,
+        unfinished=tuple(race.unfinished(entrants)),
         notes=(*notes, *race.notes(), *told),
         seconds=race.budget.spent,
     )

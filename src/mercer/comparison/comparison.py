@@ -49,6 +49,8 @@ class Comparison:
         Positions of the rows that models were fitted to and scored on.
     entries : tuple of Entry
         Best first.
+    unfinished : tuple of str
+        Names of models that should have taken part, had there been time, or no Ctrl-C.
     notes : tuple of str
         What a reader should know about data, splits and who took no part.
     seconds : float
@@ -65,6 +67,7 @@ class Comparison:
     y: Array
     splits: list[Split]
     entries: tuple[Entry, ...]
+    unfinished: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError
-from mercer.data.readers_base import BATCH_ROWS, Part, Reading, Rows, what_failed
+from mercer.data.readers_base import BATCH_ROWS, Part, Reading, Rows, same_columns, what_failed
 
 PARQUET = frozenset({".parquet", ".pq"})
 ARROW = frozenset({".arrow", ".feather", ".ipc", ".arrows"})
@@ -34,6 +34,7 @@ class Parquet(Rows):
         from pyarrow import parquet
 
         with self._explained():
+            self._refuse_other_columns()
             table = parquet.read_table(self.path)
         return self.finished(table)
 
@@ -41,6 +42,7 @@ class Parquet(Rows):
         import pyarrow as pa
 
         with self._explained():
+            self._refuse_other_columns()
             rows, seen = self._set(), 0
             total = max(1, rows.count_rows())
             for batch in rows.to_batches(columns=list(columns), batch_size=BATCH_ROWS):
@@ -51,6 +53,12 @@ class Parquet(Rows):
         from pyarrow import dataset
 
         return dataset.dataset(self.path, format="parquet", partitioning="hive")
+
+    def _refuse_other_columns(self) -> None:
+        """Of files in a folder: to pyarrow, what one of them lacks is missing in its rows."""
+        first, *others = [(Path(file.path).name, file.physical_schema.names) for file in self._set().get_fragments()]
+        for name, columns in others:
+            same_columns(columns, first[1], name, first[0])
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -58,13 +58,12 @@ class Texts:
         import pyarrow as pa
 
         try:
-            array = pa.array(strings, pa.large_string())
-            if not array.null_count:
-                return cls.of_strings(array)
-        except (pa.ArrowException, TypeError, UnicodeError):
-            pass
-        refuse_others(strings, first)
-        return cls.packed(string.encode("utf-8", SURROGATES) for string in strings)
+            # of what is not ASCII, pyarrow would leave the bytes with each string for as long as it lives
+            plain = [string if str.isascii(string) else string.encode("utf-8", SURROGATES) for string in strings]
+        except TypeError:
+            refuse_others(strings, first)
+            raise
+        return cls.of_strings(pa.array(plain, pa.large_binary()))
 
     @classmethod
     def of_strings(cls, array: Any) -> Self:

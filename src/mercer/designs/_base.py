@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mercer._errors import TooManyColumnsError
 from mercer._jit import gram as loops
 from mercer._threads import ordered_stream, row_blocks
-from mercer.data.source import rows_per_block
+from mercer.data.blocks import rows_per_block
 from mercer.designs.coordinates import Coordinates
 
 Array = NDArray[Any]

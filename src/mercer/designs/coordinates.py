@@ -46,11 +46,14 @@ class Coordinates:
         return cls(np.zeros(columns), np.ones(columns), intercept)
 
     @classmethod
-    def of(cls, X: Array, *, intercept: bool) -> Self:
-        """From rows spread over X: shift and scale need not be the mean and spread, only near them."""
+    def of(cls, X: Array, *, intercept: bool, extremes: Array | None = None) -> Self:
+        """From rows spread over X: shift and scale need not be the mean and spread, only near them.
+
+        Where X are but some of the rows, `extremes` are two more, with the lowest and highest values of all.
+        """
         shift, scale = _centre_and_spread(_pilot(X), intercept=intercept)
         if (still := np.flatnonzero(scale == 0)).size:
-            scale[still] = _largest_distance(X, still, shift[still])
+            scale[still] = _largest_distance(X if extremes is None else extremes, still, shift[still])
         value = np.abs(shift)
         with np.errstate(over="ignore"):
             scale = np.where(scale > ROUNDING * value, scale, value * np.where(scale > 0, VANISHING, 1 / FAR))

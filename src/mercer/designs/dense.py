@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mercer._jit import tiles as loops
 from mercer._jit.gram import add_gram, padded
 from mercer._threads import WORTH_THREADS, ordered_stream, row_blocks
-from mercer.data.source import rows_per_block
+from mercer.data.blocks import rows_per_block
 from mercer.designs._base import Design, Tile, symmetric
 from mercer.designs.coordinates import Coordinates
 

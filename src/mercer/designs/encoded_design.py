@@ -24,7 +24,7 @@ def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = F
     """In known coordinates, or in ones chosen by the data; coefficients come in the order of the columns."""
     kinds = [type(part) for part in X.parts if part.n_columns]
     if all(kind is NumberPart for kind in kinds):
-        numbers = _numbers(X)
+        numbers = numbers_of(X)
         return DenseDesign(numbers, Coordinates.of(numbers, intercept=intercept) if known is None else known)
     codes = _places(X, CodePart)
     if known is not None and not _plain(known, codes):
@@ -54,6 +54,11 @@ def _places(X: Encoded, kind: type) -> Array:
     return np.concatenate([np.zeros(0, dtype=np.int64), *runs])
 
 
+def number_places(X: Encoded) -> Array:
+    """Where the columns of numbers are."""
+    return _places(X, NumberPart)
+
+
 def _at(known: Coordinates | None, places: Array) -> Coordinates | None:
     """Coordinates of some columns, without an intercept of their own."""
     return known and Coordinates(known.shift[places], known.scale[places], intercept=False)
@@ -64,13 +69,14 @@ def _plain(known: Coordinates, places: Array) -> bool:
     return not known.shift[places].any() and bool((known.scale[places] == 1).all())
 
 
-def _numbers(X: Encoded) -> Array:
+def numbers_of(X: Encoded) -> Array:
+    """The columns of numbers, side by side."""
     found = [part.X for part in X.parts if isinstance(part, NumberPart) and part.n_columns]
     return found[0] if len(found) == 1 else np.hstack([np.empty((X.n_rows, 0)), *found])
 
 
 def _part_of_numbers(X: Encoded, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
-    numbers = _numbers(X)
+    numbers = numbers_of(X)
     if known is None:
         known = replace(Coordinates.of(numbers, intercept=intercept), intercept=False)
     return DenseDesign(numbers, known)

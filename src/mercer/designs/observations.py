@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._gpu import to_numpy
 from mercer.designs._base import Design
 
 Array = NDArray[Any]
@@ -46,9 +47,50 @@ class Observations:
         weight, offset = (None if v is None else v[rows] for v in (self.weight, self.offset))
         return replace(self, design=self.design.take(rows), y=self.y[rows], weight=weight, offset=offset)
 
-    def average(self, values: Any) -> float:
-        """Of one number per row, by their weights."""
+    #: whether each look at the rows is a pass over a source
+    streamed: ClassVar[bool] = False
+
+    @property
+    def has_offset(self) -> bool:
+        return self.offset is not None
+
+    @property
+    def total_weight(self) -> float:
+        return float(len(self) if self.weight is None else self.weight.sum())
+
+    @property
+    def heavy(self) -> int:
+        """How many rows have a weight."""
+        return len(self) if self.weight is None else int(np.count_nonzero(to_numpy(self.weight)))
+
+    @property
+    def mean_weight(self) -> float:
+        return 1.0 if self.weight is None else float(self.weight.mean())
+
+    @property
+    def mean_response(self) -> float:
+        """By the weights of rows."""
+        return self._average(self.y)
+
+    @property
+    def mean_offset(self) -> float:
+        return 0.0 if self.offset is None else self._average(self.offset)
+
+    def _average(self, values: Any) -> float:
         return float(values.mean() if self.weight is None else (self.weight * values).sum() / self.weight.sum())
+
+    def some_responses(self, count: int) -> Array:
+        """Of about so many rows, spread over all."""
+        return to_numpy(self.y[:: max(1, len(self) // count)])
+
+    def some(self, count: int, *, of: int = 1) -> Observations | None:
+        """So many rows, spread over all; None unless there are `of` times as many."""
+        n = len(self)
+        return None if of * count > n else self.take(np.linspace(0, n - 1, count).astype(np.intp))
+
+    def responses_as(self, dtype: Any) -> Observations:
+        """With responses of that type: codes of classes are numbers to some."""
+        return replace(self, y=self.y.astype(dtype))
 
     def class_weights(self, levels: int) -> Array:
         """Of the rows of each class, where y are codes."""

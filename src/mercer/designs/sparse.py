@@ -171,15 +171,21 @@ class SparseTile(Tile):
 
 def _scale(entries: Entries, n_columns: int) -> Array:
     """The size of the largest entry of each column; 1 for all where no entry is very small or very large."""
+    largest = largest_entries(entries, n_columns)
+    return power_of_two(largest) if len(largest) else np.ones(n_columns)
+
+
+def largest_entries(entries: Entries, n_columns: int) -> Array:
+    """Of each column; none at all where no entry is very small or very large."""
     if _comfortable(entries.values):
-        return np.ones(n_columns)
+        return np.zeros(0)
     largest = np.zeros(n_columns)
     for of_block in ordered_stream(
         lambda block: loops.largest(entries.indices, entries.values, block.start, block.stop, n_columns),
         row_blocks(len(entries.values), max(BLOCK_ENTRIES, ENTRIES_PER_COLUMN * n_columns)),
     ):
         np.maximum(largest, of_block, out=largest)
-    return power_of_two(largest)
+    return largest
 
 
 def _comfortable(values: Array) -> bool:

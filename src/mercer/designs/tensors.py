@@ -232,6 +232,10 @@ class TensorObservations(Observations):
             offset=offset,
         )
 
+    def responses_as(self, dtype: Any) -> Observations:
+        y: Any = self.y
+        return replace(self, y=y.double() if np.dtype(dtype).kind == "f" else y.long())
+
     def class_weights(self, levels: int) -> Array:
         import torch
 

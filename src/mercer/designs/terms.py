@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError
 from mercer._threads import ordered_map
+from mercer.data.coding import code_array
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
 from mercer.designs._base import Design
@@ -65,6 +67,25 @@ class Terms:
         positions = self._positions(table)
         codes = ordered_map(lambda j: self.categories[j].codes(table.coded(positions[j])), self.categories)
         return _Reading(table, positions, self.categories, codes).design(self.coordinates)
+
+    def design_of_columns(self, columns: Any, labels: Sequence[Array]) -> Design:
+        """The same of rows whose numbers, or sparse matrix, and whose categories were taken apart."""
+        if sparse.issparse(columns):
+            return sparse_design(columns, self.coordinates)
+        if not self.categories:
+            return DenseDesign(columns, self.coordinates)
+        codes = [
+            category.codes(code_array(values))
+            for category, values in zip(self.categories.values(), labels, strict=True)
+        ]
+        numbers, coded = _places(self.categories, self.n_columns)
+        of_numbers = Coordinates(self.coordinates.shift[numbers], self.coordinates.scale[numbers], intercept=False)
+        return MixedDesign.of(
+            DenseDesign(columns, of_numbers) if len(numbers) else None,
+            codes=_codes(self.categories, codes),
+            places=(numbers, coded) if len(numbers) else (coded,),
+            intercept=self.coordinates.intercept,
+        )
 
     def _of_encoded(self, X: Encoded) -> Design:
         if self.categories or X.shape[1] != self.n_columns:
@@ -158,19 +179,13 @@ class _Reading:
         if not self.categories:
             X = self._numbers(self.positions)
             return DenseDesign(X, Coordinates.of(X, intercept=intercept) if known is None else known)
-        numbers, codes = self._places()
+        numbers, codes = _places(self.categories, len(self.positions))
         return MixedDesign.of(
             self._part_of_numbers(numbers, known, intercept),
-            codes=self._codes(),
+            codes=_codes(self.categories, self.codes),
             places=(numbers, codes) if len(numbers) else (codes,),
             intercept=intercept,
         )
-
-    def _places(self) -> tuple[Array, Array]:
-        """Where the coefficients of numbers and of codes are."""
-        sizes = [len(self.categories[j].names) if j in self.categories else 1 for j in range(len(self.positions))]
-        is_code = np.repeat([j in self.categories for j in range(len(sizes))], sizes)
-        return np.flatnonzero(~is_code), np.flatnonzero(is_code)
 
     def _part_of_numbers(self, places: Array, known: Coordinates | None, intercept: bool) -> DenseDesign | None:
         if not len(places):
@@ -180,11 +195,6 @@ class _Reading:
             chosen = Coordinates.of(X, intercept=intercept)
             return DenseDesign(X, replace(chosen, intercept=False))
         return DenseDesign(X, Coordinates(known.shift[places], known.scale[places], intercept=False))
-
-    def _codes(self) -> CodesDesign:
-        drop_first = next(iter(self.categories.values())).drop_first
-        levels = [len(category.levels) for category in self.categories.values()]
-        return CodesDesign.of(self.codes, levels, drop_first=drop_first)
 
     def _numbers(self, positions: list[int]) -> Array:
         """Columns as a matrix: the one that holds the data, where there is one, else a copy of them."""
@@ -202,3 +212,23 @@ class _Reading:
 
         ordered_map(fill, range(len(positions)))
         return X
+
+
+def _places(categories: Mapping[int, Category], n_columns: int) -> tuple[Array, Array]:
+    """Where the coefficients of numbers and of codes are."""
+    sizes = [len(categories[j].names) if j in categories else 1 for j in range(n_columns)]
+    is_code = np.repeat([j in categories for j in range(n_columns)], sizes)
+    return np.flatnonzero(~is_code), np.flatnonzero(is_code)
+
+
+def with_categories(numbers: Coordinates, categories: Mapping[int, Category], n_columns: int) -> Coordinates:
+    """Coordinates of all coefficients, where those of the columns of numbers are given."""
+    places, codes = _places(categories, n_columns)
+    shift, scale = np.zeros(len(places) + len(codes)), np.ones(len(places) + len(codes))
+    shift[places], scale[places] = numbers.shift, numbers.scale
+    return Coordinates(shift, scale, numbers.intercept)
+
+
+def _codes(categories: Mapping[int, Category], codes: list[Array]) -> CodesDesign:
+    drop_first = next(iter(categories.values())).drop_first
+    return CodesDesign.of(codes, [len(category.levels) for category in categories.values()], drop_first=drop_first)

@@ -8,6 +8,8 @@ knows of it.
 
 from __future__ import annotations
 
+import copy
+import functools
 import hashlib
 import json
 import shutil
@@ -20,7 +22,7 @@ from typing import Any
 from mercer._atomic import write_atomically
 from mercer._errors import CheckpointError, CheckpointWarning, UnsavableError, WriteError
 from mercer._warn import warn
-from mercer.data.sources.base import Source
+from mercer.data.sources.base import Mapped, Source
 from mercer.engines.running import Run, running
 from mercer.files import load, save
 from mercer.files.model_files import fingerprint
@@ -35,7 +37,7 @@ class Checkpoint:
     """The journal of a fit in a folder: a file for each pass, and a ledger of whose passes they are."""
 
     def __init__(self, folder: str | Path, *, every: float = EVERY) -> None:
-        self._folder, self._every, self._written = Path(folder), every, time.monotonic()
+        self._folder, self._every, self._written = Path(folder).expanduser(), every, time.monotonic()
         self._known = self._read_ledger()
         self._entered = 0
         self._warned = False
@@ -44,7 +46,13 @@ class Checkpoint:
 
     def enter(self, model: Any, source: Source) -> None:
         """The passes that follow are those of this model; refused if another one was fitted here before."""
-        now = {"model": type(model).__name__, "parameters": fingerprint(model), "data": _digest(source.identity)}
+        rows, features = _rows_and_features(source)
+        now = {
+            "model": type(model).__name__,
+            "parameters": _parameters(model),
+            "data": _digest(rows.identity),
+            "features": _digest(features),
+        }
         if self._entered < len(self._known):
             self._refuse_another(self._known[self._entered], now, source)
         else:
@@ -60,6 +68,8 @@ class Checkpoint:
             "model": f"of a {before.get('model')}, not of a {now['model']}",
             "parameters": f"of a {now['model']} with other parameters",
             "data": f"to other data than {source.described}, or these have changed since",
+            "features": f"to other features of {source.described}: give what makes them the same parameters, and a "
+            "random_state",
         }
         raise CheckpointError(
             f"The checkpoint in {str(self._folder)!r} is that of a fit {said[differs[0]]}. Name another folder, or "
@@ -77,7 +87,7 @@ class Checkpoint:
                     f"The folder {str(self._folder)!r} cannot be made for a checkpoint: {reason}."
                 ) from None
         if not ledger.exists():
-            if not self._folder.is_dir() or any(self._folder.iterdir()):
+            if not self._folder.is_dir() or not all(map(_is_unfinished, self._folder.iterdir())):
                 raise CheckpointError(
                     f"{str(self._folder)!r} is there and holds no checkpoint; name a new or an empty folder for one."
                 )
@@ -163,6 +173,49 @@ def checkpointed(path: str | Path, *, every: float = EVERY) -> Iterator[None]:
     with running(Run(journal=journal)):
         yield
     journal.remove()
+
+
+def _is_unfinished(file: Path) -> bool:
+    """Whether somebody was killed while writing it: see `write_atomically`."""
+    return file.name.startswith(".") and file.suffix == ".part"
+
+
+def _parameters(model: Any) -> str:
+    try:
+        return fingerprint(model)
+    except UnsavableError as failure:
+        raise CheckpointError(
+            f"Nobody could tell the checkpoint of this {type(model).__name__} from that of another: {failure}"
+        ) from None
+
+
+def _rows_and_features(source: Source) -> tuple[Source, str]:
+    """What is read, and what is done to it: the same rows through other features are other data."""
+    done = []
+    while isinstance(source, Mapped):
+        done.append(_what(source.function))
+        source = source.source
+    return source, "; ".join(done)
+
+
+def _what(function: Any) -> str:
+    """A function by its name, and by what it was given beforehand where files can hold that."""
+    if not isinstance(function, functools.partial):
+        return f"{function.__module__}.{getattr(function, '__qualname__', type(function).__name__)}"
+    given = [_without_plan(each) for each in (*function.args, *function.keywords.values())]
+    try:
+        return f"{_what(function.func)} {list(function.keywords)} {fingerprint(given)}"
+    except UnsavableError:
+        return f"{_what(function.func)} {[type(each).__name__ for each in given]}"
+
+
+def _without_plan(thing: Any) -> Any:
+    """A model without what was noted of its fit: how many threads there were changes nothing."""
+    if not hasattr(thing, "plan_"):
+        return thing
+    thing = copy.copy(thing)
+    vars(thing).pop("plan_", None)
+    return thing
 
 
 def _digest(text: str) -> str:

@@ -44,6 +44,10 @@ class Strengths(NamedTuple):
     def any(self) -> bool:
         return bool(self.l1.any() or self.l2.any())
 
+    def times(self, factor: float) -> Strengths:
+        """So many times as strong."""
+        return Strengths(factor * self.l1, factor * self.l2, self.mean)
+
     def value(self, coefficients: Array) -> float:
         away = coefficients - self.mean
         return float(self.l1 @ np.abs(away) + 0.5 * self.l2 @ np.square(away))

@@ -27,6 +27,7 @@ from mercer.models._coordinate_folds import best, mean_squared_errors
 from mercer.models._coordinate_grid import alpha_grid, descending, steepest
 from mercer.models._coordinate_points import Task
 from mercer.models._coordinate_regressor import CoordinateRegressor
+from mercer.models._from_source import fits_sources
 from mercer.models._progress import bar
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows
@@ -63,6 +64,7 @@ class CoordinateCV(CoordinateRegressor, ABC):
     def _note_kind(self, l1_ratio: Any) -> None:
         """Store the kind that was chosen, where there was a choice."""
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Choose the penalty, and fit the model with it.
 
@@ -86,8 +88,8 @@ class CoordinateCV(CoordinateRegressor, ABC):
         weight = None if isinstance(sample_weight, Real) else sample_weight
         return self._fit(X, y, weight, partial(self._chosen, params=params))
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
-        X, y = super()._checked(X, y)
+    def _checked(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
+        X, y = super()._checked(X, y, reset=reset)
         if y.ndim > 1 and y.shape[1] > 1:
             name = type(self).__name__
             raise DataError(

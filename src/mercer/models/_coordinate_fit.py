@@ -33,7 +33,7 @@ def fit(rows: Rows, alpha: float, terms: Terms, *, precompute: Any = False, star
     X, weight = columnwise(rows.X), normalised(rows.weight)
     tasks = [Task.of(X, y, weight) for y in rows.Y.T]
     terms = replace(terms, closely=True, gram=usable_gram(precompute, tasks[0], intercept=terms.intercept))
-    starts = _starts(start, rows)
+    starts = starts_of(start, rows)
     constant = constant_columns(X, weight) if terms.intercept else ()
     found: list[Point] = []
     for task, begin in zip(tasks, starts, strict=True):
@@ -41,10 +41,10 @@ def fit(rows: Rows, alpha: float, terms: Terms, *, precompute: Any = False, star
             found.extend(points(task, np.array([alpha]), terms, begin))
         except FitInterrupted as stop:
             found.append(stop.solution[-1])
-            found.extend(_untouched(task) for task in tasks[len(found) :])
-            raise FitInterrupted(str(stop), _together(found, constant)) from None
-    warn_of(found, np.full(len(found), alpha), tasks[0].total, stacklevel=6)
-    return _together(found, constant)
+            found.extend(untouched(task) for task in tasks[len(found) :])
+            raise FitInterrupted(str(stop), together(found, constant)) from None
+    warn_of(found, np.full(len(found), alpha), tasks[0].total)
+    return together(found, constant)
 
 
 def columnwise(X: Any) -> Any:
@@ -71,7 +71,8 @@ def constant_columns(X: Any, weight: Array | None) -> tuple[int, ...]:
     return tuple(int(j) for j in suspects if (X[weighted, j] == few[0, j]).all())
 
 
-def _starts(start: Any, rows: Rows) -> list[Array | None]:
+def starts_of(start: Any, rows: Rows) -> list[Array | None]:
+    """Coefficients of the last fit for each target, where it is to begin with them."""
     if start is None:
         return [None] * rows.targets
     begin = np.atleast_2d(np.asarray(start, dtype=np.float64))
@@ -83,12 +84,14 @@ def _starts(start: Any, rows: Rows) -> list[Array | None]:
     return list(begin)
 
 
-def _untouched(task: Task) -> Point:
+def untouched(task: Task) -> Point:
+    """A target that was not got to."""
     certificate = Certificate("duality gap", np.inf, 0.0, "stopped by the user before this target")
     return Point(np.zeros(task.X.shape[1]), float(task.y.mean()), np.inf, 0, certificate, WORKING_SETS)
 
 
-def _together(found: list[Point], constant: tuple[int, ...]) -> Fitted:
+def together(found: list[Point], constant: tuple[int, ...]) -> Fitted:
+    """All targets."""
     coefficients = np.column_stack([point.coefficients for point in found])
     intercept = np.array([point.intercept for point in found])
     linear = LinearFit(coefficients, intercept, found[0].path, constant=constant)

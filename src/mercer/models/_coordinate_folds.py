@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer._threads import row_blocks
-from mercer.data.source import rows_per_block
+from mercer.data.blocks import rows_per_block
 from mercer.models._base import Array
 from mercer.models._coordinate_points import Point, Task, Terms, points, warn_of
 
@@ -65,7 +65,7 @@ def _in_fold(train: Array, n: int, weight: Array | None) -> Array:
 
 def _errors(task: Task, X: Any, test: Array, weight: Array | None, alphas: Array, terms: Terms) -> Array:
     found = points(task, alphas, terms)
-    warn_of(found, alphas, task.total, stacklevel=6)
+    warn_of(found, alphas, task.total)
     rows = np.arange(len(task.y))[test]
     judged = np.ones(len(rows)) if weight is None else weight[rows]
     if not judged.any():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from mercer._errors import DataError
+from mercer._warn import warn
 from mercer.models._base import Array, is_sparse
 from mercer.models._coordinate_points import Task
 
@@ -29,10 +29,9 @@ def usable_gram(precompute: Any, task: Task, *, intercept: bool) -> Array | None
         )
     centre = np.average(task.X, axis=0, weights=task.weight)
     if intercept and not np.allclose(centre, 0.0):
-        warnings.warn(
+        warn(
             "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix.",
             UserWarning,
-            stacklevel=7,
         )
         return None
     _refuse_another(gram, task, centre if intercept else np.zeros(columns))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions, validate_parameter_constraints
 
 from mercer._errors import DataError, NonFiniteError
+from mercer._warn import warn
 from mercer.models._base import Array
 from mercer.models._coordinate_gram import usable_gram
 from mercer.models._coordinate_grid import alpha_grid, descending, steepest
@@ -205,7 +205,7 @@ def enet_path(
     except NonFiniteError:
         refuse_non_finite(X, [f"x{j}" for j in range(X.shape[1])], "enet_path")
         raise
-    warn_of(found, chosen, task.total, stacklevel=2)
+    warn_of(found, chosen, task.total)
     _tell(found, verbose)
     coefs = np.column_stack([point.coefficients for point in found]).astype(X.dtype, copy=False)
     result = (chosen, coefs, np.array([point.gap for point in found]))
@@ -245,20 +245,18 @@ def _alphas(task: Task, terms: Terms, n_alphas: Any, alphas: Any, eps: float) ->
     """Penalties, the largest first, from both of scikit-learn's parameters."""
     count = 100
     if n_alphas != "deprecated":
-        warnings.warn(
+        warn(
             "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value which "
             "removes the need to pass 'n_alphas'. The default value of 'alphas' will change from None to 100 in 1.11. "
             "Pass an explicit value to 'alphas' and leave 'n_alphas' to its default value to silence this warning.",
             FutureWarning,
-            stacklevel=3,
         )
         count = n_alphas
     if alphas is None:
-        warnings.warn(
+        warn(
             "'alphas=None' is deprecated and will be removed in 1.11, at which point the default value will be set to "
             "100. Set 'alphas=100' to silence this warning.",
             FutureWarning,
-            stacklevel=3,
         )
     elif isinstance(alphas, Integral):
         count = int(alphas)

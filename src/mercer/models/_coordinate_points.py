@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._warn import warn
 from mercer.families.penalties import Strengths
 from mercer.models._base import Array, is_sparse
 from mercer.solvers._regression import Regression
@@ -166,7 +166,7 @@ def _gap(task: Task, coefficients: Array, alpha: float, terms: Terms) -> float:
     return max(0.0, regression.gap(penalty, w, c, squares)) * regression.unit**2
 
 
-def warn_of(found: list[Point], alphas: Array, total: float, *, stacklevel: int) -> None:
+def warn_of(found: list[Point], alphas: Array, total: float) -> None:
     """A warning in scikit-learn's words if one of the models is not as close to the optimum as it should be."""
     failed = [(point, alpha) for point, alpha in zip(found, alphas, strict=True) if not point.certificate.holds]
     if not failed:
@@ -177,4 +177,4 @@ def warn_of(found: list[Point], alphas: Array, total: float, *, stacklevel: int)
         message += NO_L1
     several = f"\nThis is the worst of {len(failed)} of {len(found)} penalties." if len(found) > 1 else ""
     remedy = f"\nIt made {worst.sweeps} iterations: raise max_iter, or tol if such a gap is small enough."
-    warnings.warn(message + several + remedy, ConvergenceWarning, stacklevel=stacklevel + 1)
+    warn(message + several + remedy, ConvergenceWarning)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC
 from dataclasses import replace
 from typing import Any
@@ -11,12 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from mercer._errors import FitInterrupted
+from mercer._warn import warn
 from mercer.models._coordinate_fit import RANDOM, Fitted, fit
 from mercer.models._coordinate_points import WORKING_SETS, Terms
 from mercer.models._diagnosis import Finding
 from mercer.models._least_squares import LeastSquaresRegressor
+from mercer.models._streamed_coordinate import fit_streamed
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows
+from mercer.solvers.streamed_rows import StreamedRows
 
 
 class CoordinateRegressor(LeastSquaresRegressor, ABC):
@@ -39,16 +41,18 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
 
     def _warn_without_penalty(self, alpha: float) -> None:
         if alpha == 0:
-            warnings.warn(
+            warn(
                 "With alpha=0, this algorithm does not converge well. You are advised to use the LinearRegression "
                 "estimator",
-                stacklevel=5,
             )
 
     def _at(self, rows: Rows, alpha: float, l1_ratio: float, start: Any = None) -> Solution:
         """The solution at one penalty; what scikit-learn wants to know of it is set."""
         try:
-            fitted = fit(rows, alpha, self._terms(l1_ratio), precompute=self.precompute, start=start)
+            if isinstance(rows, StreamedRows):
+                fitted = fit_streamed(rows, alpha, self._terms(l1_ratio), start=start)
+            else:
+                fitted = fit(rows, alpha, self._terms(l1_ratio), precompute=self.precompute, start=start)
         except FitInterrupted as stop:
             raise FitInterrupted(str(stop), self._noted(stop.solution, rows)) from None
         return self._noted(fitted, rows)

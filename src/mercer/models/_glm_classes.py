@@ -25,6 +25,7 @@ from mercer.models._progress import Progress
 from mercer.models._separation import examine_classes, weak_prior
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.softmax import SoftmaxProblem
+from mercer.stats.quadratic import LOSS
 
 Array = NDArray[Any]
 
@@ -41,7 +42,7 @@ class Classes(Kind):
         return cls(SoftmaxResponse(len(labels), _reference_code(reference, labels)), labels)
 
     def problem(self, observations: Observations, strengths: Strengths) -> SoftmaxProblem:
-        if observations.offset is not None:
+        if observations.has_offset:
             raise DataError(
                 "a categorical response has a linear predictor for each class, to which one offset would add nothing; "
                 "leave it out, or make the numbers a column of X."
@@ -51,9 +52,7 @@ class Classes(Kind):
                 "with a reference class there is no solver for absolute values; leave `reference` out, or use an L2 "
                 "penalty."
             )
-        y: Any = observations.y
-        codes = y.long() if is_tensor(y) else y.astype(np.int64)
-        return SoftmaxProblem(replace(observations, y=codes), self.response, strengths)
+        return SoftmaxProblem(observations.responses_as(np.int64), self.response, strengths)
 
     def solve(
         self, problem: Any, solver: str, limits: Limits, start: Array | None, progress: Progress | None
@@ -92,12 +91,8 @@ class Classes(Kind):
         return float((len(W) - (0 if dependence is None else dependence.rank_lost)) * free)
 
     def _examined(self, solved: Solved, names: Sequence[str]) -> Any:
-        observations = solved.problem.observations
-        probabilities = self.response.probabilities(to_numpy(observations.design.times(solved.solution.value)))
-        own = probabilities[np.arange(len(observations)), to_numpy(observations.y)]
-        return examine_classes(
-            observations, own, solved.solution, names, [str(label) for label in self.labels.tolist()]
-        )
+        labels = [str(label) for label in self.labels.tolist()]
+        return examine_classes(solved.problem.observations, self.response, solved.solution, names, labels)
 
     def _ridge(self, solved: Solved, limits: Limits, progress: Progress | None) -> Solved:
         problem: Any = solved.problem
@@ -105,15 +100,17 @@ class Classes(Kind):
 
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
         observations = solved.problem.observations.vectors_in_memory()
-        y, weight = observations.y, observations.weight
-        loss = self.response.loss(y, to_numpy(observations.design.times(solved.solution.value)), weight)
-        counts = np.bincount(y, weight, minlength=self.response.levels)
+        if observations.streamed:
+            loss = solved.problem.sums(solved.solution.value, LOSS).loss
+        else:
+            eta = to_numpy(observations.design.times(solved.solution.value))
+            loss = self.response.loss(observations.y, eta, observations.weight)
+        counts = observations.class_weights(self.response.levels)
         total = counts.sum()
         seen = counts[counts > 0]
         intercept = observations.design.coordinates.intercept
         null = -float(seen @ np.log(seen / total)) if intercept else float(total * np.log(self.response.levels))
-        rows = len(y) if weight is None else np.count_nonzero(weight)
-        count = float(total if weight_kind == "frequency" else rows)
+        count = float(total if weight_kind == "frequency" else observations.heavy)
         return Figures(2 * loss, 2 * null, 1.0, count - coefficients, -loss)
 
     @property
@@ -128,6 +125,8 @@ class Classes(Kind):
 
     def to_user(self, w: Array, coordinates: Coordinates) -> tuple[Array, Any]:
         coefficients, intercept = coordinates.to_user(self._all_columns(w))
+        if self.response.reference is None:  # the same more in all classes is no difference, unless to a reader
+            intercept = intercept - intercept.mean()
         return np.ascontiguousarray(coefficients.T), intercept
 
     def from_user(self, coefficients: Array, intercept: Any, coordinates: Coordinates) -> Array:

@@ -12,7 +12,7 @@ from mercer._errors import NoDensityError
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.coding import code_floats
 from mercer.designs import DenseDesign, Observations
-from mercer.engines.here import reduce
+from mercer.engines.reducing import reduce
 from mercer.families import IDENTITY, Family, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
@@ -36,27 +36,38 @@ class Figures(NamedTuple):
     goodness: Goodness | None = None
 
 
+#: of a fit that was stopped before they were computed
+UNKNOWN = Figures(np.nan, np.nan, np.nan, np.nan, np.nan)
+
+
 def figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -> Figures:
     """Figures of a fit that used so many coefficients; `weight_kind` says how many observations the weights make."""
     problem = replace(problem, observations=problem.observations.vectors_in_memory())
     observations, response = problem.observations, problem.response
     with np.errstate(over="ignore", under="ignore"):
         goodness = reduce(Goodness(response, w), observations)
+    told = told_by(goodness, response, coefficients, weight_kind)
+    likelihood = log_likelihood(observations, response, goodness.deviance, told.spread, weight_kind)
+    return Figures(goodness.deviance, null_deviance(problem), told.dispersion, told.df, likelihood, goodness)
+
+
+class Told(NamedTuple):
+    """What the goodness of a fit says of φ: the estimate, the one of the likelihood, and degrees of freedom."""
+
+    dispersion: float
+    spread: float
+    df: float
+
+
+def told_by(goodness: Goodness, response: Response, coefficients: float, weight_kind: str) -> Told:
+    """After so many coefficients."""
     count = goodness.weight if weight_kind == "frequency" else float(goodness.rows)
     df = count - coefficients
     dispersion = response.family.known_dispersion
     if dispersion is None:
         # as many coefficients as rows leave nothing to measure the spread by
         dispersion = goodness.pearson / df if df > 0 else np.nan
-    spread = goodness.deviance / count if _profiled(response) else dispersion
-    return Figures(
-        goodness.deviance,
-        null_deviance(problem),
-        dispersion,
-        df,
-        log_likelihood(observations, response, goodness.deviance, spread, weight_kind),
-        goodness,
-    )
+    return Told(dispersion, goodness.deviance / count if _profiled(response) else dispersion, df)
 
 
 def _profiled(response: Response) -> bool:
@@ -70,19 +81,27 @@ def log_likelihood(
     """Σ w log p(y; μ, φ), or Σ log p(y; μ, φ/w) for precisions: that of means equal to y, less deviance / 2φ."""
     if not dispersion > 0:
         return np.nan if np.isnan(dispersion) else np.inf  # no spread at all: a density without bound
-    y, weight = observations.y, observations.weight
+    try:
+        best = saturated(response, observations.y, observations.weight, dispersion, weight_kind)
+    except NoDensityError:
+        return np.nan
+    return likelihood_of(best, deviance, dispersion)
+
+
+def likelihood_of(best: float, deviance: float, dispersion: float) -> float:
+    """From that of means equal to y; rates have a quasi-likelihood alone: a fraction of an event has no probability."""
+    return best - deviance / (2 * dispersion) if np.isfinite(best) else np.nan
+
+
+def saturated(response: Response, y: Array, weight: Array | None, dispersion: float, weight_kind: str) -> float:
+    """The log likelihood of means equal to y."""
     spread: float | Array = dispersion
     if weight is not None and weight_kind == "precision" and response.family.known_dispersion is None:
         seen = weight > 0
         y, spread, weight = y[seen], dispersion / weight[seen], None
     elif response.family.discrete:
         y, weight = _distinct(y, weight)
-    try:
-        best = _saturated(response.family, y, spread, weight)
-    except NoDensityError:
-        return np.nan
-    # rates have a quasi-likelihood alone: a fraction of an event has no probability
-    return best - deviance / (2 * dispersion) if np.isfinite(best) else np.nan
+    return _saturated(response.family, y, spread, weight)
 
 
 def _distinct(y: Array, weight: Array | None) -> tuple[Array, Array]:
@@ -116,11 +135,17 @@ def null_deviance(problem: Problem) -> float:
 
 
 def _fitted_null_deviance(problem: Problem) -> float:
+    return deviance_of_constant(
+        problem, replace(problem.observations, design=DenseDesign.of(np.empty((len(problem.observations), 0))))
+    )
+
+
+def deviance_of_constant(problem: Problem, constant: Observations, tolerance: float = 1e-8) -> float:
+    """Of the best intercept, where nothing is known of the rows but their offsets."""
     from mercer.models._glm_solve import Limits, solve
 
-    constant = replace(problem.observations, design=DenseDesign.of(np.empty((len(problem.observations), 0))))
     alone = replace(problem, observations=constant, strengths=Strengths.none(1))
-    return 2 * solve(alone, "newton", Limits(1e-8, 100)).solution.trace[-1]
+    return 2 * solve(alone, "newton", Limits(tolerance, 100)).solution.trace[-1]
 
 
 def _deviance(response: Response, y: Array, eta: Array, weight: Array | None) -> float:

@@ -17,15 +17,15 @@ from mercer.models._linear_predictor import refuse_non_finite as refuse_non_fini
 Array = NDArray[Any]
 
 
-def read_weight(sample_weight: Any, y: Array) -> Array | None:
-    """Weights of the rows, of which some must be above 0."""
+def read_weight(sample_weight: Any, y: Array, *, part: bool = False) -> Array | None:
+    """Weights of the rows, of which some must be above 0, but where the rows are `part` of more."""
     if sample_weight is not None and (bad := np.asarray(sample_weight, dtype=float) < 0).any():
         raise DataError(
             f"Negative values in data passed to `sample_weight`. Row {int(np.argmax(bad))} has a negative weight; give "
             "0 or more to each."
         )
     try:
-        return checked_weight(sample_weight, y)
+        return checked_weight(sample_weight, y, part=part)
     except ValueError as refusal:
         raise DataError(f"{refusal} Give one weight for each row, some of them above 0.") from None
 

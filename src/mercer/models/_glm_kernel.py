@@ -24,7 +24,7 @@ from mercer.models._glm_inputs import read_offset, read_weight
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_solve import Limits, Solved
-from mercer.models._glm_target import Target, read_target
+from mercer.models._glm_target import read_target
 from mercer.models._kernel_fit import (
     SOLVERS,
     Data,
@@ -67,7 +67,7 @@ class KernelForm(ABC):
     def _limits(self) -> Limits: ...
 
     @abstractmethod
-    def _kind_of(self, family: Family, link: Link, target: Target) -> Kind: ...
+    def _kind_of(self, family: Family, link: Link, classes: Array | None) -> Kind: ...
 
     def _learn_function(
         self, family: Family, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any
@@ -115,7 +115,7 @@ class KernelForm(ABC):
             )
         link = link_from(self.link, family)
         target = read_target(family, y, weight)
-        kind = self._kind_of(family, link, target)
+        kind = self._kind_of(family, link, target.classes)
         data = Data(target.values, weight, read_offset(offset, exposure, link, len(y)))
         kind.problem(constant(data.y, weight, data.offset), Strengths.none(1))  # refuses offsets of classes
         strength = strength_of(penalty_from(self.penalty))

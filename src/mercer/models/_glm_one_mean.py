@@ -21,6 +21,7 @@ from mercer.models._glm_negative_binomial import solve_with_r
 from mercer.models._glm_settle import Settled, settle
 from mercer.models._glm_solve import Limits, Solved, solve
 from mercer.models._progress import Progress
+from mercer.models._streamed_figures import streamed_figures
 from mercer.solvers.problem import Problem
 
 Array = NDArray[Any]
@@ -48,7 +49,8 @@ class OneMean(Kind):
         return settle(solved, names, on_separation, limits, progress)
 
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
-        return figures(solved.problem, solved.solution.value, coefficients, weight_kind)
+        find = streamed_figures if solved.problem.observations.streamed else figures
+        return find(solved.problem, solved.solution.value, coefficients, weight_kind)
 
     @property
     def family(self) -> Family:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer._threads import blas_for
 from mercer.designs import Coordinates, Observations
 from mercer.families.penalties import Strengths
+from mercer.models._streamed_looks import cross_products
 from mercer.solvers.curvature import FLAT
 
 Array = NDArray[Any]
@@ -61,15 +62,13 @@ def find_dependence(observations: Observations, strengths: Strengths) -> Depende
     intercept = observations.design.coordinates.intercept
     if free.sum() <= intercept or len(free) > MOST_COLUMNS:
         return None
-    n = len(observations)
-    rows = max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * len(free))
-    if rows < n and _dependence(observations.take(np.linspace(0, n - 1, rows).astype(np.intp)), free) is None:
+    some = observations.some(max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * len(free)))
+    if some is not None and _dependence(_products(some), free) is None:
         return None
-    return _dependence(observations, free)
+    return _dependence(_products(observations), free)
 
 
-def _dependence(observations: Observations, free: Array) -> Dependence | None:
-    products = _products(observations)
+def _dependence(products: Array, free: Array) -> Dependence | None:
     diagonal = np.diagonal(products)
     scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
     scaled = products * scale * scale[:, None] + np.diag(np.where(free, 0.0, 1.0))
@@ -84,5 +83,7 @@ def _dependence(observations: Observations, free: Array) -> Dependence | None:
 
 def _products(observations: Observations) -> Array:
     """XᵀX over the rows that have weight."""
+    if observations.streamed:
+        return cross_products(observations, counted=True)
     weight = observations.weight
     return observations.design.gram(np.ones(len(observations)) if weight is None else 1.0 * (weight > 0))

@@ -5,9 +5,9 @@ Their objective, 1/(2 Σw) Σ w deviance + α/2 ‖β‖², is ours divided by �
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, NonFiniteError, SupportError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._threads import thread_count
+from mercer._warn import warn
+from mercer.data.sources.base import Chunk, Source
 from mercer.designs import Coordinates, Observations, TensorDesign, TensorObservations, design_of
+from mercer.designs.streamed import Responses
+from mercer.designs.survey import Seen, Survey
 from mercer.families.penalties import L2
 from mercer.families.response import Response
 from mercer.models._base import (
@@ -30,14 +34,18 @@ from mercer.models._base import (
     checked,
     checked_weight,
     column_names,
+    is_sparse,
     old_state_on_failure,
     publish,
 )
+from mercer.models._from_source import fits_sources
 from mercer.models._glm_rank import find_dependence
 from mercer.models._glm_solve import Limits, Solved, SolveInterrupted, solve
 from mercer.models._glm_target import read_numbers
 from mercer.models._linear_predictor import linear_predictor, refuse_not_finite
 from mercer.models._progress import watched
+from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan
+from mercer.models._streamed_problem import observe
 from mercer.models._tensor_linear import in_memory
 from mercer.models._tensors import beside, checked_tensor, checked_tensor_weight, tensor_plan
 from mercer.solvers.problem import Problem
@@ -97,13 +105,15 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
     def _out_of_range(self, y: Array) -> Array:
         """Where a response cannot come from the family; fractions of counts are allowed, as in scikit-learn."""
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
-            Training rows. A tensor of torch stays on its device.
+        X : array-like, sparse matrix, tensor of shape (n_samples, n_features), or Source
+            Training rows. A tensor of torch stays on its device; a source is read piece by piece, and has its target
+            with it.
         y : array-like of shape (n_samples,)
             Responses.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -120,42 +130,64 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if y is None:
-            raise DataError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
-                "responses."
-            )
-        if is_tensor(X):
+        if is_tensor(X) and y is not None:
             X, values, weight = self._tensors(X, y, sample_weight)
         else:
-            X, y = checked(
-                self,
-                X,
-                y,
-                reset=True,
-                codes=True,
-                accept_sparse=["csc", "csr"],
-                dtype=[np.float64, np.float32],
-                y_numeric=True,
-            )
+            X, y = self._checked_rows(X, y, reset=True)
             values, weight = self._checked_target(y), checked_weight(sample_weight, X)
         problem = self._problem(X, values, weight)
         blocks = len(problem.observations.blocks())
         plan = tensor_plan("", X, blocks=blocks) if is_tensor(X) else Plan("", str(X.dtype), blocks, thread_count())
         self.plan_ = plan
         try:
-            with watched(self, verbose=self.verbose, X=X, y=y) as watch:
-                solved = solve(
-                    problem, self._solver(), self._limits(X), start=self._start(problem), progress=watch.progress
-                )
+            self._minimise(problem, X, y)
         except NonFiniteError:
             refuse_not_finite(self, X)
             raise
+
+    def _minimise(self, problem: Problem, X: Any = None, y: Any = None) -> None:
+        """Fit to a problem, and keep what was found also where the user stops it."""
+        try:
+            with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+                solved = solve(
+                    problem, self._solver(), self._limits(problem), start=self._start(problem), progress=watch.progress
+                )
         except SolveInterrupted as stop:
             self._store(stop.solved)
             raise
         self._store(self._resolved(solved))
         self._warn_if_unfinished()
+
+    def _fit_source(self, source: Source) -> None:
+        first = source.head()
+        refuse_offset(self, first)
+        X, _ = self._checked_rows(first.X, first.y, reset=True)
+        reader = reader_of(self)
+        self.plan_ = streamed_plan("", X.dtype)
+        with naming_the_place(source, reader, _numbers_of):
+            observations: Any = observe(
+                source, partial(_seen, reader), _as_they_are, labels=False, intercept=self.fit_intercept
+            )
+            self._minimise(self._penalised(observations, X.shape[1]))
+        self.plan_ = streamed_plan(self.plan_.path, X.dtype)
+
+    def _checked_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        if y is None:
+            raise DataError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
+                "responses."
+            )
+        taken: tuple[Any, Any] = checked(
+            self,
+            X,
+            y,
+            reset=reset,
+            codes=True,
+            accept_sparse=["csc", "csr"],
+            dtype=[np.float64, np.float32],
+            y_numeric=True,
+        )
+        return taken
 
     def _tensors(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """X, responses and weights on the device of X."""
@@ -185,15 +217,17 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             observations = TensorObservations.of(TensorDesign.of(X, intercept=self.fit_intercept), y, weight)
         else:
             observations = Observations(design_of(X, intercept=self.fit_intercept)[0], y, weight)
-        total = float(len(y) if weight is None else weight.sum())
-        penalty = L2(self.alpha * total).strengths(X.shape[1])
+        return self._penalised(observations, X.shape[1])
+
+    def _penalised(self, observations: Observations, columns: int) -> Problem:
+        penalty = L2(self.alpha * observations.total_weight).strengths(columns)
         return Problem(observations, self._response(), observations.design.coordinates.strengths(penalty))
 
     def _solver(self) -> str:
         return "newton" if self.solver == "newton-cholesky" else "auto"
 
-    def _limits(self, X: Any) -> Limits:
-        few = X.shape[0] * X.shape[1] < FEW_ENTRIES
+    def _limits(self, problem: Problem) -> Limits:
+        few = len(problem.observations) * (problem.n_columns - self.fit_intercept) < FEW_ENTRIES
         tolerance = min(self.tol, LOOSEST_OF_FEW) if few else min(PER_TOL * self.tol, LOOSEST)
         return Limits(max(TIGHTEST, tolerance), self.max_iter)
 
@@ -220,12 +254,11 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _warn_of_dependence(self, columns: list[int]) -> None:
         names = [*column_names(self), "the intercept"]
-        warnings.warn(
+        warn(
             "The inner solver of NewtonCholeskySolver stumbled upon a singular or very ill-conditioned Hessian matrix: "
             f"the columns {', '.join(names[column] for column in columns[:10])} are collinear. Leave some out, or "
             "increase alpha.",
             LinAlgWarning,
-            stacklevel=5,
         )
 
     def _store(self, solved: Solved) -> None:
@@ -239,11 +272,10 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _warn_if_unfinished(self) -> None:
         if not self.certificate_.holds and self.n_iter_ >= self.max_iter:
-            warnings.warn(
+            warn(
                 f"{self.solver} failed to converge after {self.n_iter_} iteration(s): {self.certificate_}. Increase "
                 "the number of iterations (max_iter) or scale the data.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _linear_predictor(self, X: Any) -> Array:
@@ -299,6 +331,20 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         tags.input_tags.sparse = True
         tags.target_tags.positive_only = bool(self._out_of_range(np.array([-1.0])).any())
         return tags
+
+
+def _seen(reader: GLMRegressor, chunk: Chunk) -> Seen:
+    X, y = reader._checked_rows(chunk.X, chunk.y, reset=False)
+    X = X.tocsr() if is_sparse(X) else X
+    return Seen(X, reader._checked_target(y), checked_weight(chunk.weight, X, part=True), None)
+
+
+def _numbers_of(reader: GLMRegressor, chunk: Chunk) -> Any:
+    return _seen(reader, chunk).X
+
+
+def _as_they_are(survey: Survey) -> Responses:
+    return Responses()
 
 
 def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:

@@ -13,8 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import CollinearWarning, FitInterrupted, MercerWarning, SeparationError, SeparationWarning
-from mercer._gpu import to_numpy
+from mercer._errors import (
+    CollinearWarning,
+    FitInterrupted,
+    MercerWarning,
+    SeparationError,
+    SeparationWarning,
+    UnsuitableSolverError,
+)
 from mercer._suggest import listed
 from mercer.models._diagnosis import Finding
 from mercer.models._glm_rank import MOST_COLUMNS, Dependence, find_dependence
@@ -67,6 +73,11 @@ def separated(settled: Settled, finding: Finding, on_separation: str, remedy: Ca
 
 
 def _firth(solved: Solved, limits: Limits, progress: Progress | None) -> Solved:
+    if solved.problem.observations.streamed:
+        raise UnsuitableSolverError(
+            "the responses look separated, and Firth's penalised likelihood needs all rows together, not those of a "
+            'source; use on_separation="ridge", or a penalty.'
+        )
     problem = replace(solved.problem, observations=solved.problem.observations.in_memory())
     try:
         solution = firth.solve(problem, tolerance=limits.tolerance, most_steps=MOST_FIRTH_STEPS)
@@ -95,7 +106,7 @@ def _unique(solved: Solved, names: Sequence[str]) -> Settled:
 def _wide(solved: Solved, names: Sequence[str]) -> Settled | None:
     """Too many columns to look for dependences, which there must be where rows are fewer."""
     observations, strengths = solved.problem.observations, solved.problem.strengths
-    rows = len(observations) if observations.weight is None else int(np.count_nonzero(to_numpy(observations.weight)))
+    rows = observations.heavy
     free = np.flatnonzero((strengths.l1 == 0) & (strengths.l2 == 0))
     if rows >= len(free):
         return None

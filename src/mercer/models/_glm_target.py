@@ -60,6 +60,12 @@ def _labels(family: Family, y: Array, weight: Array | None) -> Target:
     classes, codes = encode_labels(y)
     if weight is not None and len(classes) > 1:
         classes, codes = _of_weight(classes, codes, weight)
+    refuse_classes(family, classes)
+    return Target(codes.astype(np.float64), classes)
+
+
+def refuse_classes(family: Family, classes: Array) -> None:
+    """Raise where the family has not so many classes."""
     if len(classes) < 2:
         raise DataError(
             f"{type(family).__name__} needs 2 classes, but y holds only one class: {classes.tolist()[0]!r}. Add rows "
@@ -72,7 +78,6 @@ def _labels(family: Family, y: Array, weight: Array | None) -> Target:
         )
     if isinstance(family, Categorical) and family.levels not in (None, len(classes)):
         raise SupportError(f"y holds {len(classes)} labels, but the family has {family.levels} levels; drop `levels`.")
-    return Target(codes.astype(np.float64), classes)
 
 
 def _of_weight(classes: Array, codes: Array, weight: Array) -> tuple[Array, Array]:

@@ -40,7 +40,7 @@ def count_source(model: Any, source: Source) -> GridCounts | None:
 
 def _ends(opened: Any, chunk: Chunk) -> Ends:
     """The least and the greatest value of each column; infinite the wrong way round where no row weighs anything."""
-    X, weight = copy.copy(opened)._checked_rows(chunk.X, chunk.weight, reset=False)
+    X, weight = copy.copy(opened)._checked_rows(chunk.X, chunk.weight, reset=False, part=True)
     if weight is not None and not weight.any():
         return np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
     ends = corners(X, weight)
@@ -54,5 +54,5 @@ def _wider(mine: Ends, theirs: Ends) -> Ends:
 
 def _counts(opened: Any, grid: GridCounts, chunk: Chunk) -> GridCounts:
     model = copy.copy(opened)
-    counts: GridCounts = model._counted(grid, *model._checked_rows(chunk.X, chunk.weight, reset=False))
+    counts: GridCounts = model._counted(grid, *model._checked_rows(chunk.X, chunk.weight, reset=False, part=True))
     return counts

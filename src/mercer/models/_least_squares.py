@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
+from mercer.data.sources.base import Chunk, Source
 from mercer.designs.encoded import Encoded
 from mercer.models._base import (
     Array,
@@ -27,11 +29,13 @@ from mercer.models._base import (
 )
 from mercer.models._diagnosis import Diagnosis, Finding
 from mercer.models._linear_predictor import linear_predictor, refuse_not_finite
+from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan
 from mercer.models._tensor_linear import in_memory, r_squared
 from mercer.models._tensors import checked_tensor, refuse_other_device
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import LinearFit, Rows
 from mercer.solvers.encoded_rows import rows_of_encoded
+from mercer.solvers.streamed_rows import StreamedRows
 from mercer.solvers.tensor_rows import rows_of
 
 
@@ -39,6 +43,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
     """A linear model fitted by least squares, with or without a penalty."""
 
     fit_intercept: bool
+    plan_: Plan
 
     # What a concrete model says about itself.
 
@@ -75,15 +80,37 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
             rows = self._rows(X, Y, sample_weight)
             try:
-                solution, interruption = solved(rows), None
-            except FitInterrupted as interrupted:
-                solution, interruption = interrupted.solution, interrupted
+                self._solve(rows, y, solved)
             except NonFiniteError:
                 refuse_not_finite(self, X)
                 raise
-            self._store(solution, rows, y)
-            if interruption is not None:
-                raise interruption
+        return self
+
+    def _solve(self, rows: Rows, y: Any, solved: Callable[[Rows], Solution]) -> None:
+        """Keep what was found, also where the user stops it."""
+        try:
+            solution, interruption = solved(rows), None
+        except FitInterrupted as interrupted:
+            solution, interruption = interrupted.solution, interrupted
+        self._store(solution, rows, y)
+        if interruption is not None:
+            raise interruption
+
+    def _fit_rows_of(self, source: Source, solved: Callable[[Rows], Solution]) -> Any:
+        """`_fit` where rows are read piece by piece; NotImplemented where they are so few that they must be held."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        first = source.head()
+        refuse_offset(self, first)
+        self._refuse_options(first.X)
+        _, y = self._checked(first.X, first.y)
+        reader = reader_of(self)
+        with naming_the_place(source, reader, _numbers_of):
+            rows = StreamedRows.of(source, partial(_rows_of, reader))
+            if rows.n_rows <= rows.shape[1]:
+                return NotImplemented
+            self._solve(rows, y, solved)
+        self.plan_ = streamed_plan(self.plan_.path, rows.dtype)
         return self
 
     def _checked_tensors(self, X: Any, y: Any) -> tuple[Any, Array]:
@@ -93,15 +120,15 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         _, y = self._checked(np.broadcast_to(0.0, X.shape), in_memory(y))  # stands for X where scikit-learn looks at y
         return X, y
 
-    def _rows(self, X: Any, Y: Array, sample_weight: Any) -> Rows:
+    def _rows(self, X: Any, Y: Array, sample_weight: Any, *, part: bool = False) -> Rows:
         if isinstance(X, Encoded):
-            return rows_of_encoded(X, Y, checked_weight(sample_weight, X))
+            return rows_of_encoded(X, Y, checked_weight(sample_weight, X, part=part))
         if not is_tensor(X):
-            return Rows(X, Y, checked_weight(sample_weight, X))
+            return Rows(X, Y, checked_weight(sample_weight, X, part=part))
         refuse_other_device(sample_weight, X, "sample_weight")
         return rows_of(X, Y, checked_weight(in_memory(sample_weight), range(len(X))))
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def _checked(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
         if y is None:
             raise DataError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
@@ -111,7 +138,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             self,
             X,
             y,
-            reset=True,
+            reset=reset,
             accept_sparse="csr" if self._accepts_sparse() else False,
             y_numeric=True,
             multi_output=True,
@@ -204,6 +231,15 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse()
         return tags
+
+
+def _rows_of(reader: LeastSquaresRegressor, chunk: Chunk) -> Rows:
+    X, y = reader._checked(chunk.X, chunk.y, reset=False)
+    return reader._rows(X, np.asarray(y, dtype=np.float64).reshape(len(y), -1), chunk.weight, part=True)
+
+
+def _numbers_of(reader: LeastSquaresRegressor, chunk: Chunk) -> Any:
+    return reader._checked(chunk.X, chunk.y, reset=False)[0]
 
 
 def checked_penalties(alpha: Any, targets: int) -> Array:

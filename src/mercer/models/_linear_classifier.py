@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
-from mercer.data.source import COPIED_BLOCK, rows_per_block
+from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.designs.encoded import Encoded
 from mercer.models._base import Array, checked, column_names, is_sparse
 from mercer.models._linear_predictor import refuse_non_finite

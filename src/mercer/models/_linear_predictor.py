@@ -9,7 +9,7 @@ import numpy as np
 from mercer._errors import NonFiniteError
 from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
-from mercer.data.source import rows_per_block
+from mercer.data.blocks import rows_per_block
 from mercer.designs.encoded import Encoded
 from mercer.models import _tensors
 from mercer.models._base import Array, checked, column_names, first_where, is_sparse

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._errors import DataError
+from mercer._warn import warn
 from mercer.models._base import Array
 from mercer.models._logistic_options import refuse_unsuitable
 
@@ -106,4 +106,4 @@ def _refuse_odd_ratios(l1_ratios: Any) -> None:
 
 
 def _warn(message: str, category: type[Warning] = FutureWarning) -> None:
-    warnings.warn(message, category, stacklevel=6)
+    warn(message, category)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer._gpu import to_numpy
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
 from mercer.models._diagnosis import Diagnosis, Finding
@@ -41,6 +40,4 @@ def _smallest(path: LogisticPath, point: Point, dependence: Dependence) -> Point
 def _separation(path: LogisticPath, point: Point, names: Sequence[str], classes: Sequence[str]) -> Finding | None:
     if len(classes) == 2:
         return examine(path.problem(np.inf, 0.0), point.solution, names)
-    eta = to_numpy(path.observations.design.times(point.solution.value))
-    own = SoftmaxResponse(len(classes)).probabilities(eta)[np.arange(len(eta)), to_numpy(path.observations.y)]
-    return examine_classes(path.observations, own, point.solution, names, classes)
+    return examine_classes(path.observations, SoftmaxResponse(len(classes)), point.solution, names, classes)

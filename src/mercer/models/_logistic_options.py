@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,7 +12,10 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from mercer._errors import DataError, NonFiniteError
 from mercer._gpu import like, to_numpy
+from mercer._warn import warn
 from mercer.data.labels import encode_labels
+from mercer.data.sources.base import Chunk
+from mercer.designs.survey import Seen
 from mercer.models._base import Array, checked, checked_weight, column_names
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._logistic_path import Point
@@ -24,6 +26,8 @@ SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 SMALL_INDICES = ("liblinear", "sag", "saga")
 #: scikit-learn refuses larger values for liblinear
 LIBLINEAR_LARGEST = 1e30
+
+NO_WEIGHT = "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
 
 CONSTRAINTS: dict[str, Any] = {
     "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
@@ -80,7 +84,7 @@ def refuse_few_classes(classes: Array, solver: str) -> None:
         )
 
 
-def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any) -> tuple[Any, Any]:
+def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any, *, reset: bool = True) -> tuple[Any, Any]:
     """X as floats, in any order, and y; what is not finite is found by the fit."""
     if y is None:
         raise DataError(
@@ -91,7 +95,7 @@ def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any) -> tup
         estimator,
         X,
         y,
-        reset=True,
+        reset=reset,
         codes=solver != "liblinear",  # whose penalised intercept allows no shift of columns
         dtype=dtype,
         accept_large_sparse=solver not in SMALL_INDICES,
@@ -99,6 +103,19 @@ def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any) -> tup
     if solver == "liblinear":
         _refuse_huge(X, estimator)
     return X, y
+
+
+def seen_of(reader: Any, chunk: Chunk) -> Seen:
+    """The rows of a chunk, checked like all others."""
+    X, y = checked_rows(reader, chunk.X, chunk.y, reader.solver, [np.float64, np.float32], reset=False)
+    return Seen(X, y, checked_weight(chunk.weight, X, part=True), None)
+
+
+def numbers_of(reader: Any, chunk: Chunk) -> Any:
+    """X of a chunk, to be looked at."""
+    seen = seen_of(reader, chunk)
+    encode_labels(seen.y)  # looks at labels
+    return seen.X
 
 
 def _refuse_huge(X: Any, estimator: Any) -> None:
@@ -115,9 +132,7 @@ def _refuse_huge(X: Any, estimator: Any) -> None:
 def row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Array) -> Array | None:
     """Weights of rows times those of their classes; None if all are 1."""
     if sample_weight is not None and not np.any(np.asarray(sample_weight)):
-        raise DataError(
-            "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
-        )
+        raise DataError(NO_WEIGHT)
     return _times_class_weights(checked_weight(sample_weight, X), class_weight, classes, codes)
 
 
@@ -134,19 +149,24 @@ def tensor_row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: A
 
 
 def _times_class_weights(weight: Array | None, class_weight: Any, classes: Array, codes: Array) -> Array | None:
-    of_class = _class_weights(class_weight, classes, codes, weight)
+    of_class = class_weights(class_weight, classes, np.bincount(codes, weight, minlength=len(classes)))
     if of_class is not None:
         weight = of_class[codes] if weight is None else weight * of_class[codes]
-    if weight is not None and not weight.any():
-        raise DataError("the weights of the classes leave no row a weight, so that there is nothing to learn from.")
     return weight
 
 
-def _class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array | None:
+def class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | None:
+    """One for each class, whose rows weigh `counts`; None if all are 1."""
+    of_class = _class_weights(class_weight, classes, counts)
+    if of_class is not None and not (of_class @ counts) > 0:
+        raise DataError("the weights of the classes leave no row a weight, so that there is nothing to learn from.")
+    return of_class
+
+
+def _class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | None:
     if class_weight is None or len(class_weight) == 0:
         return None
     if class_weight == "balanced":
-        counts = np.bincount(codes, weight, minlength=len(classes))
         with np.errstate(divide="ignore"):
             return np.where(counts > 0, counts.sum() / (len(classes) * counts), 0.0)
     try:
@@ -165,7 +185,7 @@ def refuse_unrepresentable(coef: Array, names: list[str]) -> None:
         )
 
 
-def warn_if_unfinished(point: Point, solver: str, max_iter: int, *, stacklevel: int) -> None:
+def warn_if_unfinished(point: Point, solver: str, max_iter: int) -> None:
     """scikit-learn's sentence for the solver asked for, the evidence, and one thing to do."""
     if point.certificate.holds or point.n_iter < max_iter:
         return
@@ -176,9 +196,8 @@ def warn_if_unfinished(point: Point, solver: str, max_iter: int, *, stacklevel: 
         "newton-cholesky": f"Newton solver did not converge after {n} iterations",
         "liblinear": "Liblinear failed to converge, increase the number of iterations",
     }.get(solver, "The max_iter was reached which means the coef_ did not converge")
-    warnings.warn(
+    warn(
         f"{sentence}. {point.certificate}. Increase the number of iterations (max_iter={max_iter}); scaling the data "
         "is not needed.",
         ConvergenceWarning,
-        stacklevel=stacklevel,
     )

@@ -130,8 +130,7 @@ class LogisticPath:
 
     @property
     def _total(self) -> float:
-        weight = self.observations.weight
-        return float(len(self.observations) if weight is None else weight.sum())
+        return self.observations.total_weight
 
     def at(
         self,
@@ -175,8 +174,7 @@ class LogisticPath:
     @cached_property
     def _second(self) -> Observations:
         """With 1 for the second of two classes and 0 for the first."""
-        y: Any = self.observations.y
-        return replace(self.observations, y=y.double() if is_tensor(y) else y.astype(float))
+        return self.observations.responses_as(np.float64)
 
     def _begin(self, problem: Any, start: Coefficients | None) -> Array | None:
         if start is None:
@@ -214,6 +212,8 @@ class LogisticPath:
         """In the units of the data."""
         with np.errstate(over="ignore", invalid="ignore"):  # a column of 1e-310 has a coefficient without float
             coef, intercept = self._coordinates.to_user(working)
+        if self.n_classes > 2:  # the same more in all classes is no difference, unless to a reader
+            intercept = intercept - intercept.mean()
         return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from mercer.models._base import Array
-from mercer.solvers import lbfgs, newton, proximal, softmax, softmax_lasso
+from mercer.solvers import lbfgs, newton, proximal, softmax, softmax_lasso, streamed_proximal
 from mercer.solvers.problem import Problem, Slope
 from mercer.solvers.softmax import SoftmaxProblem
 from mercer.stats.quadratic import HESSIAN
@@ -60,6 +60,8 @@ class MultinomialProblem(SoftmaxProblem):
 
 def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
     """The module that solves a problem best, and what it is called."""
+    if not problem.strengths.smooth and problem.observations.streamed:
+        return streamed_proximal, "proximal Newton"
     if isinstance(problem, SoftmaxProblem):
         if not problem.strengths.smooth:
             return softmax_lasso, "L-BFGS-B"

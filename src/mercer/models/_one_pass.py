@@ -42,4 +42,5 @@ def _summary(opened: Any, chunk: Chunk) -> ByClass:
 
 def _merged(opened: Any, mine: ByClass, theirs: ByClass) -> ByClass:
     refuse_labels_of_other_type(theirs.labels, mine.labels)
-    return ByClass.merge(*opened._reconcile(mine, theirs))
+    mine, theirs = opened._reconcile(mine, theirs)
+    return mine.merge(theirs)

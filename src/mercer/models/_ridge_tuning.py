@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +12,8 @@ import numpy as np
 from mercer._errors import DataError
 from mercer.models._base import Array
 from mercer.solvers.direct import Rows
-from mercer.solvers.leave_one_out import Errors, Spectrum, candidates, decompose
+from mercer.solvers.leave_one_out import Errors, Spectrum, TallSpectrum, candidates, decompose
+from mercer.solvers.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations
 
 #: scores the predictions of all rows for all targets: one number, or one for each target
@@ -69,13 +72,27 @@ def _stored(spectrum: Spectrum, rows: Rows, alphas: Array, *, predictions: bool)
 
 def squared_errors(spectrum: Spectrum, rows: Rows, alphas: Array) -> Array:
     """Weighted mean squares of the errors of rows left out: (penalties, targets)."""
+    if isinstance(rows, StreamedRows):
+        assert isinstance(spectrum, TallSpectrum)
+        total = rows.added(partial(_summed_in_chunk, replace(spectrum, rows=rows.kind, sums=None), alphas))
+    else:
+        total = _summed(spectrum, rows, alphas)
+    return total.T / len(rows)
+
+
+def _summed_in_chunk(spectrum: TallSpectrum, alphas: Array, rows: Rows) -> Array:
+    return _summed(replace(spectrum, rows=rows), rows, alphas)
+
+
+def _summed(spectrum: Spectrum, rows: Rows, alphas: Array) -> Array:
+    """Weighted sums of the squares: (targets, penalties)."""
 
     def squares(errors: Errors) -> Array:
         square = np.square(errors.values, out=errors.values)
         return square.sum(axis=0) if rows.weight is None else np.tensordot(rows.weight[errors.rows], square, axes=1)
 
     total: Array = sum(spectrum.errors(alphas, squares), np.zeros((rows.targets, len(alphas))))
-    return total.T / len(rows)
+    return total
 
 
 def chosen(alphas: Array, scores: Array, targets: int) -> Choice:

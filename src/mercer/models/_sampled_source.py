@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mercer._errors import EmptyDataError
 from mercer.data.build import frame_like
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
@@ -30,13 +29,12 @@ class Outline(NamedTuple):
 
     @classmethod
     def of(cls, most: int, chunk: Chunk) -> Self:
+        """Weights are for the model that follows: in memory, feature maps are not told of them either."""
         X = Table.of(chunk.X).numbers()
-        weight = chunk.weight
-        there = X if weight is None else X[weight > 0]
-        gaps = np.isnan(there).any(axis=0)
-        lowest = np.fmin.reduce(there, axis=0, initial=np.inf)
-        highest = np.fmax.reduce(there, axis=0, initial=-np.inf)
-        return cls(DistinctRows.zero(X.shape[1], most=most).update(X, weight), lowest, highest, gaps)
+        gaps = np.asarray(np.isnan(X).any(axis=0))
+        lowest = np.fmin.reduce(X, axis=0, initial=np.inf)
+        highest = np.fmax.reduce(X, axis=0, initial=-np.inf)
+        return cls(DistinctRows.zero(X.shape[1], most=most).update(X), lowest, highest, gaps)
 
     def merge(self, other: Self) -> Self:
         return type(self)(
@@ -48,8 +46,6 @@ class Outline(NamedTuple):
 
     def rows(self) -> Array:
         """Rows to learn from, each as often as it occurs; of a sample with rows that show how far the columns reach."""
-        if not self.sample.seen:
-            raise EmptyDataError("no row has a weight above 0, so that there is nothing to learn from.")
         times = np.maximum(1, np.round(self.sample.weight * min(1.0, 10 * self.sample.most / self.sample.weight.sum())))
         rows = np.repeat(self.sample.rows, times.astype(np.intp), axis=0)
         if self.sample.complete:

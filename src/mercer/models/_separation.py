@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._gpu import to_numpy
 from mercer.designs import Observations
 from mercer.families import LOG, Bernoulli, Binomial, NegativeBinomial, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
+from mercer.families.softmax import SoftmaxResponse
 from mercer.models._diagnosis import Finding
+from mercer.models._streamed_looks import class_collapsed, cross_products, least_information
 from mercer.solvers import separation
 from mercer.solvers.certificate import Solution
 from mercer.solvers.problem import Problem
@@ -33,6 +36,8 @@ MANY_STEPS = 10
 COLLAPSED = 1e-5
 #: standard deviation of the normal prior for on_separation="ridge", per standard deviation of a column
 PRIOR_DEVIATION = 2.5
+#: rows at hand of a source that are asked whether they are separated: if they are not, no more rows are
+SOME_ROWS = 10_000
 #: columns named in a sentence
 MOST_NAMES = 10
 
@@ -65,17 +70,47 @@ def examine(problem: Problem, solution: Solution, names: Sequence[str]) -> Separ
     """
     if problem.strengths.any or not _can_separate(problem.response) or not _looks_separated(problem, solution):
         return None
+    if problem.observations.streamed:
+        return unproved()
     return _finding(_separation(problem), names)
 
 
 def examine_classes(
-    observations: Observations, probabilities: Array, solution: Solution, names: Sequence[str], classes: Sequence[str]
+    observations: Observations,
+    response: SoftmaxResponse,
+    solution: Solution,
+    names: Sequence[str],
+    classes: Sequence[str],
 ) -> SeparationFinding | None:
-    """The same for an unpenalised softmax: `probabilities` are those that the fit gives each row's own class."""
-    if _went_well(solution) or not (probabilities > 1 - COLLAPSED).any():
+    """The same for an unpenalised softmax."""
+    if observations.streamed:
+        some: Any = observations.some(SOME_ROWS)
+        told = _some_class_certain(some, response, solution)
+        suspect = not _went_well(solution) or (told and _is_separated(separation.categorical(some, len(classes))))
+        certain = suspect and class_collapsed(observations, response, solution.value, COLLAPSED)
+        return unproved() if certain else None
+    if _went_well(solution) or not _some_class_certain(observations, response, solution):
         return None
     named = [f"{label}: {name}" for name in names for label in classes]
     return _finding(separation.categorical(observations.in_memory(), len(classes)), named)
+
+
+def _some_class_certain(observations: Observations, response: SoftmaxResponse, solution: Solution) -> bool:
+    probabilities = response.probabilities(to_numpy(observations.design.times(solution.value)))
+    own = probabilities[np.arange(len(observations)), to_numpy(observations.y)]
+    return bool((own > 1 - COLLAPSED).any())
+
+
+def unproved() -> SeparationFinding:
+    """What is said of rows of a source: a proof would need all of them together."""
+    return SeparationFinding(
+        CODE,
+        "warning",
+        "The responses look as if a hyperplane separated them: the fit dragged on, while some rows stopped to tell "
+        "anything. Which coefficients are infinite is not looked for in fits of a source.",
+        'Use on_separation="ridge", or a penalty, which keep coefficients finite; or fit to a sample in memory, which '
+        "names the columns.",
+    )
 
 
 def _went_well(solution: Solution) -> bool:
@@ -90,8 +125,27 @@ def _can_separate(response: Response) -> bool:
 
 def _looks_separated(problem: Problem, solution: Solution) -> bool:
     """Whether the fit dragged on while some row stopped to tell anything."""
+    if problem.observations.streamed:
+        return _looks_separated_in_source(problem, solution)
     if _went_well(solution):
         return False
+    return _some_information_collapsed(problem, solution)
+
+
+def _looks_separated_in_source(problem: Problem, solution: Solution) -> bool:
+    """The same of rows of a source, where a fit may have begun at the end of a long way: that of the rows at hand."""
+    some: Any = problem.observations.some(SOME_ROWS)
+    part = problem.on(some)
+    if _went_well(solution) and not (_some_information_collapsed(part, solution) and _is_separated(_separation(part))):
+        return False
+    return least_information(problem.observations, problem.response, solution.value) < COLLAPSED
+
+
+def _is_separated(found: Separation) -> bool:
+    return found.kind != "none"
+
+
+def _some_information_collapsed(problem: Problem, solution: Solution) -> bool:
     y, offset = problem.observations.y, problem.observations.offset
     eta = problem.observations.design.times(solution.value)
     information = problem.response.slopes(y, eta if offset is None else eta + offset).second
@@ -127,8 +181,11 @@ def _finding(found: Separation, names: Sequence[str]) -> SeparationFinding | Non
 
 def weak_prior(observations: Observations) -> Strengths:
     """What on_separation="ridge" adds: a normal prior of deviation 2.5 per standard deviation of each column."""
-    counted = np.ones(len(observations)) if observations.weight is None else observations.weight
-    products = observations.design.gram(counted / counted.sum())
+    if observations.streamed:
+        products = cross_products(observations, counted=False) / observations.total_weight
+    else:
+        counted = np.ones(len(observations)) if observations.weight is None else observations.weight
+        products = observations.design.gram(counted / counted.sum())
     variance = np.diagonal(products).copy()
     if observations.design.coordinates.intercept:
         variance -= np.square(products[-1])

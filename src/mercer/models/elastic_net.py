@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer.data.sources.base import Source
 from mercer.models._coordinate_paths import enet_path
 from mercer.models._coordinate_regressor import CoordinateRegressor
+from mercer.models._from_source import fits_sources
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows
 
@@ -123,13 +126,14 @@ class ElasticNet(CoordinateRegressor):
         self.random_state = random_state
         self.selection = selection
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, sparse matrix, data frame of shape (n_samples, n_features), or Source
+            Training rows. A source is read piece by piece, and has its target with it.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : float or array-like of shape (n_samples,), default=None
@@ -142,10 +146,17 @@ class ElasticNet(CoordinateRegressor):
         self : object
             The fitted model.
         """
+        return self._fit(X, y, None if isinstance(sample_weight, Real) else sample_weight, self._solving())
+
+    def _fit_source(self, source: Source) -> Any:
+        return self._fit_rows_of(source, self._solving())
+
+    def _solving(self) -> Callable[[Rows], Solution]:
+        """What solves for the coefficients of some rows, from those of the last fit if it is to begin there."""
         start = getattr(self, "coef_", None) if self.warm_start else None
 
         def solved(rows: Rows) -> Solution:
             self._warn_without_penalty(self.alpha)
             return self._at(rows, self.alpha, self.l1_ratio, start)
 
-        return self._fit(X, y, None if isinstance(sample_weight, Real) else sample_weight, solved)
+        return solved

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -15,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import DataError, LinkError, MercerWarning, NonFiniteError, SeparationWarning
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
-from mercer.designs import DenseDesign, Observations, TensorDesign, TensorObservations, Terms, design_of
+from mercer._warn import warn
+from mercer.designs import Observations, TensorDesign, TensorObservations, Terms, design_of
 from mercer.families import (
     Categorical,
     Family,
@@ -31,8 +31,10 @@ from mercer.kernels import Kernel, KernelHolder
 from mercer.models._approximate import APPROXIMATE
 from mercer.models._base import Array, Plan, checked_table, column_names, in_main_memory, old_state_on_failure
 from mercer.models._diagnosis import Diagnosis
+from mercer.models._from_source import fits_sources
 from mercer.models._glm_classes import Classes
 from mercer.models._glm_diagnosis import no_overdispersion, overdispersion
+from mercer.models._glm_figures import UNKNOWN, Figures
 from mercer.models._glm_inputs import read_offset, read_weight, refuse_non_finite
 from mercer.models._glm_kernel import OWN, KernelForm
 from mercer.models._glm_kind import Kind
@@ -40,7 +42,8 @@ from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_predictions import Predictions
 from mercer.models._glm_settle import Settled
 from mercer.models._glm_solve import Limits, SolveInterrupted, unfinished
-from mercer.models._glm_target import Target, is_label_family, read_target
+from mercer.models._glm_streamed import SourceForm, dtype_of
+from mercer.models._glm_target import is_label_family, read_target
 from mercer.models._glm_tensors import fits_tensors, read_tensors, tensor_terms
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._tensors import refuse_not_finite, tensor_plan
@@ -50,7 +53,7 @@ from mercer.solvers.choose import SOLVERS
 INTERCEPT = "(intercept)"
 
 
-class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstimator):
+class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Predictions, BaseEstimator):
     """A generalised linear model: E y = g⁻¹(Xβ + b + offset), y distributed as the family says.
 
     The coefficients minimise Σ weight · ½ deviance + penalty: they are the maximum likelihood estimate, or with a
@@ -207,14 +210,15 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, tensor of shape (n_samples, n_features), or Source
             Training rows; columns of text or categories have a coefficient for each level. A tensor of torch stays on
-            its device.
+            its device. A source is read piece by piece, and has its target, weights and offsets with it.
         y : array-like of shape (n_samples,)
             Responses; labels of any type for "bernoulli" and "categorical".
         sample_weight : array-like of shape (n_samples,), default=None
@@ -233,7 +237,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
             self._validate_params()
             cautions = self._learn(X, y, sample_weight, offset, exposure)
         for caution in cautions:
-            warnings.warn(caution, stacklevel=2)
+            warn(caution)
         return self
 
     @with_callbacks
@@ -251,18 +255,27 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
         else:
             table, y = self._checked(X, y)
         problem = self._described(family, table, y, read_weight(sample_weight, y), offset, exposure)
+        try:
+            return self._minimise(problem, before, X, y)
+        except NonFiniteError:
+            if is_tensor(table):
+                refuse_not_finite(self, table)
+            else:
+                refuse_non_finite(table, column_names(self), estimator="GLM")
+            raise
+
+    def _minimise(
+        self, problem: Any, before: dict[str, Any], X: Any = None, y: Any = None
+    ) -> tuple[MercerWarning, ...]:
+        """Fit, and keep what was found also where the user stops it."""
         with watched(self, verbose=self.verbose, X=X, y=y) as watch:
             try:
                 solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.progress)
                 settled = self._kind.settle(solved, self._names, self.on_separation, self._limits, watch.progress)
-            except NonFiniteError:
-                if is_tensor(table):
-                    refuse_not_finite(self, table)
-                else:
-                    refuse_non_finite(table, column_names(self), estimator="GLM")
-                raise
             except SolveInterrupted as stop:
-                self._store(Settled(stop.solved, len(self._names)))
+                # who stops a fit does not wait for another pass over a source
+                told = UNKNOWN if problem.observations.streamed else None
+                self._store(Settled(stop.solved, len(self._names)), told)
                 if watch.stopped:
                     return ()
                 raise
@@ -279,7 +292,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
         """What there is to minimise."""
         penalty, link = penalty_from(self.penalty), link_from(self.link, family)
         target = read_target(family, y, weight)
-        self._kind = self._kind_of(family, link, target)
+        self._kind = self._kind_of(family, link, target.classes)
         # without a penalty, a level for each category and an intercept would be one coefficient too many
         drop_first = penalty is None and self.fit_intercept
         design: Any
@@ -288,19 +301,21 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
             self.plan_ = tensor_plan("", table)
         else:
             design, self._terms = design_of(table, intercept=self.fit_intercept, drop_first=drop_first)
-            dtype = str(design.X.dtype) if isinstance(design, DenseDesign) else "float64"
-            self.plan_ = Plan("", dtype, len(design.blocks()), thread_count())
-        columns = len(self._terms.names)
-        given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
+            self.plan_ = Plan("", dtype_of(design), len(design.blocks()), thread_count())
         of_rows = TensorObservations.of if isinstance(design, TensorDesign) else Observations
         observations = of_rows(design, target.values, weight, read_offset(offset, exposure, link, len(y)))
-        return self._kind.problem(observations, design.coordinates.strengths(given))
+        return self._penalised(observations, penalty)
 
-    def _kind_of(self, family: Family, link: Link, target: Target) -> Kind:
+    def _penalised(self, observations: Observations, penalty: Penalty | None) -> Any:
+        columns = len(self._terms.names)
+        given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
+        return self._kind.problem(observations, observations.design.coordinates.strengths(given))
+
+    def _kind_of(self, family: Family, link: Link, classes: Array | None) -> Kind:
         self.link_ = link
         self.__dict__.pop("classes_", None)  # of another family
-        if target.classes is not None:
-            self.classes_ = target.classes
+        if classes is not None:
+            self.classes_ = classes
         if not isinstance(family, Categorical):
             return OneMean(Response(family, link))
         if link != family.response_link:
@@ -323,7 +338,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
             return None
         return self._kind.from_user(before["coef_"], before["intercept_"], self._terms.coordinates)
 
-    def _store(self, settled: Settled) -> None:
+    def _store(self, settled: Settled, told: Figures | None = None) -> None:
         solved = settled.solved
         for name in OWN:
             self.__dict__.pop(name, None)
@@ -331,7 +346,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, Predictions, BaseEstim
         self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
         self.coefficient_names_ = list(self._terms.names)
         self.family_ = self._kind.family
-        told = self._kind.figures(solved, settled.coefficients, self.weight_kind)
+        told = told or self._kind.figures(solved, settled.coefficients, self.weight_kind)
         self.deviance_, self.null_deviance_ = told.deviance, told.null_deviance
         self.dispersion_, self.df_residual_, self.log_likelihood_ = (
             told.dispersion,

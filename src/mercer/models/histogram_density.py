@@ -204,14 +204,16 @@ class HistogramDensity(HistogramQuestions):
             self._store(left)
         return self
 
-    def _checked_rows(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Array, Array | None]:
+    def _checked_rows(
+        self, X: Any, sample_weight: Any, *, reset: bool, part: bool = False
+    ) -> tuple[Array, Array | None]:
         X = self._numbers(X, reset=reset)
         if X.shape[1] > self._most_columns:
             raise TooManyColumnsError(
                 f"X has {X.shape[1]} columns, but a histogram of more than {self._most_columns} is empty nearly "
                 "everywhere; use KernelDensity, or a HistogramDensity of some of the columns."
             )
-        return X, checked_weight(sample_weight, X, forgets=True)
+        return X, checked_weight(sample_weight, X, forgets=True, part=part)
 
     def _empty_grid(self, X: Array, weight: Array | None) -> GridCounts:
         """The bins for these rows."""

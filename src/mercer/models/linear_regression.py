@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from mercer.data.sources.base import Source
 from mercer.models._diagnosis import Finding
+from mercer.models._from_source import fits_sources
 from mercer.models._least_squares import LeastSquaresRegressor
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows, least_squares, worth_a_square
@@ -88,13 +90,15 @@ class LinearRegression(LeastSquaresRegressor):
         self.n_jobs = n_jobs
         self.positive = positive
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Training rows. A tensor of torch stays on its device.
+        X : array-like, sparse matrix, data frame, tensor of shape (n_samples, n_features), or Source
+            Training rows. A tensor of torch stays on its device; a source is read piece by piece, and has its target
+            with it.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -106,6 +110,9 @@ class LinearRegression(LeastSquaresRegressor):
             The fitted model.
         """
         return self._fit(X, y, sample_weight, self._solved)
+
+    def _fit_source(self, source: Source) -> Any:
+        return self._fit_rows_of(source, self._solved)
 
     def _takes_tensors(self) -> bool:
         return not self.positive

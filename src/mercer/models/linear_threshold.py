@@ -16,14 +16,18 @@ from mercer._errors import DataError, FitInterrupted
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import thread_count
 from mercer.data.labels import codes_of, encode_labels
+from mercer.data.sources.base import Chunk, Source
 from mercer.models._agreement import refuse_labels_of_other_type, refuse_new_classes
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.models._growing_classes import regrown
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.models._streamed_online import learn_in_order
 from mercer.models._tensors import labelled
 from mercer.solvers.certificate import Solution
+from mercer.solvers.history import History
 from mercer.solvers.learning import learn
 from mercer.solvers.lesson import Lesson
 from mercer.solvers.rules import RULES, How
@@ -156,13 +160,14 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows, forgetting what was learnt before.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, sparse matrix, data frame of shape (n_samples, n_features), or Source
+            Training rows. From a source, mode="incremental" learns in one pass; mode="batch" needs all rows together.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -178,16 +183,34 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             self._classes_fixed = False
             X, y, weight = self._checked(X, y, sample_weight, reset=True)
             self.classes_, codes = encode_labels(y)
-            if len(self.classes_) < 2:
-                raise DataError(
-                    "The number of classes has to be greater than one; got 1 class. All rows are of class "
-                    f"{self.classes_.tolist()[0]!r}; add rows of another, or learn with partial_fit, which may start "
-                    "with one."
-                )
+            self._refuse_one_class()
             lesson = self._lesson(X, codes, weight)
             self._units = self._placed(np.zeros((lesson.units, X.shape[1])), np.zeros(lesson.units), lesson)
             self._learn(lesson, X, y, tolerance=self.tol, most_passes=self.max_iter)
         return self
+
+    def _fit_source(self, source: Source) -> Any:
+        if self.mode == "batch":
+            return NotImplemented
+        records: list[tuple[float, History]] = []
+
+        def learn_from(chunk: Chunk) -> None:
+            self.partial_fit(chunk.X, chunk.y, sample_weight=chunk.weight)
+            records.append((float(chunk.n_rows if chunk.weight is None else chunk.weight.sum()), self.trace_))
+
+        self._classes_fixed = False
+        learn_in_order(self, source, learn_from)
+        self._refuse_one_class()
+        self.trace_ = History.of_parts(records)
+        return self
+
+    def _refuse_one_class(self) -> None:
+        if len(self.classes_) < 2:
+            raise DataError(
+                "The number of classes has to be greater than one; got 1 class. All rows are of class "
+                f"{self.classes_.tolist()[0]!r}; add rows of another, or learn with partial_fit, which may start "
+                "with one."
+            )
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over more rows.

@@ -254,7 +254,7 @@ class LogisticRegressionCV(LinearClassifier):
         self.diagnosis_ = Diagnosis()
         point = self._refitted(path, grid, fits, asked) if self.refit else self._averaged(grid, fits, asked)
         self._store(point)
-        warn_if_unfinished(point, self.solver, self.max_iter, stacklevel=4)
+        warn_if_unfinished(point, self.solver, self.max_iter)
 
     def _weights(self, sample_weight: Any, X: Any, codes: Array) -> Array | None:
         if isinstance(self.class_weight, dict) and not set(self.class_weight) <= set(self.classes_.tolist()):

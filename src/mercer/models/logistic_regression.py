@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer._errors import DataError
+from mercer._errors import DataError, NonFiniteError
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
+from mercer._warn import warn
+from mercer.data.sources.base import Source
+from mercer.designs.streamed import Responses
+from mercer.designs.survey import Survey
 from mercer.models._base import Plan, column_names, in_main_memory, old_state_on_failure, publish
 from mercer.models._diagnosis import Diagnosis
+from mercer.models._from_source import fits_sources
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_not_finite
 from mercer.models._logistic_callbacks import told_of_steps
 from mercer.models._logistic_diagnosis import settled
 from mercer.models._logistic_options import (
     CONSTRAINTS,
+    NO_WEIGHT,
     checked_rows,
+    class_weights,
     classes_and_codes,
+    numbers_of,
     refuse_few_classes,
     refuse_unrepresentable,
     refuse_unsuitable,
     row_weights,
+    seen_of,
     tensor_row_weights,
     warn_if_unfinished,
 )
 from mercer.models._logistic_path import Coefficients, Limits, LogisticPath, PathInterrupted, Penalised, Point
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan
+from mercer.models._streamed_problem import observe
 from mercer.models._tensors import checked_tensor, coded, tensor_plan
+from mercer.solvers import streamed_proximal
+from mercer.solvers._fit import NOT_FINITE
 
 
 class LogisticRegression(CallbackSupportMixin, LinearClassifier):
@@ -156,22 +169,23 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
             The model itself.
         """
         if self.solver != "lbfgs":
-            warnings.warn(
+            warn(
                 f"Callbacks are only supported in {type(self).__name__} for solver='lbfgs'. This estimator has "
                 f"solver='{self.solver}', callbacks will be ignored during the solving of the regression.",
                 UserWarning,
-                stacklevel=2,
             )
         super().set_callbacks(*callbacks)
         return self
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Training rows. A tensor of torch stays on its device; with an L1 penalty it must be in main memory.
+        X : array-like, sparse matrix, data frame, tensor of shape (n_samples, n_features), or Source
+            Training rows. A tensor of torch stays on its device; with an L1 penalty it must be in main memory. A source
+            is read piece by piece, and has its target with it.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -211,6 +225,10 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
         blocks = len(path.observations.blocks())
         plan = tensor_plan("", X, blocks=blocks) if is_tensor(X) else Plan("", str(X.dtype), blocks, thread_count())
         self.plan_ = replace(plan, dtype="float64") if liblinear else plan
+        self._follow(path, penalised, X, y, sample_weight)
+
+    def _follow(self, path: LogisticPath, penalised: Penalised, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit, and keep what was found also where the user stops it."""
         try:
             point = self._solved(path, penalised, X, y, sample_weight)
         except PathInterrupted as stop:
@@ -218,12 +236,50 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
             self._store(stop.point)
             raise
         if not np.isfinite(point.certificate.value):
+            if X is None:
+                raise NonFiniteError(NOT_FINITE)
             refuse_not_finite(self, X)
         names, classes = column_names(self), [str(label) for label in self.classes_.tolist()]
         refuse_unrepresentable(point.coefficients.coef, names)
         point, self.diagnosis_ = settled(path, point, names, classes)
         self._store(point)
-        warn_if_unfinished(point, self.solver, self.max_iter, stacklevel=5)
+        warn_if_unfinished(point, self.solver, self.max_iter)
+
+    def _fit_source(self, source: Source) -> Any:
+        return self._learn_from(source)
+
+    @with_callbacks
+    def _learn_from(self, source: Source) -> Any:
+        penalised, first, liblinear = self._penalised(), source.head(), self.solver == "liblinear"
+        refuse_offset(self, first)
+        X, _ = checked_rows(self, first.X, first.y, self.solver, [np.float64, np.float32])
+        reader, dtype = reader_of(self), "float64" if liblinear else X.dtype
+        with naming_the_place(source, reader, numbers_of):
+            observations: Any = observe(
+                source,
+                partial(seen_of, reader),
+                self._coded,
+                labels=True,
+                intercept=self.fit_intercept,
+                shifted=not liblinear,
+            )
+            scaling = self.intercept_scaling if liblinear else None
+            path = LogisticPath(observations, len(self.classes_), scaling, Limits(self.tol, self.max_iter))
+            if penalised.l1_ratio and not streamed_proximal.suits(path.problem(*penalised)):
+                return NotImplemented
+            self.plan_ = streamed_plan("", dtype)
+            self._follow(path, penalised, None, None, None)
+        self.plan_ = streamed_plan(self.plan_.path, dtype)
+        return self
+
+    def _coded(self, survey: Survey) -> Responses:
+        """Labels that were found as classes."""
+        refuse_few_classes(survey.labels, self.solver)
+        self.classes_ = survey.labels
+        if not survey.weight > 0:
+            raise DataError(NO_WEIGHT)
+        weights = class_weights(self.class_weight, self.classes_, survey.label_weights)
+        return Responses(self.classes_, weights, np.int64)
 
     def _tensors(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """X, the codes of the classes and the weights on the device of X."""
@@ -315,4 +371,4 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
 
 
 def _warn(message: str, category: type[Warning] = UserWarning) -> None:
-    warnings.warn(message, category, stacklevel=6)
+    warn(message, category)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -16,11 +15,15 @@ from sklearn.utils.multiclass import unique_labels
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer._jit.perceptron import Terms
 from mercer._threads import bounded, ordered_map, thread_count
+from mercer._warn import warn
 from mercer.data.labels import codes_of, encode_labels
+from mercer.data.sources.base import Chunk, Source
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.models._held_out import Judge, held_out_rows
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._streamed_online import labels_of, learn_in_order
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.scikit_perceptron import PENALTIES, SPARSE_INTERCEPT_RATE, Rows, Stopping, Unit
 
@@ -161,13 +164,14 @@ class Perceptron(LinearClassifier):
 
     # Learning.
 
+    @fits_sources
     def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows, pass after pass.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, sparse matrix of shape (n_samples, n_features), or Source
+            Training rows. From a source, which has its target with it, weights are learnt in one pass.
         y : array-like of shape (n_samples,)
             Class labels.
         coef_init : array-like of shape (n_classes, n_features), default=None
@@ -195,12 +199,22 @@ class Perceptron(LinearClassifier):
             self.t_ = 1.0
             self._learn(X, y, codes, sample_weight, passes=self.max_iter)
         if self.tol is not None and self.n_iter_ == self.max_iter:
-            warnings.warn(
+            warn(
                 "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the "
                 "fit.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
+        return self
+
+    def _fit_source(self, source: Source) -> Any:
+        if self.early_stopping or self.class_weight == "balanced" or self.warm_start:
+            return NotImplemented
+        classes = labels_of(source)
+
+        def learn_from(chunk: Chunk) -> None:
+            self.partial_fit(chunk.X, chunk.y, classes=classes, sample_weight=chunk.weight)
+
+        learn_in_order(self, source, learn_from)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

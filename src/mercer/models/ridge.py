@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -11,13 +10,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
+from mercer._warn import warn
+from mercer.data.sources.base import Source
 from mercer.models._base import is_sparse
+from mercer.models._from_source import fits_sources
 from mercer.models._least_squares import LeastSquaresRegressor, checked_penalties
 from mercer.models._ridge_tuning import tuned
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import Rows, least_squares, worth_a_square
 from mercer.solvers.iterative import by_conjugate_gradients
 from mercer.solvers.nonnegative import nonnegative_least_squares
+from mercer.solvers.streamed_rows import StreamedRows
 from mercer.solvers.tensor_rows import TensorRows
 
 #: solvers of scikit-learn that work step by step, and rows and columns from which on they do so here
@@ -128,13 +131,15 @@ class Ridge(LeastSquaresRegressor):
         self.positive = positive
         self.random_state = random_state
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Training rows. A tensor of torch stays on its device.
+        X : array-like, sparse matrix, data frame, tensor of shape (n_samples, n_features), or Source
+            Training rows. A tensor of torch stays on its device; a source is read piece by piece, and has its target
+            with it.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : float or array-like of shape (n_samples,), default=None
@@ -146,6 +151,9 @@ class Ridge(LeastSquaresRegressor):
             The fitted model.
         """
         return self._fit(X, y, sample_weight, self._solved)
+
+    def _fit_source(self, source: Source) -> Any:
+        return self._fit_rows_of(source, self._solved)
 
     def _flat(self, y: Any) -> bool:
         return bool(y.ndim == 1 or y.shape[1] == 1)
@@ -191,7 +199,8 @@ class Ridge(LeastSquaresRegressor):
         self.alpha_ = float(alpha[0]) if isinstance(self.alpha, str | Real) else np.array(alpha)
         if self.positive:
             return self._nonnegative(rows, alpha)
-        iterative = self.solver in ITERATIVE and min(rows.shape) > WORTH_STEPS and not isinstance(rows, TensorRows)
+        steps = self.solver in ITERATIVE and not isinstance(rows, TensorRows | StreamedRows)
+        iterative = steps and min(rows.shape) > WORTH_STEPS
         if iterative or not worth_a_square(rows):
             return self._by_conjugate_gradients(rows, alpha)
         return least_squares(rows, alpha, intercept=self.fit_intercept, stable=self.solver == "svd", sums=sums)
@@ -207,11 +216,10 @@ class Ridge(LeastSquaresRegressor):
     def _nonnegative(self, rows: Rows, alpha: Any) -> Solution:
         solution = nonnegative_least_squares(rows, alpha, intercept=self.fit_intercept, most_steps=self.max_iter)
         if not solution.certificate.holds:
-            warnings.warn(
+            warn(
                 "The lbfgs solver did not converge. Try increasing max_iter or tol. Currently: "
                 f"max_iter={self.max_iter} and tol={self.tol}. {solution.certificate}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return solution
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -21,7 +20,10 @@ from sklearn.utils.metadata_routing import (
 )
 
 from mercer._errors import DataError
+from mercer._warn import warn
+from mercer.data.sources.base import Source
 from mercer.models._base import Array, is_sparse, old_state_on_failure
+from mercer.models._from_source import fits_sources
 from mercer.models._least_squares import LeastSquaresRegressor
 from mercer.models._ridge_tuning import Score, cross_validated
 from mercer.models.ridge import Ridge
@@ -114,13 +116,14 @@ class RidgeCV(LeastSquaresRegressor):
         self.store_cv_results = store_cv_results
         self.alpha_per_target = alpha_per_target
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, sparse matrix, data frame of shape (n_samples, n_features), or Source
+            Training rows. A source is read piece by piece, and has its target with it.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : float or array-like of shape (n_samples,), default=None
@@ -142,6 +145,12 @@ class RidgeCV(LeastSquaresRegressor):
             flat = np.asarray(y).ndim == 1
             return self._fit(X, y, sample_weight, partial(self._cross_validated, flat=flat, score_params=given))
 
+    def _fit_source(self, source: Source) -> Any:
+        if self.cv is not None or self.scoring is not None or self.store_cv_results:
+            return NotImplemented  # other splits and scores look at single rows
+        flat = source.head().y.ndim == 1
+        return self._fit_rows_of(source, partial(self._cross_validated, flat=flat, score_params={}))
+
     def _flat(self, y: Any) -> bool:
         return bool(y.ndim == 1 or y.shape[1] == 1)
 
@@ -155,12 +164,11 @@ class RidgeCV(LeastSquaresRegressor):
 
     def _refuse_options(self, X: Any) -> None:
         if self.gcv_mode == "svd" and is_sparse(X):
-            warnings.warn(
+            warn(
                 "The 'svd' mode is not supported for sparse X, we fallback to `gcv_mode='eigen'`. Passing "
                 "`gcv_mode='svd'` on sparse X will raise an error in 1.11, use the default or pass `gcv_mode='eigen'` "
                 "to suppress this warning.",
                 FutureWarning,
-                stacklevel=4,
             )
 
     def _cross_validated(self, rows: Rows, *, flat: bool, score_params: dict[str, Any]) -> Solution:

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.sources.base import Source
-from mercer.models._base import old_state_on_failure
+from mercer.models._base import is_sparse, old_state_on_failure
 from mercer.models._from_source import fits_sources, maps_sources
 from mercer.models._linear_features import ColumnStatistics, ObservedColumns
 from mercer.models._linear_form import linear_form
@@ -151,6 +151,8 @@ def _features(piece: LinearPiece, statistic: Any, block: Any) -> Any:
     Among the features of normal columns, which are centred there, that is 0.
     """
     shape = piece.features
+    if isinstance(shape, ObservedColumns) and is_sparse(block):
+        block = block.toarray()  # centred, zeros are none
     if not isinstance(shape, ObservedColumns) or not np.isnan(block[:, shape.columns[~shape.gaps]]).any():
         return shape(block)
     everywhere = replace(shape, gaps=np.ones_like(shape.gaps))(block)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,15 @@ class Rows:
         """Numbers that are stored of a row, on average."""
         n, d = self.shape
         return max(1, self.X.nnz // max(1, n)) if self.sparse else d
+
+    @property
+    def heavy(self) -> int:
+        """How many rows have a weight."""
+        return len(self) if self.weight is None else int(np.count_nonzero(self.weight))
+
+    def only(self, targets: Array) -> Self:
+        """With some of the targets."""
+        return replace(self, Y=self.Y[:, targets])
 
     def one_by_one(self) -> Rows:
         """The same rows for who needs all digits of products, at whatever price."""

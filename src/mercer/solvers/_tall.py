@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,8 +130,7 @@ class _Fit:
         self._intercept, self._left = np.empty((2, len(alpha)))
 
     def refinement(self, which: Array, system: Any, strength: float) -> Refinement:
-        rows = replace(self.rows, Y=self.rows.Y[:, which])
-        return Refinement(rows, self.centre.only(which), system, strength)
+        return Refinement(self.rows.only(which), self.centre.only(which), system, strength)
 
     def put(self, which: Array, part: Refined) -> None:
         self.coefficients[:, which], self._intercept[which], self._left[which] = part

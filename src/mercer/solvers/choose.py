@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, UnsuitableSolverError
-from mercer.solvers import gradient, lbfgs, newton, newton_cg, online, softmax, softmax_lasso
+from mercer.solvers import gradient, newton, newton_cg, online, softmax, softmax_lasso, streamed_proximal
 from mercer.solvers._least_squares_problem import has_closed_form, solve_least_squares
 from mercer.solvers.certificate import Solution
 from mercer.solvers.newton import Progress
@@ -55,7 +55,8 @@ class Choice(NamedTuple):
             return _solve_classes(problem, self.solver, start, options)
         if self.solver == "direct":
             return solve_least_squares(problem)
-        module = importlib.import_module(f"mercer.solvers.{self.solver.replace('-', '_')}")
+        streamed = "streamed_" if self.solver == "proximal" and problem.observations.streamed else ""
+        module = importlib.import_module(f"mercer.solvers.{streamed}{self.solver.replace('-', '_')}")
         solution: Solution = module.solve(problem, start, **options)
         return solution
 
@@ -101,12 +102,16 @@ def choose(problem: AnyProblem, asked: str = "auto") -> Choice:
 def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, options: dict[str, Any]) -> Solution:
     """Starts and solutions are matrices, with a column for each column of η."""
     if by == "proximal":
-        return softmax_lasso.solve(problem, start, **options)
+        solver: Any = streamed_proximal if problem.observations.streamed else softmax_lasso
+        lasso: Solution = solver.solve(problem, start, **options)
+        return lasso
     begin = None if start is None else problem.vector(start)
     try:
-        if by in ("newton-cg", "lbfgs"):
-            descend = newton_cg.descend if by == "newton-cg" else lbfgs.descend
-            solution = descend(problem, problem.start() if begin is None else begin, problem.scaling(), **options)
+        if by == "lbfgs":
+            solution = softmax.by_lbfgs(problem, begin, **options)
+        elif by == "newton-cg":
+            begin = problem.start() if begin is None else begin
+            solution = newton_cg.descend(problem, begin, problem.scaling(), **options)
         else:
             solve = {"newton": newton.solve, "gradient": gradient.solve, "online": online.solve}[by]
             solution = solve(cast(Any, problem), begin, **options)

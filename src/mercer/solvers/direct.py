@@ -25,6 +25,7 @@ from mercer.solvers._tall import by_normal_equations, by_triangle
 from mercer.solvers._triangle import inverse_gram
 from mercer.solvers._wide import solve_wide
 from mercer.solvers.certificate import Solution
+from mercer.solvers.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations
 
 __all__ = ["LinearFit", "Rows", "inverse_gram", "least_squares", "worth_a_square"]
@@ -38,8 +39,13 @@ MOST_ENTRIES = 1 << 23
 
 
 def worth_a_square(rows: Rows) -> bool:
-    """Whether a direct solution is cheap; sparse data with too many columns are better left to conjugate gradients."""
+    """Whether a direct solution is cheap; sparse data with too many columns are better left to conjugate gradients.
+
+    Each of their steps would be a pass over a source, which has a square for that reason.
+    """
     n, d = rows.shape
+    if isinstance(rows, StreamedRows):
+        return True
     if rows.sparse and n <= d:
         return n * d <= MOST_ENTRIES
     return not rows.sparse or d <= MOST_COLUMNS

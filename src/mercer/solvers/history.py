@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,21 @@ class History:
     rate: Array
     coefficients: Array | None
     intercepts: Array | None
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[tuple[float, History]]) -> History:
+        """One pass in which rows came in parts, given by their weights and what units did in each."""
+        share = np.array([weight for weight, _ in parts])
+        share /= share.sum()
+        first, last = parts[0][1], parts[-1][1]
+        return cls(
+            share @ np.array([part.loss[:1] for _, part in parts]),
+            share @ np.array([part.error[:1] for _, part in parts]),
+            np.sum([part.mistakes[:1] for _, part in parts], axis=0),
+            first.rate[:1],
+            last.coefficients,
+            last.intercepts,
+        )
 
     def __len__(self) -> int:
         return len(self.loss)

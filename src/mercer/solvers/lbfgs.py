@@ -7,7 +7,8 @@ columns their means and spreads. As with Newton's method, the length of the grad
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -16,11 +17,12 @@ from numpy.typing import NDArray
 from mercer._errors import FitInterrupted
 from mercer._gpu import to_numpy
 from mercer._threads import blas_for
-from mercer.families.penalties import Strengths
+from mercer.designs import Observations, TensorDesign
+from mercer.designs.observations import ObservedBatch
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.newton import Model, Progress
+from mercer.solvers.newton import SAMPLE_TOLERANCE, Model, Progress
 from mercer.solvers.problem import Problem, Slope
-from mercer.solvers.scaling import Scaling, Standardising, Whitening
+from mercer.solvers.scaling import FewRows, Scaling, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
 Array = NDArray[Any]
@@ -31,6 +33,8 @@ MOST_STEPS = 1000
 MOST_WHITENED = 1500
 #: rows of the sample per column, and at least
 SAMPLE_PER_COLUMN, SMALLEST_SAMPLE = 8, 1000
+#: … and how many times as many of a source, where they are at hand
+MORE_AT_HAND = 10
 #: how much of the diagonal is added to the Hessian of a sample, which may lack directions that all rows have
 SAMPLE_SHRINKAGE = 1e-3
 #: halvings and doublings of a step
@@ -84,36 +88,62 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
+    if start is None and problem.observations.streamed:
+        start = fit_to_sample(problem, solve)
     begin = problem.start() if start is None else np.array(start, dtype=float)
-    scaling = scaling_of(problem, problem.start())
+    scaling = scaling_of(problem, begin if problem.observations.streamed else problem.start())
     return descend(problem, begin, scaling, tolerance=tolerance, most_steps=most_steps, progress=progress)
 
 
 def scaling_of(problem: Problem, w: Array) -> Scaling:
     """Variables in which the Hessian at `w` is close to the identity."""
     if problem.n_columns <= MOST_WHITENED:
-        return Whitening.of(sampled_hessian(problem, w))
-    design, y, weight, _ = problem.observations.batch(slice(None))
+        few = few_rows(problem, w) if len(problem.observations) < problem.n_columns else None
+        return few or Whitening.of(sampled_hessian(problem, w))
+    (design, y, weight, _), factor = typical_rows(problem.observations)
     # as if no column had an effect: the expected curvature is then the same in all rows
-    level = np.full(1, w[-1] if design.coordinates.intercept else 0.0)
-    curvature = float(problem.response.slopes(to_numpy(y[:1]), level).second[0])
+    level = np.full(1, problem.start()[-1] if design.coordinates.intercept else 0.0)
+    curvature = factor * float(problem.response.slopes(to_numpy(y[:1]), level).second[0])
     return Standardising.of(design, curvature * (np.ones(len(y)) if weight is None else weight), problem.strengths.l2)
 
 
-def sampled_hessian(problem: Problem, w: Array) -> Array:
+def few_rows(problem: Problem, w: Array) -> FewRows | None:
+    """Of fewer rows than columns: all of the Hessian at `w`, which is not formed."""
+    if problem.observations.streamed or isinstance(problem.observations.design, TensorDesign):
+        return None
+    design, y, weight, offset = problem.observations.batch(slice(None))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        eta = design.times(w)
+        h = problem.response.slopes(y, eta if offset is None else eta + offset, weight).second
+        return FewRows.of(design, h, problem.strengths.l2)
+
+
+def typical_rows(observations: Observations) -> tuple[ObservedBatch, float]:
+    """All rows, or of a source those at hand, and how many times as many there are."""
+    some = observations.some(len(observations)) if observations.streamed else observations
+    assert some is not None  # there are as many
+    return some.batch(slice(None)), len(observations) / len(some)
+
+
+def fit_to_sample(problem: Any, solve: Callable[..., Solution]) -> Array | None:
+    """Where a fit to the rows at hand of a source ends; None where it gets nowhere."""
+    solution = solve(problem.on(problem.observations.some(len(problem.observations))), tolerance=SAMPLE_TOLERANCE)
+    return np.asarray(solution.value) if solution.certificate.holds else None
+
+
+def sampled_hessian(problem: Any, w: Array) -> Array:
     """The Hessian at `w`, from rows spread evenly over all."""
     n, p = len(problem.observations), problem.n_columns
-    rows = sample_rows(n, p)
-    if rows is None:
-        return problem.at(w, HESSIAN).hessian
-    part = replace(problem, observations=problem.observations.take(rows), strengths=Strengths.none(p))
-    return np.asarray(blown_up(part.at(w, HESSIAN).hessian, n / len(rows)) + np.diag(problem.strengths.l2))
+    # one pass more would cost more than many rows at hand
+    some = problem.observations.some(sample_size(p) * (MORE_AT_HAND if problem.observations.streamed else 1), of=2)
+    if some is None:
+        return np.asarray(problem.at(w, HESSIAN).hessian)
+    return blown_up(problem.on(some).at(w, HESSIAN).hessian, n / len(some))
 
 
-def sample_rows(n: int, columns: int) -> Array | None:
-    """Rows that tell enough of the Hessian; None if all are needed."""
-    rows = max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * columns)
-    return None if 2 * rows > n else np.linspace(0, n - 1, rows).astype(np.intp)
+def sample_size(columns: int) -> int:
+    """How many rows tell enough of the Hessian."""
+    return max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * columns)
 
 
 def blown_up(hessian: Array, factor: float) -> Array:

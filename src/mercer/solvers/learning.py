@@ -7,7 +7,6 @@ go round for ever. The other rules stop when the gradient of their loss vanishes
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._threads import blas_for
+from mercer._warn import warn
 from mercer.solvers import online
 from mercer.solvers._descent import Descent
 from mercer.solvers._pocket import Pocket
@@ -209,4 +209,4 @@ class Course:
         """Of an end that is not proven."""
         trouble = self._judge.trouble(len(self._log))
         if trouble is not None:
-            warnings.warn(trouble, stacklevel=USER)
+            warn(trouble)

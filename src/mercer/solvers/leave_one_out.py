@@ -147,9 +147,12 @@ class TallSpectrum(Spectrum):
         return np.asarray(own)
 
     def generalised(self, alphas: Array) -> Array:
-        n = np.count_nonzero(self.rows.weight) if self.rows.weight is not None else len(self.rows)
+        n = self.rows.heavy
         shrunk = self.shrunk(alphas)
-        explained = np.divide(self.along**2, self.values[:, None], out=np.zeros_like(self.along), where=self.along != 0)
+        # what lies along a direction without variation is rounding
+        explained = np.divide(
+            self.along**2, self.values[:, None], out=np.zeros_like(self.along), where=self.values[:, None] > 0
+        )
         squares = self.rest + (shrunk**2).T @ explained
         free = n - self.intercept - len(self.values) + shrunk.sum(axis=0)
         return np.asarray(n * squares / free[:, None] ** 2)

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
-from mercer.families.penalties import Strengths
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem, Slope
@@ -42,6 +41,8 @@ NESTED = 250_000
 SAMPLE_TOLERANCE = 1e-2
 #: rows below which a gradient costs as much as a Hessian
 ALWAYS_HESSIAN = 5_000
+#: columns up to which reading rows of a source takes longer than their Hessian
+STREAMED_HESSIAN = 300
 #: a step that leaves more than this share of the gradient was made with a Hessian that no longer serves
 POOR_STEP = 0.2
 #: pairs of steps and changes of the gradient that correct a stale Hessian
@@ -107,20 +108,23 @@ def sample_start(problem: Problem, tolerance: float = SAMPLE_TOLERANCE) -> Sampl
     """The fit to evenly spaced rows; None where the data are too few to gain by it."""
     n = len(problem.observations)
     rows = max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * problem.n_columns, int(SAMPLE_SHARE * n))
-    if 4 * rows > n:
+    some = problem.observations.some(rows, of=4)
+    if some is None:
         return None
-    chosen = np.linspace(0, n - 1, rows).astype(np.intp)
-    share = rows / n
-    part = replace(
-        problem,
-        observations=problem.observations.take(chosen),
-        strengths=Strengths(share * problem.strengths.l1, share * problem.strengths.l2, problem.strengths.mean),
-    )
-    descent = Descent(part, None if rows >= NESTED else problem.start(), tolerance, None)
+    share = len(some) / n
+    tolerance = tolerance if share < 1 else TOLERANCE
+    descent = Descent(problem.on(some), None if len(some) >= NESTED else problem.start(), tolerance, None)
     descent.run(MOST_STEPS)
     if not (descent.arrived and (descent.fresh or descent.refresh())):
         return None  # separable or otherwise at odds: let all rows speak
     return Sample(descent.w, descent.curvature.scaled_by(1 / share))
+
+
+def worth_a_hessian(problem: Problem) -> bool:
+    """Whether a Hessian costs no more than the look at the rows that it takes."""
+    if problem.observations.streamed:
+        return problem.n_columns <= STREAMED_HESSIAN
+    return len(problem.observations) < ALWAYS_HESSIAN
 
 
 class Descent:
@@ -128,7 +132,7 @@ class Descent:
 
     def __init__(self, problem: Problem, start: Array | None, tolerance: float, progress: Progress | None) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
-        self._cheap = len(problem.observations) >= ALWAYS_HESSIAN
+        self._cheap = not worth_a_hessian(problem)
         # a Hessian that is only expected may be off by a factor however near the optimum: what steps tell of it is kept
         self._expected = not getattr(problem, "exact_hessian", True)
         sample = sample_start(problem) if start is None else None
@@ -137,7 +141,7 @@ class Descent:
         self.w = begin if sample is None else sample.w
         # of a direction that no row of the sample moves in, only all rows can tell
         known = sample is not None and sample.curvature.definite
-        self._arrive(self._look(self.w, GRADIENT if known else HESSIAN))
+        self._arrive(self._look(self.w, GRADIENT if known and self._cheap else HESSIAN))
         self.trace = [self.here.value]
 
     def _look(self, w: Array, order: int) -> Slope:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._gpu import to_numpy
 from mercer.designs import Observations
 from mercer.engines.reducing import reduce
 from mercer.families.penalties import Strengths
@@ -18,6 +17,7 @@ from mercer.families.response import Response
 from mercer.stats.quadratic import GRADIENT, HESSIAN, Quadratic
 
 Array = NDArray[Any]
+Q = TypeVar("Q", bound=Any)
 #: a matrix that is known by its products
 Product = Callable[[Array], Array]
 
@@ -37,7 +37,7 @@ class Slope(NamedTuple):
 
 def mean_weight(observations: Observations) -> float:
     """Of all rows."""
-    return 1.0 if observations.weight is None else float(observations.weight.mean())
+    return observations.mean_weight
 
 
 def standard_error(dispersion: float, spread: float, weight: float) -> float:
@@ -47,6 +47,24 @@ def standard_error(dispersion: float, spread: float, weight: float) -> float:
     would never be small enough.
     """
     return float(np.sqrt(max(dispersion * min(weight, 1.0), EXACT * spread * weight))) or 1.0
+
+
+def summed(statistic: Q, observations: Observations) -> Q:
+    """`reduce`, which makes no pass over a source for what the last one has told."""
+    if not observations.streamed:
+        return reduce(statistic, observations)
+    seen: list[Any] = observations.seen  # type: ignore[attr-defined]
+    if seen and _tells(seen[-1], statistic):
+        last: Q = seen[-1]
+        return last
+    seen[:] = [reduce(statistic, observations)]
+    made: Q = seen[-1]
+    return made
+
+
+def _tells(last: Any, asked: Any) -> bool:
+    same = type(last) is type(asked) and last.response == asked.response and last.order >= asked.order
+    return same and np.array_equal(last.point, asked.point)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +82,10 @@ class Problem:
     def n_columns(self) -> int:
         return self.observations.design.n_columns
 
+    def on(self, some: Observations) -> Self:
+        """The same problem for some of the rows, with their share of the penalty."""
+        return replace(self, observations=some, strengths=self.strengths.times(len(some) / len(self.observations)))
+
     @property
     def exact_hessian(self) -> bool:
         """Whether the expected Hessian is the Hessian itself: that of the canonical link."""
@@ -73,10 +95,9 @@ class Problem:
         """Every coefficient at its prior mean, and the intercept where the mean response would have it."""
         w = np.array(self.strengths.mean)
         if self.observations.design.coordinates.intercept:
-            y, offset, average = self.observations.y, self.observations.offset, self.observations.average
             with np.errstate(divide="ignore", invalid="ignore"):
-                level = self.response.predictor(np.asarray(average(y)))
-            level -= 0.0 if offset is None else average(offset)
+                level = self.response.predictor(np.asarray(self.observations.mean_response))
+            level -= self.observations.mean_offset
             w[-1] = level if np.isfinite(level) else 0.0
         return w
 
@@ -95,14 +116,14 @@ class Problem:
     @cached_property
     def _spread(self) -> float:
         """Mean deviance of some of the rows from their mean."""
-        y = to_numpy(self.observations.y[:: max(1, len(self.observations) // SOME_ROWS)])
+        y = self.observations.some_responses(SOME_ROWS)
         with np.errstate(all="ignore"):
             spread = float(np.mean(self.response.family.unit_deviance(y, np.full(len(y), y.mean()))))
         return spread if np.isfinite(spread) else 0.0
 
     def at(self, w: Array, order: int = HESSIAN) -> Slope:
         """The smooth part at `w`: its value, and if `order` says so its gradient and its expected Hessian."""
-        sums = reduce(Quadratic.at(self.response, w, order), self.observations)
+        sums = summed(Quadratic.at(self.response, w, order), self.observations)
         pull = self.strengths.l2 * (w - self.strengths.mean)
         value = sums.loss + 0.5 * float(pull @ (w - self.strengths.mean))
         gradient = sums.gradient + pull if order >= GRADIENT else sums.gradient

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg import lapack, solve_triangular
 
 from mercer._threads import blas_for
-from mercer.designs import Design
+from mercer.designs import Design, TensorDesign
 from mercer.designs.squares import column_squares
 from mercer.solvers.curvature import Curvature
 
@@ -19,6 +19,8 @@ Array = NDArray[Any]
 
 #: the spread of a column is at least this share of its root mean square: rounding alone leaves as much
 LEAST_SPREAD = 1e-6
+#: the root of a curvature, in units of the penalty's, up to which 1 less what is nearly 1 keeps half of its digits
+MOST_CURVED = 1e7
 
 
 class Scaling(ABC):
@@ -84,16 +86,61 @@ class Standardising(Scaling):
         return cls(_inverse_root(squares + l2), mean)
 
     def forth(self, u: Array) -> Array:
-        w = np.asarray((self.scale * u.T).T)
-        if self.mean is not None:
-            w[-1] -= self.mean @ w[:-1]
-        return w
+        return _about_zero(np.asarray((self.scale * u.T).T), self.mean)
 
     def back(self, gradient: Array) -> Array:
-        if self.mean is not None:
-            gradient = gradient.copy()
-            gradient[:-1] -= np.multiply.outer(self.mean, gradient[-1])
-        return np.asarray((self.scale * gradient.T).T)
+        return np.asarray((self.scale * _about_means(gradient, self.mean).T).T)
+
+
+@dataclass(frozen=True, eq=False)
+class FewRows(Scaling):
+    """By a root of the inverse of the Hessian AᵀA + D of fewer rows than columns, from a matrix of as many rows.
+
+    With B = A D^(−½) and L Lᵀ = I + B Bᵀ it is D^(−½) (I − Bᵀ K B), K = L⁻ᵀ (I + L)⁻¹ (Andrews 1968): multiplied by its
+    transpose it gives D^(−½) (I − Bᵀ (L Lᵀ)⁻¹ B) D^(−½), which is H⁻¹ by Woodbury's identity. An intercept that is not
+    penalised becomes that of columns about their means, with which it shares no curvature.
+    """
+
+    scale: Array
+    #: B
+    rows: Array
+    #: L, and I + L
+    factor: Array
+    raised: Array
+    #: of the columns without the intercept; None where there is none, or where it is a column like others
+    mean: Array | None
+
+    @classmethod
+    def of(cls, design: Design, h: Array, l2: Array) -> Self | None:
+        """For Xᵀ diag(h) X + diag(l2); None of a tensor, and where too little is penalised for digits to be left."""
+        apart = bool(design.coordinates.intercept) and l2[-1] == 0
+        penalised = l2[:-1] if apart else l2
+        if isinstance(design, TensorDesign) or not (penalised > 0).all() or not h.sum() > 0:
+            return None
+        X = design.dense()[:, : len(penalised)]
+        with blas_for(len(X)):
+            mean = h @ X / h.sum() if apart else None
+            B = (X if mean is None else X - mean) * np.sqrt(h)[:, None] / np.sqrt(penalised)
+            one = np.eye(len(B))
+            factor, failed = lapack.dpotrf(one + B @ B.T, lower=1, clean=1)
+        if failed or not np.diagonal(factor).max() < MOST_CURVED:
+            return None
+        diagonal = np.append(penalised, h.sum()) if apart else penalised
+        return cls(_inverse_root(diagonal), B, factor, np.asfortranarray(one + factor), mean)
+
+    def forth(self, u: Array) -> Array:
+        w = np.array(u, dtype=float)
+        columns = w[: self.rows.shape[1]]
+        inner = solve_triangular(self.raised, self.rows @ columns, lower=True, check_finite=False)
+        columns -= self.rows.T @ solve_triangular(self.factor, inner, trans=1, lower=True, check_finite=False)
+        return _about_zero(np.asarray((self.scale * w.T).T), self.mean)
+
+    def back(self, gradient: Array) -> Array:
+        scaled = np.asarray((self.scale * _about_means(gradient, self.mean).T).T)
+        columns = scaled[: self.rows.shape[1]]
+        inner = solve_triangular(self.factor, self.rows @ columns, lower=True, check_finite=False)
+        columns -= self.rows.T @ solve_triangular(self.raised, inner, trans=1, lower=True, check_finite=False)
+        return scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +155,22 @@ class Repeated(Scaling):
 
     def back(self, gradient: Array) -> Array:
         return self.of_each.back(gradient.reshape(-1, len(self.factors)) * self.factors).ravel()
+
+
+def _about_zero(w: Array, mean: Array | None) -> Array:
+    """Coefficients of columns about their means as those of the columns themselves, in place."""
+    if mean is not None:
+        w[-1] -= mean @ w[:-1]
+    return w
+
+
+def _about_means(gradient: Array, mean: Array | None) -> Array:
+    """The gradient for coefficients of columns about their means."""
+    if mean is None:
+        return gradient
+    gradient = gradient.copy()
+    gradient[:-1] -= np.multiply.outer(mean, gradient[-1])
+    return gradient
 
 
 def _inverse_root(diagonal: Array) -> Array:

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
 from mercer.designs import Observations
-from mercer.engines.reducing import reduce
+from mercer.designs.squares import column_squares
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers import lbfgs, newton
 from mercer.solvers.certificate import Solution
-from mercer.solvers.lbfgs import blown_up, sample_rows
+from mercer.solvers.lbfgs import blown_up, fit_to_sample, sample_size, sampled_hessian, typical_rows
 from mercer.solvers.newton import Progress
-from mercer.solvers.problem import Product, Slope, mean_weight, standard_error
-from mercer.solvers.scaling import Repeated, Scaling, Standardising, Whitening
+from mercer.solvers.problem import Product, Slope, mean_weight, standard_error, summed
+from mercer.solvers.scaling import FewRows, Repeated, Scaling, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 from mercer.stats.softmax_quadratic import SoftmaxQuadratic
 
@@ -48,6 +48,13 @@ class SoftmaxProblem:
     observations: Observations  # y are codes
     response: SoftmaxResponse
     strengths: Strengths
+
+    def on(self, some: Observations) -> Self:
+        """The same problem for some of the rows, with their share of the penalty; points mean the same."""
+        strengths = self.strengths.times(len(some) / len(self.observations))
+        part = replace(self, observations=some, strengths=strengths)
+        part.__dict__["shares"] = self.shares  # B depends on them
+        return part
 
     @cached_property
     def shares(self) -> Array:
@@ -101,7 +108,7 @@ class SoftmaxProblem:
 
     def at(self, v: Array, order: int = HESSIAN) -> Slope:
         """The objective at a point, and if `order` says so its gradient and Hessian."""
-        sums = reduce(SoftmaxQuadratic.at(self.response, self.matrix(v), order), self.observations)
+        sums = self.sums(self.matrix(v), order)
         away = self.matrix(v) - self.strengths.mean[:, None]
         pull = self.strengths.l2[:, None] * away
         value = sums.loss + 0.5 * float(np.vdot(pull, away))
@@ -109,6 +116,10 @@ class SoftmaxProblem:
             return Slope(value, np.zeros(0), np.zeros((0, 0)))
         gradient = ((sums.gradient + pull) @ self.axes).ravel()
         return Slope(value, gradient, self._hessian(sums.hessian) if order == HESSIAN else sums.hessian)
+
+    def sums(self, W: Array, order: int = HESSIAN) -> SoftmaxQuadratic:
+        """Of the losses at a matrix of coefficients."""
+        return summed(SoftmaxQuadratic.at(self.response, W, order), self.observations)
 
     def _hessian(self, of_columns: Array) -> Array:
         """From blocks by columns of η to points: (B ⊗ I)ᵀ H (B ⊗ I), with the penalty, in the order of `matrix`."""
@@ -156,14 +167,21 @@ class SoftmaxProblem:
 
     def _of_each(self, variance: float) -> tuple[Scaling, float]:
         """For a class of that variance, and the mean square of the columns."""
-        design, _, weight, _ = self.observations.batch(slice(None))
-        p, n = design.n_columns, design.n_rows
-        h = np.ones(n) if weight is None else weight
+        p, n = self.observations.design.n_columns, len(self.observations)
         if p > lbfgs.MOST_WHITENED:
+            (design, _, weight, _), factor = typical_rows(self.observations)
+            h = factor * (np.ones(design.n_rows) if weight is None else weight)
             scaling = Standardising.of(design, variance * h, self.strengths.l2)
             return scaling, float(np.median(scaling.scale**-2) / variance)
-        rows = sample_rows(n, p)
-        gram = design.gram(h) if rows is None else blown_up(design.take(rows).gram(h[rows]), n / len(rows))
+        some = self.observations.some(sample_size(p), of=2)
+        design, _, weight, _ = (self.observations if some is None else some).batch(slice(None))
+        h = np.ones(design.n_rows) if weight is None else weight
+        with np.errstate(over="ignore", invalid="ignore"):
+            few = FewRows.of(design, variance * h, self.strengths.l2) if n < p else None
+        if few is not None:
+            return few, float(column_squares(design, h).mean())
+        gram = design.gram(h)
+        gram = gram if some is None else blown_up(gram, n / len(some))
         return Whitening.of(variance * gram + np.diag(self.strengths.l2)), float(gram.trace() / p)
 
 
@@ -216,7 +234,24 @@ def by_newton(problem: SoftmaxProblem) -> bool:
 def _solve(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
     if by_newton(problem):
         return newton.solve(cast(Any, problem), start, **options)
-    return lbfgs.descend(problem, problem.start() if start is None else start, problem.scaling(), **options)
+    return by_lbfgs(problem, start, **options)
+
+
+def by_lbfgs(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
+    """Many coefficients; where rows are streamed, from a fit to those at hand and with their curvature."""
+    if not problem.observations.streamed:
+        return lbfgs.descend(problem, problem.start() if start is None else start, problem.scaling(), **options)
+    if start is None:
+        start = fit_to_sample(problem, _solve_few)
+    if start is None:
+        start = problem.start()
+    whitened = problem.n_columns <= lbfgs.MOST_WHITENED
+    scaling = Whitening.of(sampled_hessian(problem, start)) if whitened else problem.scaling()
+    return lbfgs.descend(problem, start, scaling, **options)
+
+
+def _solve_few(problem: SoftmaxProblem, *, tolerance: float) -> Solution:
+    return _solve(problem, None, tolerance=tolerance)
 
 
 def _as_matrix(problem: SoftmaxProblem, solution: Solution) -> Solution:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
-from mercer._gpu import is_tensor, to_numpy
+from mercer._gpu import is_tensor
 from mercer.families.response import Response, Slopes, in_memory
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
@@ -48,7 +48,7 @@ def feasible_start(problem: Problem) -> Array:
         with np.errstate(all="ignore"):
             if np.isfinite(problem.at(start, LOSS).value):
                 return start
-    if not all(np.isfinite(part).all() for part in (to_numpy(problem.observations.y), fitted)):
+    if not all(np.isfinite(part).all() for part in (problem.observations.mean_response, fitted)):
         return plain  # not finite for another reason: for the caller to find
     raise DegenerateDataError(
         f"no start was found from which every row has a mean under {problem.response.link!r}: the linear predictor "
@@ -58,7 +58,7 @@ def feasible_start(problem: Problem) -> Array:
 
 def _midway_fit(problem: Problem) -> Array:
     observations = problem.observations
-    response = Midway(problem.response.family, problem.response.link, observations.average(observations.y))
+    response = Midway(problem.response.family, problem.response.link, observations.mean_response)
     with np.errstate(all="ignore"):
         slope = replace(problem, response=response).at(np.zeros(problem.n_columns))
     if not np.isfinite(slope.hessian).all():

@@ -18,6 +18,15 @@ def test_it_is_fitted_and_says_how_we_know() -> None:
     assert found.notes[-1].startswith("Certificate: ")
 
 
+def test_numbers_that_are_taken_for_classes_are_remarked_on() -> None:
+    rings = [i % 35 for i in range(60)]
+    assert any(
+        "35 numbers, each of which is a class to NaiveBayes" in note
+        for note in fitted("NaiveBayes", FRAME, rings).notes
+    )
+    assert not any("is a class to" in note for note in fitted("NaiveBayes", FRAME, [i % 2 for i in range(60)]).notes)
+
+
 def test_wrapped() -> None:
     found = fitted("LogisticRegression", FRAME, CLASSES, calibrate="platt", conformal=0.8)
     assert found.model.predict_set(FRAME).shape == (60, 2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import GaussianNB, LinearSVC, Ridge
-from mercer._errors import DataError, InferenceError, ScoresOnlyError
+from mercer._errors import DataError, InferenceError, PriorError, ScoresOnlyError
 from mercer.comparison.using.predicting import Asked, answers, decided
 
 X = np.array([[0.0], [0.5], [1.0], [4.0], [5.0], [6.0]])
@@ -33,6 +33,14 @@ def test_costs_by_labels_that_json_writes_as_strings() -> None:
     assert told["expected cost"].shape == (6,)
     assert (told["prediction"] == 1).sum() >= 3
     assert decided(MODEL) is MODEL
+
+
+def test_a_class_that_priors_leave_out_is_named() -> None:
+    with pytest.raises(PriorError, match="The priors leave out the class '2', and the others sum to 0.3, not to 1"):
+        decided(MODEL, priors={"1": 0.3})
+    with pytest.raises(PriorError, match="The trained priors leave out the class '1'"):
+        decided(MODEL, priors={"1": 0.3, "2": 0.7}, trained_priors={"2": 0.5})
+    assert (answers(decided(MODEL, priors={"1": 1.0}), X, Asked())["prediction"] == 1).all()
 
 
 def test_refusals() -> None:

@@ -35,10 +35,22 @@ def test_wrappers_are_looked_into() -> None:
 def test_other_tables_are_refused() -> None:
     model = fitted("NaiveBayes", FRAME, Y).model
     refuse_other_table(model, ["c", "code", "n", "more"], "a.csv")
-    with pytest.raises(ColumnMismatchError, match=r"reads 'n', 'code', 'c', but 'a\.csv' lacks 2 of them: 'n', 'code'"):
+    with pytest.raises(
+        ColumnMismatchError, match=r"'a\.csv' lacks 2 of the 3 columns that it reads: 'n', 'code'\. Give"
+    ):
         refuse_other_table(model, ["c", "m"], "a.csv")
+    with pytest.raises(ColumnMismatchError, match=r"For 'code': did you mean 'Code'\?$"):
+        refuse_other_table(model, ["c", "m", "Code"], "a.csv")
     with pytest.raises(ColumnMismatchError, match="Did you mean 'code'"):
         refuse_unknown(["cods"], ["code"])
+
+
+def test_of_many_columns_a_few_are_named_and_none_twice() -> None:
+    wide = pa.table({f"x{j}": [0.5, 1.5, 2.5, 4.0] for j in range(30)})
+    with pytest.raises(ColumnMismatchError) as refusal:
+        refuse_other_table(GaussianNB().fit(wide, [0, 1, 0, 1]), ["other"], "a.csv")
+    assert "lacks 30 of the 30 columns that it reads: 'x0', 'x1', 'x2', 'x3', 'x4' and 25 more." in str(refusal.value)
+    assert str(refusal.value).count("'x0'") == 1
 
 
 def test_a_glm_reads_names_as_names() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -96,3 +97,9 @@ def test_the_smallest_hash_has_a_column(monkeypatch: pytest.MonkeyPatch) -> None
     X = interpreted.hashed([["a"]], list, 1000, signed=True, dtype=np.float64)
     assert X.indices.tolist() == [2**31 % 1000]
     assert X.data.tolist() == [-1.0]
+
+
+@given(st.text() | st.text("aB_9 .,-é", max_size=40), st.integers(1, 3), st.booleans())
+def test_whole_words_are_those_of_the_pattern(text: str, shortest: int, lowercase: bool) -> None:
+    pattern = re.compile(r"(?u)\b" + r"\w" * shortest + r"+\b")
+    assert interpreted.Words(shortest, lowercase)(text) == pattern.findall(text.lower() if lowercase else text)

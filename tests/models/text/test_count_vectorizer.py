@@ -304,3 +304,19 @@ def test_lines_of_a_file_are_documents(tmp_path: Path) -> None:
         assert (of_file.fit_transform(path) != of_list.fit_transform(lines)).nnz == 0
         assert of_file.vocabulary_ == of_list.vocabulary_
         assert (of_file.transform(path) != of_list.transform(lines)).nnz == 0
+
+
+def test_a_short_document_is_read_as_the_parameters_are_now() -> None:
+    """How words are found is remembered by the parameters, not by the vectorizer."""
+    words = CountVectorizer(vocabulary=["a", "cat", "Cat", "the cat", "cats"])
+    given = ["The cat, a Cat"]
+    assert words.transform(given).toarray().tolist() == [[0, 2, 0, 0, 0]]
+    for change, wanted in [
+        ({"lowercase": False}, [0, 1, 1, 0, 0]),
+        ({"token_pattern": r"\w+"}, [1, 1, 1, 0, 0]),
+        ({"lowercase": True, "ngram_range": (1, 2)}, [1, 2, 0, 1, 0]),
+        ({"stop_words": ["cat"]}, [1, 0, 0, 0, 0]),
+        ({"stop_words": None, "tokenizer": lambda text: [f"{word}s" for word in text.split()]}, [0, 0, 0, 0, 1]),
+    ]:
+        words.set_params(**change)
+        assert words.transform(given).toarray().tolist() == [wanted]

@@ -358,3 +358,14 @@ def test_headings_and_landmarks_guide_those_who_listen(tab: Tab) -> None:
     assert len(set(ids)) == len(ids)
     unnamed = "all => all.filter(e => !e.labels?.length && !e.ariaLabel && !e.textContent.trim()).length"
     assert tab.page.locator("button, input, select, svg").evaluate_all(unnamed) == 0
+
+
+def test_evidence_fits_on_a_phone(browser: Any, file: Path) -> None:
+    """What a column adds is the answer, and is not to be looked for sideways."""
+    tab = Tab(browser, file, 390)
+    box = tab.page.locator(".rows .box:has(table.evidence)").first
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+    place = tab.page.locator("table.evidence tbody td.number").first.bounding_box()
+    assert place is not None
+    assert 0 <= place["x"] <= place["x"] + place["width"] <= 390
+    assert tab.complaints == []

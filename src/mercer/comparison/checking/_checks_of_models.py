@@ -131,7 +131,7 @@ def probabilities_off(view: View) -> Iterator[Found]:
 def no_better_than_guessing(view: View) -> Iterator[Found]:
     """Whether the best model beats one that knows nothing of the columns, beyond its interval."""
     best = view.best()
-    if best is None:
+    if best is None or best.kind == "baseline":  # no model was judged: there is nothing to say of the columns
         return
     metric, known = view.comparison.task.metrics[0], _of_knowing_nothing(view)
     mean, low, high = view.comparison.interval(best.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,13 @@ from mercer.comparison.explaining.explanation import Explanation
 from mercer.data import Table
 from mercer.report import Field, Grid
 
+#: classes that have a column each; of more, those that may be meant
+MOST_CLASSES = 6
+
 
 def evidence_grid(model: Any, row: Any, told: Explanation, most: int = 20) -> Grid:
     """The base, what each column adds to it, strongest first, and what it all adds up to."""
+    told, notes = _of_few_classes(told)
     strength = np.abs(told.contributions[0]).max(axis=1)
     order = np.argsort(-strength, kind="stable")
     kept = [j for j in order.tolist() if strength[j] > 0][:most]
@@ -30,7 +35,21 @@ def evidence_grid(model: Any, row: Any, told: Explanation, most: int = 20) -> Gr
         )
     rows.append(("(all together)", "", *told.totals[0].tolist()))
     fields = (Field("column"), Field("value"), *(Field(name, "+.4f") for name in told.outputs))
-    return Grid(f"What adds to the {told.what}", fields, tuple(rows), (_conclusion(model, row),))
+    return Grid(f"What adds to the {told.what}", fields, tuple(rows), (*notes, _conclusion(model, row)))
+
+
+def _of_few_classes(told: Explanation) -> tuple[Explanation, tuple[str, ...]]:
+    """Of many classes those that the row most speaks for, in their order, and a sentence that says so."""
+    if (classes := len(told.outputs)) <= MOST_CLASSES:
+        return told, ()
+    kept = np.sort(np.argsort(-told.totals[0], kind="stable")[:MOST_CLASSES])
+    few = replace(
+        told,
+        outputs=tuple(told.outputs[k] for k in kept.tolist()),
+        base=told.base[kept],
+        contributions=told.contributions[..., kept],
+    )
+    return few, (f"Shown are the {MOST_CLASSES} classes of {classes} that are highest all together.",)
 
 
 def _values(row: Any) -> dict[str, str]:
@@ -47,5 +66,8 @@ def _conclusion(model: Any, row: Any) -> str:
     predicted = np.asarray(model.predict(row)).tolist()[0]
     if not hasattr(model, "predict_proba"):
         return f"Prediction: {f'{predicted:.6g}' if isinstance(predicted, float) else predicted}."
-    shares = zip(model.classes_.tolist(), np.asarray(model.predict_proba(row))[0].tolist(), strict=True)
-    return f"Prediction: {predicted} ({', '.join(f'{label}: {share:.4f}' for label, share in shares)})."
+    proba = np.asarray(model.predict_proba(row))[0]
+    kept = np.sort(np.argsort(-proba, kind="stable")[:MOST_CLASSES])
+    shares = [f"{label}: {share:.4f}" for label, share in zip(model.classes_[kept].tolist(), proba[kept], strict=True)]
+    others = [] if len(kept) == len(proba) else [f"{len(proba) - len(kept)} others: {1 - proba[kept].sum():.4f}"]
+    return f"Prediction: {predicted} ({', '.join(shares + others)})."

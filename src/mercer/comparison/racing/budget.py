@@ -68,6 +68,7 @@ class Budget:
             return
         self.check(0, len(splits), 0.0)
         seconds = len(splits) * estimated_seconds(model, table.take(splits[0][0]).native)
+        self.check(0, len(splits), 0.0)  # to estimate takes time, too, the first time most of all
         if seconds > self.left:
             raise OutOfTime(f"not begun: its {len(splits)} fits would take about {seconds:.0f} s")
 

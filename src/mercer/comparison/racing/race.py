@@ -44,10 +44,14 @@ class Race:
             return []
         return [f"Left out to keep the time limit of {self.budget.seconds:g} s: {', '.join(self.late)}."]
 
+    def unfinished(self, entrants: list[Entrant]) -> list[str]:
+        """Names of those that were not done, whatever the reason."""
+        done = {entry.name for entry in self.entries}
+        return [entrant.name for entrant in entrants if entrant.name not in done]
+
     def stopped(self, entrants: list[Entrant]) -> str:
         """A note on those that Ctrl-C left no time for."""
-        done = {entry.name for entry in self.entries}
-        return f"Stopped by Ctrl-C before these were done: {', '.join(e.name for e in entrants if e.name not in done)}."
+        return f"Stopped by Ctrl-C before these were done: {', '.join(self.unfinished(entrants))}."
 
     def _run(self, entrant: Entrant, place: int, total: int) -> Entry:
         def before_split(number: int, taken: float) -> None:

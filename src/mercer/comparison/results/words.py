@@ -23,6 +23,8 @@ def sentences(comparison: Comparison) -> list[str]:
     if not comparison.done:
         return ["No model could be fitted; the notes say why."]
     best = comparison.done[0]
+    if not any(entry.kind != "baseline" for entry in comparison.done) and (untried := _untried(comparison)):
+        return [f"Only guessing without looking at the columns ({best.name}) was done: {untried}."]
     tests = against_best(comparison)
     told = [
         _best(comparison, best, guessed=_guessing_is_ahead(comparison, best)),
@@ -32,6 +34,15 @@ def sentences(comparison: Comparison) -> list[str]:
         *_pairs(comparison, best, tests),
     ]
     return [sentence for sentence in told if sentence]
+
+
+def _untried(comparison: Comparison) -> str:
+    """Why no model that looks at the columns has been judged, where there should have been one."""
+    if late := comparison.unfinished:
+        were = "were" if len(late) > 1 else "was"
+        return f"{_listed(list(late))} {were} not finished. Give more time, or fewer rows, to have a comparison"
+    failed = [entry.name for entry in comparison.entries if entry.failed]
+    return f"{_listed(failed)} could not be fitted; the notes say why" if failed else ""
 
 
 def tied(comparison: Comparison) -> list[Entry]:
@@ -76,7 +87,10 @@ def _against_baseline(comparison: Comparison, best: Entry, tests: dict[str, Diff
     if baseline is None:
         return ""
     if baseline is best:
-        return "Nothing beats guessing without looking at the columns, so the columns may say nothing about the target."
+        late = len(comparison.unfinished)
+        but = f", but {late} model{'s were' if late > 1 else ' was'} not finished" if late else ""
+        said = "Nothing beats guessing without looking at the columns, so the columns may say nothing about the target"
+        return f"{said}{but}."
     # one test, meant from the start: how many other models took part has no say in it
     if _guessing_is_ahead(comparison, best):
         return (

@@ -33,7 +33,19 @@ def fitted(
     question.check()
     target = np.asarray(y) if classes else question.y
     model = _wrapped(ready.model, classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
-    return replace(ready, model=model.fit(ready.frame, target), notes=(*ready.notes, *_certified(model)))
+    notes = (*ready.notes, *(_remark_on_amounts(name, y) if classes else ()))
+    return replace(ready, model=model.fit(ready.frame, target), notes=(*notes, *_certified(model)))
+
+
+def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:
+    """A classifier takes whole numbers for names of classes, whether they are or count something."""
+    values = np.asarray(y)
+    if values.dtype.kind not in "iuf" or task_for(y, len(y)).name == "classification":
+        return ()
+    return (
+        f"The target holds {len(np.unique(values))} numbers, each of which is a class to {name}; if they are amounts, "
+        "take a model of numbers, e.g. GLM with --set family=poisson, or Ridge.",
+    )
 
 
 def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import DataError, InferenceError, ScoresOnlyError
+from mercer._errors import DataError, InferenceError, PriorError, ScoresOnlyError
+from mercer._suggest import listed
 
 Array = NDArray[Any]
 
@@ -53,8 +54,22 @@ def decided(model: Any, *, costs: Any = None, priors: Any = None, trained_priors
     from mercer.decide import Decision
 
     labels = {str(label): label for label in np.asarray(getattr(model, "classes_", [])).tolist()}
+    for name, shares in (("priors", priors), ("trained priors", trained_priors)):
+        _refuse_left_out(name, shares, labels)
     told = {"costs": costs, "priors": priors, "trained_priors": trained_priors}
     return Decision(model, **{name: _by_label(given, labels) for name, given in told.items()})
+
+
+def _refuse_left_out(name: str, shares: Any, labels: dict[str, Any]) -> None:
+    """Shares that do not make up all rows, because a class was forgotten; one without any rows may be left out."""
+    if not isinstance(shares, dict) or not all(isinstance(share, int | float) for share in shares.values()):
+        return
+    if (absent := [label for label in labels if label not in shares]) and not np.isclose(sum(shares.values()), 1.0):
+        what = f"class {absent[0]!r}" if len(absent) == 1 else f"classes {listed(absent)}"
+        raise PriorError(
+            f"The {name} leave out the {what}, and the others sum to {sum(shares.values()):.6g}, not to 1. Give every "
+            "class its share."
+        )
 
 
 def _by_label(given: Any, labels: dict[str, Any]) -> Any:

@@ -10,6 +10,8 @@ from mercer.data import Kind
 from mercer.data.readers_base import Held
 from mercer.models._reader import columns_of_fit, names_read, part_of
 
+#: columns that are named where a table lacks many
+MOST_ABSENT = 5
 #: kinds that are read as numbers; dates and bools are what they look like
 NUMBERS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.CODE, Kind.COUNT, Kind.BINARY, Kind.COUNTS})
 
@@ -31,11 +33,27 @@ def refuse_other_table(model: Any, names: list[str], data: str) -> None:
     wanted = columns_of(model) or []
     if not (absent := [name for name in wanted if name not in names]):
         return
-    what = f"column {absent[0]!r}" if len(absent) == 1 else f"{len(absent)} of them: {listed(absent)}"
     raise ColumnMismatchError(
-        f"The model was fitted to another table: it reads {listed(wanted)}, but {data!r} lacks {what}. "
-        f"{did_you_mean(absent[0], names)}"
+        f"The model was fitted to another table: {data!r} lacks {_lacking(absent, len(wanted))}. {_meant(absent, names)}"
     )
+
+
+def _lacking(absent: list[str], wanted: int) -> str:
+    """A few of the columns that are not there, and how many there are of them."""
+    if len(absent) == 1:
+        return f"column {absent[0]!r}"
+    more = len(absent) - MOST_ABSENT
+    few = f"{listed(absent[:MOST_ABSENT])}{f' and {more} more' if more > 0 else ''}"
+    return f"{len(absent)} of the {wanted} columns that it reads: {few}"
+
+
+def _meant(absent: list[str], names: list[str]) -> str:
+    """The closest match of the first that has one; all names of the table would hide it."""
+    guesses = ((name, did_you_mean(name, names)) for name in absent)
+    close = next(((name, guess) for name, guess in guesses if guess.startswith("Did you mean")), None)
+    if close is None:
+        return "Give a table with the columns of the fit."
+    return close[1] if len(absent) == 1 else f"For {close[0]!r}: {close[1][0].lower()}{close[1][1:]}"
 
 
 def refuse_unknown(wanted: list[str], names: list[str]) -> None:

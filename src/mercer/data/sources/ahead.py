@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Generator, Iterator
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -20,7 +21,13 @@ def ahead(items: Iterator[T]) -> Generator[T]:
     """
     ready: queue.Queue[tuple[bool, Any]] = queue.Queue(maxsize=1)
     unwanted = threading.Event()
-    thread = threading.Thread(target=_make, args=(items, ready, unwanted), name="mercer-ahead", daemon=True)
+    thread = threading.Thread(
+        # with the caller's limits and NumPy's error state
+        target=copy_context().run,
+        args=(_make, items, ready, unwanted),
+        name="mercer-ahead",
+        daemon=True,
+    )
     thread.start()
     try:
         while True:

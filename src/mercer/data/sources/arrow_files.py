@@ -17,7 +17,7 @@ from mercer.data.sources.base import Chunk, Piece
 from mercer.data.sources.files import PIECE_BYTES, Files, LeftOut, columns_in
 from mercer.data.sources.finding import Found
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.merging import merged
+from mercer.data.sources.merging import merged, types_of
 from mercer.data.sources.stamps import Stamp
 
 
@@ -124,7 +124,7 @@ def _head(stamp: Stamp) -> Head:
     with _opened(stamp) as file:
         return Head(
             stamp,
-            {str(field.name): field.type for field in file.schema},
+            types_of(file.schema, repr(stamp.name)),
             getattr(file, "num_record_batches", None),
         )
 

@@ -76,8 +76,14 @@ def width(types: Iterable[Any]) -> int:
     return max(1, sum(_bytes(kind) for kind in types))
 
 
-def _bytes(kind: Any) -> int:
+def is_fixed(kind: Any) -> bool:
+    """Whether every value takes as many bytes."""
     try:
-        return max(1, int(kind.bit_width) // 8)
-    except ValueError:  # strings and the like, as long as words are
-        return 24
+        return bool(kind.bit_width)
+    except ValueError:
+        return False
+
+
+def _bytes(kind: Any) -> int:
+    """Strings and the like are as long as words are."""
+    return max(1, int(kind.bit_width) // 8) if is_fixed(kind) else 24

@@ -64,8 +64,8 @@ class Asked:
         told |= {name: pa.float64() if what == "number" else pa.string() for name, what in self.reading.held.items()}
         return {name: told[name] for name in names if name in told}
 
-    def layout(self, columns: Columns, types: Mapping[str, Any]) -> Layout:
-        """How tables with columns of these pyarrow types become chunks."""
+    def layout(self, columns: Columns, types: Mapping[str, Any], at_least: int = 1) -> Layout:
+        """How tables with columns of these pyarrow types become chunks; their rows take so many bytes or more."""
         import pyarrow as pa
 
         types = dict(types) | self.told(columns.read)
@@ -74,7 +74,7 @@ class Asked:
             pa.field(name, plain(types[name]), metadata={KEY: kinds[name].value.encode()} if name in kinds else None)
             for name in columns.read
         )
-        rows = self.rows or max(1, CHUNK_BYTES // width(schema.types))
+        rows = self.rows or max(1, CHUNK_BYTES // max(at_least, width(schema.types)))
         return Layout(columns, schema, rows, self.skip, self.reading.missing)
 
 

@@ -118,9 +118,16 @@ class Source(ABC):
         """The first rows."""
         from mercer._errors import EmptyDataError
 
-        for chunk in self:
-            return chunk
-        raise EmptyDataError(f"There are no rows in {self.described}.")
+        skipped: list[str] = []
+        for piece in self.pieces():
+            for chunk in piece.chunks(skipped):
+                return chunk
+        raise EmptyDataError(f"There are no rows in {self.described}{but(skipped)}.")
+
+
+def but(skipped: list[str]) -> str:
+    """What was left out, where nothing else is there."""
+    return f" but what was left out: {skipped[0].rstrip('.')}" if skipped else ""
 
 
 def digest(*parts: object) -> str:

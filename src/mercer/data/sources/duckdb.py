@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +16,12 @@ from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import digest
 from mercer.data.sources.databases import FETCHED, Answer, Database, spelled
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.merging import types_of
 from mercer.data.sources.stamps import Stamp
 from mercer.data.sources.streams import Stream
+
+#: names of what has none
+CHANCE = re.compile(r"\b(unnamed_relation_|__duckdb_source_)\w+")
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,13 @@ class Relation(Stream):
 
     @property
     def identity(self) -> str:
-        return f"{self.described}, {digest(self._relation.sql_query(), self._asked)}"
+        """By its query, without the names that DuckDB draws by chance, and its first rows."""
+        query = CHANCE.sub("", self._relation.sql_query())
+        return f"{self.described}, {digest(query, self._asked, self.head().X.slice(0, 20).to_pylist())}"
 
 
 def _types(relation: Any) -> dict[str, Any]:
-    schema = relation.limit(0).to_arrow_table().schema
-    return {str(field.name): field.type for field in schema}
+    return types_of(relation.limit(0).to_arrow_table().schema, "The relation")
 
 
 def _batches(relation: Any, columns: list[str], at_once: int) -> Iterator[Any]:

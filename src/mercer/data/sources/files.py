@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mercer._errors import DataError
+from mercer._errors import ColumnMismatchError, DataError
 from mercer.data.readers_base import same_columns
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, digest
@@ -61,10 +61,15 @@ class Files(Tabular):
 
 def columns_in(stamps: Sequence[Stamp], names: Sequence[Sequence[str]], asked: Asked) -> Columns:
     """What the columns of the files are for; refused where these differ, in the columns that are read if chosen."""
-    columns, expected = asked.columns(names[0]), list(names[0])
+    try:
+        columns, expected = asked.columns(names[0]), list(names[0])
+    except ColumnMismatchError as absent:
+        raise ColumnMismatchError(f"{stamps[0].name!r}: {absent}") from None
     if asked.features is not None:
         expected = list(columns.read)
     for stamp, others in zip(stamps[1:], names[1:], strict=True):
+        if list(others) == expected:
+            continue
         own = others if asked.features is None else [name for name in others if name in expected]
         same_columns(own, expected, stamp.name, stamps[0].name)
     return columns

@@ -56,23 +56,35 @@ def format_or_refuse(file: Path, reading: Reading) -> str:
 
 
 def _files(what: str | os.PathLike[str], reading: Reading) -> list[tuple[Path, dict[str, str | None]]]:
-    path = Path(what)
+    path = Path(what).expanduser()
     if path.is_dir():
-        inside = _inside(path, (file for file in path.rglob("*") if file.is_file()))
-        if not inside:
-            raise DataError(
-                f"{str(path)!r} is a folder without data: no file in it has the name of one. Name another folder, "
-                "or a file."
-            )
-        return [(file, _values(file.relative_to(path).parent.parts)) for file in inside]
+        return _in_folder(path, path)
     if path.exists():
         return [(path, {})]
-    if glob.has_magic(str(what)):
-        matches = [Path(name) for name in sorted(glob.glob(str(what), recursive=True))]
-        if not (files := [file for file in matches if file.is_file()]):
-            raise DataNotFoundError(f"There is no file whose path is like {str(what)!r}; check the pattern.")
-        return [(file, {}) for file in files]
+    if glob.has_magic(str(path)):
+        return _like(path)
     raise DataNotFoundError(nothing_at(path))
+
+
+def _in_folder(folder: Path, root: Path) -> list[tuple[Path, dict[str, str | None]]]:
+    inside = _inside(folder, (file for file in folder.rglob("*") if file.is_file()))
+    if not inside:
+        raise DataError(
+            f"{str(folder)!r} is a folder without data: no file in it has the name of one. Name another folder, or a "
+            "file."
+        )
+    return [(file, _values(file.relative_to(root).parent.parts)) for file in inside]
+
+
+def _like(pattern: Path) -> list[tuple[Path, dict[str, str | None]]]:
+    """Files whose paths are like a pattern; where none is, all of the folders that are."""
+    matches = sorted(map(Path, glob.glob(str(pattern), recursive=True)))
+    root = next(parent for parent in pattern.parents if not glob.has_magic(str(parent)))
+    if files := [match for match in matches if match.is_file()]:
+        return [(file, _values(file.relative_to(root).parent.parts)) for file in files]
+    if not matches:
+        raise DataNotFoundError(f"There is no file whose path is like {str(pattern)!r}; check the pattern.")
+    return [pair for folder in matches for pair in _in_folder(folder, root)]
 
 
 def _inside(folder: Path, files: Iterable[Path]) -> list[Path]:

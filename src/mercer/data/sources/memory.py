@@ -83,6 +83,11 @@ class InMemory(Source):
             X = np.asarray(X)
         if sparse.issparse(X):
             X = X.tocsr()  # type: ignore[attr-defined]
+        if len(getattr(X, "shape", (0, 0))) != 2:
+            raise DataError(
+                f"X has the shape {X.shape}, but a table has rows and columns: reshape it, by X.reshape(-1, 1) for one "
+                "column."
+            )
         self._all = Chunk(X, *(None if part is None else np.asarray(part) for part in (y, weight, offset)))
         for what, part in zip(("y", "weight", "offset"), self._all[1:], strict=True):
             if part is not None and len(part) != self.n_rows:
@@ -126,7 +131,7 @@ class InMemory(Source):
         """By some of the rows: all of them would take as long as a pass."""
         sample = np.unique(np.linspace(0, self.n_rows - 1, min(SAMPLED, self.n_rows)).astype(int))
         X = self._all.X if self._frame is None else self._frame
-        looked_at = [_shown(X, int(row)) for row in sample]
+        looked_at = [getattr(X, "dtype", None), *(_shown(X, int(row)) for row in sample)]
         beside = [None if part is None else (part.dtype.str, part[sample].tolist()) for part in self._all[1:]]
         return f"{self.described}, {digest(self.columns, self._rows, looked_at, beside)}"
 

@@ -10,6 +10,15 @@ from mercer.data.sources.arrow_types import joined
 from mercer.data.sources.asking import Asked
 
 
+def types_of(schema: Any, place: str) -> dict[str, Any]:
+    """pyarrow types by name, of which each may occur once."""
+    names = [str(name) for name in schema.names]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{place} has several columns {twice!r}. Rename them, so that every name occurs once.")
+    return dict(zip(names, schema.types, strict=True))
+
+
 def merged(
     found: Iterable[tuple[str, Mapping[str, Any]]], names: Sequence[str], asked: Asked, *, otherwise: Any = None
 ) -> dict[str, Any]:

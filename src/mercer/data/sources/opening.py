@@ -98,6 +98,10 @@ def open(
     from mercer.data.readers_base import Reading
     from mercer.data.sources.asking import Asked
 
+    if not all(isinstance(given, str | None) for given in (weight, offset)):
+        raise DataError(
+            "Beside target= or rows that are read, weight= and offset= name columns; put them into the table."
+        )
     reading = reading or Reading()
     asked = Asked(
         target=target,

@@ -11,13 +11,13 @@ from typing import Any
 from mercer._errors import DataError
 from mercer._threads import ordered_map
 from mercer.data.readers_base import what_failed
-from mercer.data.sources.arrow_types import width
+from mercer.data.sources.arrow_types import is_fixed, plain, width
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
 from mercer.data.sources.files import PIECE_BYTES, Files, LeftOut, columns_in
 from mercer.data.sources.finding import Found
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.merging import merged
+from mercer.data.sources.merging import merged, types_of
 from mercer.data.sources.stamps import Stamp
 
 #: bytes of a column that are read at once, so that a row group of any size takes little memory
@@ -33,6 +33,8 @@ class Footer:
     types: dict[str, Any]
     #: rows of each row group
     groups: tuple[int, ...]
+    #: bytes of a row of each column whose type does not tell: long texts take thousands
+    widths: dict[str, int]
     #: columns in the names of its folders
     fixed: dict[str, Any]
 
@@ -57,7 +59,11 @@ class ParquetFiles(Files):
     @cached_property
     def layout(self) -> Layout:
         types = merged([(repr(f.stamp.name), f.types) for f in self._typed_by], self.columns.read, self._asked)
-        return self._asked.layout(self.columns, types)
+        return self._asked.layout(self.columns, types, max(map(self._width, self._typed_by)))
+
+    def _width(self, footer: Footer) -> int:
+        """Bytes of a row of the columns that are read, about."""
+        return sum(max(width([plain(footer.types[name])]), footer.widths.get(name, 0)) for name in self.columns.read)
 
     @property
     def n_rows(self) -> int:
@@ -65,8 +71,8 @@ class ParquetFiles(Files):
 
     def pieces(self) -> Iterator[Piece]:
         yield from map(LeftOut, self._left_out)
-        most = max(1, PIECE_BYTES // width(self.layout.types.types))
         for footer in self._footers:
+            most = max(1, PIECE_BYTES // self._width(footer))
             fixed, row = tuple(footer.fixed.items()), 0
             for first, stop in _runs(footer.groups, most):
                 yield RowGroups(footer.stamp, first, stop, row, self.layout, fixed)
@@ -171,12 +177,24 @@ def _footer_or_failure(given: tuple[Stamp, dict[str, Any]]) -> Footer | DataErro
     stamp, fixed = given
     try:
         with _opened(stamp) as file:
-            types = {str(field.name): field.type for field in file.schema_arrow}
+            types = types_of(file.schema_arrow, repr(stamp.name))
             groups = tuple(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))
+            widths = _widths(file.metadata, {name for name, kind in types.items() if not is_fixed(plain(kind))})
     except DataError as failure:
         return failure
     own = {name: value for name, value in fixed.items() if name not in types}
-    return Footer(stamp, types | {name: value.type for name, value in own.items()}, groups, own)
+    return Footer(stamp, types | {name: value.type for name, value in own.items()}, groups, widths, own)
+
+
+def _widths(metadata: Any, names: set[str]) -> dict[str, int]:
+    """Bytes that these columns take in a row, before they were compressed."""
+    roots = [metadata.schema.column(leaf).path.partition(".")[0] for leaf in range(metadata.num_columns)]
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups if names else 0)]
+    sizes = dict.fromkeys(names, 0)
+    for leaf, root in enumerate(roots):
+        if root in names:
+            sizes[root] += sum(group.column(leaf).total_uncompressed_size for group in groups)
+    return {name: size // max(1, metadata.num_rows) for name, size in sizes.items()}
 
 
 @contextmanager

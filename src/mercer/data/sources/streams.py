@@ -12,11 +12,11 @@ from mercer._errors import DataError, EmptyDataError, SourceChangedError, SpentS
 from mercer.data.readers_base import what_failed
 from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
-from mercer.data.sources.base import Chunk, Piece, digest
+from mercer.data.sources.base import Chunk, Piece, but, digest
 from mercer.data.sources.files import LeftOut
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.memory import HeldPiece
-from mercer.data.sources.merging import merged
+from mercer.data.sources.merging import merged, types_of
 from mercer.data.sources.tabular import Tabular
 
 
@@ -57,7 +57,9 @@ class Repeated(Stream):
         self._make, self._asked = make, asked
         self._rows: int | None = None
         first = make()
-        self._typed = _types_of(first.schema) if hasattr(first, "read_next_batch") else self._look(first)
+        self._typed = (
+            types_of(first.schema, "The reader") if hasattr(first, "read_next_batch") else self._look(_frames(first))
+        )
         self.columns = asked.columns(list(self._typed))
 
     def _look(self, frames: Iterable[Any]) -> dict[str, Any]:
@@ -65,7 +67,7 @@ class Repeated(Stream):
         found: list[tuple[str, dict[str, Any]]] = []
         self._rows = 0
         for number, table in enumerate(tables_of(frames)):
-            found.append((f"frame {number}", _types_of(table.schema)))
+            found.append((f"frame {number}", types_of(table.schema, f"Frame {number}")))
             self._rows += table.num_rows
         if not found:
             raise EmptyDataError("There is no frame among those to read.")
@@ -76,7 +78,7 @@ class Repeated(Stream):
         return self._asked.layout(self.columns, self._typed)
 
     def tables(self) -> Generator[Any]:
-        return tables_of(self._make())
+        return tables_of(_frames(self._make()))
 
     @property
     def n_rows(self) -> int | None:
@@ -88,7 +90,8 @@ class Repeated(Stream):
 
     @property
     def identity(self) -> str:
-        return f"{self.described}, {digest(self._asked, self._rows, self._typed)}"
+        first = self.head().X.slice(0, 20).to_pylist()
+        return f"{self.described}, {digest(self._asked, self._rows, self._typed, first)}"
 
 
 class Once(Stream):
@@ -99,12 +102,11 @@ class Once(Stream):
         self._first: list[Any] = []
         self._rest = tables_of(items)
         if hasattr(items, "read_next_batch"):
-            types = _types_of(items.schema)
+            types = types_of(items.schema, "The reader")
         else:
-            self._first = [table for table in [next(self._rest, None)] if table is not None]
-            if not self._first:
+            if not self._read_on():
                 raise EmptyDataError("There is no frame among those to read.")
-            types = _types_of(self._first[0].schema)
+            types = types_of(self._first[0].schema, "Frame 0")
         self.columns = asked.columns(list(types))
         self._layout = asked.layout(self.columns, types)
 
@@ -115,11 +117,25 @@ class Once(Stream):
     def head(self) -> Chunk:
         """The first rows, which the one pass will read all the same."""
         self._refuse_spent()
-        if not self._first:
-            self._first = [table for table in [next(self._rest, None)] if table is not None]
-        for chunk in self.layout.chunks(enumerate(self._first), self.described, []):
+        skipped: list[str] = []
+        for chunk in self.layout.chunks(self._first_tables(), self.described, skipped):
             return chunk
-        raise EmptyDataError(f"There are no rows at the beginning of {self.described}.")
+        raise EmptyDataError(f"There are no rows in {self.described}{but(skipped)}.")
+
+    def _first_tables(self) -> Iterator[tuple[int, Any]]:
+        """Those that were read, and then more, which are kept for the pass."""
+        number, row = 0, 0
+        while number < len(self._first) or self._read_on():
+            yield row, self._first[number]
+            row += self._first[number].num_rows
+            number += 1
+
+    def _read_on(self) -> bool:
+        """Whether there was one more table to keep."""
+        more = next(self._rest, None)
+        if more is not None:
+            self._first.append(more)
+        return more is not None
 
     def pieces(self) -> Iterator[Piece]:
         self._refuse_spent()
@@ -143,6 +159,19 @@ class Once(Stream):
     def described(self) -> str:
         return "a stream"
 
+    @property
+    def identity(self) -> str:
+        """By its first rows: the others can be read once only."""
+        return f"{self.described}, {digest(self._asked, self._layout.types, self.head().X.slice(0, 20).to_pylist())}"
+
+
+def _frames(made: Any) -> Iterable[Any]:
+    """What a function makes: frames, or one alone."""
+    from mercer.data._frame import as_frame
+
+    several: Iterable[Any] = made
+    return several if hasattr(made, "read_next_batch") or as_frame(made) is None else [made]
+
 
 def tables_of(items: Any) -> Generator[Any]:
     """Record batches or frames of any library as pyarrow tables."""
@@ -160,12 +189,11 @@ def table_of(frame: Any, place: str) -> Any:
 
     known = as_frame(frame)
     if known is None:
-        raise DataError(f"{place} is no frame, but a {type(frame).__name__}. Give pandas, polars or pyarrow frames.")
+        raise DataError(
+            f"{place} is no frame, but a {type(frame).__name__}. Give pandas, polars or pyarrow frames, or "
+            "several paths as a list."
+        )
     try:
         return known.to_arrow().select(list(map(str, known.columns)))  # not what pandas has as index
     except (pa.ArrowException, KeyError) as failure:
         raise DataError(f"{place} holds a column of several types: {what_failed(failure)}.") from None
-
-
-def _types_of(schema: Any) -> dict[str, Any]:
-    return {str(field.name): field.type for field in schema}

@@ -18,6 +18,7 @@ NUMBER = rb"[+-]?+(?>[\d.]++(?>[eE][+-]?+\d++)?+|nan|inf)"
 LINE = rb"[^\S\n]*+(?>" + NUMBER + rb"(?>[^\S\n]++\d++:" + NUMBER + rb")*+)?+[^\S\n]*+"
 #: nothing else; matched without a way back, so that a block of any size takes no memory
 WELL_WRITTEN = re.compile(rb"(?>" + LINE + rb"\n)*+" + LINE)
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BETWEEN = bytes.maketrans(b" \t\r\f\v:", b"\n" * 6)
 
 
@@ -32,7 +33,8 @@ class Parsed(NamedTuple):
 
 def parsed(block: Block, file: str, skip: bool, skipped: list[str]) -> Parsed:
     """The rows of a block; lines that are not written like that are refused, or left out and named."""
-    lines = BESIDE.sub(b"", block.lines) if b"#" in block.lines or b"qid:" in block.lines else block.lines
+    lines = block.lines.removeprefix(BYTE_ORDER_MARK) if block.start == 0 else block.lines
+    lines = BESIDE.sub(b"", lines) if b"#" in lines or b"qid:" in lines else lines
     found = _numbers(lines)
     if found is None:
         found = _numbers(_sound(block._replace(lines=lines), file, skip, skipped))

@@ -1,6 +1,10 @@
 """Documents as counts of terms, by compiled loops on every core.
 
 What is learned and what is written do not depend on threads and blocks: terms are put in order at the end.
+
+What was found in a block takes eight bytes an entry until its rows are written, which take twelve as a rule, and is
+given back then. So memory is needed for the matrix, for the terms, and for a few blocks to each thread; not for another
+copy of the matrix, nor for the documents.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,37 +25,45 @@ from mercer._jit import rows as loops
 from mercer._threads import ordered_map
 from mercer.data.texts import Texts
 from mercer.features.text.analysis import Analysis
-from mercer.features.text.blocks import Decode, in_blocks
+from mercer.features.text.blocks import Block, Decode, in_blocks
+from mercer.features.text.matrices import csr
+from mercer.features.text.room import Room
 from mercer.features.text.scanner import Scanned, Scanner
 from mercer.features.text.uniting import NOWHERE, Columns, united
+from mercer.features.text.weights import normalised
 from mercer.stats.vocabulary import Vocabulary
 
 Array = NDArray[Any]
 A = TypeVar("A")
 B = TypeVar("B")
+T = TypeVar("T")
 #: rows, codes and counts that are not needed any more
-GIVEN_BACK = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
+GIVEN_BACK = (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
 
 
-class Pool:
-    """Scanners that no thread uses just now."""
+class Pool(Generic[T]):
+    """What no thread uses just now: scanners, or room."""
 
-    def __init__(self, make: Callable[[], Scanner]) -> None:
-        self._make, self._idle = make, SimpleQueue[Scanner]()
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make, self._idle = make, SimpleQueue[T]()
 
     @contextmanager
-    def one(self) -> Iterator[Scanner]:
-        """A scanner for a while; not to be used again if that ends with an error."""
+    def one(self) -> Iterator[T]:
+        """One of them for a while; not to be used again if that ends with an error."""
         try:
-            scanner = self._idle.get_nowait()
+            taken = self._idle.get_nowait()
         except Empty:
-            scanner = self._make()
-        yield scanner
-        self._idle.put(scanner)
+            taken = self._make()
+        yield taken
+        self._idle.put(taken)
 
-    def scan(self, texts: Texts) -> Scanned:
-        with self.one() as scanner:
+
+def _scanner_of(pool: Pool[Scanner]) -> Callable[[Texts], Scanned]:
+    def scan(texts: Texts) -> Scanned:
+        with pool.one() as scanner:
             return scanner.scan(texts)
+
+    return scan
 
 
 @dataclass(eq=False)
@@ -85,7 +97,7 @@ class Learned:
 def learn(documents: Any, analysis: Analysis, decode: Decode | None = None) -> Learned:
     """Find the terms of documents: a sequence or column of strings, or an iterable of them."""
     pool = Pool(lambda: Scanner.of(analysis))
-    scanned = _scanned(documents, decode, lambda block: pool.scan(block()))
+    scanned = _scanned(documents, decode, _scanner_of(pool))
     vocabulary, columns = united(scanned)
     return Learned(vocabulary, sum(one.by_python for one in scanned), scanned, columns)
 
@@ -96,7 +108,7 @@ class Known:
 
     terms: Texts
     analysis: Analysis
-    _pool: Pool = field(init=False)
+    _pool: Pool[Scanner] = field(init=False)
     _columns: Columns = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,43 +119,73 @@ class Known:
 
     def matrix(self, documents: Any, dtype: Any = np.int64, decode: Decode | None = None) -> sparse.csr_array:
         """Counts, one row for each document."""
-        scanned = _scanned(documents, decode, lambda block: self._pool.scan(block()))
+        scanned = _scanned(documents, decode, _scanner_of(self._pool))
         of_scanner = {one.scanner: self._columns for one in scanned}
         return write(scanned, of_scanner, len(self.terms), dtype)
 
 
 def hashed(
-    documents: Any, analysis: Analysis, n_columns: int, *, signed: bool, dtype: Any, decode: Decode | None = None
+    documents: Any,
+    analysis: Analysis,
+    n_columns: int,
+    *,
+    signed: bool,
+    dtype: Any,
+    norm: str | None = None,
+    binary: bool = False,
+    decode: Decode | None = None,
 ) -> sparse.csr_array:
-    """Hashed counts, one row for each document."""
+    """Hashed counts, or ones where `binary`, one row for each document; of length 1 by a norm, "l1" or "l2"."""
     stop_words = Scanner.of(analysis).words
+    pool = Pool(Room)
 
-    def scan(block: Callable[[], Texts]) -> tuple[Array, Array, Array]:
-        read = analysis.read(block())
-        entries: tuple[Array, Array, Array] = hashing.hash_terms(
-            (read.data, read.offsets), read.states, read.alphabet, analysis.how, stop_words, n_columns, signed
-        )
-        return entries
+    def scan(texts: Texts) -> tuple[Array, Array, Array]:
+        read = analysis.read(texts)
+        with pool.one() as room:
+            rows, indices, values = hashing.hash_terms(
+                (read.data, read.offsets),
+                read.states,
+                read.alphabet,
+                analysis.how,
+                stop_words,
+                n_columns,
+                signed,
+                *room.of(1024 + texts.n_bytes // 4),
+            )
+            return rows, *room.taken(indices, values, int(rows[-1]))
 
     parts = _scanned(documents, decode, scan)
     if not parts:
         raise EmptyDataError("Cannot vectorize empty sequence. Give at least one document.")
     starts = np.cumsum([0, *(len(indices) for _, indices, _ in parts)])
-    rows = _row_starts(np.concatenate([np.diff(rows) for rows, _, _ in parts]))
+    rows = np.cumsum(np.concatenate([[0], *(np.diff(rows) for rows, _, _ in parts)]))
     columns, counts = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=dtype)
+    at_once = norm is not None and counts.dtype == np.float64
 
     def fill(block: int) -> None:
-        _, indices, values = parts[block]
+        (rows, indices, values), parts[block] = parts[block], GIVEN_BACK
         here = slice(starts[block], starts[block + 1])
-        columns[here], counts[here] = indices, values
+        columns[here] = indices
+        if binary:
+            values[:] = 1
+        if at_once:
+            hashing.normalise(rows, values, norm == "l2", counts[here])
+        else:
+            counts[here] = values
 
     _each(fill, range(len(parts)))
-    return _csr(counts, columns, rows, n_columns)
+    X = _csr(counts, columns, rows, n_columns)
+    return X if norm is None or at_once else normalised(X, norm)
 
 
-def _scanned(documents: Any, decode: Decode | None, scan: Callable[[Callable[[], Texts]], A]) -> list[A]:
+def _scanned(documents: Any, decode: Decode | None, scan: Callable[[Texts], A]) -> list[A]:
     """What is found in each block of documents, in their order."""
-    return [found for blocks in in_blocks(documents, decode) for found in _each(scan, blocks)]
+
+    def of_block(block: Block) -> list[A]:
+        return [scan(texts) for texts in block()]
+
+    found = (parts for blocks in in_blocks(documents, decode) for parts in _each(of_block, blocks))
+    return [one for parts in found for one in parts]
 
 
 def _each(function: Callable[[B], A], blocks: Sequence[B]) -> list[A]:
@@ -156,22 +198,21 @@ def write(
 ) -> sparse.csr_array:
     """The rows of a sparse matrix of what was scanned, which is given back; columns in ascending order."""
     places = np.cumsum([0, *(len(one.rows) - 1 for one in scanned)])
-    kept = np.zeros(places[-1], dtype=np.int64)
+    starts = np.zeros(places[-1] + 1, dtype=np.int64)
 
     def count(block: int) -> None:
         one = scanned[block]
         of_words, of_runs = columns[one.scanner]
-        here = kept[places[block] : places[block + 1]]
+        here = starts[1 + places[block] : 1 + places[block + 1]]
         if all_kept:
             here[:] = np.diff(one.rows)
         else:
             loops.kept_entries(one.rows, one.codes, of_words, of_runs, here)
 
     _each(count, range(len(scanned)))
-    rows = _row_starts(kept)
-    indices = np.empty(rows[-1], dtype=np.int32)
-    values = np.empty(rows[-1], dtype=_loop_type(dtype))
-    starts = rows.astype(np.int64, copy=False)
+    np.cumsum(starts, out=starts)
+    indices = np.empty(starts[-1], dtype=np.int32)
+    values = np.empty(starts[-1], dtype=_loop_type(dtype))
 
     def fill(block: int) -> None:
         one = scanned[block]
@@ -181,7 +222,7 @@ def write(
         scanned[block] = Scanned(one.scanner, *GIVEN_BACK, one.by_python)
 
     _each(fill, range(len(scanned)))
-    return _csr(values.astype(dtype, copy=False), indices, rows, n_columns)
+    return _csr(values.astype(dtype, copy=False), indices, starts, n_columns)
 
 
 def _by_code(codes: Array, columns: Array, n_words: int, n_runs: int) -> tuple[Array, Array]:
@@ -193,17 +234,13 @@ def _by_code(codes: Array, columns: Array, n_words: int, n_runs: int) -> tuple[A
     return of_words, of_runs
 
 
-def _row_starts(counts: Array) -> Array:
-    rows = np.concatenate([[0], np.cumsum(counts)])
-    return rows.astype(np.int32 if rows[-1] <= np.iinfo(np.int32).max else np.int64)
-
-
 def _loop_type(dtype: Any) -> Any:
     """The type that a loop writes: one that it is compiled for."""
     return dtype if np.dtype(dtype) in (np.dtype(np.float64), np.dtype(np.float32)) else np.int64
 
 
-def _csr(values: Array, indices: Array, rows: Array, n_columns: int) -> sparse.csr_array:
-    matrix = sparse.csr_array((values, indices.astype(rows.dtype, copy=False), rows), shape=(len(rows) - 1, n_columns))
-    matrix.has_canonical_format = True
-    return matrix
+def _csr(values: Array, indices: Array, starts: Array, n_columns: int) -> sparse.csr_array:
+    rows = starts.astype(np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64)
+    X: sparse.csr_array = csr(values, indices.astype(rows.dtype, copy=False), rows, n_columns)
+    X.has_canonical_format = True
+    return X

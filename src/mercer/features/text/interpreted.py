@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
 from mercer._errors import DataError, EmptyDataError
+from mercer.features.text.matrices import csr
 from mercer.stats.vocabulary import Vocabulary
 
 Array = NDArray[Any]
@@ -51,6 +52,25 @@ class Analyzer:
     def _without_stop_words(self, tokens: Any) -> Any:
         stop = self.stop_words
         return tokens if stop is None else [token for token in tokens if token not in stop]
+
+
+class Words:
+    """Whole words of at least so many characters, of a document in lower case if that is wanted.
+
+    Those of ASCII are had by turning all that is of no word into blanks, sooner than by a pattern.
+    """
+
+    def __init__(self, shortest: int, lowercase: bool) -> None:
+        self._shortest, self._lowercase = shortest, lowercase
+        self._find = re.compile(r"\w" * shortest + "+").findall
+        characters = [chr(point) if chr(point).isalnum() or chr(point) == "_" else " " for point in range(128)]
+        self._table = "".join(characters).lower() if lowercase else "".join(characters)
+
+    def __call__(self, text: str) -> list[str]:
+        if not text.isascii():
+            return self._find(text.lower() if self._lowercase else text)
+        words, shortest = text.translate(self._table).split(), self._shortest
+        return words if shortest == 1 else [word for word in words if len(word) >= shortest]
 
 
 @dataclass(frozen=True)
@@ -247,10 +267,8 @@ def count_known(documents: Iterable[Any], analyze: Analyze, number: Mapping[Any,
     """Count terms that have a number; others are passed over."""
     tally, find = _Tally(), number.get
     for document in documents:
-        counts: dict[int, int] = {}
-        for term in analyze(document):
-            if (column := find(term)) is not None:
-                counts[column] = counts.get(column, 0) + 1
+        counts: Counter[Any] = Counter(map(find, analyze(document)))
+        counts.pop(None, None)
         columns = sorted(counts)
         tally.add(columns, [counts[column] for column in columns])
     return tally.matrix(len(number), in_order=True)
@@ -304,8 +322,10 @@ class _Tally:
     def matrix(self, n_columns: int, *, in_order: bool = False) -> sparse.csr_array:
         index = _index_type(len(self.indices))
         # "q" is C's long long, which to NumPy is another type than int64 of the same size
-        parts: Any = (np.array(self.data, np.int64), np.array(self.indices, index), np.array(self.ends, index))
-        X = sparse.csr_array(parts, shape=(len(self.ends) - 1, n_columns))
+        data: Any = np.array(self.data, np.int64)
+        indices: Any = np.array(self.indices, index)
+        ends: Any = np.array(self.ends, index)
+        X: sparse.csr_array = csr(data, indices, ends, n_columns)
         X.has_canonical_format = in_order
         return X
 

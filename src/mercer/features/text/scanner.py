@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import cutting, interning, scanning, spelling
+from mercer._jit import cutting, interning, pages, scanning, spelling
 from mercer._jit.interning import PAIR, PAIR_LAST, SPARE, Pairs, Strings
 from mercer.data.texts import SURROGATES, Texts
 from mercer.features.text.analysis import Analysis
+from mercer.features.text.room import Room, larger
 
 Array = NDArray[Any]
 
@@ -42,6 +43,8 @@ class Scanner:
     learning: bool
     #: entries that were counted so far
     base: int = 0
+    #: for codes and counts
+    room: Room = field(default_factory=Room)
 
     @classmethod
     def of(cls, analysis: Analysis) -> Self:
@@ -76,14 +79,15 @@ class Scanner:
         most = how.most if self.analysis.unit == "word" else 1
         documents = (read.data, read.offsets), read.states, read.alphabet, how, self.n_stop, self.learning
         room = cutting.room_for(read.offsets, how)
-        done = scanning.progress(len(texts), texts.n_bytes, most)
+        needed = most * (scanning.AT_ONCE + texts.n_bytes // 4)  # hardly ever more
+        done = scanning.progress(len(texts), most, *self.room.of(needed))
         if self.base + len(done.codes) > LARGEST:
             self._forget()
         while (lacking := scanning.scan_some(*documents, self.words, self.runs, self.base, room, done)) >= 0:
             done = self._with_room(lacking, most, done)
         rows, used = done.rows, int(done.rows[-1])
         self.base += used
-        return Scanned(self, rows, done.codes[:used], done.counts[:used], read.by_python)
+        return Scanned(self, rows, *self.room.taken(done.codes, done.counts, used), read.by_python)
 
     def _forget(self) -> None:
         """Number entries from 0 on again: what was counted before is in no document to come."""
@@ -98,7 +102,8 @@ class Scanner:
             self.runs = interning.with_room_for_pairs(self.runs, scanning.AT_ONCE * (most - 1))
         if done.at[3] + scanning.AT_ONCE * most <= len(done.codes):
             return done
-        return done._replace(codes=np.tile(done.codes, 2), counts=np.tile(done.counts, 2))
+        codes, counts = larger(done.codes, done.counts, done.at[3])
+        return done._replace(codes=codes, counts=counts)
 
     @property
     def n_words(self) -> int:
@@ -108,14 +113,20 @@ class Scanner:
     def n_runs(self) -> int:
         return int(self.runs.sizes[0])
 
-    def spelled_words(self) -> Texts:
-        """The words by code; there are bytes to spare after the last."""
-        return Texts(self.words.arena, self.words.offsets[: self.n_words + 1])
-
     @property
-    def pairs(self) -> Array:
-        """The runs by code: what comes before the last word, and that word."""
-        return np.ascontiguousarray(self.runs.entries[: self.n_runs, PAIR]).view(np.uint64)
+    def shortest_run(self) -> int:
+        """Words of the shortest run that is a term."""
+        return self.analysis.grams[0] if self.analysis.unit == "word" else 1
+
+    def give_up(self) -> tuple[Texts, Array, Array]:
+        """The words by code, with bytes to spare after the last; their first eight bytes as numbers; and the runs by
+        code: what comes before the last word, and that word. The tables are given back."""
+        words, n_words, n_runs = self.words, self.n_words, self.n_runs
+        texts = Texts(words.arena, words.offsets[: n_words + 1])
+        heads, pairs = words.signatures[:n_words, 0].byteswap(), pages.empty(n_runs, np.uint64)
+        pairs[:] = self.runs.entries[:n_runs, PAIR].view(np.uint64)
+        self.words, self.runs, self.room = interning.no_strings(), interning.no_pairs(), Room()
+        return texts, heads, pairs
 
 
 def _packed(strings: list[str]) -> Texts:

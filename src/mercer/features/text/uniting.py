@@ -1,4 +1,8 @@
-"""What several scanners have found, put together: all terms in ascending order, and where each scanner's are."""
+"""What several scanners have found, put together: all terms in ascending order, and where each scanner's are.
+
+Runs of words are many more than words, and may take more room than the matrix: what is not needed any more is given
+back at once, and places are numbers of 32 bits, as columns are.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import ordering, spelling
+from mercer._jit import ordering, pages, spelling
 from mercer._jit.interning import SPARE
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.texts import Texts
@@ -43,14 +47,20 @@ def united(scanned: Sequence[Scanned]) -> tuple[Vocabulary, dict[Scanner, Column
     if not scanned:
         return Vocabulary.nothing(), {}
     scanners = list(dict.fromkeys(one.scanner for one in scanned))
-    found = ordered_map(lambda scanner: Found.by(scanner, scanned), scanners)
+    found = ordered_map(Found.by, scanners)
     words, levels = _levels(found)
     places = _places(levels)
-    n_documents = sum(len(one.rows) - 1 for one in scanned)
-    terms, documents, occurrences = _terms(levels, places)
-    vocabulary = Vocabulary(_spelled(terms, words, levels), documents, occurrences, n_documents)
-    columns = ordered_map(lambda one: one.columns(levels, places), found)
-    return vocabulary, dict(zip(scanners, columns, strict=True))
+    there = ordered_map(partial(Found.columns, levels=levels, places=places), found)
+    columns = dict(zip(scanners, there, strict=True))
+    del found
+    terms, most = _terms(levels, places), len(levels)
+    del places
+    pairs = _pairs(levels)
+    del levels
+    texts = _spelled(terms, words, pairs, most)
+    del words, pairs
+    documents, occurrences = _tallied(scanned, columns, len(terms))
+    return Vocabulary(texts, documents, occurrences, sum(len(one.rows) - 1 for one in scanned)), columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,37 +74,30 @@ class Words:
         return len(self.heads)
 
 
-class Part(NamedTuple):
-    """The words of one scanner, or its runs of one length, in ascending order."""
-
-    codes: Array
-    #: documents and occurrences
-    counts: Array
-    keys: Any
-
-
 @dataclass(eq=False)
 class Found:
     """What one scanner has found: words, runs of two words, …; and where these are in what all have found."""
 
-    scanner: Scanner
-    #: documents and occurrences, by code
-    counts_of_runs: Array
+    #: the first so many words are no terms
+    n_stop: int
+    #: words of the shortest run that is a term
+    shortest: int
+    pairs: Array
     #: how many words a run has
     lengths: Array
-    parts: list[Part]
+    #: of words, of runs of two words, …; each in ascending order
+    codes: list[Array]
     places: list[Array]
+    #: what was put in order last
+    keys: Any
 
     @classmethod
-    def by(cls, scanner: Scanner, scanned: Sequence[Scanned]) -> Found:
-        of_words, of_runs = (np.zeros((n, 2), dtype=np.int64) for n in (scanner.n_words, scanner.n_runs))
-        for one in scanned:
-            if one.scanner is scanner:
-                ordering.tally(one.codes, one.counts, of_words, of_runs)
-        lengths = np.empty(scanner.n_runs, dtype=np.int32)
-        ordering.words_in(scanner.pairs, lengths)
-        order, words = _sorted(scanner)
-        return cls(scanner, of_runs, lengths, [Part(order, of_words[order], words)], [])
+    def by(cls, scanner: Scanner) -> Found:
+        texts, heads, pairs = scanner.give_up()
+        lengths = pages.empty(len(pairs), np.uint8)
+        ordering.words_in(pairs, lengths)
+        codes, words = _sorted(texts, heads)
+        return cls(scanner.n_stop, scanner.shortest_run, pairs, lengths, [codes], [], words)
 
     @property
     def longest(self) -> int:
@@ -103,24 +106,25 @@ class Found:
 
     def add_runs(self, length: int, bits: int) -> None:
         """Put the runs of so many words in order."""
-        codes = np.flatnonzero(self.lengths == length).astype(np.int32)
-        keys, counts = np.empty(len(codes), dtype=np.uint64), np.empty((len(codes), 2), dtype=np.int64)
+        codes = pages.empty(int(np.count_nonzero(self.lengths == length)), np.int32)
+        ordering.codes_of(self.lengths, length, codes)
+        keys, spare = pages.empty(len(codes), np.uint64), pages.empty(len(codes), np.uint64)
         of_words, of_shorter = self._places_by_code(1), self._places_by_code(length - 1)
-        ordering.keys_of(codes, self.scanner.pairs, of_words, of_shorter, np.uint64(bits), keys)
-        keys, codes = ordering.sort_keys(keys, codes, keys.max(initial=np.uint64(0)))
-        ordering.take_counts(codes, self.counts_of_runs, counts)
-        self.parts.append(Part(codes, counts, keys))
+        ordering.keys_of(codes, self.pairs, of_words, of_shorter, np.uint64(bits), keys)
+        spare_codes, highest = pages.empty(len(codes), np.int32), keys.max(initial=np.uint64(0))
+        self.keys, codes = ordering.sort_keys(keys, codes, spare, spare_codes, highest)
+        self.codes.append(codes)
 
     def _places_by_code(self, length: int) -> Array:
-        places = np.empty(self.scanner.n_words if length == 1 else self.scanner.n_runs, dtype=np.int64)
-        places[self.parts[length - 1].codes] = self.places[length - 1]
+        places: Array = pages.empty(len(self.codes[0]) if length == 1 else len(self.pairs), np.int32)
+        places[self.codes[length - 1]] = self.places[length - 1]
         return places
 
     def columns(self, levels: list[Level], places: list[Array]) -> Columns:
         """Where its words and runs are among all terms."""
-        of_words, of_runs = (np.empty(n, dtype=np.int32) for n in (self.scanner.n_words, self.scanner.n_runs))
-        for length, (part, own, level, there) in enumerate(zip(self.parts, self.places, levels, places, strict=True)):
-            ordering.columns_of(part.codes, own, there, level.counts, of_runs if length else of_words)
+        of_words, of_runs = pages.empty(len(self.codes[0]), np.int32), pages.empty(len(self.pairs), np.int32)
+        for length, (codes, own, level, there) in enumerate(zip(self.codes, self.places, levels, places, strict=True)):
+            ordering.columns_of(codes, own, there, level.counted, of_runs if length else of_words)
         return Columns(of_words, of_runs)
 
 
@@ -133,89 +137,101 @@ class Level(NamedTuple):
 
     keys: Array
     bits: int
-    #: documents and occurrences
-    counts: Array
-
-    @property
-    def counted(self) -> Array:
-        return np.asarray(self.counts[:, 0] > 0)
+    #: whether each is a term
+    counted: Array
 
 
 def _levels(found: list[Found]) -> tuple[Texts, list[Level]]:
-    """The words; and what was counted of them, of runs of two words, …"""
-    words = _united(found, _merged_words)
-    levels, bits = [Level(words.heads, 0, _counted(found, len(words)))], len(words).bit_length()
+    """The words; and of them, of runs of two words, …, which are terms."""
+    words, shortest = _united(found, _merged_words), found[0].shortest
+    counted = np.zeros(len(words), dtype=bool)
+    for one in found:
+        counted[one.places[0]] = (one.codes[0] >= one.n_stop) & (shortest == 1)
+    levels, bits = [Level(words.heads, 0, counted)], len(words).bit_length()
     for length in range(2, 1 + max(one.longest for one in found)):
         ordered_map(partial(Found.add_runs, length=length, bits=bits), found)
         keys = _united(found, _merged_keys)
-        levels.append(Level(keys, bits, _counted(found, len(keys))))
+        levels.append(Level(keys, bits, np.full(len(keys), length >= shortest)))
     return words.texts, levels
 
 
-def _counted(found: list[Found], many: int) -> Array:
-    """Documents and occurrences of what was united last."""
-    counts = np.zeros((many, 2), dtype=np.int64)
-    for one in found:
-        ordering.add_counts(one.places[-1], one.parts[-1].counts, counts)
-    return counts
-
-
 def _places(levels: list[Level]) -> list[Array]:
-    """Where each run is among all terms that were counted: after what it begins with, and all else that does."""
-    sizes = [level.counted.astype(np.int64) for level in levels]
+    """Where each run is among all terms: after what it begins with, and all else that does."""
+    sizes = [pages.copied(level.counted, np.int32) for level in levels]
     for shorter, longer, level in zip(sizes[-2::-1], sizes[:0:-1], levels[:0:-1], strict=True):
         ordering.add_up(level.keys, np.uint64(level.bits), longer, shorter)
-    places = [np.cumsum(sizes[0]) - sizes[0]]
+    places = [np.cumsum(sizes[0], dtype=np.int32) - sizes[0]]
     for level, above, size in zip(levels[1:], levels, sizes[1:], strict=False):
-        below = np.empty(len(level.keys), dtype=np.int64)
+        below = pages.empty(len(level.keys), np.int32)
         ordering.place_below(level.keys, np.uint64(level.bits), size, places[-1] + above.counted, below)
         places.append(below)
     return places
 
 
-def _terms(levels: list[Level], places: list[Array]) -> tuple[Array, Array, Array]:
-    """The terms that were counted, in ascending order: the place of a word, or −1 − the position of a run in all levels
-    one after the other; documents that hold each, and how often it occurs."""
-    many = sum(int(level.counted.sum()) for level in levels)
-    terms, documents, occurrences = (np.empty(many, dtype=np.int64) for _ in range(3))
-    ordering.write_terms(places[0], levels[0].counts, 0, 1, terms, documents, occurrences)
+def _terms(levels: list[Level], places: list[Array]) -> Array:
+    """All terms in ascending order: the place of a word, or −1 − the position of a run in all levels one after the
+    other."""
+    terms: Array = pages.empty(sum(int(np.count_nonzero(level.counted)) for level in levels), np.int32)
+    ordering.write_terms(places[0], levels[0].counted, 0, 1, terms)
     for start, level, place in zip(_starts(levels), levels[1:], places[1:], strict=False):
-        ordering.write_terms(place, level.counts, -1 - int(start), -1, terms, documents, occurrences)
-    return terms, documents, occurrences
+        ordering.write_terms(place, level.counted, -1 - int(start), -1, terms)
+    return terms
 
 
 def _starts(levels: list[Level]) -> Array:
     return np.cumsum([0, *(len(level.keys) for level in levels[1:])])
 
 
-def _spelled(terms: Array, words: Texts, levels: list[Level]) -> Texts:
-    if len(levels) == 1:
-        return words if len(terms) == len(words) else words.take(terms)
+def _pairs(levels: list[Level]) -> Array:
+    """Runs of all levels one after the other, as pairs of codes: that of what comes before the last word, and of it."""
     starts = _starts(levels)
-    pairs = np.empty(starts[-1], dtype=np.uint64)
+    pairs: Array = pages.empty(int(starts[-1]), np.uint64)
     for level, above, start in zip(levels[1:], [-1, *starts], starts, strict=False):
         part = pairs[start : start + len(level.keys)]
         ordering.pairs_of(level.keys, np.uint64(level.bits), int(above), part)
-    lengths, offsets = np.empty(len(pairs), dtype=np.int64), np.empty(len(terms) + 1, dtype=np.int64)
+    return pairs
+
+
+def _spelled(terms: Array, words: Texts, pairs: Array, most: int) -> Texts:
+    if most == 1:
+        return words if len(terms) == len(words) else words.take(terms)
+    lengths, offsets = pages.empty(len(pairs), np.int32), np.empty(len(terms) + 1, dtype=np.int64)
     spelling.spell_lengths(words.offsets, pairs, lengths)
     spelling.spell_offsets(terms, words.offsets, lengths, offsets)
     out = np.empty(offsets[-1] + SPARE, dtype=np.uint8)
 
     def spell(rows: slice) -> None:
         ends = offsets[rows.start : rows.stop + 1]
-        spelling.spell(terms[rows], words.offsets, words.data, pairs, len(levels), ends, out)
+        spelling.spell(terms[rows], words.offsets, words.data, pairs, most, ends, out)
 
     ordered_map(spell, row_blocks(len(terms), TERMS))
     return Texts(out, offsets)
 
 
-def _sorted(scanner: Scanner) -> tuple[Array, Words]:
+def _tallied(scanned: Sequence[Scanned], columns: dict[Scanner, Columns], many: int) -> tuple[Array, Array]:
+    """Documents that hold each term, and how often it occurs in all of them."""
+
+    def tally(scanner: Scanner) -> list[Array]:
+        counts = [pages.empty((len(codes), 2), np.int64) for codes in columns[scanner]]
+        for one in counts:
+            one[:] = 0
+        for part in scanned:
+            if part.scanner is scanner:
+                ordering.tally(part.codes, part.counts, *counts)
+        return counts
+
+    documents, occurrences = np.zeros(many, dtype=np.int64), np.zeros(many, dtype=np.int64)
+    for there, tallies in zip(columns.values(), ordered_map(tally, columns), strict=True):
+        for places, counts in zip(there, tallies, strict=True):
+            ordering.add_counts(places, counts, documents, occurrences)
+    return documents, occurrences
+
+
+def _sorted(words: Texts, heads: Array) -> tuple[Array, Words]:
     """The codes of words in ascending order, and the words so.
 
     Most are told apart by their first eight bytes, as numbers; the others are sorted as strings.
     """
-    words = scanner.spelled_words()
-    heads = scanner.words.signatures[: scanner.n_words, 0].byteswap()
     order = np.argsort(heads)
     heads = heads[order]
     equal, same = heads[1:] == heads[:-1], np.zeros(len(heads), dtype=bool)
@@ -226,21 +242,22 @@ def _sorted(scanner: Scanner) -> tuple[Array, Words]:
     offsets = np.concatenate([[0], np.cumsum(np.diff(words.offsets)[order])])
     data = np.empty(offsets[-1] + SPARE, dtype=np.uint8)
     spelling.take_strings(order, words.offsets, words.data, offsets, data)
-    return order, Words(heads, Texts(data, offsets))
+    return order.astype(np.int32), Words(heads, Texts(data, offsets))
 
 
 def _united(found: list[Found], merge: Callable[[K, K], tuple[K, Array, Array]]) -> K:
     """All that each has put in order last, in order and each once; where that of each is then is noted."""
-    lists: list[K] = [one.parts[-1].keys for one in found]
+    lists: list[K] = [one.keys for one in found]
     union, places = _merged(lists, merge)
     for one, place in zip(found, places, strict=True):
         one.places.append(place)
+        one.keys = None
     return union
 
 
 def _merged(parts: list[K], merge: Callable[[K, K], tuple[K, Array, Array]]) -> tuple[K, list[Array]]:
     if len(parts) == 1:
-        return parts[0], [np.arange(len(parts[0]))]
+        return parts[0], [np.arange(len(parts[0]), dtype=np.int32)]
     half = len(parts) // 2
     (one, mine), (other, theirs) = _merged(parts[:half], merge), _merged(parts[half:], merge)
     both, of_one, of_other = merge(one, other)
@@ -250,8 +267,8 @@ def _merged(parts: list[K], merge: Callable[[K, K], tuple[K, Array, Array]]) -> 
 
 
 def _merged_keys(one: Array, other: Array) -> tuple[Array, Array, Array]:
-    both = np.empty(len(one) + len(other), dtype=np.uint64)
-    of_one, of_other = (np.empty(len(keys), dtype=np.int64) for keys in (one, other))
+    both = pages.empty(len(one) + len(other), np.uint64)
+    of_one, of_other = (pages.empty(len(keys), np.int32) for keys in (one, other))
     count = ordering.merge_keys(one, other, both, of_one, of_other)
     return both[:count], of_one, of_other
 
@@ -260,7 +277,7 @@ def _merged_words(one: Words, other: Words) -> tuple[Words, Array, Array]:
     many = len(one) + len(other)
     heads, offsets = np.empty(many, dtype=np.uint64), np.empty(many + 1, dtype=np.int64)
     data = np.empty(one.texts.n_bytes + other.texts.n_bytes + SPARE, dtype=np.uint8)
-    of_one, of_other = (np.empty(len(words), dtype=np.int64) for words in (one, other))
+    of_one, of_other = (np.empty(len(words), dtype=np.int32) for words in (one, other))
     mine, theirs = ((words.heads, words.texts.offsets, words.texts.data) for words in (one, other))
     count = ordering.merge_strings(*mine, *theirs, heads, offsets, data, of_one, of_other)
     return Words(heads[:count], Texts(data, offsets[: count + 1])), of_one, of_other

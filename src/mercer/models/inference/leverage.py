@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._threads import ordered_stream, row_blocks
-from mercer.data.source import rows_per_block
+from mercer.data.blocks import rows_per_block
 from mercer.models.inference.bread import Bread
 from mercer.models.inference.fitted import Fitted, squared_lengths
 

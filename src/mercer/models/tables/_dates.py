@@ -55,7 +55,7 @@ class Date(Treatment):
     @classmethod
     def learnt(cls, column: str, spread: Spread, seen: DaysSeen, gaps: Gaps, *, scaled: bool) -> Self:
         """From where the days lie."""
-        first = spread.lowest if spread.count else 0.0
+        first = spread.lowest if spread.number else 0.0
         mean, deviation = spread.scale()
         number = Number(f"{column}[days]", Scale(mean - first, deviation), scaled, gaps)
         return cls(column, first, number, _varying(seen.weekdays), _varying(seen.months), seen.hourly)

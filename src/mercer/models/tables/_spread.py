@@ -28,7 +28,7 @@ class Spread(NamedTuple):
     The unit is a power of two near the largest, so that no square leaves the range of floats and no digit is lost.
     """
 
-    count: int
+    number: int
     size: float
     mean: float
     squares: float
@@ -48,19 +48,19 @@ class Spread(NamedTuple):
 
     def merge(self, other: Self) -> Self:
         """The numbers of both (Chan's formula)."""
-        if not (self.count and other.count):
-            return other if other.count else self
-        size, count = max(self.size, other.size), self.count + other.count
+        if not (self.number and other.number):
+            return other if other.number else self
+        size, number = max(self.size, other.size), self.number + other.number
         mine, theirs = self.size / size, other.size / size
         apart = other.mean * theirs - self.mean * mine
-        squares = self.squares * mine**2 + other.squares * theirs**2 + apart**2 * self.count * other.count / count
+        squares = self.squares * mine**2 + other.squares * theirs**2 + apart**2 * self.number * other.number / number
         ends = min(self.lowest, other.lowest), max(self.highest, other.highest)
-        return type(self)(count, size, self.mean * mine + apart * other.count / count, squares, *ends)
+        return type(self)(number, size, self.mean * mine + apart * other.number / number, squares, *ends)
 
     def scale(self) -> Scale:
         if self.lowest >= self.highest:  # which a deviation with its roundings need not show
-            return Scale(self.lowest if self.count else 0.0, 1.0)
-        return Scale(self.size * self.mean, self.size * float(np.sqrt(self.squares / self.count)))
+            return Scale(self.lowest if self.number else 0.0, 1.0)
+        return Scale(self.size * self.mean, self.size * float(np.sqrt(self.squares / self.number)))
 
 
 class DaysSeen(NamedTuple):
@@ -73,12 +73,15 @@ class DaysSeen(NamedTuple):
     @classmethod
     def of(cls, days: Array) -> Self:
         weekday, month, hour = Calendar.of(days[~np.isnan(days)])
-        found = (tuple(np.unique(part).astype(int).tolist()) for part in (weekday, month))
-        return cls(*found, tuple(np.unique(hour).tolist()[:2]))
+        weekdays, months = (tuple(np.unique(part).astype(int).tolist()) for part in (weekday, month))
+        return cls(weekdays, months, tuple(np.unique(hour).tolist()[:2]))
 
     def merge(self, other: Self) -> Self:
-        weekdays, months, hours = (tuple(sorted({*mine, *theirs})) for mine, theirs in zip(self, other, strict=True))
-        return type(self)(weekdays, months, hours[:2])
+        return type(self)(
+            tuple(sorted({*self.weekdays, *other.weekdays})),
+            tuple(sorted({*self.months, *other.months})),
+            tuple(sorted({*self.hours, *other.hours}))[:2],
+        )
 
     @property
     def hourly(self) -> bool:

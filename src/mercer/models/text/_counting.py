@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,6 +18,7 @@ from mercer.data.texts import SURROGATES, Texts
 from mercer.features.text import compiled, interpreted
 from mercer.features.text.analysis import Analysis, shortest_word
 from mercer.features.text.interpreted import Learned
+from mercer.features.text.weights import normalised
 from mercer.models._base import Plan
 from mercer.models.text._vectorizer import ACCENTS, TextVectorizer
 from mercer.stats.vocabulary import Vocabulary
@@ -36,7 +38,10 @@ def learn(vectorizer: Any, documents: Any) -> Learned | compiled.Learned:
 
 def count_known(vectorizer: Any, documents: Any) -> sparse.csr_array:
     """How often each document has each term of the vocabulary."""
-    if not _is_short(documents) and (known := _known(vectorizer)) is not None:
+    short = _is_short(documents)
+    if short and (words := _plain_words(vectorizer)) is not None:
+        return interpreted.count_known(documents, words, vectorizer.vocabulary_)
+    if not short and (known := _known(vectorizer)) is not None:
         with _again_in_python(documents):
             return known.matrix(_texts(vectorizer, documents), vectorizer.dtype, vectorizer.decode)
     with _named(vectorizer, documents) as rows:
@@ -44,15 +49,28 @@ def count_known(vectorizer: Any, documents: Any) -> sparse.csr_array:
 
 
 def hashed(vectorizer: Any, documents: Any) -> sparse.csr_array:
-    """How often each document has terms of each hash."""
+    """How often each document has terms of each hash, weighed as is asked for."""
     n_columns, signed, dtype = vectorizer.n_features, vectorizer.alternate_sign, vectorizer.dtype
+    norm, binary, short = vectorizer.norm, vectorizer.binary, _is_short(documents)
+    if short and (words := _plain_words(vectorizer)) is not None:
+        counts = interpreted.hashed(documents, words, n_columns, signed=signed, dtype=dtype)
+        return _weighed(counts, norm, binary)
     how, analyze = _analysis(vectorizer), vectorizer.build_analyzer()
-    if isinstance(how, Analysis) and not _is_short(documents):
+    if isinstance(how, Analysis) and not short:
         with _again_in_python(documents):
-            texts, decode = _texts(vectorizer, documents), vectorizer.decode
-            return compiled.hashed(texts, how, n_columns, signed=signed, dtype=dtype, decode=decode)
+            texts, weights = _texts(vectorizer, documents), {"norm": norm, "binary": binary}
+            return compiled.hashed(
+                texts, how, n_columns, signed=signed, dtype=dtype, decode=vectorizer.decode, **weights
+            )
     with _named(vectorizer, documents) as rows:
-        return interpreted.hashed(rows, analyze, n_columns, signed=signed, dtype=dtype)
+        counts = interpreted.hashed(rows, analyze, n_columns, signed=signed, dtype=dtype)
+    return _weighed(counts, norm, binary)
+
+
+def _weighed(counts: sparse.csr_array, norm: str | None, binary: bool) -> sparse.csr_array:
+    if binary:
+        counts.data.fill(1)
+    return counts if norm is None else normalised(counts, norm)
 
 
 def plan(vectorizer: Any, by_python: int = 0) -> Plan:
@@ -69,9 +87,8 @@ def _analysis(vectorizer: Any) -> Analysis | str:
     for name in ("analyzer", "preprocessor", "tokenizer", "strip_accents"):
         if callable(getattr(vectorizer, name)):
             return f"{name} is a function"
-    for name in ("build_analyzer", "build_preprocessor", "build_tokenizer", "decode", "get_stop_words"):
-        if getattr(type(vectorizer), name) is not getattr(TextVectorizer, name):
-            return f"{type(vectorizer).__name__} has a {name} of its own"
+    if (own := _own_step(vectorizer)) is not None:
+        return f"{type(vectorizer).__name__} has a {own} of its own"
     if vectorizer.input == "file":
         return "a file can be read once"
     shortest = 0
@@ -89,6 +106,38 @@ def _analysis(vectorizer: Any) -> Analysis | str:
     if not (1 <= grams[0] <= grams[1] <= MOST_GRAMS):
         return f"ngram_range={grams} does not lie between 1 and {MOST_GRAMS}"
     return Analysis(vectorizer.analyzer, vectorizer.lowercase, accents, grams, shortest, stop_words)
+
+
+def _own_step(vectorizer: Any) -> str | None:
+    """Which step from a document to its terms a subclass takes in a way of its own."""
+    kind = type(vectorizer)
+    for name in ("build_analyzer", "build_preprocessor", "build_tokenizer", "decode", "get_stop_words"):
+        if getattr(kind, name) is not getattr(TextVectorizer, name):
+            return name
+    return None
+
+
+def _plain_words(vectorizer: Any) -> Callable[[str], Any] | None:
+    """From strings to whole words or runs of them, where that is all that is asked for; None where there is more.
+
+    Made once for the parameters, whoever has them, so that it is never out of date.
+    """
+    pattern, grams = vectorizer.token_pattern, vectorizer.ngram_range
+    plain = vectorizer.preprocessor is vectorizer.tokenizer is vectorizer.stop_words is vectorizer.strip_accents is None
+    if vectorizer.analyzer != "word" or vectorizer.input != "content" or not plain:
+        return None
+    if not isinstance(pattern, str) or not isinstance(grams, tuple) or _own_step(vectorizer) is not None:
+        return None
+    return _words(pattern, bool(vectorizer.lowercase), grams)
+
+
+@lru_cache(maxsize=32)
+def _words(pattern: str, lowercase: bool, grams: tuple[int, int]) -> Callable[[str], Any] | None:
+    shortest = shortest_word(pattern)
+    if shortest is None:
+        return None
+    words, runs = interpreted.Words(shortest, lowercase), interpreted.WordNgrams(*grams)
+    return words if grams == (1, 1) else lambda text: runs(words(text))
 
 
 #: runs of more words or characters than anybody counts would take too much room

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils._param_validation import StrOptions
 
 from mercer._errors import DataError, TextError
+from mercer._warn import warn
 from mercer.features.text.interpreted import (
     Analyzer,
     CharNgrams,
@@ -185,11 +185,10 @@ class TextVectorizer:
         except Exception:  # a preprocessor may take documents of any kind
             return "error"
         if listed:
-            warnings.warn(
+            warn(
                 "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated "
                 f"tokens {listed!r} not in stop_words.",
                 UserWarning,
-                stacklevel=3,
             )
         return not listed
 
@@ -210,7 +209,7 @@ class TextVectorizer:
         ]
         for name, since, is_unused in unused:
             if is_unused:
-                warnings.warn(f"The parameter '{name}' will not be used since {since}", UserWarning, stacklevel=4)
+                warn(f"The parameter '{name}' will not be used since {since}", UserWarning)
 
     def _refuse_documents(self, documents: Any) -> None:
         """Refuse what is no sequence of documents."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -13,12 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, metadata_routing
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
-from sklearn.utils._sparse import _align_api_if_sparse
 
 from mercer._errors import MergeError, VocabularyError
+from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
+from mercer.features.text.matrices import as_configured
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
@@ -181,7 +181,7 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         if is_source(raw_documents):
             return self.fit(raw_documents).transform(raw_documents)
         with old_state_on_failure(self):
-            return _align_api_if_sparse(self._learnt(raw_documents, y))
+            return as_configured(self._learnt(raw_documents, y))
 
     def _fit_source(self, source: Source) -> Any:
         self._begin(documents_of(source.head().X))
@@ -243,7 +243,7 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         X : sparse matrix of shape (n_samples, n_features)
             Documents × terms.
         """
-        return _align_api_if_sparse(self._counted(raw_documents))
+        return as_configured(self._counted(raw_documents))
 
     def inverse_transform(self, X: Any) -> list[Array]:
         """The terms that documents have.
@@ -365,7 +365,8 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
 
     def _as_asked(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Counts of the type that was asked for, or ones."""
-        counts = counts.astype(self.dtype, copy=False)
+        if counts.dtype != self.dtype:
+            counts = counts.astype(self.dtype)
         if self.binary:
             counts.data.fill(1)
         return counts
@@ -393,11 +394,10 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
 
     def _warn_about_upper_case(self) -> None:
         if any(str.isupper(char) for term in self.vocabulary_ if isinstance(term, str) for char in term):
-            warnings.warn(
+            warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not be "
                 "matched with any documents",
                 UserWarning,
-                stacklevel=4,
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils._sparse import _align_api_if_sparse
 
-from mercer.features.text.weights import normalised
+from mercer.data.sources.base import Source
+from mercer.features.text.matrices import as_configured
 from mercer.models._base import old_state_on_failure
+from mercer.models._from_source import fits_sources, maps_sources
 from mercer.models.text import _counting
 from mercer.models.text._vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
 
@@ -111,6 +112,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
         self.alternate_sign = alternate_sign
         self.dtype = dtype
 
+    @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the parameters; there is nothing to learn.
 
@@ -134,6 +136,9 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
             self.plan_ = _counting.plan(self)
         return self
 
+    def _fit_source(self, source: Source) -> Any:
+        type(self).fit(self, [])
+
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Check the parameters; there is nothing to learn.
 
@@ -153,6 +158,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
         self.plan_ = _counting.plan(self)
         return self
 
+    @maps_sources
     def transform(self, X: Any) -> Any:
         """Count the hashes of terms.
 
@@ -168,12 +174,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
         """
         self._refuse_documents(X)
         self._refuse_ngram_range()
-        counts = _counting.hashed(self, X)
-        if self.binary:
-            counts.data.fill(1)
-        if self.norm is not None:
-            counts = normalised(counts, self.norm)
-        return _align_api_if_sparse(counts)
+        return as_configured(_counting.hashed(self, X))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Check the parameters, and count the hashes of terms.

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._sparse import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError
+from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
+from mercer.features.text.matrices import as_configured
 from mercer.features.text.weights import Totals, class_sums
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._from_source import fits_sources, is_source, maps_sources
@@ -204,7 +204,7 @@ class TfidfVectorizer(CountVectorizer):
             return self.fit(raw_documents).transform(raw_documents)
         with old_state_on_failure(self):
             X = self._learnt(raw_documents, y)
-            return _align_api_if_sparse(self._tfidf._weighed(_floats(X)))
+            return as_configured(self._tfidf._weighed(_floats(X)))
 
     def _fit_source(self, source: Source) -> Any:
         if self.weighting == "log-count-ratio":
@@ -232,7 +232,7 @@ class TfidfVectorizer(CountVectorizer):
         check_is_fitted(self, msg="The TF-IDF vectorizer is not fitted")
         X = self._counted(raw_documents)
         _refuse_no_documents(X)
-        return _align_api_if_sparse(self._tfidf._weighed(_floats(X)))
+        return as_configured(self._tfidf._weighed(_floats(X)))
 
     def merge(self, other: Self) -> Self:
         """Fold in everything `other` has learnt; the result is that of one fit on the documents of both.
@@ -287,10 +287,9 @@ class TfidfVectorizer(CountVectorizer):
 
     def _begin(self, raw_documents: Any) -> None:
         if self.dtype not in FLOATS:
-            warnings.warn(
+            warn(
                 f"Only {FLOATS} 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.",
                 UserWarning,
-                stacklevel=4,
             )
         super()._begin(raw_documents)
 

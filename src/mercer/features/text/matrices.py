@@ -1,0 +1,39 @@
+"""Sparse matrices of parts that are known to be right: SciPy looks at them for longer than a short document is read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn import get_config
+
+Array = NDArray[Any]
+KINDS: dict[str, Any] = {"sparray": sparse.csr_array, "spmatrix": sparse.csr_matrix}
+
+
+def csr(values: Array, indices: Array, starts: Array, n_columns: int, kind: Any = sparse.csr_array) -> Any:
+    """A matrix of the parts that it is made of; indices are of the type of starts.
+
+    Examples
+    --------
+    >>> csr(np.array([3, 5]), np.array([1, 0]), np.array([0, 1, 2]), 2).toarray().tolist()
+    [[0, 3], [5, 0]]
+    """
+    X = kind.__new__(kind)
+    vars(X).update(vars(_nothing(kind, len(starts) - 1, n_columns)))
+    X.data, X.indices, X.indptr = values, indices, starts
+    return X
+
+
+def as_configured(X: Any) -> Any:
+    """A matrix of rows as scikit-learn is told to return them: an array or a matrix of SciPy's, of the same parts."""
+    kind = KINDS[get_config()["sparse_interface"]]
+    return X if isinstance(X, kind) else csr(X.data, X.indices, X.indptr, X.shape[1], kind)
+
+
+@lru_cache(maxsize=64)
+def _nothing(kind: Any, n_rows: int, n_columns: int) -> Any:
+    return kind((n_rows, n_columns), dtype=np.int64)

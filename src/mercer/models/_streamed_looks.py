@@ -1,0 +1,53 @@
+"""What a model that was fitted to a source asks of its rows beside losses: each question is a pass."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mercer.data.sources.base import Chunk
+from mercer.designs.observations import ObservedBatch
+from mercer.engines.folding import fold
+from mercer.families.response import Response
+from mercer.families.softmax import SoftmaxResponse
+from mercer.models._base import Array
+
+
+def cross_products(observations: Any, *, counted: bool) -> Array:
+    """XᵀX of all rows by their weights; where `counted`, every row that has one weighs 1."""
+    return fold(partial(_products, observations.prepare, counted), observations.source, np.add)
+
+
+def least_information(observations: Any, response: Response, w: Array) -> float:
+    """What the row that tells least of η tells of it, at these coefficients, for a weight of 1."""
+    return fold(partial(_least_information, observations.prepare, response, w), observations.source, min)
+
+
+def class_collapsed(observations: Any, response: SoftmaxResponse, W: Array, portion: float) -> bool:
+    """Whether some row's own class is certain, but for this portion."""
+    return fold(partial(_class_collapsed, observations.prepare, response, W, portion), observations.source, max)
+
+
+def _class_collapsed(prepare: Any, response: SoftmaxResponse, W: Array, portion: float, chunk: Chunk) -> bool:
+    design, y, _, _ = _of(prepare, chunk)
+    own = response.probabilities(design.times(W))[np.arange(len(y)), y]
+    return bool((own > 1 - portion).any())
+
+
+def _products(prepare: Any, counted: bool, chunk: Chunk) -> Array:
+    design, y, weight, _ = _of(prepare, chunk)
+    h = np.ones(len(y)) if weight is None else 1.0 * (weight > 0) if counted else weight
+    return design.gram(h)
+
+
+def _least_information(prepare: Any, response: Response, w: Array, chunk: Chunk) -> float:
+    design, y, _, offset = _of(prepare, chunk)
+    eta = design.times(w)
+    return float(response.slopes(y, eta if offset is None else eta + offset).second.min())
+
+
+def _of(prepare: Any, chunk: Chunk) -> ObservedBatch:
+    batch: ObservedBatch = prepare(chunk)
+    return batch
