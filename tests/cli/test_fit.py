@@ -9,6 +9,7 @@ import pytest
 from typer.testing import Result
 
 import mercer
+from mercer._errors import WriteError
 from mercer.comparison.taking_part.preparing import CLASSIFIERS, MODELS
 
 Run = Callable[..., Result]
@@ -160,3 +161,25 @@ def test_a_checkpoint_is_gone_when_the_model_is_there(run: Run, people: Path, tm
     assert "for --checkpoint" in told.stderr
     assert not (tmp_path / "kept").exists()
     assert (tmp_path / "m").exists()
+
+
+def test_a_checkpoint_stays_until_the_model_is_saved(
+    run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise WriteError("The disk is full.")
+
+    fit = ["fit", people, "--target", "size", "--model", "NaiveBayes", "--checkpoint", tmp_path / "kept"]
+    with monkeypatch.context() as patched:
+        patched.setattr("mercer.files.save", full)
+        assert run(*fit, "-o", tmp_path / "m").exit_code != 0
+    assert list((tmp_path / "kept").glob("pass-*.mercer"))
+    assert run(*fit, "-o", tmp_path / "m").exit_code == 0
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_pattern_is_streamed(run: Run, people: Path, tmp_path: Path) -> None:
+    pattern = people.with_name(f"{people.name[0]}??*{people.suffix}")
+    told = run("fit", pattern, "--target", "size", "--model", "NaiveBayes", "-o", tmp_path / "m")
+    assert told.exit_code == 0, told.output
+    assert "read piece by piece (as patterns are)" in told.stderr

@@ -202,6 +202,11 @@ def test_models_that_were_not_finished_are_not_called_useless() -> None:
     assert failed.sentences()[0].endswith("nb could not be fitted; the notes say why.")
 
 
+def test_who_was_not_finished_may_be_better(iris: Comparison) -> None:
+    assert replace(iris, unfinished=("late",)).sentences()[-1] == "late was not finished, and may be better."
+    assert not any("not finished" in sentence for sentence in iris.sentences())
+
+
 def test_nothing_beats_guessing_of_those_that_were_done() -> None:
     rng = np.random.default_rng(4)
     noise, labels = rng.normal(size=(60, 2)), np.arange(60) % 2

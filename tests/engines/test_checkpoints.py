@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +12,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from mercer import GaussianNB, LogisticRegression, checkpointed
+from mercer import CountVectorizer, GaussianNB, LogisticRegression, RandomFourierFeatures, checkpointed
 from mercer._errors import CheckpointError, CheckpointWarning, WriteError
+from mercer.data import open as open_source
 from mercer.data.sources.memory import InMemory
 from mercer.engines import fold
 from mercer.engines.checkpoints import LEDGER, Checkpoint
@@ -142,6 +145,19 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
     assert {file.name for file in (tmp_path / "fit").iterdir()} <= {"pass-0000-begun.mercer", LEDGER}
 
 
+def test_a_folder_that_somebody_takes_away_does_not_end_the_fit(rows, tmp_path):
+    """As a second process does that was given the same folder, and is done first."""
+    X, y = rows
+    source = InMemory(X, y, rows=10)
+    model = LogisticRegression()
+    with checkpointed(tmp_path / "fit"):
+        GaussianNB().fit(source)
+        shutil.rmtree(tmp_path / "fit")
+        with pytest.warns(CheckpointWarning, match="goes on without"):
+            model.fit(source)
+    np.testing.assert_array_equal(model.coef_, LogisticRegression().fit(source).coef_)
+
+
 def test_other_fits_are_refused(rows, tmp_path):
     X, y = rows
     source = InMemory(X, y, rows=10)
@@ -154,7 +170,47 @@ def test_other_fits_are_refused(rows, tmp_path):
         GaussianNB(var_smoothing=0.1).fit(source, checkpoint=tmp_path / "fit")
     with pytest.raises(CheckpointError, match="other data"):
         GaussianNB().fit(InMemory(X[1:], y[1:]), checkpoint=tmp_path / "fit")
-    assert GaussianNB().fit(source, checkpoint=tmp_path / "fit").plan_.passes == 1
+    lives, _ = killed_after(10**9)
+    assert GaussianNB().fit(source.map(lives), checkpoint=tmp_path / "fit").plan_.passes == 1
+
+
+@pytest.mark.parametrize("state", [1, None])
+def test_the_same_rows_through_other_features_are_refused(rows, tmp_path, state):
+    """Also where nobody said which random numbers to draw: half of the passes would be of other features."""
+    source = InMemory(*rows, rows=10)
+    dies, _ = killed_after(15)
+    lives, _ = killed_after(10**9)
+
+    def fitted(state, done):
+        features = RandomFourierFeatures(n_components=4, random_state=state).fit(rows[0])
+        return LogisticRegression().fit(features.transform(source).map(done), checkpoint=tmp_path / "fit")
+
+    first = None if state is None else 0
+    with pytest.raises(Killed):
+        fitted(first, dies)
+    with pytest.raises(CheckpointError, match=r"other features of 100 rows in memory: give .* a random_state"):
+        fitted(state, lives)
+    if first is not None:
+        assert fitted(first, lives).plan_.passes > 1
+
+
+def test_parameters_that_no_file_holds(tmp_path):
+    source = open_source(pa.table({"t": ["one two", "two three"]}))
+    with pytest.raises(CheckpointError, match="Nobody could tell the checkpoint of this CountVectorizer"):
+        CountVectorizer(tokenizer=lambda text: text.split()).fit(source, checkpoint=tmp_path / "fit")
+
+
+def test_a_ledger_that_was_never_finished(rows, tmp_path):
+    (tmp_path / "fit").mkdir()
+    (tmp_path / "fit" / f".{LEDGER}.0123abcd.part").write_text("{")
+    GaussianNB().fit(InMemory(*rows), checkpoint=tmp_path / "fit")
+    assert not (tmp_path / "fit").exists()
+
+
+def test_the_folder_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with checkpointed("~/fit"):
+        assert (tmp_path / "fit" / LEDGER).exists()
 
 
 def test_folders_that_are_none_of_ours(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,12 @@ EDGES = {
     "TfidfVectorizer": Case(TfidfVectorizer(), Asked(("words",), weight=None)),
 }
 GROUP = 40
+
+
+def few_then_slow() -> Iterator[Any]:
+    """All models; in `make test` those whose passes and parts are unlike."""
+    few = ("GaussianNB", "NaiveBayes", "Ridge", "GLM", "softmax", "table", "Tfidf", "Nystroem")
+    return (pytest.param(name, marks=() if name in few else pytest.mark.slow) for name in MODELS)
 
 
 def streamed(case: Case, what: Any, **more: Any) -> Any:
@@ -55,7 +62,7 @@ def test_models_of_two_shards_merge_to_one(name: str) -> None:
         assert case.distance(both, case.held()) <= case.precision
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", few_then_slow())
 def test_a_saved_model_says_the_same(name: str, tmp_path: Path) -> None:
     case = MODELS[name]
     model = streamed(case, TABLE)
@@ -66,13 +73,18 @@ def test_a_saved_model_says_the_same(name: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(after[what], values, err_msg=what)
 
 
-@pytest.mark.parametrize("name", MODELS)
+def fit_and_stop(case: Case, folder: Path) -> None:
+    with mercer.checkpointed(folder):
+        streamed(case, TABLE)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", few_then_slow())
 def test_passes_that_were_kept_give_the_same_to_the_last_bit(name: str, tmp_path: Path) -> None:
     case = MODELS[name]
     plain = learnt(streamed(case, TABLE), case.rows())
-    with pytest.raises(KeyboardInterrupt), mercer.checkpointed(tmp_path):
-        streamed(case, TABLE)
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        fit_and_stop(case, tmp_path)
     assert len(list(tmp_path.glob("pass-*"))) > 0
     with mercer.checkpointed(tmp_path):
         kept = learnt(streamed(case, TABLE), case.rows())

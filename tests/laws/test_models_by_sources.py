@@ -1,7 +1,7 @@
 """Every model that streams × every kind of source: the same answer as in memory, however the rows are cut and ordered.
 
-Weights, gaps and categories are among them, blocks that weigh nothing, and levels, words and classes that first appear in
-the last rows. Models that learn from one row after another (`LinearThreshold`, `Perceptron`) are not: their answer is
+Weights, gaps and categories are among them, blocks that weigh nothing, and levels and words that first appear in the
+last rows. Models that learn from one row after another (`LinearThreshold`, `Perceptron`) are not: their answer is
 that of an order.
 """
 
@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+import mercer.data
 from mercer.data import readers_separated
-from mercer.data.sources import files, lines
-from mercer.data.sources import parquet as parquet_sources
+from mercer.data.sources.files import arrow, datasets, lines, parquet
 from tests.data.sources.conftest import postgresql as postgresql  # a fixture
 from tests.laws import _sources
 from tests.laws._models import MODELS, Case
-from tests.laws._sources import ARRAYS, KINDS, ROWS, Shuffled, knows
+from tests.laws._sources import ARRAYS, KINDS, ROWS, TABLE, Shuffled, knows
 
 #: what runs in `make test`: every model on these kinds, and these models on every kind
 FEW_KINDS = ("Parquet file", "CSV", "DuckDB file")
@@ -41,7 +41,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "BLOCK", 900)
     monkeypatch.setattr(lines, "PIECE", 4000)
     monkeypatch.setattr(readers_separated, "BLOCK", 1500)
-    for module in (files, parquet_sources):
+    for module in (arrow, datasets, parquet):
         monkeypatch.setattr(module, "PIECE_BYTES", 3000)
 
 
@@ -115,6 +115,15 @@ def test_any_order_of_pieces_gives_the_same(name: str, seed: int, folder: Path) 
     source = Shuffled(KINDS["CSV folder"](folder, case.asked, 37), seed)
     assert [piece.name for piece in source.pieces()] != [piece.name for piece in source.source.pieces()]
     assert case.distance(case.of(source), in_memory(name, False)) <= case.precision
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_classes_and_levels_may_come_one_after_the_other(name: str) -> None:
+    """As in a table that was sorted by them: a block knows one of each, if it weighs anything at all."""
+    case = MODELS[name]
+    by_class = TABLE.sort_by([("three", "ascending"), ("city", "descending"), ("weight", "ascending")])
+    streamed = case.of(mercer.data.open(by_class, rows=9, **case.asked.columns))
+    assert case.distance(streamed, in_memory(name, False)) <= case.precision
 
 
 def test_levels_of_the_last_rows_are_known(folder: Path) -> None:

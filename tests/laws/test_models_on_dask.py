@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 import mercer
-from mercer.data.sources import parquet as parquet_sources
+from mercer.data.sources.files import parquet as parquet_sources
 from tests.laws import _sources
 from tests.laws._models import MODELS, Case, learnt
 from tests.laws._sources import ARRAYS, KINDS, TABLE, knows

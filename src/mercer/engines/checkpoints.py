@@ -41,6 +41,8 @@ class Checkpoint:
         self._known = self._read_ledger()
         self._entered = 0
         self._warned = False
+        #: whether the ledger could not be written: whose passes would follow is then not known to anyone
+        self._lost = False
 
     # Whose passes.
 
@@ -57,7 +59,11 @@ class Checkpoint:
             self._refuse_another(self._known[self._entered], now, source)
         else:
             self._known.append(now)
-            self._write_ledger(self._known)
+            try:
+                self._write_ledger(self._known)
+            except WriteError as error:
+                self._lost = True
+                self._warn(error)
         self._entered += 1
 
     def _refuse_another(self, before: dict[str, str], now: dict[str, str], source: Source) -> None:
@@ -121,7 +127,7 @@ class Checkpoint:
 
         A disk that is full is no reason to lose the fit: it goes on, the last checkpoint stays, and a warning says so.
         """
-        if not finished and time.monotonic() - self._written < self._every:
+        if self._lost or (not finished and time.monotonic() - self._written < self._every):
             return
         try:
             save(result if finished else (pieces, result), self._file(number, part=not finished))

@@ -99,10 +99,14 @@ def called_by(module: str, work: Callable[[], None]) -> None:
 def test_at_a_bad_moment_it_waits(module: str) -> None:
     """An exception from nowhere would be swallowed, or leave something half made."""
     bell, came_through = Bell(), []
-    with pytest.raises(TimeUp), alarm(3600, bell):
+
+    def work() -> None:
         called_by(module, ring)
         came_through.append(not bell.rang and 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= AGAIN)
         threading.Event().wait(60)
+
+    with pytest.raises(TimeUp), alarm(3600, bell):
+        work()
     assert came_through == [True]
     assert bell.rang
 
@@ -125,10 +129,13 @@ def test_a_state_is_restored_first() -> None:
             ring()
             state[0] = "old"
 
-    with pytest.raises(TimeUp), alarm(3600, Bell()):
+    def work() -> None:
         with changed():
             pass
         threading.Event().wait(60)
+
+    with pytest.raises(TimeUp), alarm(3600, Bell()):
+        work()
     assert state == ["old"]
 
 

@@ -36,7 +36,7 @@ def test_costs_by_labels_that_json_writes_as_strings() -> None:
 
 
 def test_a_class_that_priors_leave_out_is_named() -> None:
-    with pytest.raises(PriorError, match="The priors leave out the class '2', and the others sum to 0.3, not to 1"):
+    with pytest.raises(PriorError, match=r"The priors leave out the class '2', and the others sum to 0\.3, not to 1"):
         decided(MODEL, priors={"1": 0.3})
     with pytest.raises(PriorError, match="The trained priors leave out the class '1'"):
         decided(MODEL, priors={"1": 0.3, "2": 0.7}, trained_priors={"2": 0.5})

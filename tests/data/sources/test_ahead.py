@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
+from mercer._threads import bounded, thread_count
 from mercer.data.sources.ahead import ahead
 
 
@@ -75,3 +77,10 @@ def test_what_is_given_up_is_closed_and_leaves_no_thread(interrupt: type[BaseExc
             following.throw(interrupt)  # type: ignore[attr-defined]
     assert closed.is_set()
     assert threading.active_count() == before
+
+
+def test_the_thread_has_the_limits_of_its_caller() -> None:
+    with bounded(1):
+        assert next(ahead(iter(thread_count() for _ in range(1)))) == 1
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        next(ahead(np.float64(1e308) * factor for factor in (10.0,)))

@@ -18,9 +18,10 @@ from scipy import sparse
 
 import mercer.data
 from mercer.data import readers_separated
-from mercer.data.sources import files, lines
-from mercer.data.sources import parquet as parquet_sources
 from mercer.data.sources.base import Chunk, Source
+from mercer.data.sources.files import base as files
+from mercer.data.sources.files import lines
+from mercer.data.sources.files import parquet as parquet_sources
 
 ROWS = 500
 RANDOM = np.random.default_rng(0)

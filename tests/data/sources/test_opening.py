@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 import mercer.data
-from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError, TooLargeError
+from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError, EmptyDataError, TooLargeError
 from mercer.data.sources.base import CHUNK_BYTES
 
 TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
@@ -140,3 +140,52 @@ def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monk
     monkeypatch.setattr(type(source), "n_bytes", 1 << 60)
     with pytest.raises(TooLargeError, match=r"hold all rows of 'a\.parquet'"):
         reading.read_all(source)
+
+
+def test_a_pattern_of_folders_and_the_values_in_their_names(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        (tmp_path / f"year={year}").mkdir()
+        parquet.write_table(TABLE, tmp_path / f"year={year}" / "a.parquet")
+    for pattern in ("year=*", "year=*/*.parquet", "**/*.parquet"):
+        source = mercer.data.open(str(tmp_path / pattern), target="y")
+        assert [value for chunk in source for value in chunk.X["year"].to_pylist()] == [2023, 2023, 2024, 2024]
+
+
+def test_the_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    parquet.write_table(TABLE, tmp_path / "a.parquet")
+    assert mercer.data.open("~/a.parquet").n_rows == 2
+    assert mercer.data.open("~/*.parquet").n_rows == 2
+
+
+def test_rows_without_any_target_are_told_from_no_rows() -> None:
+    source = mercer.data.open(pa.table({"x": [1.0, 2.0], "y": [None, None]}), target="y")
+    with pytest.raises(EmptyDataError, match="no rows in 2 rows but what was left out: 2 rows of frame 0 without"):
+        source.head()
+
+
+@pytest.mark.parametrize("where", ["Parquet", "Arrow", "reader", "function"])
+def test_names_that_occur_twice_are_refused(tmp_path: Path, where: str) -> None:
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2]), pa.array([0])], names=["x", "x", "y"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    feather.write_feather(table, tmp_path / "a.arrow")
+    what = {
+        "Parquet": tmp_path / "a.parquet",
+        "Arrow": tmp_path / "a.arrow",
+        "reader": table.to_reader(),
+        "function": table.to_reader,
+    }[where]
+    with pytest.raises(DataError, match=r"has several columns 'x'\. Rename them"):
+        mercer.data.open(what, target="y")
+
+
+def test_arrays_that_are_no_table() -> None:
+    with pytest.raises(DataError, match=r"X has the shape \(3,\), but a table has rows and columns: reshape it"):
+        mercer.data.open(np.arange(3.0), np.zeros(3))
+    with pytest.raises(DataError, match="weight= and offset= name columns"):
+        mercer.data.open(TABLE, target="y", weight=np.ones(2))
+
+
+def test_identity_of_arrays_knows_their_type() -> None:
+    X, y = np.ones((3, 2)), np.zeros(3)
+    assert mercer.data.open(X, y).identity != mercer.data.open(X.astype(np.float32), y).identity

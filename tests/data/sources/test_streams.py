@@ -84,3 +84,29 @@ def test_a_pass_that_is_given_up_leaves_no_thread() -> None:
     next(chunks)
     chunks.close()  # type: ignore[attr-defined]
     assert threading.active_count() == before
+
+
+def test_what_has_no_rows_at_first() -> None:
+    source = mercer.data.open(iter([TABLE.slice(0, 0), TABLE.slice(3), TABLE]), target="y")
+    assert source.head().X["x"].to_pylist() == [1, 2, 3]
+    assert [chunk.X["x"].to_pylist() for chunk in source] == [[1, 2, 3]]
+    with pytest.raises(EmptyDataError, match="no rows in a stream but what was left out: 1 rows"):
+        mercer.data.open(iter([TABLE.slice(3)]), target="y").head()
+
+
+def test_a_function_may_make_one_frame() -> None:
+    for make in (lambda: TABLE, TABLE.to_pandas):
+        assert mercer.data.open(make, target="y").head().X["x"].to_pylist() == [1, 2, 3]
+
+
+def test_paths_one_by_one() -> None:
+    with pytest.raises(DataError, match=r"Frame 0 is no frame, but a str.*several paths as a list"):
+        mercer.data.open(iter(["a.parquet"]), target="y")
+
+
+@pytest.mark.parametrize("kind", [iter, lambda frames: lambda: frames])
+def test_identity_knows_the_first_rows(kind: Any) -> None:
+    one, same, other = (
+        mercer.data.open(kind([frame]), target="y").identity for frame in (TABLE, TABLE, TABLE.slice(1))
+    )
+    assert one == same != other

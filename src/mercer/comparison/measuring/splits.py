@@ -130,7 +130,10 @@ def _check_folds(folds: int, most: int, what: str) -> None:
     if most < 2:
         raise DataError(f"To part the rows into folds takes two or more of {what}, but there is {most}.")
     if not isinstance(folds, Integral) or not 2 <= folds <= most:
-        raise DataError(f"There must be from 2 to {most} folds ({what}), not {folds!r}.")
+        raise DataError(
+            f"There must be from 2 to {most} folds ({what}), not {folds!r}; give cv={most} or less (on the command "
+            "line --folds)."
+        )
 
 
 def _called(folds: int, repeats: int, kind: str) -> str:

@@ -32,6 +32,7 @@ def sentences(comparison: Comparison) -> list[str]:
         _ties(comparison, best, tests),
         _calibration(best),
         *_pairs(comparison, best, tests),
+        _not_compared(comparison, best),
     ]
     return [sentence for sentence in told if sentence]
 
@@ -43,6 +44,14 @@ def _untried(comparison: Comparison) -> str:
         return f"{_listed(list(late))} {were} not finished. Give more time, or fewer rows, to have a comparison"
     failed = [entry.name for entry in comparison.entries if entry.failed]
     return f"{_listed(failed)} could not be fitted; the notes say why" if failed else ""
+
+
+def _not_compared(comparison: Comparison, best: Entry) -> str:
+    """Models that might have been better, had they been done."""
+    if not comparison.unfinished or best.kind == "baseline":
+        return ""
+    were = "were" if len(comparison.unfinished) > 1 else "was"
+    return f"{_listed(list(comparison.unfinished))} {were} not finished, and may be better."
 
 
 def tied(comparison: Comparison) -> list[Entry]:

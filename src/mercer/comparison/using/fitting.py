@@ -42,10 +42,11 @@ def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:
     values = np.asarray(y)
     if values.dtype.kind not in "iuf" or task_for(y, len(y)).name == "classification":
         return ()
-    return (
+    remark = (
         f"The target holds {len(np.unique(values))} numbers, each of which is a class to {name}; if they are amounts, "
-        "take a model of numbers, e.g. GLM with --set family=poisson, or Ridge.",
+        "take a model of numbers, e.g. GLM with --set family=poisson, or Ridge."
     )
+    return (remark,)
 
 
 def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:

@@ -33,8 +33,9 @@ def refuse_other_table(model: Any, names: list[str], data: str) -> None:
     wanted = columns_of(model) or []
     if not (absent := [name for name in wanted if name not in names]):
         return
+    lacking = _lacking(absent, len(wanted))
     raise ColumnMismatchError(
-        f"The model was fitted to another table: {data!r} lacks {_lacking(absent, len(wanted))}. {_meant(absent, names)}"
+        f"The model was fitted to another table: {data!r} lacks {lacking}. {_meant(absent, names)}"
     )
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from mercer._errors import DataError
 from mercer._threads import row_blocks
 from mercer.data.sources.base import CHUNK_BYTES, Array, Chunk, Columns, Piece, Source, digest
-from mercer.data.sources.stamps import Stamp
+from mercer.data.sources.files.stamps import Stamp
 
 #: rows that are looked at to tell data apart
 SAMPLED = 64

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mercer.data.readers_base import Reading
     from mercer.data.schema import Schema
     from mercer.data.sources.asking import Asked
-    from mercer.data.sources.finding import Found
+    from mercer.data.sources.files.finding import Found
 
 SERVERS = ("postgresql://", "postgres://")
 
@@ -128,8 +128,8 @@ def _refuse(what: Any, rows: int | None, on_error: str) -> None:
 
 def _opened(what: Any, asked: Asked, n_features: int | None) -> Source:
     if isinstance(what, str) and what.startswith(SERVERS):
-        from mercer.data.sources.adbc import PostgreSQL
-        from mercer.data.sources.databases import DatabaseRows
+        from mercer.data.sources.databases.adbc import PostgreSQL
+        from mercer.data.sources.databases.base import DatabaseRows
 
         return DatabaseRows(PostgreSQL(what), asked)
     if _are_paths(what):
@@ -141,7 +141,7 @@ def _opened(what: Any, asked: Asked, n_features: int | None) -> Source:
 
 def _of_files(what: Any, asked: Asked, n_features: int | None) -> Source:
     """A source for files, by their format."""
-    from mercer.data.sources.finding import find
+    from mercer.data.sources.files.finding import find
 
     found = find(what, asked.reading)
     if found.format in ("DuckDB", "SQLite"):
@@ -149,7 +149,7 @@ def _of_files(what: Any, asked: Asked, n_features: int | None) -> Source:
     if asked.reading.sql is not None:
         raise DataError(f"A query (sql=) is put to a database, which {found.files[0].name!r} is not.")
     if found.format == "svmlight":
-        from mercer.data.sources.svmlight import SvmlightFiles
+        from mercer.data.sources.files.svmlight import SvmlightFiles
 
         if any((asked.target, asked.weight, asked.offset, asked.features, asked.drop)):
             raise DataError(
@@ -159,27 +159,27 @@ def _of_files(what: Any, asked: Asked, n_features: int | None) -> Source:
     if n_features is not None:
         raise DataError("features= is a number for svmlight files only; name the columns to learn from.")
     if found.format == "Parquet":
-        from mercer.data.sources.parquet import ParquetFiles
+        from mercer.data.sources.files.parquet import ParquetFiles
 
         return ParquetFiles(found, asked)
     if found.format == "Arrow":
-        from mercer.data.sources.arrow_files import ArrowFiles
+        from mercer.data.sources.files.arrow import ArrowFiles
 
         return ArrowFiles(found, asked)
     if found.format == "JSON":
-        from mercer.data.sources.json_lines import JsonFiles
+        from mercer.data.sources.files.json_lines import JsonFiles
 
         return JsonFiles(found, asked)
-    from mercer.data.sources.separated import SeparatedFiles
+    from mercer.data.sources.files.separated import SeparatedFiles
 
     return SeparatedFiles(found, asked)
 
 
 def _of_database(found: Found, asked: Asked) -> Source:
-    from mercer.data.sources.adbc import SQLite
-    from mercer.data.sources.databases import DatabaseRows
-    from mercer.data.sources.duckdb import DuckDBFile
-    from mercer.data.sources.stamps import Stamp
+    from mercer.data.sources.databases.adbc import SQLite
+    from mercer.data.sources.databases.base import DatabaseRows
+    from mercer.data.sources.databases.duckdb import DuckDBFile
+    from mercer.data.sources.files.stamps import Stamp
 
     if len(found.files) > 1:
         raise DataError(
@@ -197,11 +197,11 @@ def _of_object(what: Any, asked: Asked) -> Source:
 
     library = type(what).__module__.lstrip("_").partition(".")[0]
     if library == "duckdb" and hasattr(what, "sql_query"):
-        from mercer.data.sources.duckdb import Relation
+        from mercer.data.sources.databases.duckdb import Relation
 
         return Relation(what, asked)
     if library == "pyarrow" and hasattr(what, "get_fragments"):
-        from mercer.data.sources.datasets import of_dataset
+        from mercer.data.sources.files.datasets import of_dataset
 
         return of_dataset(what, asked)
     if isinstance(what, list | tuple):

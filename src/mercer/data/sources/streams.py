@@ -13,7 +13,7 @@ from mercer.data.readers_base import what_failed
 from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece, but, digest
-from mercer.data.sources.files import LeftOut
+from mercer.data.sources.files.base import LeftOut
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.memory import HeldPiece
 from mercer.data.sources.merging import merged, types_of

@@ -12,7 +12,7 @@ from pyarrow import dataset, parquet
 
 import mercer.data
 from mercer._errors import DataError, SourceChangedError
-from mercer.data.sources import datasets
+from mercer.data.sources.files import datasets
 
 TABLE = pa.table({"x": np.random.default_rng(0).normal(size=300), "y": np.arange(300) % 2, "g": ["a", "b", "c"] * 100})
 

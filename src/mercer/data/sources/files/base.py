@@ -9,7 +9,7 @@ from mercer._errors import ColumnMismatchError, DataError
 from mercer.data.readers_base import same_columns
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, digest
-from mercer.data.sources.stamps import Stamp
+from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.tabular import Tabular
 
 #: bytes of decoded values that one piece has, about: several chunks, so that files are not opened for each of them

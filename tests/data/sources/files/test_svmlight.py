@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 import mercer.data
 from mercer._errors import DataError, EmptyDataError
 from mercer.data import Source
-from mercer.data.sources import lines
+from mercer.data.sources.files import lines
 
 X = sparse.random(200, 40, 0.1, format="csr", random_state=0)
 Y = np.where(np.arange(200) % 3, 1.0, -1.0)
@@ -78,3 +78,8 @@ def test_no_rows(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("\n# nothing\n")
     with pytest.raises(EmptyDataError, match=r"There are no rows in 'a\.svm'"):
         mercer.data.open(tmp_path / "a.svm")
+
+
+def test_a_byte_order_mark_is_no_label(tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_bytes("\ufeff1 1:2\n0 1:3\n".encode())
+    assert mercer.data.open(tmp_path / "a.svm").head().y.tolist() == [1.0, 0.0]

@@ -12,7 +12,7 @@ import pytest
 import mercer.data
 from mercer._errors import DataError, EmptyDataError
 from mercer.data import Source
-from mercer.data.sources import lines
+from mercer.data.sources.files import lines
 
 
 @pytest.fixture(autouse=True)

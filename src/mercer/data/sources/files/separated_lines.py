@@ -11,7 +11,7 @@ from mercer._errors import DataError
 from mercer._suggest import quoted
 from mercer.data.readers_base import what_failed
 from mercer.data.readers_separated import Dialect
-from mercer.data.sources.lines import Block
+from mercer.data.sources.files.lines import Block
 
 
 @dataclass(frozen=True)

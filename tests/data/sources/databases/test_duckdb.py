@@ -11,6 +11,8 @@ import pytest
 
 import mercer.data
 from mercer._errors import DataError, SourceChangedError
+from mercer.data.sources.asking import Asked
+from mercer.data.sources.databases.duckdb import Relation
 
 duckdb: Any = pytest.importorskip("duckdb")
 
@@ -57,3 +59,26 @@ def test_a_relation_is_asked_by_every_pass() -> None:
         source.identity
         == mercer.data.open(connection.sql("SELECT * FROM t WHERE x >= 10"), target="y", rows=700).identity
     )
+
+
+def test_a_relation_is_known_again_without_the_names_that_chance_gave_it() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT range AS x, range % 2 AS y FROM range(30)")
+    one, same, other = (
+        mercer.data.open(connection.sql("SELECT * FROM t").filter(f"x > {least}").project("x, y"), target="y").identity
+        for least in (3, 3, 4)
+    )
+    assert one == same != other
+
+
+def test_a_connection_that_somebody_else_uses() -> None:
+    class Busy:
+        """A relation whose connection is in use."""
+
+        def project(self, columns: str) -> None:
+            raise duckdb.InvalidInputException("busy")
+
+    source = Relation(duckdb.sql("SELECT 1 AS x, 0 AS y"), Asked(target="y"))
+    source._relation = Busy()
+    with pytest.raises(DataError, match=r"stopped to answer: .*busy\. Leave its connection alone"):
+        source.head()

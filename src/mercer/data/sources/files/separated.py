@@ -17,13 +17,13 @@ from mercer.data.readers_separated import Dialect, Separated
 from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files import Files, LeftOut, columns_in
-from mercer.data.sources.finding import Found
+from mercer.data.sources.files.base import Files, LeftOut, columns_in
+from mercer.data.sources.files.finding import Found
+from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
+from mercer.data.sources.files.separated_lines import Lines, ends_quoted
+from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
 from mercer.data.sources.merging import merged
-from mercer.data.sources.separated_lines import Lines, ends_quoted
-from mercer.data.sources.stamps import Stamp
 
 
 class Scan(NamedTuple):

@@ -12,9 +12,10 @@ import pytest
 from pyarrow import parquet
 
 import mercer.data
-from mercer._errors import DataError, SourceChangedError
+from mercer._errors import ColumnMismatchError, DataError, SourceChangedError
 from mercer.data import Source
-from mercer.data.sources import parquet as sources
+from mercer.data.sources.base import CHUNK_BYTES
+from mercer.data.sources.files import parquet as sources
 
 RANDOM = np.random.default_rng(0)
 TABLE = pa.table({"x": RANDOM.normal(size=300), "y": np.arange(300) % 2})
@@ -171,3 +172,20 @@ def test_only_columns_that_are_needed_are_read(tmp_path: Path) -> None:
     assert source.head().X.column_names == ["x"]
     assert source.n_rows == 300
     assert source.described == "'a.parquet'"
+
+
+def test_long_texts_make_chunks_of_few_rows(tmp_path: Path) -> None:
+    """Their type says nothing of their size, but the end of the file does."""
+    texts = ["".join(map(chr, RANDOM.integers(97, 123, 20_000))) for _ in range(40)] * 50
+    table = pa.table({"t": pa.array(texts), "y": np.zeros(2000)})
+    parquet.write_table(table, tmp_path / "a.parquet", use_dictionary=False)
+    chunks = list(mercer.data.open(tmp_path, target="y"))
+    assert sum(chunk.n_rows for chunk in chunks) == 2000
+    assert max(chunk.X.nbytes for chunk in chunks) < 1.1 * CHUNK_BYTES
+
+
+def test_a_column_that_the_first_file_lacks(tmp_path: Path) -> None:
+    parquet.write_table(TABLE.drop_columns("y"), tmp_path / "a.parquet")
+    parquet.write_table(TABLE, tmp_path / "b.parquet")
+    with pytest.raises(ColumnMismatchError, match=r"'a\.parquet': There is no column 'y'"):
+        mercer.data.open(tmp_path, target="y")

@@ -14,11 +14,11 @@ from mercer.data.readers_arrow import Arrow
 from mercer.data.readers_base import Reading, what_failed
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files import PIECE_BYTES, Files, LeftOut, columns_in
-from mercer.data.sources.finding import Found
+from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, columns_in
+from mercer.data.sources.files.finding import Found
+from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.merging import merged, types_of
-from mercer.data.sources.stamps import Stamp
 
 
 class Head(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from mercer._errors import DataError
 from mercer.data.readers import COMPRESSED
 from mercer.data.readers_base import what_failed
-from mercer.data.sources.stamps import Stamp
+from mercer.data.sources.files.stamps import Stamp
 
 #: bytes of text that are parsed at once
 BLOCK = 1 << 23

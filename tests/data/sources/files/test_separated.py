@@ -14,8 +14,8 @@ from mercer.data import Schema, Source
 from mercer.data.kinds import Kind
 from mercer.data.readers import Reading
 from mercer.data.schema import Column
-from mercer.data.sources import lines
-from mercer.data.sources.separated import WholeFile
+from mercer.data.sources.files import lines
+from mercer.data.sources.files.separated import WholeFile
 
 
 @pytest.fixture(autouse=True)

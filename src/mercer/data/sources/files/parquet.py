@@ -14,11 +14,11 @@ from mercer.data.readers_base import what_failed
 from mercer.data.sources.arrow_types import is_fixed, plain, width
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files import PIECE_BYTES, Files, LeftOut, columns_in
-from mercer.data.sources.finding import Found
+from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, columns_in
+from mercer.data.sources.files.finding import Found
+from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.merging import merged, types_of
-from mercer.data.sources.stamps import Stamp
 
 #: bytes of a column that are read at once, so that a row group of any size takes little memory
 BUFFER = 1 << 20

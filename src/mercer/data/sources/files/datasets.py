@@ -12,9 +12,9 @@ from mercer.data.readers_base import what_failed
 from mercer.data.sources.arrow_types import width
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files import PIECE_BYTES, Files
+from mercer.data.sources.files.base import PIECE_BYTES, Files
+from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.stamps import Stamp
 from mercer.data.sources.streams import Repeated
 from mercer.data.sources.tabular import Tabular
 

@@ -14,11 +14,11 @@ from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream, row_blocks
 from mercer.data.sources.ahead import ahead
 from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, Source, digest
-from mercer.data.sources.files import LeftOut
-from mercer.data.sources.finding import Found
-from mercer.data.sources.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
-from mercer.data.sources.stamps import Stamp
-from mercer.data.sources.svmlight_lines import Parsed, parsed
+from mercer.data.sources.files.base import LeftOut
+from mercer.data.sources.files.finding import Found
+from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
+from mercer.data.sources.files.stamps import Stamp
+from mercer.data.sources.files.svmlight_lines import Parsed, parsed
 
 
 class Look(NamedTuple):

@@ -14,10 +14,10 @@ from mercer.data.readers_base import Reading, what_failed
 from mercer.data.readers_duckdb import DuckDB
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import digest
-from mercer.data.sources.databases import FETCHED, Answer, Database, spelled
+from mercer.data.sources.databases.base import FETCHED, Answer, Database, spelled
+from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.merging import types_of
-from mercer.data.sources.stamps import Stamp
 from mercer.data.sources.streams import Stream
 
 #: names of what has none
@@ -65,12 +65,13 @@ class Relation(Stream):
         return self._asked.layout(self.columns, self._types)
 
     def tables(self) -> Generator[Any]:
+        import duckdb
         import pyarrow as pa
 
         try:
             for batch in _batches(self._relation, list(self.columns.read), min(FETCHED, self.layout.rows)):
                 yield pa.Table.from_batches([batch])
-        except (pa.ArrowException, OSError, RuntimeError) as failure:
+        except (pa.ArrowException, OSError, RuntimeError, duckdb.Error) as failure:
             raise DataError(
                 f"The relation of DuckDB stopped to answer: {what_failed(failure)}. Leave its connection alone while a "
                 "model is fitted."

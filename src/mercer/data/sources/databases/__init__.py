@@ -1,0 +1,1 @@
+"""Databases as sources: DuckDB, and through ADBC SQLite and PostgreSQL."""
