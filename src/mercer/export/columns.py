@@ -34,8 +34,8 @@ def _kind(column: Described) -> ColumnKind:
             )
         case Kind.TEXT:
             raise ExportError(
-                f"Column {column.name!r} cannot be exported: it holds text, whose words are found by rules that SQL "
-                f"and ONNX do not have. Leave it out with TableFeatures(exclude=[{column.name!r}]), or keep the model "
+                f"Column {column.name!r} cannot be exported: it holds text, whose words are found by rules that "
+                f"exports do not have. Leave it out with TableFeatures(exclude=[{column.name!r}]), or keep the model "
                 "in a file with mercer.save and serve it."
             )
         case Kind.CONSTANT if column.stored is not None:  # of which only gaps are read

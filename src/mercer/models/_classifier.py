@@ -190,7 +190,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             before, gone = self._reconcile(self.statistic_, gone)
             left = before.subtract(gone)
             if not left.rows.any():
-                raise EmptyDataError("every row would be forgotten; make a new, unfitted model instead.")
+                raise EmptyDataError("Every row would be forgotten; make a new, unfitted model instead.")
             vanished = (left.rows == 0) & (before.rows > 0)
             self._store(left if self._classes_fixed else left.aligned(left.labels[~vanished]))
         warn_of_lost_digits(before.cancellation(left))

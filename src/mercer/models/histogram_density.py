@@ -200,7 +200,7 @@ class HistogramDensity(HistogramQuestions):
                 raise UnseenRowsError(f"{beyond} No such row was ever learnt, and none can be forgotten.") from None
             left = self.statistic_.subtract(gone)
             if not left.rows.any():
-                raise EmptyDataError("every row would be forgotten; make a new, unfitted model instead.")
+                raise EmptyDataError("Every row would be forgotten; make a new, unfitted model instead.")
             self._store(left)
         return self
 

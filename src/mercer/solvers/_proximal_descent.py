@@ -196,7 +196,7 @@ class ProximalDescent:
         return Solution(self.w, self._certificate(), tuple(self.trace))
 
     def _certificate(self) -> Certificate:
-        here, steps = self.here, f"after {len(self.trace) - 1} proximal Newton steps"
+        here, steps = self.here, f"after {len(self.trace) - 1} proximal Newton step(s)"
         if not self._losses.dual:
             length = float(np.sqrt(2 * here.distance)) / self._problem.unit(here.smooth)
             sentence = f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g), {steps}"

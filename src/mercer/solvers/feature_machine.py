@@ -222,7 +222,7 @@ class _Machine:
         judgement = Judgement(best.judgement.primal * units, best.judgement.gap * units)
         weights = best.w * (unit / self._rows.size)
         point = BoxPoint(best.beta / self._of_beta, best.intercept * unit, best.scores * unit, self.steps, weights)
-        certificate = judgement.certificate(self._asked, f"{self.steps} Newton steps on features")
+        certificate = judgement.certificate(self._asked, f"{self.steps} Newton step(s) on features")
         if self._is_held_by_lower_bounds(best.beta):
             sentence = f"rows have coefficients beyond {BELOW * HIGHEST / self._of_beta:.2g}: C is too high for them"
             certificate = replace(certificate, value=np.inf, sentence=sentence)

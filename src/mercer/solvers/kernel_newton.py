@@ -240,7 +240,7 @@ class Descent:
     def solution(self) -> Solution:
         sentence = (
             f"distance to the optimum in standard errors, √(ρᵀK(λI + WK)⁻¹ρ) with ρ = λα + slopes, after "
-            f"{len(self.trace) - 1} Newton steps"
+            f"{len(self.trace) - 1} Newton step(s)"
         )
         certificate = Certificate("gradient norm", self.length, self._tolerance, sentence)
         return Solution(Expansion(self.alpha, self.intercept, self.eta), certificate, tuple(self.trace))

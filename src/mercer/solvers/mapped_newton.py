@@ -329,7 +329,7 @@ class Descent:
     def solution(self) -> Solution:
         sentence = (
             f"distance to the optimum of the approximate problem in standard errors, √(gᵀH⁻¹g), after "
-            f"{max(0, len(self.trace) - 1)} Newton steps"
+            f"{max(0, len(self.trace) - 1)} Newton step(s)"
         )
         if self._at.rounded > 0:
             sentence += told(self._at.rounded / self._unit)

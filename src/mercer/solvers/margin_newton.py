@@ -165,5 +165,5 @@ class MarginNewton:
         ).value
 
     def solution(self) -> Solution:
-        certificate = self.judgement.certificate(self._asked, f"{self.n_iter} Newton steps")
+        certificate = self.judgement.certificate(self._asked, f"{self.n_iter} Newton step(s)")
         return Solution(MarginPoint(self.here.w, self.here.answers.beta, self.n_iter), certificate, tuple(self.trace))

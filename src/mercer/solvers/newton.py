@@ -209,7 +209,7 @@ class Descent:
 
     def _certificate(self) -> Certificate:
         sentence = (
-            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after {len(self.trace) - 1} Newton steps; the "
+            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after {len(self.trace) - 1} Newton step(s); the "
             f"objective is within {0.5 * (self.length * self._problem.unit(self.here.value)) ** 2:.1g} of its minimum"
         )
         return Certificate("gradient norm", self.length, self._tolerance, sentence)

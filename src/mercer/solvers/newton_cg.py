@@ -59,7 +59,7 @@ def solve(
     tolerance : float
         How small √(gᵀH⁻¹g) has to become: the distance to the optimum in standard errors.
     most_steps : int
-        Newton steps after which to give up; the certificate then does not hold.
+        Newton step(s) after which to give up; the certificate then does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the distance.
 
@@ -164,7 +164,7 @@ class _Descent:
 
     def solution(self) -> Solution:
         sentence = (
-            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after {len(self._trace) - 1} Newton steps by "
+            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after {len(self._trace) - 1} Newton step(s) by "
             f"{self._products} conjugate gradients"
         )
         certificate = Certificate("gradient norm", self._length, self._tolerance, sentence)

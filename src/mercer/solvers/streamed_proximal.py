@@ -220,7 +220,7 @@ class _Descent:
     def solution(self) -> Solution:
         sentence = (
             "length of the shortest subgradient in standard errors, √(gᵀD⁻¹g), after "
-            f"{len(self.trace) - 1} proximal Newton steps"
+            f"{len(self.trace) - 1} proximal Newton step(s)"
         )
         certificate = Certificate("KKT", self.here.length, self._tolerance, sentence)
         return Solution(self._losses.coefficients(self.here.u), certificate, tuple(self.trace))

@@ -142,6 +142,18 @@ def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monk
         reading.read_all(source)
 
 
+def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as they are too many, not when all of them were read."""
+    from mercer.data.sources import reading
+
+    made: list[int] = []
+    many = (made.append(number) or TABLE for number in range(1000))
+    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10 * TABLE.nbytes)
+    with pytest.raises(TooLargeError, match="To hold all rows of a stream"):
+        reading.read_all(mercer.data.open(many, target="y"))
+    assert len(made) < 30
+
+
 def test_a_pattern_of_folders_and_the_values_in_their_names(tmp_path: Path) -> None:
     for year in (2023, 2024):
         (tmp_path / f"year={year}").mkdir()

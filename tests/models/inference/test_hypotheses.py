@@ -143,5 +143,5 @@ def test_a_restricted_fit_that_was_not_found_is_admitted(ask: Any, monkeypatch: 
     told = summary(GLM("poisson").fit(X, y), X, y)
     solve = newton.solve
     monkeypatch.setattr(newton, "solve", lambda problem, start: solve(problem, start, most_steps=0))
-    with pytest.warns(NotConvergedWarning, match=r"under the restriction was not found.*after 0 Newton steps"):
+    with pytest.warns(NotConvergedWarning, match=r"under the restriction was not found.*after 0 Newton step"):
         ask(told)

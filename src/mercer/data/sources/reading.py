@@ -17,17 +17,30 @@ from mercer.data.sources.layout import Layout
 
 def read_all(source: Source) -> Chunk:
     """Every row in one chunk; refused where that would not fit into memory."""
-    if (held := _held(source)) is not None:
-        refuse_beyond_memory(
-            2 * held,
-            f"To hold all rows of {source.described}, which this model needs together,",
-            "use a model that streams (mercer.data.open says which), an approximation, or a sample of the rows",
-        )
-    chunks = list(source)
+    _refuse(2 * (_held(source) or 0), source)
+    chunks, held = list[Chunk](), 0
+    for chunk in source:
+        chunks.append(chunk)
+        # not all sources know beforehand how large they are; what is held will be copied once
+        held += _bytes(chunk.X)
+        _refuse(held, source)
     if not chunks:
         raise EmptyDataError(f"There are no rows in {source.described}.")
     X, y, weight, offset = zip(*chunks, strict=True)
     return Chunk(_stacked(X), _joined(y), _joined(weight), _joined(offset))
+
+
+def _refuse(needed: int, source: Source) -> None:
+    refuse_beyond_memory(
+        needed,
+        f"To hold all rows of {source.described}, which this model needs together,",
+        "use a model that streams (docs/scale.md has a table of them), an approximation, or a sample of the rows",
+    )
+
+
+def _bytes(X: Any) -> int:
+    """Of what a chunk holds: an array, a sparse matrix or a frame."""
+    return int(X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else getattr(X, "nbytes", 0))
 
 
 def _held(source: Source) -> int | None:

@@ -14,7 +14,7 @@ from mercer.data.readers_arrow import Arrow
 from mercer.data.readers_base import Reading, what_failed
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, columns_in
+from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, columns_in, leave_out
 from mercer.data.sources.files.finding import Found
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
@@ -103,21 +103,15 @@ class Batches(Piece):
                 except StopIteration:
                     return
                 except (pa.ArrowException, OSError) as failure:
-                    self._left_out(number, failure, skipped)
+                    what = f"Record batch {number}{' and all after it' if self.stop is None else ''}"
+                    sentence = f"{what} of {self.stamp.name!r} cannot be read: {what_failed(failure)}."
+                    leave_out(self.stamp, sentence, self.layout, skipped)
                     if self.stop is None:  # where the next one would begin is not known
                         return
                 else:
                     yield row, pa.Table.from_batches([batch])
                     row += batch.num_rows
                 number += 1
-
-    def _left_out(self, number: int, failure: Exception, skipped: list[str]) -> None:
-        self.stamp.check()
-        what = f"Record batch {number}{' and all after it' if self.stop is None else ''}"
-        sentence = f"{what} of {self.stamp.name!r} cannot be read: {what_failed(failure)}."
-        if not self.layout.skip:
-            raise DataError(f"{sentence} Write the file again, or leave that part out with on_error='skip'.") from None
-        skipped.append(sentence)
 
 
 def _head(stamp: Stamp) -> Head:

@@ -10,6 +10,7 @@ from mercer.data.readers_base import same_columns
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, digest
 from mercer.data.sources.files.stamps import Stamp
+from mercer.data.sources.layout import Layout
 from mercer.data.sources.tabular import Tabular
 
 #: bytes of decoded values that one piece has, about: several chunks, so that files are not opened for each of them
@@ -29,6 +30,14 @@ class LeftOut(Piece):
     def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
         skipped.append(self.note)
         return iter(())
+
+
+def leave_out(stamp: Stamp, sentence: str, layout: Layout, skipped: list[str]) -> None:
+    """A part of a file that cannot be read: refused with a remedy, or named where that was asked for."""
+    stamp.check()  # or the file has changed, which explains it
+    if not layout.skip:
+        raise DataError(f"{sentence} Write the file again, or leave that part out with on_error='skip'.") from None
+    skipped.append(sentence)
 
 
 class Files(Tabular):

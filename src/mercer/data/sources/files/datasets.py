@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from mercer._errors import DataError
 from mercer.data.readers_base import what_failed
 from mercer.data.sources.arrow_types import width
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files
+from mercer.data.sources.files.base import PIECE_BYTES, Files, leave_out
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.streams import Repeated
@@ -100,14 +99,8 @@ class FragmentPiece(Piece):
                 yield row, pa.Table.from_batches([batch])
                 row += batch.num_rows
         except (pa.ArrowException, OSError) as failure:
-            self.stamp.check()
             what = self.name if row == 0 else f"{self.name} from row {row} on"
-            sentence = f"{what} cannot be read: {what_failed(failure)}."
-            if not self.layout.skip:
-                raise DataError(
-                    f"{sentence} Write the file again, or leave that part out with on_error='skip'."
-                ) from None
-            skipped.append(sentence)
+            leave_out(self.stamp, f"{what} cannot be read: {what_failed(failure)}.", self.layout, skipped)
 
     def _options(self) -> dict[str, Any]:
         """Little of a row group in memory at once, and pages compared with their checksums."""

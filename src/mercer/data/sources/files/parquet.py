@@ -14,7 +14,7 @@ from mercer.data.readers_base import what_failed
 from mercer.data.sources.arrow_types import is_fixed, plain, width
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, columns_in
+from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, columns_in, leave_out
 from mercer.data.sources.files.finding import Found
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
@@ -113,13 +113,8 @@ class RowGroups(Piece):
                         yield row, table
                         row += table.num_rows
                 except (pa.ArrowException, OSError) as failure:
-                    self.stamp.check()
                     sentence = f"Row group {group} of {self.stamp.name!r} cannot be read: {what_failed(failure)}."
-                    if not self.layout.skip:
-                        raise DataError(
-                            f"{sentence} Write the file again, or leave that part out with on_error='skip'."
-                        ) from None
-                    skipped.append(sentence)
+                    leave_out(self.stamp, sentence, self.layout, skipped)
                     row += file.metadata.row_group(group).num_rows
 
     def _group(self, file: Any, group: int) -> Iterator[Any]:
