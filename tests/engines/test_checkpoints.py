@@ -194,6 +194,17 @@ def test_the_same_rows_through_other_features_are_refused(rows, tmp_path, state)
         assert fitted(first, lives).plan_.passes > 1
 
 
+def test_another_version_is_refused(rows, tmp_path, monkeypatch):
+    """Which may cut the same data into other pieces, so that nobody knows where to go on."""
+    dies, _ = killed_after(5)
+    source = InMemory(*rows, rows=10).map(dies)
+    with pytest.raises(Killed):
+        GaussianNB().fit(source, checkpoint=tmp_path / "fit")
+    monkeypatch.setattr("mercer.__version__", "0.0.1")
+    with pytest.raises(CheckpointError, match=r"by another version of mercer than 0\.0\.1"):
+        GaussianNB().fit(source, checkpoint=tmp_path / "fit")
+
+
 def test_parameters_that_no_file_holds(tmp_path):
     source = open_source(pa.table({"t": ["one two", "two three"]}))
     with pytest.raises(CheckpointError, match="Nobody could tell the checkpoint of this CountVectorizer"):

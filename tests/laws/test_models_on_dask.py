@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 import mercer
 from mercer.data.sources.files import parquet as parquet_sources
+from mercer.designs import survey
 from tests.laws import _sources
 from tests.laws._models import MODELS, Case, learnt
 from tests.laws._sources import ARRAYS, KINDS, TABLE, knows
@@ -53,6 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_sources, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(survey, "SAMPLE_ROWS", 60)
 
 
 @functools.cache

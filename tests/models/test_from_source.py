@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from scipy import sparse
 
 import mercer
 from mercer import (
@@ -23,7 +25,7 @@ from mercer import (
     RidgeCV,
     kernelize,
 )
-from mercer._errors import TooLargeError
+from mercer._errors import DataError, TooLargeError
 from mercer.data.sources import reading
 from mercer.data.sources.memory import InMemory
 
@@ -78,3 +80,26 @@ def test_every_estimator_takes_a_source(name):
     fit = getattr(mercer, name).fit
     assert hasattr(fit, "__wrapped__"), f"{name}.fit takes no source"
     assert "checkpoint" not in inspect.signature(fit).parameters  # scikit-learn's parameters, to the letter
+
+
+def test_weights_and_offsets_that_a_model_does_not_know_are_refused():
+    X, y = rows()
+    with pytest.raises(DataError, match="KernelRidge takes no offset; open the source without"):
+        KernelRidge().fit(InMemory(X, y, offset=np.ones(ROWS)))
+    with pytest.raises(DataError, match="GaussianNB takes no offset; open the source without one, or use GLM"):
+        mercer.GaussianNB().fit(InMemory(X, y, offset=np.ones(ROWS)))
+
+
+def test_weights_are_for_the_model_behind_the_features():
+    X, y = rows()
+    source = InMemory(sparse.csr_array(X), y, weight=np.ones(ROWS), offset=np.ones(ROWS))
+    mapped = mercer.Nystroem(n_components=5, random_state=0).fit(source).transform(source)
+    assert mapped.head().weight.tolist() == [1.0] * ROWS
+
+
+def test_what_was_left_out_is_told_of_models_in_memory_too():
+    X, y = rows()
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": [None, *y[1:].tolist()]})
+    plan = SVC().fit(mercer.data.open(table, target="y")).plan_
+    assert plan.skipped == ("1 rows of frame 0 without a value of 'y'",)
+    assert plan.passes == 1

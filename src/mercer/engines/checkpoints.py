@@ -48,8 +48,12 @@ class Checkpoint:
 
     def enter(self, model: Any, source: Source) -> None:
         """The passes that follow are those of this model; refused if another one was fitted here before."""
+        from mercer import __version__
+
         rows, features = _rows_and_features(source)
         now = {
+            # another one may cut data into other pieces, or make other passes
+            "version": __version__,
             "model": type(model).__name__,
             "parameters": _parameters(model),
             "data": _digest(rows.identity),
@@ -71,6 +75,7 @@ class Checkpoint:
         if not differs:
             return
         said = {
+            "version": f"by another version of mercer than {now['version']}",
             "model": f"of a {before.get('model')}, not of a {now['model']}",
             "parameters": f"of a {now['model']} with other parameters",
             "data": f"to other data than {source.described}, or these have changed since",

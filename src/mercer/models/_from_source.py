@@ -80,18 +80,24 @@ def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., 
         if hasattr(model, "_parameter_constraints"):
             model._validate_params()
         if not hasattr(model, "_fit_source") or model._fit_source(source) is NotImplemented:
-            held = read_all(source)
-            beside = {"sample_weight": held.weight, "offset": held.offset}
-            fit(
-                model,
-                _rows(model, held),
-                held.y,
-                **{name: given for name, given in beside.items() if given is not None},
-            )
+            held = read_all(source, run.skipped)
+            run.passes += 1
+            fit(model, _rows(model, held), held.y, **_taken_beside(model, held, fit))
         if hasattr(model, "plan_"):
             left_out = tuple(dict.fromkeys(run.skipped[skipped:]))  # each pass has skipped the same
             model.plan_ = replace(model.plan_, source=source.described, passes=run.passes - passes, skipped=left_out)
     return model
+
+
+def _taken_beside(model: Any, held: Chunk, fit: Callable[..., Any]) -> dict[str, Any]:
+    """Weights and offsets, where there are any: refused by models that know none, but not by features before them."""
+    given = {"sample_weight": held.weight, "offset": held.offset}
+    beside = {name: values for name, values in given.items() if values is not None}
+    unknown = [name for name in beside if name not in inspect.signature(fit).parameters]
+    if unknown and hasattr(model, "predict"):
+        role = "weights" if unknown[0] == "sample_weight" else "offset"
+        raise DataError(f"{type(model).__name__} takes no {role}; open the source without, or use another model.")
+    return {name: values for name, values in beside.items() if name not in unknown}
 
 
 def _kept_in(checkpoint: Any) -> AbstractContextManager[None]:

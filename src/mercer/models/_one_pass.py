@@ -15,6 +15,7 @@ from mercer.engines.folding import fold
 from mercer.engines.running import current_run
 from mercer.models._agreement import refuse_labels_of_other_type
 from mercer.models._base import Plan
+from mercer.models._streamed import refuse_offset
 from mercer.stats.by_class import ByClass
 
 
@@ -22,6 +23,7 @@ def fit_in_one_pass(model: Any, source: Source) -> None:
     """Fit a `StatisticClassifier`; which columns there are is told by the first rows."""
     opened, first = clone(model), source.head()
     opened._refuse_no_labels(first.y)
+    refuse_offset(model, first)
     opened._check_X(first.X, first.y, reset=True)
     opened._sees_part = True
     statistic = fold(functools.partial(_summary, opened), source, functools.partial(_merged, opened))

@@ -59,7 +59,7 @@ def solve(
     tolerance : float
         How small √(gᵀH⁻¹g) has to become: the distance to the optimum in standard errors.
     most_steps : int
-        Newton step(s) after which to give up; the certificate then does not hold.
+        Newton steps after which to give up; the certificate then does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the distance.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +148,15 @@ def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pyte
     from mercer.data.sources import reading
 
     made: list[int] = []
-    many = (made.append(number) or TABLE for number in range(1000))
+
+    def many() -> Iterator[Any]:
+        for number in range(1000):
+            made.append(number)
+            yield TABLE
+
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10 * TABLE.nbytes)
     with pytest.raises(TooLargeError, match="To hold all rows of a stream"):
-        reading.read_all(mercer.data.open(many, target="y"))
+        reading.read_all(mercer.data.open(many(), target="y"))
     assert len(made) < 30
 
 
@@ -196,6 +202,13 @@ def test_arrays_that_are_no_table() -> None:
         mercer.data.open(np.arange(3.0), np.zeros(3))
     with pytest.raises(DataError, match="weight= and offset= name columns"):
         mercer.data.open(TABLE, target="y", weight=np.ones(2))
+
+
+def test_identity_of_frames_knows_their_last_rows() -> None:
+    one, other = pa.table({"x": np.arange(1000.0)}), pa.table({"x": [*np.arange(999.0), 0.0]})
+    assert mercer.data.open(one).identity != mercer.data.open(other).identity
+    assert mercer.data.open(one).identity == mercer.data.open(one).identity
+    assert mercer.data.open(one.slice(0, 0)).identity
 
 
 def test_identity_of_arrays_knows_their_type() -> None:

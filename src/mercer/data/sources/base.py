@@ -106,6 +106,9 @@ class Source(ABC):
 
         return Schema.of(Table.of(self.head().X, dates=True))
 
+    def __repr__(self) -> str:
+        return f"<source: {self.described}>"
+
     def __iter__(self) -> Iterator[Chunk]:
         for piece in self.pieces():
             yield from piece.chunks([])

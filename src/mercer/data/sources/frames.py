@@ -11,6 +11,7 @@ from mercer.data.readers_base import same_columns
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece, digest
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.memory import sampled
 from mercer.data.sources.merging import merged
 from mercer.data.sources.streams import table_of
 from mercer.data.sources.tabular import Tabular
@@ -54,7 +55,7 @@ class Frames(Tabular):
 
     @property
     def identity(self) -> str:
-        rows = [table.slice(0, 20).to_pylist() for table in self._tables]
+        rows = [table.take(sampled(table.num_rows)).to_pylist() for table in self._tables]
         return f"{self.described}, {digest(rows, [table.num_rows for table in self._tables], self._asked)}"
 
 

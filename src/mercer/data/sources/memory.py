@@ -129,11 +129,16 @@ class InMemory(Source):
     @cached_property
     def identity(self) -> str:
         """By some of the rows: all of them would take as long as a pass."""
-        sample = np.unique(np.linspace(0, self.n_rows - 1, min(SAMPLED, self.n_rows)).astype(int))
+        sample = sampled(self.n_rows)
         X = self._all.X if self._frame is None else self._frame
         looked_at = [getattr(X, "dtype", None), *(_shown(X, int(row)) for row in sample)]
         beside = [None if part is None else (part.dtype.str, part[sample].tolist()) for part in self._all[1:]]
         return f"{self.described}, {digest(self.columns, self._rows, looked_at, beside)}"
+
+
+def sampled(n_rows: int) -> Array:
+    """Some rows from the first to the last, by number."""
+    return np.unique(np.linspace(0, n_rows - 1, min(SAMPLED, n_rows)).astype(int))
 
 
 def _table(X: Any) -> Any:

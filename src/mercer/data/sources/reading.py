@@ -15,11 +15,12 @@ from mercer.data.sources.base import Chunk, Source
 from mercer.data.sources.layout import Layout
 
 
-def read_all(source: Source) -> Chunk:
-    """Every row in one chunk; refused where that would not fit into memory."""
+def read_all(source: Source, skipped: list[str] | None = None) -> Chunk:
+    """Every row in one chunk, with what was left out named in `skipped`; refused where it would not fit into memory."""
     _refuse(2 * (_held(source) or 0), source)
     chunks, held = list[Chunk](), 0
-    for chunk in source:
+    skipped = [] if skipped is None else skipped
+    for chunk in (chunk for piece in source.pieces() for chunk in piece.chunks(skipped)):
         chunks.append(chunk)
         # not all sources know beforehand how large they are; what is held will be copied once
         held += _bytes(chunk.X)
@@ -40,7 +41,8 @@ def _refuse(needed: int, source: Source) -> None:
 
 def _bytes(X: Any) -> int:
     """Of what a chunk holds: an array, a sparse matrix or a frame."""
-    return int(X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else getattr(X, "nbytes", 0))
+    parts = (X.data, X.indices) if hasattr(X, "indptr") else (X,)
+    return sum(int(getattr(part, "nbytes", 0)) for part in parts)
 
 
 def _held(source: Source) -> int | None:

@@ -59,11 +59,15 @@ class ParquetFiles(Files):
     @cached_property
     def layout(self) -> Layout:
         types = merged([(repr(f.stamp.name), f.types) for f in self._typed_by], self.columns.read, self._asked)
-        return self._asked.layout(self.columns, types, max(map(self._width, self._typed_by)))
+        return self._asked.layout(self.columns, types, max(self._widths))
 
-    def _width(self, footer: Footer) -> int:
-        """Bytes of a row of the columns that are read, about."""
-        return sum(max(width([plain(footer.types[name])]), footer.widths.get(name, 0)) for name in self.columns.read)
+    @cached_property
+    def _widths(self) -> list[int]:
+        """Bytes of a row of the columns that are read, about, in each file."""
+        return [
+            sum(max(width([plain(footer.types[name])]), footer.widths.get(name, 0)) for name in self.columns.read)
+            for footer in self._typed_by
+        ]
 
     @property
     def n_rows(self) -> int:
@@ -71,8 +75,8 @@ class ParquetFiles(Files):
 
     def pieces(self) -> Iterator[Piece]:
         yield from map(LeftOut, self._left_out)
-        for footer in self._footers:
-            most = max(1, PIECE_BYTES // self._width(footer))
+        for footer, row_bytes in zip(self._footers, self._widths, strict=False):  # no rows, no footers
+            most = max(1, PIECE_BYTES // row_bytes)
             fixed, row = tuple(footer.fixed.items()), 0
             for first, stop in _runs(footer.groups, most):
                 yield RowGroups(footer.stamp, first, stop, row, self.layout, fixed)
@@ -174,14 +178,14 @@ def _footer_or_failure(given: tuple[Stamp, dict[str, Any]]) -> Footer | DataErro
         with _opened(stamp) as file:
             types = types_of(file.schema_arrow, repr(stamp.name))
             groups = tuple(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))
-            widths = _widths(file.metadata, {name for name, kind in types.items() if not is_fixed(plain(kind))})
+            widths = _bytes_per_row(file.metadata, {name for name, kind in types.items() if not is_fixed(plain(kind))})
     except DataError as failure:
         return failure
     own = {name: value for name, value in fixed.items() if name not in types}
     return Footer(stamp, types | {name: value.type for name, value in own.items()}, groups, widths, own)
 
 
-def _widths(metadata: Any, names: set[str]) -> dict[str, int]:
+def _bytes_per_row(metadata: Any, names: set[str]) -> dict[str, int]:
     """Bytes that these columns take in a row, before they were compressed."""
     roots = [metadata.schema.column(leaf).path.partition(".")[0] for leaf in range(metadata.num_columns)]
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups if names else 0)]
