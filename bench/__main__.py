@@ -41,6 +41,7 @@ WORKLOADS = (
     "kde_1d",
     "nadaraya_watson",
     "out_of_core",
+    "out_of_core_scaling",
     "scaling",
     "startup",
 )
