@@ -40,7 +40,8 @@ def merged(
             if both is None:
                 raise DataError(
                     f"Column {name!r} is of the type {own[name]} in {place}, but {types[name]} in {first[name]}. Write "
-                    "it the same way everywhere, leave it out with drop=, or say what it is with schema=."
+                    "it the same way everywhere, leave it out with drop=, or say what it is with schema= (on the "
+                    f"command line with --kind {name}=category)."
                 )
             if not pa.types.is_null(own[name]):
                 first.setdefault(name, place)

@@ -189,3 +189,16 @@ def test_rows_are_counted_by_the_first_look(tmp_path: Path) -> None:
     _ = source.schema
     assert source.n_rows == 50
     assert source.n_bytes == 204
+
+
+def test_numbers_in_one_file_and_words_in_another_are_named(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,0\n2,1\n")
+    (tmp_path / "b.csv").write_text("x,y\nabc,0\n2.5,1\n")
+    with pytest.raises(
+        DataError, match=r"Column 'x' is of the type string in 'b.csv', but int64 in 'a.csv'.*--kind x="
+    ):
+        list(mercer.data.open(tmp_path, target="y"))
+    told = mercer.data.open(
+        tmp_path, target="y", schema=Schema((Column("x", Kind.CATEGORY), Column("y", Kind.INTEGER)))
+    )
+    assert [chunk.X["x"].to_pylist() for chunk in told] == [["1", "2"], ["abc", "2.5"]]

@@ -68,8 +68,9 @@ class SeparatedFiles(Files):
 
     @cached_property
     def layout(self) -> Layout:
-        found = [("", scan.types) for scan in self._scans]
-        return self._asked.layout(self.columns, _joined(found, self.columns.read, self._asked))
+        # numbers in one file and words in another are a mistake, as in memory; within a file they are words
+        found = [(repr(file.stamp.name), scan.types) for file, scan in zip(self._opened, self._scans, strict=True)]
+        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked))
 
     @property
     def n_rows(self) -> int | None:
