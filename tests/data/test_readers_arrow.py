@@ -65,3 +65,10 @@ def test_a_file_without_a_column_of_the_others_is_named(tmp_path: Path) -> None:
 def test_decimals_are_numbers(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"price": pa.array([1, 2]).cast(pa.decimal128(21, 2))}), tmp_path / "a.parquet")
     assert open_rows(tmp_path / "a.parquet").table().schema.field("price").type == pa.float64()
+
+
+def test_words_in_one_file_and_numbers_in_another_are_named(tmp_path):
+    for name, values in (("a", [1.5, 2.5]), ("b", ["1.5", "2.5"])):
+        parquet.write_table(pa.table({"x": values}), tmp_path / f"{name}.parquet")
+    with pytest.raises(DataError, match=r"Column 'x' is of the type string in 'b.parquet', but double in 'a.parquet'"):
+        open_rows(tmp_path).table()

@@ -55,10 +55,15 @@ class Parquet(Rows):
         return dataset.dataset(self.path, format="parquet", partitioning="hive")
 
     def _refuse_other_columns(self) -> None:
-        """Of files in a folder: to pyarrow, what one of them lacks is missing in its rows."""
-        first, *others = [(Path(file.path).name, file.physical_schema.names) for file in self._set().get_fragments()]
-        for name, columns in others:
-            same_columns(columns, first[1], name, first[0])
+        """Of files in a folder: to pyarrow, what one lacks is missing in its rows, and words may be cast to numbers."""
+        from mercer.data.sources.asking import Asked
+        from mercer.data.sources.merging import merged, types_of
+
+        first, *others = [(Path(file.path).name, file.physical_schema) for file in self._set().get_fragments()]
+        for name, schema in others:
+            same_columns(schema.names, first[1].names, name, first[0])
+        found = [(repr(name), types_of(schema, repr(name))) for name, schema in (first, *others)]
+        merged(found, first[1].names, Asked(reading=self.reading))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
