@@ -218,7 +218,7 @@ def test_forgetting_rows_never_seen_is_refused(data):
         model.forget(1e6 * X[:5], y[:5])
     with pytest.raises(UnseenRowsError, match="more rows"):
         model.forget(np.tile(X, (2, 1)), np.tile(y, 2))
-    with pytest.raises(EmptyDataError, match="every row"):
+    with pytest.raises(EmptyDataError, match="Every row"):
         model.forget(X, y)
     np.testing.assert_array_equal(model.theta_, GaussianNB().fit(X, y).theta_)
 

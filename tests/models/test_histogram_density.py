@@ -184,7 +184,7 @@ def test_forgetting_what_was_never_seen() -> None:
         model.forget([[0.5], [7.0]])
     with pytest.raises(UnseenRowsError, match="more rows"):
         model.forget([[0.5], [0.6]])
-    with pytest.raises(EmptyDataError, match="every row"):
+    with pytest.raises(EmptyDataError, match="Every row"):
         model.forget([[0.5], [1.5]])
     np.testing.assert_array_equal(model.counts_, [1, 1])
 
