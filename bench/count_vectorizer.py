@@ -15,7 +15,7 @@ from bench import documents
 from bench.documents import Documents
 from bench.harness import Contender, Race, Results, Workload
 
-ROWS = 200_000
+ROWS = 512_000
 CALLS = 200  # of one document each
 
 Choose = Callable[[Documents], Any]
