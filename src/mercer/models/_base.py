@@ -23,6 +23,7 @@ from mercer._errors import (
     SupportError,
 )
 from mercer._gpu import is_tensor, to_numpy
+from mercer._memory import gigabytes
 from mercer.data.select import fetched
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
@@ -42,8 +43,9 @@ class Plan:
     threads: int
     exact: bool = True
     device: str = "cpu"
-    #: what was read, where it was not in memory, how often, and what of it could not be read
+    #: what was read, where it was not in memory, its bytes if they are known, how often, and what could not be read
     source: str | None = None
+    bytes: int | None = None
     passes: int = 0
     skipped: tuple[str, ...] = ()
 
@@ -51,7 +53,8 @@ class Plan:
         kind = "exact" if self.exact else "approximate"
         said = f"{self.path}; {kind}, {self.dtype}, {self.blocks} block(s) on {self.threads} thread(s), {self.device}"
         if self.source is not None:
-            said += f"; {self.passes} pass(es) over {self.source}"
+            size = "" if self.bytes is None else f" of {gigabytes(self.bytes)}"
+            said += f"; {self.passes} pass(es) over {self.source}{size}"
         return said + (f"; skipped {', '.join(self.skipped)}" if self.skipped else "")
 
 

@@ -85,7 +85,8 @@ def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., 
             fit(model, _rows(model, held), held.y, **_taken_beside(model, held, fit))
         if hasattr(model, "plan_"):
             left_out = tuple(dict.fromkeys(run.skipped[skipped:]))  # each pass has skipped the same
-            model.plan_ = replace(model.plan_, source=source.described, passes=run.passes - passes, skipped=left_out)
+            read = {"source": source.described, "bytes": source.n_bytes, "passes": run.passes - passes}
+            model.plan_ = replace(model.plan_, **read, skipped=left_out)
     return model
 
 
