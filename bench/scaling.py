@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -40,30 +41,35 @@ def _fit(make: Callable[[], Any], X: Any, y: Any) -> Any:
     return make().fit(X, y)
 
 
+@dataclass(frozen=True)
 class Scaling:
     """Seconds per million rows and model; a report of timings, not a race."""
 
-    name = "scaling"
+    name: str
+    rows: tuple[int, ...]
+    columns: int
+    timings: Callable[[int], Iterable[Timing]]
 
     def run(self, options: Options) -> Report:
-        sizes = ROWS if options.rows is None else (options.rows,)
+        sizes = self.rows if options.rows is None else (options.rows,)
         with mercer.engine(threads=options.threads):
-            timings = tuple(timing for rows in sizes for timing in self._timings(rows))
-        size = f"fits of {', '.join(f'{rows:,}' for rows in sizes)} rows × {COLUMNS}, by seconds per million rows"
+            timings = tuple(timing for rows in sizes for timing in self.timings(rows))
+        size = f"fits of {', '.join(f'{rows:,}' for rows in sizes)} rows × {self.columns}, by seconds per million rows"
         return Report(self.name, size, describe_environment(options.threads), timings=timings)
 
-    def _timings(self, rows: int) -> list[Timing]:
-        X, responses = make_arrays(rows)
-        timings = []
-        for name, make in MODELS.items():
-            y = responses[name]
-            make().fit(X[:10_000], y[:10_000])
-            fit = partial(_fit, make, X, y)
-            seconds = statistics.median(timed(fit)[0] for _ in range(3))
-            share = peak_of(fit) / X.nbytes
-            what = f"{name}, {rows:,} rows: {seconds:.3g} s, peak memory beyond X {share:.0%} of it"
-            timings.append(Timing(what, 1e6 * seconds / rows))
-        return timings
+
+def in_memory(rows: int) -> list[Timing]:
+    X, responses = make_arrays(rows)
+    timings = []
+    for name, make in MODELS.items():
+        y = responses[name]
+        make().fit(X[:10_000], y[:10_000])
+        fit = partial(_fit, make, X, y)
+        seconds = statistics.median(timed(fit)[0] for _ in range(3))
+        share = peak_of(fit) / X.nbytes
+        what = f"{name}, {rows:,} rows: {seconds:.3g} s, peak memory beyond X {share:.0%} of it"
+        timings.append(Timing(what, 1e6 * seconds / rows))
+    return timings
 
 
-WORKLOAD = Scaling()
+WORKLOAD = Scaling("scaling", ROWS, COLUMNS, in_memory)

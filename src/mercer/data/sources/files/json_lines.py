@@ -12,12 +12,12 @@ from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream
 from mercer.data.readers_base import Reading, what_failed
 from mercer.data.readers_json import JsonRows
-from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
-from mercer.data.sources.base import Chunk, Piece
+from mercer.data.sources.base import Piece
+from mercer.data.sources.files._lines_piece import LinesOfFile
 from mercer.data.sources.files.base import Files, LeftOut
 from mercer.data.sources.files.finding import Found
-from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
+from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, spans_of
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.merging import merged
@@ -77,26 +77,15 @@ class JsonFiles(Files):
         written = pa.schema(self._written)
         yield from map(LeftOut, self._left_out)
         for scan in self._scans:
-            yield from (JsonPiece(scan.stamp, span, written, self.layout) for span in scan.spans)
+            yield from (JsonPiece(scan.stamp, span, self.layout, written) for span in scan.spans)
 
 
 @dataclass(frozen=True)
-class JsonPiece(Piece):
-    """Consecutive lines of a file."""
+class JsonPiece(LinesOfFile):
+    """Consecutive lines of JSON."""
 
-    stamp: Stamp
-    span: Span
     #: pyarrow schema of the columns as they are written
     written: Any
-    layout: Layout
-
-    @property
-    def name(self) -> str:
-        return f"{self.stamp.name!r} from line {self.span.line} on"
-
-    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
-        chunks = self.layout.chunks(self._tables(skipped), repr(self.stamp.name), skipped)
-        return ahead(chunks) if is_compressed(self.stamp) else chunks
 
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
         row = self.span.row

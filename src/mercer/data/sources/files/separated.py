@@ -17,9 +17,10 @@ from mercer.data.readers_separated import Dialect, Separated
 from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
+from mercer.data.sources.files._lines_piece import LinesOfFile
 from mercer.data.sources.files.base import Files, LeftOut, columns_in
 from mercer.data.sources.files.finding import Found
-from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
+from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, spans_of
 from mercer.data.sources.files.separated_lines import Lines, ends_quoted
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
@@ -83,26 +84,14 @@ class SeparatedFiles(Files):
             if scan.spans is None:
                 yield WholeFile(file.stamp, self._asked.reading, self.layout)
             else:
-                yield from (LinesPiece(file.stamp, span, file.dialect, self.layout) for span in scan.spans)
+                yield from (LinesPiece(file.stamp, span, self.layout, file.dialect) for span in scan.spans)
 
 
 @dataclass(frozen=True)
-class LinesPiece(Piece):
-    """Consecutive lines of a file."""
+class LinesPiece(LinesOfFile):
+    """Consecutive lines of separated fields."""
 
-    stamp: Stamp
-    span: Span
     dialect: Dialect
-    layout: Layout
-
-    @property
-    def name(self) -> str:
-        return f"{self.stamp.name!r} from line {self.span.line} on"
-
-    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
-        chunks = self.layout.chunks(self._tables(skipped), repr(self.stamp.name), skipped)
-        # where there is no other piece to read meanwhile
-        return ahead(chunks) if is_compressed(self.stamp) else chunks
 
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
         names = self.layout.names
