@@ -3,6 +3,7 @@
 #   make demo       compare every model on a bundled data set, and write report.html
 #   make test       the tests            make test-slow   the long ones
 #   make lint       style, types, layers make format      apply the style
+#   make docs       the site, in build/docs make fuzz        random inputs, for as long as MINUTES says
 #   make bench      the race against other libraries; WORKLOAD=name for one of them
 #   make clean      remove .venv and caches
 
@@ -14,7 +15,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 # without bytecode, each program that a test starts would read all sources anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo test test-slow lint format docs fuzz bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/demo.installed
@@ -36,6 +37,10 @@ lint: $(VENV)/lint.installed
 format: $(VENV)/lint.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/docs.installed
+	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
+	@echo "open build/docs/index.html"
 
 bench: $(VENV)/bench.installed
 	$(BIN)/python -m bench $(WORKLOAD)
