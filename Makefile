@@ -5,6 +5,7 @@
 #   make lint       style, types, layers make format      apply the style
 #   make docs       the site, in build/docs make fuzz        random inputs, for as long as MINUTES says
 #   make bench      the race against other libraries; WORKLOAD=name for one of them
+#   make dist       wheel and source archive; make smoke tries the wheel in an empty environment
 #   make clean      remove .venv and caches
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 # without bytecode, each program that a test starts would read all sources anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow lint format docs fuzz bench clean
+.PHONY: demo test test-slow lint format docs fuzz bench dist smoke clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/demo.installed
@@ -44,6 +45,16 @@ docs: $(VENV)/docs.installed
 
 bench: $(VENV)/bench.installed
 	$(BIN)/python -m bench $(WORKLOAD)
+
+dist: $(VENV)/release.installed
+	rm -rf dist
+	$(BIN)/hatchling build
+
+# from build/, where no sources are to be found; what is compiled goes there too, as on a machine that never saw mercer
+smoke: dist
+	rm -rf build/smoke && $(PYTHON) -m venv build/smoke
+	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build && NUMBA_CACHE_DIR=smoke/numba smoke/bin/python ../tests/release/smoke.py
 
 clean:
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

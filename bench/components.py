@@ -1,6 +1,6 @@
 """`python -m bench.components`: time and error of kernel ridge regression against the number of features.
 
-Prints the table of docs/scale-kernels.md: the same rows by Nyström features (uniform landmarks, or by randomly pivoted
+Prints the table of docs/guides/large-kernels.md: the same rows by Nyström features (uniform landmarks, or by randomly pivoted
 Cholesky) and by Fourier features, and the exact fit of as many rows as it takes ten seconds for.
 """
 

@@ -20,9 +20,24 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(REPOSITORY / ".cache" / "numba"))
 for library in ("OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
+#: whether loops run as plain Python, for `make coverage`
+UNCOMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+
 # How long an example takes says how busy the machine is, and whether a loop had to be compiled.
 settings.register_profile("mercer", deadline=None)
 settings.load_profile("mercer")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "compiled(reason): is about compilation, or would take minutes without it")
+    if UNCOMPILED:  # NumPy's numbers warn where machine code overflows in silence
+        config.addinivalue_line("filterwarnings", r"ignore::RuntimeWarning:mercer\._jit")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items if UNCOMPILED else ():
+        if (mark := item.get_closest_marker("compiled")) is not None:
+            item.add_marker(pytest.mark.skip(reason=f"without compilation: {mark.args[0]}"))
 
 
 # Collecting tests makes no garbage, and looking for it took a sixth of the time.

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/features.md beside itself: `python docs/pictures/feature_maps.py`."""
+"""Draws the pictures of docs/guides/nonlinear.md beside itself: `python docs/pictures/feature_maps.py`."""
 
 from __future__ import annotations
 

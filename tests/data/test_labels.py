@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from mercer._errors import DataError, NonFiniteError
-from mercer.data import codes_of, encode_labels
+from mercer.data.labels import codes_of, encode_labels
 
 SCALARS = {
     "int8": arrays.arrays(np.int8, st.integers(0, 60)),

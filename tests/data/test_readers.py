@@ -13,8 +13,9 @@ import pytest
 from pyarrow import parquet
 
 from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError
-from mercer.data import Kind, Schema, read_table, readers_separated, split_target
+from mercer.data import Kind, Schema, read_table, readers_separated
 from mercer.data.readers import Reading, open_rows
+from mercer.data.target import split_target
 
 
 @pytest.fixture

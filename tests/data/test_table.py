@@ -302,6 +302,10 @@ class TestArrays:
         with pytest.raises(DataError, match=r"Expected 2D array.*Reshape your data"):
             Table.of(X)
 
+    def test_a_dict_is_no_table_yet(self) -> None:
+        with pytest.raises(DataError, match=r"a dict, not a table\. Make one of it: pyarrow\.table\(X\)"):
+            Table.of({"a": [1, 2]})
+
     def test_ragged_rows(self) -> None:
         with pytest.raises(DataError, match="same number of values"):
             Table.of([[1, 2], [3]])

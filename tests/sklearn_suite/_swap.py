@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 
+class Loaded(NamedTuple):
+    """What became of the tests of a module: for the page that says which differ."""
+
+    module: str
+    replaced: tuple[str, ...]
+    runs: tuple[str, ...]
+    left_out: Mapping[str, str]
+
+
+#: every module that has been loaded in this process
+LOADED: list[Loaded] = []
+
+
 def load_swapped(
-    module_name: str, replacements: Mapping[str, Any], *, exclude: Mapping[str, str] | None = None
+    module_name: str,
+    replacements: Mapping[str, Any],
+    *,
+    exclude: Mapping[str, str] | None = None,
+    only: Collection[str] | None = None,
 ) -> dict[str, Any]:
     """The tests of an installed test module, with `replacements` in place of the names it imports.
 
@@ -24,22 +41,35 @@ def load_swapped(
         Every name must be imported by the module; the import is dropped and the object put in its place.
     exclude : mapping from test name to reason
         Tests that are left out. A name that the module no longer has is an error, so that the list stays true.
+    only : collection of test names
+        Those that are about the replacements, where others are not; all of them by default.
 
     Returns
     -------
     tests : dict
         To be put into the globals of the module that pytest collects.
     """
-    path = _source_of(module_name)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(module_name)
     _drop_imports(tree, set(replacements))
-    namespace: dict[str, Any] = {"__name__": f"swapped.{module_name}", "__file__": str(path), **replacements}
-    exec(compile(tree, str(path), "exec"), namespace)
-    tests = {name: value for name, value in namespace.items() if name.startswith("test_") or _is_fixture(value)}
+    path = str(_source_of(module_name))
+    namespace: dict[str, Any] = {"__name__": f"swapped.{module_name}", "__file__": path, **replacements}
+    exec(compile(tree, path, "exec"), namespace)
+    tests = {name: value for name, value in namespace.items() if _is_test(name, only) or _is_fixture(value)}
     for name, reason in (exclude or {}).items():
         if tests.pop(name, None) is None:
             raise LookupError(f"{module_name} has no test {name!r} to exclude ({reason}); take it off the list")
+    runs = tuple(name for name in tests if _is_test(name, only))
+    LOADED.append(Loaded(module_name, tuple(replacements), runs, exclude or {}))
     return tests
+
+
+def parsed(module_name: str) -> ast.Module:
+    """The source of an installed test module."""
+    return ast.parse(_source_of(module_name).read_text(encoding="utf-8"))
+
+
+def _is_test(name: str, only: Collection[str] | None) -> bool:
+    return name.startswith("test_") and (only is None or name in only)
 
 
 def _is_fixture(value: Any) -> bool:

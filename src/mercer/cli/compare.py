@@ -34,8 +34,8 @@ from mercer.cli._options import (
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
     from mercer.comparison.comparison import Comparison
-    from mercer.data import Problem
     from mercer.data.readers import Rows
+    from mercer.data.target import Problem
 
 
 def compare(

@@ -93,7 +93,7 @@ def _write(grid: Any, output: str) -> None:
     import numpy as np
 
     from mercer._atomic import write_atomically
-    from mercer.data import frame_like
+    from mercer.data.build import frame_like
     from mercer.data.writers import encoded, format_of
 
     names = [field.heading for field in grid.fields]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
@@ -77,6 +78,10 @@ def as_matrix(X: Any, *, spelled: bool = True) -> Array:
         reason = str(uneven).rstrip(".")
         raise DataError(f"X is not a table: {reason}. Give every row the same number of values.") from None
     if values.ndim != 2:
+        if isinstance(X, Mapping):
+            raise DataError(
+                f"X is a {type(X).__name__}, not a table. Make one of it: pyarrow.table(X), or a data frame."
+            )
         raise DataError(
             f"Expected 2D array, got {values.ndim}D array instead. Reshape your data either using X.reshape(-1, 1) if "
             "it has a single column or X.reshape(1, -1) if it is a single row."

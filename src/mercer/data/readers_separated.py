@@ -6,18 +6,24 @@ import codecs
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError, EmptyDataError
+from mercer.data._first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
 from mercer.data.readers_base import Held, Part, Reading, Rows, held_among, what_failed
 
 #: ending -> characters that may separate fields; the one that the first line holds most often does
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
 NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", " ": "spaces", "|": "bars"}
 
+#: endings of compressed files -> what pyarrow calls the way back
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+#: spaces on either side of a word for a missing value, and one more, among which numbers are still numbers
+MOST_SPACES = 5
 #: bytes in which the first line of a file must end
 LONGEST_HEADER = 1 << 20
 #: bytes that are read at once, piece by piece: some ten thousand rows
@@ -46,7 +52,12 @@ class Dialect:
         parse = arrow_csv.ParseOptions(
             delimiter=self.separator, quote_char='"' if self.quoted else False, newlines_in_values=self.quoted
         )
-        missing = [space + word for word in self.missing for space in ("", " ")]
+        missing = [
+            " " * before + word + " " * after
+            for word in self.missing
+            for before in range(MOST_SPACES)
+            for after in range(MOST_SPACES)
+        ]
         convert = arrow_csv.ConvertOptions(
             null_values=missing,
             strings_can_be_null=True,
@@ -70,7 +81,9 @@ class Dialect:
                     "line --encoding latin-1)."
                 )
             if pa.types.is_string(table.schema.types[position]):
-                table = table.set_column(position, name, pc.utf8_trim_whitespace(table.column(position)))
+                trimmed = pc.utf8_trim_whitespace(table.column(position))
+                absent = pc.is_in(trimmed, value_set=pa.array(self.missing, pa.string()))
+                table = table.set_column(position, name, pc.if_else(absent, pa.scalar(None, pa.string()), trimmed))
         return table
 
 
@@ -88,13 +101,15 @@ class Separated(Rows):
         return f"fields separated by {NAMED.get(self._separator, repr(self._separator))}, {names}{encoding}"
 
     def names(self) -> list[str]:
-        fields = _fields(self._first_line, self._separator)
-        return [name.strip() for name in fields] if self._named else [f"x{j}" for j in range(len(fields))]
+        if self._named:
+            return [name.strip() for name in self._record(names=True).fields]
+        return [f"x{j}" for j in range(len(self._record().fields))]
 
     def table(self) -> Any:
         from pyarrow import csv as arrow_csv
 
         read, parse, convert = self._options((), _types(self.reading.held))
+        self._refuse_unclosed()
         with self._explained():
             table = arrow_csv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
         return self.finished(self.dialect.trimmed(table))
@@ -114,6 +129,7 @@ class Separated(Rows):
         from pyarrow import csv as arrow_csv
 
         read, parse, convert = self._options(columns, types)
+        self._refuse_unclosed()
         read.block_size = BLOCK
         if ragged is not None:
             parse.invalid_row_handler = ragged
@@ -149,7 +165,8 @@ class Separated(Rows):
             raise DataError(f"{self.path.name!r} cannot be opened: {what_failed(failure)}.") from None
 
     @cached_property
-    def _first_line(self) -> str:
+    def _text(self) -> str:
+        """How the file begins, without a mark of its encoding."""
         start = self._start.decode(self._encoding, errors="replace").removeprefix("\ufeff")
         if not start.strip():
             raise EmptyDataError(f"{self.path.name!r} is empty.")
@@ -158,7 +175,21 @@ class Separated(Rows):
                 f"{self.path.name!r} is not a file of text, whatever its ending says. Save it as CSV, or name its "
                 "encoding."
             )
-        return next(line for line in start.splitlines() if line.strip())
+        return start
+
+    def _record(self, *, names: bool = False) -> Record:
+        """The first one; with `names`, as a line of names is read."""
+        record = first_record(self._text, self._separator, quoted=self._quoted, names=names)
+        if self._encoding == "utf-8" and self._text[record.start : record.stop].encode() not in self._start:
+            raise DataError(_not_text(self.path.name, self._encoding))
+        if record.stop == len(self._text):
+            self._refuse_unclosed()
+            if len(self._start) == LONGEST_HEADER:
+                raise DataError(
+                    f"The first line of {self.path.name!r} is longer than {LONGEST_HEADER:,} bytes. Is it a file of "
+                    "lines, and is the separator right (on the command line --separator)?"
+                )
+        return record
 
     @cached_property
     def _separator(self) -> str:
@@ -168,18 +199,18 @@ class Separated(Rows):
                 raise DataError(f"A separator is one character, not {separator!r}; 'tab' stands for a tab.")
             return separator
         suffixes = [suffix.lower() for suffix in self.path.suffixes if suffix.lower() in SEPARATORS]
-        return max(SEPARATORS[suffixes[-1]] if suffixes else SEPARATORS[".csv"], key=self._first_line.count)
+        return most_frequent(SEPARATORS[suffixes[-1]] if suffixes else SEPARATORS[".csv"], self._text)
 
     @cached_property
     def _named(self) -> bool:
         if self.reading.header is not None:
             return self.reading.header
-        return _is_header(_fields(self._first_line, self._separator), self.reading.markers)
+        return _is_header(self._record(names=True).fields, self.reading.markers)
 
     @property
     def _quoted(self) -> bool:
         """In files separated by tabs a quotation mark is a quotation mark, unless the first line is quoted."""
-        return self._separator != "\t" or self._first_line.startswith('"')
+        return self._separator != "\t" or self._text.lstrip("\r\n").startswith('"')
 
     @cached_property
     def dialect(self) -> Dialect:
@@ -191,19 +222,30 @@ class Separated(Rows):
     @property
     def body(self) -> tuple[int, int]:
         """After how many bytes, and in which line, the first row is: in UTF-8, or where a letter is a byte."""
-        if not self._named:
-            return 0, 1
-        start = 0
-        for line in self._start.splitlines(keepends=True):
-            start += len(line)
-            if line.removeprefix(codecs.BOM_UTF8).strip():
-                break
+        letters = self._start.decode("latin-1").removeprefix(codecs.BOM_UTF8.decode("latin-1"))
+        record = first_record(letters, self._separator, quoted=self._quoted, names=self._named)
+        mark = len(self._start) - len(letters)
+        start = mark + (record.stop if self._named else record.start)
         return start, 1 + self._start[:start].count(b"\n")
 
     def _options(self, columns: Sequence[str], types: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         read, parse, convert = self.dialect.options(columns, types)
+        # lines without anything count when rows are skipped, and would be in the place of the names
+        read.skip_rows = lines_in(self._text[: self._record().start])
         read.skip_rows_after_names = int(self._named)
         return read, parse, convert
+
+    def _refuse_unclosed(self) -> None:
+        """Refuse a field that no quotation mark ends: to pyarrow it is all that follows, however many lines."""
+        if not self._quoted or self._encoding == "utf-16" or self.path.suffix.lower() in CODECS:
+            return
+        with self.path.open("rb") as file:
+            place = unclosed_quote(file, self._separator)
+        if place is not None:
+            raise DataError(
+                f"Line {place} of {self.path.name!r} begins a field with a quotation mark that is never closed. Close "
+                "it; where it is text, write it twice, in quotation marks."
+            )
 
     def _explained(self) -> _Explained:
         return _Explained(self)
@@ -216,13 +258,14 @@ class Separated(Rows):
             rules: Any = {"quoting": csv.QUOTE_MINIMAL if self._quoted else csv.QUOTE_NONE}
             reader = csv.reader(text, delimiter=self._separator, **rules)
             start = 0
-            for fields in reader:
-                if fields and len(fields) != expected:
-                    return (
-                        f"Line {start + 1} of {self.path.name!r} has {len(fields)} fields, but the first line has "
-                        f"{expected}. Put that line right, or name the separator (on the command line --separator)."
-                    )
-                start = reader.line_num
+            with suppress(csv.Error):  # a field that is longer than it takes
+                for fields in reader:
+                    if fields and len(fields) != expected:
+                        return (
+                            f"Line {start + 1} of {self.path.name!r} has {len(fields)} fields, but the first line has "
+                            f"{expected}. Put that line right, or name the separator (on the command line --separator)."
+                        )
+                    start = reader.line_num
         return None
 
 
@@ -242,10 +285,7 @@ class _Explained:
             return
         path, encoding = self.rows.path, self.rows._encoding
         if isinstance(failure, UnicodeError) or "UTF8" in str(failure):
-            raise DataError(
-                f"{path.name!r} is not {encoding} text. Name its encoding, e.g. encoding='latin-1' (on the command "
-                "line --encoding latin-1)."
-            ) from None
+            raise DataError(_not_text(path.name, encoding)) from None
         if "columns, got" in str(failure) and (sentence := self.rows.ragged_line()) is not None:
             raise DataError(sentence) from None
         raise DataError(f"{path.name!r} cannot be read: {what_failed(failure)}.") from None
@@ -260,7 +300,7 @@ def _types(held: Mapping[str, Held]) -> dict[str, Any]:
 def _decompressed(raw: Any, path: Path) -> Any:
     import pyarrow as pa
 
-    codec = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(path.suffix.lower())
+    codec = CODECS.get(path.suffix.lower())
     return raw if codec is None else pa.CompressedInputStream(raw, codec)
 
 
@@ -270,11 +310,14 @@ def _unpacked(raw: Any, path: Path) -> Any:
     return _decompressed(pa.PythonFile(raw, mode="r"), path)
 
 
-def _fields(line: str, separator: str) -> list[str]:
-    return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+def _not_text(file: str, encoding: str) -> str:
+    return (
+        f"{file!r} is not {encoding} text. Name its encoding, e.g. encoding='latin-1' (on the command line --encoding "
+        "latin-1)."
+    )
 
 
-def _is_header(fields: list[str], markers: Sequence[str]) -> bool:
+def _is_header(fields: Sequence[str], markers: Sequence[str]) -> bool:
     return not any(_is_number(field) or (field.strip() and field.strip() in markers) for field in fields)
 
 

@@ -28,7 +28,7 @@ from mercer.export.expression import (
     named,
     weighted,
 )
-from mercer.families import cholesky
+from mercer.families.collinear import cholesky
 
 Array = NDArray[Any]
 

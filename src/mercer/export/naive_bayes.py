@@ -29,7 +29,7 @@ from mercer.export.expression import (
 from mercer.export.families import log_densities, table_of
 from mercer.export.formula import Said
 from mercer.export.labels import plain_labels
-from mercer.families import cholesky
+from mercer.families.collinear import cholesky
 from mercer.models._discrete import log
 from mercer.models.parts.category import CategoryConditional
 from mercer.models.parts.counts import CountsConditional

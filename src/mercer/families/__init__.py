@@ -5,7 +5,6 @@ from mercer.families._levels import CategoricalParameters
 from mercer.families.binomial import Bernoulli, BernoulliParameters, Binomial
 from mercer.families.bins import Width
 from mercer.families.categorical import Categorical
-from mercer.families.collinear import cholesky, collinear_columns, singular_covariance
 from mercer.families.dirichlet import Beta, BetaParameters, Dirichlet, DirichletParameters
 from mercer.families.distribution import Distribution
 from mercer.families.gamma import Exponential, ExponentialParameters, Gamma, GammaParameters
@@ -35,7 +34,6 @@ from mercer.families.named import family_from, penalty_from, response_family_fro
 from mercer.families.negative_binomial import NegativeBinomial, NegativeBinomialParameters
 from mercer.families.penalties import L1, L2, ElasticNet, Penalty, Strengths
 from mercer.families.poisson import Poisson, PoissonParameters
-from mercer.families.pseudo_counts import add_alpha
 from mercer.families.response import Response, Slopes
 from mercer.families.softmax import SoftmaxResponse
 from mercer.families.tweedie import Tweedie, TweedieParameters
@@ -96,13 +94,9 @@ __all__ = [
     "Tweedie",
     "TweedieParameters",
     "Width",
-    "add_alpha",
-    "cholesky",
-    "collinear_columns",
     "family_from",
     "link_from",
     "penalty_from",
     "power_link",
     "response_family_from",
-    "singular_covariance",
 ]

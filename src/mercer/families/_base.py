@@ -120,7 +120,7 @@ class Family(ABC):
 
     @abstractmethod
     def sample(self, parameters: Parameters, n: int, rng: np.random.Generator) -> Array:
-        """`n` draws: shape (n, *parameter shape), events last for vector families."""
+        """`n` draws: shape `(n, *parameter shape)`, events last for vector families."""
 
     @abstractmethod
     def outside(self, x: Array) -> Array:

@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 
 class Strengths(NamedTuple):
-    """What every penalty comes down to: Σ l1 |β − mean| + ½ Σ l2 (β − mean)², one number each per coefficient."""
+    """What every penalty comes down to: `Σ l1 |β − mean| + ½ Σ l2 (β − mean)²`, one number each per coefficient."""
 
     l1: Array
     l2: Array
@@ -106,7 +106,7 @@ class L2(Penalty):
 
 @dataclass(frozen=True)
 class L1(Penalty):
-    """λ Σ s |β − m|: a Laplace prior, under which the mode has coefficients of exactly m.
+    """`λ Σ s |β − m|`: a Laplace prior, under which the mode has coefficients of exactly m.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class L1(Penalty):
 
 @dataclass(frozen=True)
 class ElasticNet(Penalty):
-    """λ Σ s (ρ |β − m| + (1 − ρ)/2 (β − m)²), where ρ is `l1_ratio`.
+    """`λ Σ s (ρ |β − m| + (1 − ρ)/2 (β − m)²)`, where ρ is `l1_ratio`.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class Radial(Kernel):
 
     @abstractmethod
     def slope(self, columns: int) -> float:
-        """The largest |f′|."""
+        """The largest `|f′|`."""
 
     def prepared(self, views: Views) -> Points:
         return views.centred

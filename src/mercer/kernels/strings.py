@@ -129,7 +129,7 @@ class Subsequence(Kernel):
     each place of u in t span, first to last, multiplied (Lodhi et al. 2002).
 
     Rows are texts, bytes, or lists of symbols. Long rows have more in common than short ones: `.normalised()` is the
-    usual form. It takes length·|s|·|t| steps.
+    usual form. It takes `length·|s|·|t|` steps.
 
     Parameters
     ----------

@@ -15,7 +15,8 @@ from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._gpu import scores as tensor_loops
 from mercer._jit import mahalanobis
 from mercer._threads import row_blocks
-from mercer.families import MultivariateGaussian, MultivariateGaussianParameters, cholesky
+from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
+from mercer.families.collinear import cholesky
 from mercer.families.gaussian import LOG_2PI
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._singular import singular_class

@@ -30,7 +30,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     intercept_: Array
 
     def decision_function(self, X: Any) -> Array:
-        """Scores of every row: X coef_ᵀ + intercept_.
+        """Scores of every row: `X coef_ᵀ + intercept_`.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import SingularCovarianceError
-from mercer.families import collinear_columns
+from mercer.families.collinear import collinear_columns
 
 Array = NDArray[Any]
 

@@ -13,7 +13,8 @@ from mercer._errors import MergeError, SupportError
 from mercer._jit import binarize as loops
 from mercer._threads import row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
-from mercer.families import Bernoulli, BernoulliParameters, add_alpha
+from mercer.families import Bernoulli, BernoulliParameters
+from mercer.families.pseudo_counts import add_alpha
 from mercer.models._base import Array, column_names, first_where, is_sparse
 from mercer.models._bernoulli_scores import BernoulliScores, with_entries
 from mercer.models._discrete import DiscreteClassifier, even_where_unknown, log, some_rows

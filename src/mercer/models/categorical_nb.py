@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import Interval
 from mercer._errors import UnseenCodeError
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.data.coding import Coded
-from mercer.families import Categorical, CategoricalParameters, add_alpha
+from mercer.families import Categorical, CategoricalParameters
+from mercer.families.pseudo_counts import add_alpha
 from mercer.models._base import Array, checked, column_names, first_where, refuse_negative
 from mercer.models._discrete import DiscreteClassifier, even_where_unknown, log
 from mercer.models._generative import GenerativeClassifier

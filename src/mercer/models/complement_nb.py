@@ -6,7 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.families import Multinomial, add_alpha
+from mercer.families import Multinomial
+from mercer.families.pseudo_counts import add_alpha
 from mercer.models._base import Array, column_names
 from mercer.models._discrete import CountClassifier, DiscreteClassifier, LogProduct, even_where_unknown, log
 from mercer.models._linear_pieces import LinearPiece

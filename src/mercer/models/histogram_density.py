@@ -63,7 +63,7 @@ class HistogramDensity(HistogramQuestions):
         Which path the fit took.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where they had any.
 
     Notes

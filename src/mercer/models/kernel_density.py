@@ -90,7 +90,7 @@ class KernelDensity(DensityQuestions):
         The fitted density as a frozen object of `mercer.smoothing`.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     certificate_ : Certificate
         How we know that this is the estimate.

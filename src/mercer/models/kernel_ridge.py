@@ -104,7 +104,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         What all other rows predict for each row, if anything was chosen.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     approximation_ : Approximation
         How far features that stand for the kernel are from it, if they do.

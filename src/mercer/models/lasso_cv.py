@@ -60,7 +60,7 @@ class LassoCV(CoordinateCV):
         Iterations of the last fit.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     diagnosis_ : Diagnosis
         Constant columns by name, and whether any column is used.

@@ -218,7 +218,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     # Predicting.
 
     def decision_function(self, X: Any) -> Array:
-        """X @ coef_.T + intercept_: log p(y|x) up to what all classes have in common.
+        """`X @ coef_.T + intercept_`: log p(y|x) up to what all classes have in common.
 
         Parameters
         ----------

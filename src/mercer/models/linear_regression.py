@@ -48,7 +48,7 @@ class LinearRegression(LeastSquaresRegressor):
         Singular values of the same matrix. Only for dense X.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     diagnosis_ : Diagnosis
         Constant and collinear columns, by name.

@@ -35,8 +35,8 @@ from mercer.solvers.margins import MarginLosses, MarginRows
 class LinearSVR(RegressorMixin, BaseEstimator):
     """Linear support vector regression: scikit-learn's, at the exact optimum of liblinear's objective.
 
-    It minimises ½ ‖w‖² + C Σ loss(y − x·w − b), where the loss of a residual r is (|r| − ε)₊ or its square: residuals
-    within the tube |r| ≤ ε are free. As in liblinear the intercept is penalised like a coefficient.
+    It minimises ½ ‖w‖² + C Σ loss(y − x·w − b), where the loss of a residual r is `(|r| − ε)₊` or its square: residuals
+    within the tube `|r| ≤ ε` are free. As in liblinear the intercept is penalised like a coefficient.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         Which path the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where they had any.
 
     Examples
@@ -185,7 +185,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         self.coef_ = coef[0]
 
     def predict(self, X: Any) -> Array:
-        """X coef_ + intercept_.
+        """`X coef_ + intercept_`.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
         Votes for every row from all others.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of columns, if X has names that are all strings.
     certificate_ : Certificate
         How we know that this is the answer.

@@ -49,7 +49,7 @@ class PoissonRegressor(GLMRegressor):
         Which path the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where they had any.
 
     Examples

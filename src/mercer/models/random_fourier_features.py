@@ -71,7 +71,7 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
         it is first asked for.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
         Which path the fit took.

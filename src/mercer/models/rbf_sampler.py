@@ -42,7 +42,7 @@ class RBFSampler(FourierTransformer):
         Offsets b.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
         Which path the fit took.

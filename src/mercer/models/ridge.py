@@ -79,7 +79,7 @@ class Ridge(LeastSquaresRegressor):
         Their mean squared errors.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     diagnosis_ : Diagnosis
         Constant and collinear columns, by name, where the fit came across them.

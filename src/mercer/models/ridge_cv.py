@@ -67,7 +67,7 @@ class RidgeCV(LeastSquaresRegressor):
         Its score.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     diagnosis_ : Diagnosis
         What the fit with the best penalty came across.

@@ -48,7 +48,7 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
         What the statistics are divided by.
     n_features_in_ : int
         Number of columns seen in the fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where they had any.
 
     Examples

@@ -119,7 +119,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         Which path the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where they had any.
 
     Examples

@@ -22,7 +22,7 @@ from mercer.solvers.box_problem import BoxProblem, feasible
 class SVR(RegressorMixin, SupportVectorMachine):
     """Support vector regression: scikit-learn's, with a duality gap to show for it.
 
-    It minimises ½‖w‖² + C Σ max(0, |t − ⟨w, ψ(x)⟩ − b| − ε) through its dual: rows inside the tube do not take part.
+    It minimises `½‖w‖² + C Σ max(0, |t − ⟨w, ψ(x)⟩ − b| − ε)` through its dual: rows inside the tube do not take part.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
         Which path the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where they had any.
 
     Examples

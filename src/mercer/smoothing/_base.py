@@ -28,7 +28,7 @@ class SmoothingKernel(ABC):
     ----------
     form : {"radial", "product"}, default="radial"
         How a profile k along a ray, with k(0) = 1, makes a density of several dimensions: K(u) = k(‖u‖)/c, or
-        K(u) = Π k(|u_j|)/c. In one dimension, and for the Gaussian in any, both are the same.
+        `K(u) = Π k(|u_j|)/c`. In one dimension, and for the Gaussian in any, both are the same.
     """
 
     form: Form = "radial"

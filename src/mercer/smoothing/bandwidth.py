@@ -68,7 +68,7 @@ class Criterion:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bandwidth:
-    """h, one h per axis, or the matrix Σ of lecture 4: a kernel around x_j is |Σ|^(−½) K(Σ^(−½)(x − x_j)).
+    """h, one h per axis, or the matrix Σ of lecture 4: a kernel around x_j is `|Σ|^(−½) K(Σ^(−½)(x − x_j))`.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Bandwidth:
         return U @ L.T if L.ndim == 2 else U * L
 
     def log_volume(self, columns: int) -> float:
-        """log |L| = ½ log |Σ|."""
+        """`log |L| = ½ log |Σ|`."""
         L = self.root
         if L.ndim == 2:
             return float(np.log(np.diag(L)).sum())

@@ -35,7 +35,7 @@ SOME_ROWS = 1001
 
 
 class Windows(Density):
-    """p(x) = Σ_j w_j |L|⁻¹ λ_j⁻ᵈ K(L⁻¹(x − x_j)/λ_j) / Σ_j w_j (lecture 4, "Parzen Window").
+    """`p(x) = Σ_j w_j |L|⁻¹ λ_j⁻ᵈ K(L⁻¹(x − x_j)/λ_j) / Σ_j w_j` (lecture 4, "Parzen Window").
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ class Windows(Density):
 
     @property
     def log_scale(self) -> float:
-        """log of 1/(c |L|)."""
+        """`log 1/(c |L|)`."""
         return -self.kernel.log_constant(self.columns) - self.bandwidth.log_volume(self.columns)
 
     @cached_property

@@ -25,7 +25,8 @@ from mercer._errors import FitInterrupted, SingularCovarianceError, UnsuitableSo
 from mercer._threads import blas_for
 from mercer.designs import Design
 from mercer.engines.reducing import reduce
-from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson, cholesky
+from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson
+from mercer.families.collinear import cholesky
 from mercer.families.response import Response
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.curvature import Curvature

@@ -25,7 +25,7 @@ from mercer.models._base import Plan
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.solvers.certificate import Certificate
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "checks.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "guides" / "assumption-checks.md"
 RNG = np.random.default_rng(0)
 N = 120
 HOLDS, FAILS = Certificate("gradient norm", 1e-9, 1e-6, "small"), Certificate("gradient norm", 1.0, 1e-6, "too large")

@@ -1,7 +1,7 @@
 """Assumption checks: small questions to data and models, each with a code that stays, a sentence and a remedy.
 
-The codes are documented in docs/checks.md. 1xx are about the data, 2xx about what models assume of them, 3xx about
-fitted models. A code is never used again for something else.
+The codes are documented in docs/guides/assumption-checks.md. 1xx are about the data, 2xx about what models assume of
+them, 3xx about fitted models. A code is never used again for something else.
 """
 
 from __future__ import annotations

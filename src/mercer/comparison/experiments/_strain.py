@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.comparison.experiments._experiment import check_among
-from mercer.data import frame_like
+from mercer.data.build import frame_like
 from mercer.report import Field, Grid, grid_html
 
 Array = NDArray[Any]

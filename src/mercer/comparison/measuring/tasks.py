@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError, EmptyDataError
 from mercer.comparison.measuring.metrics import CLASSES, COUNTS, NUMBERS, Forecast, Metric, Outcome
-from mercer.data import encode_labels
+from mercer.data.labels import encode_labels
 
 Array = NDArray[Any]
 #: whole numbers with more distinct values than this are counted or measured, not named

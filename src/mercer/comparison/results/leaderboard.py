@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.comparison.measuring.metrics import CLASSES, Metric
 from mercer.comparison.measuring.paired import Difference, Interval, difference_of, holm, interval_of, overlap_of
-from mercer.data import frame_like
+from mercer.data.build import frame_like
 from mercer.report import Cell, Field, Grid
 from mercer.report.grid import NOTHING
 

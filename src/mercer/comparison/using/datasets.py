@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from mercer._errors import ColumnMismatchError, DataNotFoundError, EmptyDataError
 from mercer._suggest import did_you_mean, listed
-from mercer.data import Problem, frame_like, split_target
+from mercer.data.build import frame_like
 from mercer.data.readers import Part, Reading, Rows, open_rows
+from mercer.data.target import Problem, split_target
 
 
 class Bundled(NamedTuple):

@@ -12,8 +12,8 @@ from scipy.special import expit, logsumexp, softmax
 from mercer._errors import InferenceError
 from mercer._gpu import to_numpy
 from mercer._threads import ordered_stream, row_blocks
-from mercer.data import frame_like
 from mercer.data.blocks import rows_per_block
+from mercer.data.build import frame_like
 from mercer.designs import Design
 from mercer.families import IDENTITY, Distribution, Gaussian
 from mercer.models.inference.covariance import Covariance

@@ -43,13 +43,13 @@ class BucketFeatures(NumericTransformer):
     ----------
     edges_ : list of ndarray
         Edges of the buckets of each column.
-    n_buckets_ : ndarray of shape (n_features_in_,)
+    n_buckets_ : ndarray of shape (`n_features_in_`,)
         Number of buckets of each column, without the one of missing values.
     n_output_features_ : int
         Number of features.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
         Which path the fit took.

@@ -19,7 +19,7 @@ class LogFeatures(NumericTransformer):
     Parameters
     ----------
     signed : bool, default=False
-        Whether numbers may be negative, and have the features sign(x) log(1 + |x|).
+        Whether numbers may be negative, and have the features `sign(x) log(1 + |x|)`.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class LogFeatures(NumericTransformer):
         Number of features.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
         Which path the fit took.

@@ -46,7 +46,7 @@ class MonomialFeatures(NumericTransformer):
         Number of features.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
         Which path the fit took.
@@ -111,7 +111,7 @@ class MonomialFeatures(NumericTransformer):
 
         Returns
         -------
-        powers : ndarray of shape (n_output_features_, n_features_in_)
+        powers : ndarray of shape (`n_output_features_`, `n_features_in_`)
             Whole numbers.
         """
         check_is_fitted(self)  # a method, since whoever prints a model looks at all of its attributes

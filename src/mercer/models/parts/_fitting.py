@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
-from mercer.families import Bernoulli, Binomial, Family, Histogram, Parameters, Prior, add_alpha
+from mercer.families import Bernoulli, Binomial, Family, Histogram, Parameters, Prior
+from mercer.families.pseudo_counts import add_alpha
 from mercer.models.parts._base import CLOSED_FORM, Smoothing
 from mercer.solvers.certificate import Certificate
 

@@ -12,7 +12,8 @@ from mercer._errors import ColumnTypeError, UnseenCategoryError
 from mercer._suggest import did_you_mean, quoted
 from mercer.data.coding import Coded, label_array
 from mercer.data.table import Table
-from mercer.families import Categorical, CategoricalParameters, Parameters, add_alpha
+from mercer.families import Categorical, CategoricalParameters, Parameters
+from mercer.families.pseudo_counts import add_alpha
 from mercer.models._discrete import even_where_unknown, log
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models.parts._base import Conditional, Part, Smoothing, sample_by_class

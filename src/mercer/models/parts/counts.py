@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.table import Table
-from mercer.families import Parameters, add_alpha
+from mercer.families import Parameters
+from mercer.families.pseudo_counts import add_alpha
 from mercer.models._base import first_where
 from mercer.models._count_draws import checked_lengths, draw_counts, lengths_seen
 from mercer.models._discrete import LogProduct, even_where_unknown, log, log_coefficient

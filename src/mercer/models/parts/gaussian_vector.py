@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, SingularCovarianceError
-from mercer.families import MultivariateGaussian, MultivariateGaussianParameters, Parameters, cholesky
+from mercer.families import MultivariateGaussian, MultivariateGaussianParameters, Parameters
+from mercer.families.collinear import cholesky
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models.parts._base import CLOSED_FORM, Conditional, Part, Smoothing, sample_by_class
 from mercer.solvers.certificate import Certificate

@@ -69,7 +69,7 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         Those of them that were pooled; None where none were.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
         Which path the fit took.
@@ -321,7 +321,7 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         -------
         names : ndarray of str objects
             "infrequent" is the level of those that were pooled, and "nan" that of missing values; a level that prints
-            like another, or like one of these, is written as in code: "city_'nan'".
+            like another, or like one of these, is written as in code: `"city_'nan'"`.
         """
         check_is_fitted(self)
         if input_features is None:

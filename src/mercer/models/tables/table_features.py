@@ -86,7 +86,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         How many columns became how many features.
     n_features_in_ : int
         Number of columns of the fit that were not excluded.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if all are strings.
 
     Examples

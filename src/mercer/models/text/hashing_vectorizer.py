@@ -45,7 +45,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Whether terms are words, characters, or characters inside words; or a function from a document to its terms.
     n_features : int, default=2**20
-        How many columns: a term has the column |h| mod `n_features`, h its MurmurHash3.
+        How many columns: a term has the column `|h| mod n_features`, h its MurmurHash3.
     binary : bool, default=False
         Whether values become 1.
     norm : {"l1", "l2"} or None, default="l2"

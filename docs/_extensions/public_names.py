@@ -1,0 +1,65 @@
+"""A public name in code, such as `GaussianNB` or `families.Poisson()`, is a link to its page of the reference."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from functools import cache
+
+import mercer
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+ROOMS = ("families", "kernels", "smoothing", "data", "testing")
+#: a name, with the call that may follow it
+NAME = re.compile(r"(?:mercer\.)?(?P<name>\w+(?:\.\w+)?)(?:\(.*\))?")
+
+
+@cache
+def targets() -> dict[str, str]:
+    """Names as they are written, and the names that the reference has for them."""
+    found = {name: f"mercer.{name}" for name in mercer.__all__ if name not in ROOMS}
+    for room in ROOMS:
+        module = importlib.import_module(f"mercer.{room}")
+        found |= {f"{room}.{name}": f"mercer.{room}.{name}" for name in module.__all__}
+        # of a name of two rooms, or of a word like `open`, nobody could tell what is meant
+        found |= {
+            name: f"mercer.{room}.{name}"
+            for name in module.__all__
+            if name not in found and inspect.isclass(getattr(module, name)) and unambiguous(name)
+        }
+    return found
+
+
+def unambiguous(name: str) -> bool:
+    return sum(name in importlib.import_module(f"mercer.{room}").__all__ for room in ROOMS) == 1
+
+
+def on_tree(app: Sphinx, document: nodes.document) -> None:
+    for literal in list(document.findall(nodes.literal)):
+        match = NAME.fullmatch(literal.astext())
+        target = targets().get(match["name"]) if match else None
+        if target is None or inside_of(literal, nodes.reference, nodes.title, addnodes.pending_xref):
+            continue
+        if app.env.docname.endswith(f"/{target}"):
+            continue  # a page does not link to itself
+        link = addnodes.pending_xref(
+            "", refdomain="py", reftype="obj", reftarget=target, refdoc=app.env.docname, refexplicit=True, refwarn=True
+        )
+        literal.replace_self(link)
+        link += literal
+
+
+def inside_of(node: nodes.Node, *kinds: type[nodes.Node]) -> bool:
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, kinds):
+            return True
+    return False
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("doctree-read", on_tree)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

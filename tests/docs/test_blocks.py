@@ -1,0 +1,65 @@
+"""No block of code escapes: each is fenced, says what it is, and is run unless its page says why not."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+from tests.docs._pages import DATA, PRINTED, PYTHON, REPOSITORY, SHELL, Page, pages
+
+#: pages with blocks that no test can run, and the reason they give; as short as it can be
+NOT_RUN = {
+    "docs/guides/cluster.md": ["needs a Spark cluster"],
+}
+
+EVERY_PAGE = pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+
+
+@EVERY_PAGE
+def test_code_is_fenced_and_says_its_language(page: Page) -> None:
+    known = PYTHON | SHELL | PRINTED | DATA
+    assert [block.line for block in page.blocks if block.language not in known and not block.directive] == []
+    assert [
+        block.line for block in page.blocks if block.language in {"{code-block}", "{code-cell}", "{eval-rst}"}
+    ] == []
+    assert page.indented_code() == []
+
+
+def test_what_is_not_run_is_listed_here() -> None:
+    excuses = {page.name: [block.excuse for block in page.blocks if block.excuse] for page in pages()}
+    assert {name: reasons for name, reasons in excuses.items() if reasons} == NOT_RUN
+
+
+@EVERY_PAGE
+def test_every_excuse_belongs_to_a_block(page: Page) -> None:
+    """A comment that is spelt a little differently would excuse nothing, or something else."""
+    excused = [block for block in page.blocks if block.excuse]
+    assert len(excused) == len(re.findall(r"<!--\s*not run", page.text))
+
+
+def targets_of_make() -> set[str]:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    return set(re.search(r"^\.PHONY: (.*)$", makefile, flags=re.MULTILINE)[1].split())
+
+
+def extras() -> set[str]:
+    return set(
+        tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    )
+
+
+@EVERY_PAGE
+def test_targets_of_make_exist(page: Page) -> None:
+    code = "\n".join(
+        [*(block.code for block in page.blocks if block.language in SHELL), *re.findall(r"`(make [^`]+)`", page.text)]
+    )
+    named = re.findall(r"^make(?: [A-Z]+=\S+)* ([a-z][\w-]*)", code, flags=re.MULTILINE)
+    assert set(named) - targets_of_make() == set()
+
+
+@EVERY_PAGE
+def test_extras_to_install_exist(page: Page) -> None:
+    named = re.findall(r"pip install '?(?:mercer|\.)\[([\w,]+)\]", page.text)
+    assert {extra for one in named for extra in one.split(",")} - extras() == set()

@@ -1,0 +1,50 @@
+"""Every block of Python and every command in README, CONTRIBUTING and docs/ is run, and prints what the page says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs._pages import Page, pages
+from tests.docs._run import matches, run_page
+
+README = next(page for page in pages() if page.name == "README.md")
+
+#: what comments of the README's example say that it prints
+PRINTED = ["Encoded(6 rows × 42 columns: ", "377348994", "['spam']", "h = 0.1347, by isj"]
+
+
+@pytest.fixture(autouse=True)
+def an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if page.runs and page != README], ids=lambda page: page.name)
+def test_a_page_runs_and_prints_what_it_says(page: Page) -> None:
+    run_page(page)
+
+
+@pytest.mark.parametrize("rows", ["2_000", pytest.param("20_000", marks=pytest.mark.slow)])
+def test_the_readme_runs(rows: str) -> None:
+    """As it is, and with fewer of its many rows: those take longer than all the rest."""
+    assert README.text.count("20_000") == 1
+    shown = run_page(README, {"20_000": rows})
+    assert [words for words in PRINTED if words not in shown or words not in README.text] == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected", "same"),
+    [
+        ("a  \nb\n\n", "a\nb\n", True),
+        ("a\nb\nc\n", "a\nc\n", False),
+        ("a\nb\nc\n", "a\n…\nc\n", True),
+        ("took 0.3 s.\n", "took … s.\n", True),
+        ("took 0.3 s.\n", "took … s,\n", False),
+        ("a\n", "", False),
+    ],
+)
+def test_what_is_printed_is_compared_line_by_line(shown: str, expected: str, same: bool) -> None:
+    assert matches(shown, expected) == same

@@ -1,0 +1,319 @@
+"""What every estimator promises, whatever it is given."""
+
+from __future__ import annotations
+
+import linecache
+import pickle
+import tempfile
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import mercer
+from mercer._errors import MercerError
+from tests.fuzz._inputs import Case, in_form
+from tests.fuzz._subjects import Subject
+
+#: what a fitted model may be asked, the smoothest first
+QUESTIONS = ("predict_log_proba", "predict_proba", "decision_function", "score_samples", "transform", "predict")
+#: of classes, labels may be tied: what is compared is what they are the largest of
+SMOOTH = ("predict_proba", "decision_function", "score_samples", "transform")
+KNOWN = Case(rows=24, columns=3, values="counts", target="two", seed=5)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Warnings with a sentence for the user are welcome; those of NumPy about its own arithmetic are not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+class Refused(Exception):
+    """A fit or an answer was refused with a sentence."""
+
+
+@contextmanager
+def refusals_are_sentences() -> Iterator[None]:
+    """An error raised on purpose becomes `Refused`; any other is a find."""
+    try:
+        with quiet():
+            yield
+    except (MercerError, ValueError, TypeError) as refusal:
+        if not _on_purpose(refusal):
+            raise
+        raise Refused(f"{type(refusal).__name__}: {refusal}") from refusal
+
+
+def _on_purpose(refusal: BaseException) -> bool:
+    """Whether somebody wrote the sentence: we did, or scikit-learn; not NumPy, stumbling over what we gave to it."""
+    if isinstance(refusal, MercerError):
+        return len(str(refusal)) > 20
+    if isinstance(refusal, np.linalg.LinAlgError):
+        return False
+    last = traceback.extract_tb(refusal.__traceback__)[-1]
+    if "sklearn" in last.filename:
+        return True
+    return "mercer" in last.filename and "raise" in (linecache.getline(last.filename, last.lineno or 0))
+
+
+def fit(model: Any, subject: Subject, case: Case, *, given: tuple[Any, ...] | None = None) -> Any:
+    weight = case.weight if subject.weighted else None
+    extra = {} if weight is None else {"sample_weight": weight}
+    return model.fit(*(given or subject.arguments(case)), **extra)
+
+
+def answers(model: Any, X: Any, questions: tuple[str, ...] = QUESTIONS) -> dict[str, Any]:
+    """Everything the model says of the rows."""
+    found = {name: getattr(model, name)(X) for name in questions if hasattr(model, name)}
+    return {name: dense(answer) for name, answer in found.items()}
+
+
+def dense(answer: Any) -> Any:
+    if sp.issparse(answer) or hasattr(answer, "toarray"):
+        return np.asarray(answer.toarray())
+    return np.asarray(answer)
+
+
+def equal(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """The same to the last bit."""
+    assert one.keys() == other.keys()
+    for name, answer in one.items():
+        np.testing.assert_array_equal(answer, other[name], err_msg=name)
+
+
+def close(one: dict[str, Any], other: dict[str, Any], digits: float) -> None:
+    for name in one.keys() & other.keys():
+        mine, theirs = np.asarray(one[name]), np.asarray(other[name])
+        assert mine.shape == theirs.shape, (name, mine.shape, theirs.shape)
+        if mine.dtype.kind in "fiub":
+            finite = theirs[np.isfinite(theirs.astype(float))]
+            scale = max(1.0, float(np.abs(finite.astype(float)).max(initial=0.0)))
+            np.testing.assert_allclose(mine, theirs, rtol=digits, atol=digits * scale, err_msg=name)
+
+
+# -- whatever is given ------------------------------------------------------------------------------------------------
+
+
+def survives(subject: Subject, option: int, case: Case) -> str:
+    """A fit succeeds, and then the model answers, travels and is certified; or it says why not, and nothing changed."""
+    model = subject.model(option)
+    before = None
+    known = replace(KNOWN, target=subject.tame_targets[0])
+    try:
+        with refusals_are_sentences():
+            fit(model, subject, known)
+            before = answers(model, known.X)
+    except Refused:
+        model = subject.model(option)  # this option wants other rows
+    given = subject.arguments(case)
+    try:
+        with refusals_are_sentences():
+            fit(model, subject, case, given=given)
+    except Refused as refusal:
+        if before is not None:
+            equal(answers(model, known.X), before)
+        not_stricter_than_the_twin(subject, option, case, refusal)
+        return "refused"
+    unchanged(given[0], case.X)
+    certified(model)
+    try:
+        with refusals_are_sentences():
+            said = answers(model, given[0])
+    except Refused as refusal:
+        raise AssertionError(f"the rows of the fit were refused afterwards: {refusal}") from refusal
+    sensible(subject, model, case, said)
+    with quiet():
+        travels(model, given[0], said)
+    return "fitted"
+
+
+def unchanged(given: Any, made_again: Any) -> None:
+    if isinstance(given, np.ndarray):
+        np.testing.assert_array_equal(given, made_again)
+    elif sp.issparse(given):
+        assert given.format == made_again.format
+        np.testing.assert_array_equal(dense(given), dense(made_again))
+    elif isinstance(given, list):
+        assert str(given) == str(made_again)
+    else:
+        assert given.equals(made_again)
+
+
+def certified(model: Any) -> None:
+    certificate = getattr(model, "certificate_", None)
+    if certificate is None:
+        return
+    assert certificate.sentence
+    assert certificate.kind
+    assert not np.isnan(certificate.value), "a certificate without a value proves nothing"
+    assert certificate.holds == (certificate.value <= certificate.tolerance)
+
+
+def sensible(subject: Subject, model: Any, case: Case, said: dict[str, Any]) -> None:
+    for name, answer in said.items():
+        assert len(answer) == case.rows, (name, answer.shape)
+    if subject.learns == "classes":
+        probabilities(said)
+        if "predict" in said and "predict_proba" in said and hasattr(model, "classes_"):
+            assert said["predict"].ndim == 2 or set(said["predict"].tolist()) <= {*model.classes_.tolist(), -1, "reject"}
+    elif subject.learns == "numbers":
+        finite(said["predict"], "predict")
+    elif "score_samples" in said:
+        assert not np.isnan(said["score_samples"]).any()
+
+
+def probabilities(said: dict[str, Any]) -> None:
+    if (shares := said.get("predict_proba")) is None:
+        return
+    finite(shares, "predict_proba")
+    assert (shares >= 0).all()
+    assert (shares <= 1 + 1e-6).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-5 if shares.dtype == np.float32 else 1e-9)
+
+
+def finite(answer: Any, name: str) -> None:
+    if answer.dtype.kind == "f":
+        assert np.isfinite(answer).all(), f"{name} says {answer[~np.isfinite(answer)][:3]}"
+
+
+def travels(model: Any, X: Any, said: dict[str, Any]) -> None:
+    """Pickled, saved and loaded it says the same; a clone has the same parameters, and nothing learnt."""
+    equal(answers(pickle.loads(pickle.dumps(model)), X), said)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        mercer.save(model, path)
+        equal(answers(mercer.load(path), X), said)
+    assert clone(model).get_params(deep=False).keys() == model.get_params(deep=False).keys()
+    assert repr(clone(model)) == repr(clone(clone(model)))
+
+
+def not_stricter_than_the_twin(subject: Subject, option: int, case: Case, refusal: Refused) -> None:
+    """What scikit-learn fits, with answers that are numbers, we do not refuse; see decision 5 for where we do."""
+    twin = subject.twin(option)
+    if twin is None or documented_refusal(subject, case, refusal):
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fit(twin, subject, case)
+            said = answers(twin, case.X, ("predict_proba", "decision_function", "predict", "score_samples", "transform"))
+    except Exception:
+        return
+    for answer in said.values():
+        if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+            return
+    raise AssertionError(f"scikit-learn fits it, we do not: {refusal}") from refusal
+
+
+def documented_refusal(subject: Subject, case: Case, refusal: Refused) -> bool:
+    """Decision 5: negative weights have no meaning."""
+    return case.weight_of == "negative" and subject.weighted
+
+
+# -- tame numbers, asked for in several ways --------------------------------------------------------------------------
+
+
+def fitted(subject: Subject, option: int, case: Case, X: Any, y: Any, weight: Any) -> Any:
+    given = (X,) if y is None else (X, y)
+    extra = {} if weight is None or not subject.weighted else {"sample_weight": weight}
+    return subject.exact_model(option).fit(*given, **extra)
+
+
+def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
+    """The same rows in another form, order, number or batch make the same model."""
+    numbers, weight = case.numbers, case.weight
+    y = None if subject.learns == "rows" else subject.arguments(case)[1]
+    try:
+        with refusals_are_sentences():
+            model = fitted(subject, option, case, numbers, y, weight)
+            said = answers(model, numbers, SMOOTH if subject.learns == "classes" else (*SMOOTH, "predict"))
+    except Refused:
+        return "refused"
+    try:
+        with refusals_are_sentences():
+            other, X, digits = LAWS[law](subject, option, case, numbers, y, weight)
+            if other is None:
+                return f"{law}: no such law"
+            again = answers(other, X, tuple(said))
+    except Refused as refusal:
+        if law == "form":  # whoever takes no sparse matrix says so
+            return "form: refused"
+        raise AssertionError(f"{law}: {refusal}") from refusal
+    close(again, said, digits)
+    return law
+
+
+def in_another_form(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
+    X = in_form(numbers, case.form)
+    return fitted(subject, option, case, X, y, weight), X, subject.digits
+
+
+def in_another_order(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
+    if not subject.any_order:
+        return None, None, None
+    order = np.random.default_rng(case.seed + 3).permutation(len(numbers))
+    shuffled = [None if values is None else values[order] for values in (numbers, y, weight)]
+    return fitted(subject, option, case, *shuffled), numbers, subject.digits
+
+
+def with_rows_for_weights(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
+    """Weights of 0, 1, 2 and 3 are rows absent, once, twice and thrice."""
+    if not subject.weighted or not subject.weight_is_number or weight is None or option:
+        return None, None, None
+    times = np.repeat(np.arange(len(numbers)), weight.astype(int))
+    return fitted(subject, option, case, numbers[times], None if y is None else y[times], None), numbers, subject.digits
+
+
+def in_batches(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
+    """Half merged with half is the whole; and forgetting one more batch undoes it."""
+    if not subject.merges:
+        return None, None, None
+    half = len(numbers) // 2
+    parts = []
+    for rows in (slice(None, half), slice(half, None)):
+        values = (numbers[rows], None if y is None else y[rows], None if weight is None else weight[rows])
+        parts.append(values)
+    if y is not None and any(len(np.unique(part[1])) < len(np.unique(y)) for part in parts):
+        return None, None, None
+    models = [fitted(subject, option, case, *part) for part in parts]
+    whole = models[0].merge(models[1])
+    whole = models[0] if whole is None else whole
+    if subject.forgets:
+        extra = {} if weight is None else {"sample_weight": weight[:half]}
+        whole.partial_fit(numbers[:half], y[:half], **extra)
+        whole.forget(numbers[:half], y[:half], **extra)
+    return whole, numbers, max(subject.digits, 1e-7)
+
+
+def like_the_twin(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
+    twin = subject.twin(option)
+    if twin is None or subject.twin_digits is None:
+        return None, None, None
+    twin.set_params(**{k: v for k, v in subject.exactly if k in twin.get_params()})
+    given = (numbers,) if y is None else (numbers, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            twin.fit(*given, **({} if weight is None or not subject.weighted else {"sample_weight": weight}))
+        except Exception:
+            return None, None, None
+    return twin, numbers, subject.twin_digits
+
+
+LAWS = {
+    "form": in_another_form,
+    "order": in_another_order,
+    "weights": with_rows_for_weights,
+    "batches": in_batches,
+    "scikit-learn": like_the_twin,
+}

@@ -1,0 +1,100 @@
+"""What a file of separated fields holds, read by Python's csv module and the rules that the documentation states."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import datetime
+import io
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from mercer.data.readers import MISSING
+
+SEPARATORS = {".csv": ",;\t|", ".tsv": "\t"}
+WHOLE = re.compile(r"-?[0-9]{1,18}")
+
+
+class Unreadable(Exception):
+    """There is no one table in these bytes."""
+
+
+def fields_of(octets: bytes, ending: str) -> tuple[list[str], list[list[str]]]:
+    """Names and rows, as they are written."""
+    text = _text(octets)
+    text = re.sub(r"\A(?:[ \t\f\v]*(?:\r\n?|\n))*", "", text)
+    if not text.strip():
+        raise Unreadable("nothing is in it")
+    # a field more for each separator outside of quotation marks
+    separator = max(SEPARATORS[ending], key=lambda mark: len(_rows(text, mark, quoted=True)[0]))
+    rows = _rows(text, separator, quoted=separator != "\t" or text.startswith('"'))
+    names = [name.strip() for name in rows[0]]
+    if any(_is_number(name) or (name and name in MISSING) for name in names):
+        names = [f"x{number}" for number in range(len(names))]
+    else:
+        rows = rows[1:]
+    if any(len(row) != len(names) for row in rows):
+        raise Unreadable("a line has another number of fields")
+    return names, rows
+
+
+def _text(octets: bytes) -> str:
+    encoding = "utf-16" if octets.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+    try:
+        text = octets.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as failure:
+        raise Unreadable("no text") from failure
+    if "\0" in text:
+        raise Unreadable("no text")
+    return text
+
+
+def _rows(text: str, separator: str, *, quoted: bool) -> list[list[str]]:
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    try:
+        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=quoting) if row]
+    except csv.Error as failure:
+        raise Unreadable(str(failure)) from failure
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def agrees(read: Any, written: Sequence[str]) -> bool:
+    """Whether the values of a pyarrow column are those that were written."""
+    import pyarrow as pa
+
+    values, stripped = read.to_pylist(), [field.strip() for field in written]
+    present = [(value, field) for value, field in zip(values, stripped, strict=True) if field not in MISSING]
+    if any(value is not None for value, field in zip(values, stripped, strict=True) if field in MISSING):
+        return False
+    if present and all(WHOLE.fullmatch(field) for _, field in present) and not pa.types.is_int64(read.type):
+        return False
+    return all(_same(value, field) for value, field in present)
+
+
+def _same(value: Any, field: str) -> bool:
+    match value:
+        case bool():
+            return field.lower() == str(value).lower()
+        case int():
+            return int(field, 16 if re.match("-?0[xX]", field) else 10) == value
+        case float():
+            return float(field) == value or value != value
+        case datetime.datetime():
+            return _moment(field) == value.replace(tzinfo=None)
+        case datetime.date() | datetime.time():
+            return type(value).fromisoformat(field) == value
+        case _:
+            return bool(value == field)
+
+
+def _moment(field: str) -> datetime.datetime:
+    moment = datetime.datetime.fromisoformat(field)
+    return moment if moment.tzinfo is None else moment.astimezone(datetime.UTC).replace(tzinfo=None)

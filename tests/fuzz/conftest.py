@@ -1,0 +1,112 @@
+"""How long random inputs are tried, and what of it is counted.
+
+`make test` tries a few fixed inputs of every law, so that the laws themselves cannot rot. `make fuzz` tries random ones
+for `MERCER_FUZZ_MINUTES` minutes, shared evenly by the tests, and leaves the counts in `build/fuzz.json`.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import SearchStrategy
+
+MINUTES = float(os.environ.get("MERCER_FUZZ_MINUTES", "0"))
+BUILD = Path(__file__).parents[2] / "build"
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
+
+# An input that takes longer hangs: the process ends with the place it hung at, and `build/fuzz/` has the input.
+PATIENCE = 300.0
+
+settings.register_profile(
+    "fuzz sample",
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+settings.register_profile(
+    "fuzz", deadline=None, database=None, max_examples=100, suppress_health_check=list(HealthCheck), print_blob=False
+)
+
+
+class Campaign:
+    """Tries a law on the values of a strategy, and counts them by the word that the law returns."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.outcomes: Counter[str] = Counter()
+        self.slowest = 0.0
+
+    def __call__(self, law: Callable[[Any], str | None], values: SearchStrategy[Any], *, samples: int = 3) -> None:
+        """`law(value)` holds, which is to say returns, for `samples` values, or for as long as there is time."""
+        if not self.seconds:
+            self._try(law, values, settings(settings.get_profile("fuzz sample"), max_examples=samples))
+            return
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            self._try(law, values, settings.get_profile("fuzz"))
+
+    def _try(self, law: Callable[[Any], str | None], values: SearchStrategy[Any], profile: settings) -> None:
+        @profile
+        @given(values)
+        def holds(value: Any) -> None:
+            self._watched(law, value)
+
+        try:
+            holds()
+        except BaseException:
+            self.outcomes["find"] = 1
+            raise
+
+    def _watched(self, law: Callable[[Any], str | None], value: Any) -> None:
+        if self.seconds:  # what a crash or a hang would take with it
+            (BUILD / "fuzz" / f"{WORKER}.txt").write_text(repr(value), encoding="utf-8", errors="backslashreplace")
+            faulthandler.dump_traceback_later(PATIENCE, exit=True)
+        begin = time.monotonic()
+        try:
+            self.outcomes[law(value) or "held"] += 1
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            self.slowest = max(self.slowest, time.monotonic() - begin)
+
+
+@pytest.fixture
+def campaign(request: pytest.FixtureRequest) -> Iterator[Campaign]:
+    """`campaign(law, values)`; its counts go with the report of the test, from whatever process it ran in."""
+    share = sum("campaign" in item.fixturenames for item in request.session.items)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    (BUILD / "fuzz").mkdir(parents=True, exist_ok=True)
+    trial = Campaign(MINUTES * 60 * workers / share)
+    yield trial
+    counts = {"outcomes": dict(+trial.outcomes), "slowest": round(trial.slowest, 2), "seconds": round(trial.seconds)}
+    request.node.user_properties.append(("fuzz", counts))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The table of what was tried, and the same as JSON."""
+    if not MINUTES:
+        return
+    tests = {
+        report.nodeid.removeprefix("tests/fuzz/"): counts
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, counts in getattr(report, "user_properties", [])
+        if name == "fuzz"
+    }
+    record = {"minutes": MINUTES, "inputs": sum(sum(t["outcomes"].values()) for t in tests.values()), "tests": tests}
+    (BUILD / "fuzz.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    terminalreporter.section("inputs tried")
+    for test, counts in sorted(tests.items()):
+        found = ", ".join(f"{number} {word}" for word, number in sorted(counts["outcomes"].items()))
+        total = sum(counts["outcomes"].values())
+        terminalreporter.write_line(f"{test:70} {total:8}  {found}; slowest {counts['slowest']} s")

@@ -1,0 +1,43 @@
+"""Random inputs to every estimator: the laws are in `_laws`, the estimators in `_subjects`, the inputs in `_inputs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+
+from tests.fuzz._inputs import cases, tame_cases
+from tests.fuzz._laws import LAWS, is_one_model, survives
+from tests.fuzz._subjects import CLASSIFIERS, DENSITIES, FEATURES, REGRESSORS, Subject
+
+SUBJECTS = [*CLASSIFIERS, *REGRESSORS, *DENSITIES, *FEATURES]
+every_estimator = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
+
+
+@every_estimator
+def test_whatever_is_given(subject: Subject, campaign: Callable[..., None]) -> None:
+    inputs = st.tuples(st.integers(0, len(subject.options) - 1), cases(subject.all_targets))
+    campaign(lambda drawn: survives(subject, *drawn), inputs)
+
+
+@every_estimator
+def test_one_model_however_it_is_asked_for(subject: Subject, campaign: Callable[..., None]) -> None:
+    options = st.integers(0, len(subject.options) - 1)
+    inputs = st.tuples(options, tame_cases(subject.tame_targets, values=subject.values), st.sampled_from(list(LAWS)))
+    campaign(lambda drawn: is_one_model(subject, *drawn), inputs)
+
+
+def all_estimators() -> set[str]:
+    import inspect
+
+    import mercer
+
+    public: dict[str, Any] = {name: getattr(mercer, name) for name in mercer.__all__}
+    return {name for name, made in public.items() if inspect.isclass(made) and hasattr(made, "fit")}
+
+
+def test_no_estimator_is_left_out() -> None:
+    texts = {"CountVectorizer", "HashingVectorizer", "TfidfVectorizer"}
+    assert {subject.name for subject in SUBJECTS} - {"kernelize"} == all_estimators() - texts

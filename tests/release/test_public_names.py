@@ -1,0 +1,30 @@
+"""What users rely on does not change by accident: names, their parameters and commands are written down.
+
+docs/upgrading.md says what may change when. A line that goes or changes is a break and needs what that page asks for;
+`python -m tests.release._names` writes the list anew.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.release._names import LIST, public_lines
+
+
+@pytest.fixture(scope="module")
+def promised() -> list[str]:
+    return LIST.read_text(encoding="utf-8").splitlines()
+
+
+def test_what_was_promised_is_there(promised: list[str]) -> None:
+    assert [line for line in promised if line not in public_lines()] == []
+
+
+def test_what_is_there_is_promised(promised: list[str]) -> None:
+    assert [line for line in public_lines() if line not in promised] == []
+
+
+def test_the_list_has_estimators_rooms_and_commands(promised: list[str]) -> None:
+    assert "mercer.GaussianNB.predict(self, X)" in promised
+    assert "mercer.kernels.RBF(gamma=, sigma=)" in promised
+    assert any(line.startswith("$ mercer compare data --target ") for line in promised)

@@ -1,0 +1,24 @@
+"""scikit-learn's tests of ensembles, with our classes inside."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sklearn_suite._inside import load_inside
+
+pytestmark = pytest.mark.slow
+
+globals().update(
+    load_inside(
+        {
+            "sklearn.ensemble.tests.test_bagging": {},
+            "sklearn.ensemble.tests.test_base": {},
+            "sklearn.ensemble.tests.test_common": {},
+            "sklearn.ensemble.tests.test_forest": {},
+            "sklearn.ensemble.tests.test_gradient_boosting": {},
+            "sklearn.ensemble.tests.test_stacking": {},
+            "sklearn.ensemble.tests.test_voting": {},
+            "sklearn.ensemble.tests.test_weight_boosting": {},
+        }
+    )
+)

@@ -1,0 +1,21 @@
+"""scikit-learn's tests of searches, cross-validation and thresholds, with our classes inside."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sklearn_suite._inside import load_inside
+
+pytestmark = pytest.mark.slow
+
+globals().update(
+    load_inside(
+        {
+            "sklearn.model_selection.tests.test_classification_threshold": {},
+            "sklearn.model_selection.tests.test_search": {},
+            "sklearn.model_selection.tests.test_split": {},
+            "sklearn.model_selection.tests.test_successive_halving": {},
+            "sklearn.model_selection.tests.test_validation": {},
+        }
+    )
+)
