@@ -22,13 +22,14 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "numpydoc_sections",
     "page_links",
     "public_members",
     "public_names",
+    "shared_sidebar",
 ]
 templates_path = ["_templates"]
 exclude_patterns = [
@@ -59,9 +60,6 @@ autosummary_generate_overwrite = True
 autodoc_typehints = "none"  # what a parameter may be stands in the docstring, in words
 autodoc_member_order = "groupwise"
 autodoc_default_options = {"members": True, "inherited-members": True}
-napoleon_google_docstring = False
-napoleon_use_ivar = True
-napoleon_use_rtype = False
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

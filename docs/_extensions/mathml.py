@@ -18,7 +18,7 @@ def converted(node: nodes.Element, *, as_block: bool) -> str:
     except MathError as reason:
         where = f"{node.source or 'a page'}, line {node.line or '?'}"
         raise ExtensionError(
-            f"{where}: the formula {formula!r} cannot become MathML ({reason}); write it with simpler LaTeX, or in Unicode."
+            f"{where}: the formula {formula!r} cannot become MathML ({reason}); use simpler LaTeX, or Unicode."
         ) from None
 
 

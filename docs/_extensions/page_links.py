@@ -1,13 +1,13 @@
 """Links that lead somewhere on GitHub and on the site.
 
-Sources link to files: `../bench/RESULTS.md`, `decisions/`, `tutorials/lecture_1.py`. On the site some of these files are
-pages elsewhere; a link to one of them is rewritten when a page is read. Pages of files outside this folder are made here, too.
+Sources link to files: `../bench/RESULTS.md`, `decisions/`, `tutorials/lecture_1.py`. On the site these are elsewhere,
+and links to them are rewritten when a page is read. Pages of files outside this folder are made here, too.
 """
 
 from __future__ import annotations
 
 import re
-from os.path import relpath
+from os.path import normpath, relpath
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -22,6 +22,9 @@ SHOWN = {
     "project/contributing": "CONTRIBUTING.md",
 }
 LINK = re.compile(r"(?<=\]\()(?P<path>[^)#\s:]+)(?P<anchor>#[^)\s]*)?(?=\))")
+
+#: how scripts name each other: by their folder, not by that of the pages which are made of them
+SCRIPT = re.compile(r"sphx_glr_(tutorials|gallery)_")
 
 
 def page_of(file: Path) -> Path | None:
@@ -44,7 +47,7 @@ def relinked(text: str, written: Path, read: Path) -> str:
     """The text of the file `written`, with links as they have to be in the page `read`."""
 
     def mended(link: re.Match[str]) -> str:
-        file = (written.parent / link["path"]).resolve()
+        file = Path(normpath(written.parent / link["path"]))
         page = page_of(file)
         if page is None and (written == read or not file.exists()):
             return link[0]
@@ -56,6 +59,7 @@ def relinked(text: str, written: Path, read: Path) -> str:
 def on_read(app: Sphinx, docname: str, source: list[str]) -> None:
     page = Path(app.env.doc2path(docname))
     if page.suffix != ".md":
+        source[0] = SCRIPT.sub(r"sphx_glr_generated_\1_", source[0])
         return
     written = ROOT / SHOWN[docname] if docname in SHOWN else page
     text = written.read_text(encoding="utf-8") if docname in SHOWN else source[0]

@@ -9,7 +9,9 @@ from sphinx.application import Sphinx
 
 def home(member: Any) -> str:
     """The module that a method or property was written in."""
-    inner = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", None) or member
+    inner = (
+        getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", None) or member
+    )
     return getattr(inner, "__module__", None) or ""
 
 

@@ -7,10 +7,11 @@ import inspect
 import re
 from functools import cache
 
-import mercer
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+
+import mercer
 
 ROOMS = ("families", "kernels", "smoothing", "data", "testing")
 #: a name, with the call that may follow it

@@ -2,9 +2,9 @@
 Calibration: one temperature for a model that is too sure
 =========================================================
 
-Naive Bayes counts evidence twice where columns repeat each other, and its probabilities are too extreme.
-``Calibrated`` divides its log odds by one number, learnt on rows held out. The classes it predicts stay the same, and
-its probabilities are off by no more than chance.
+Naive Bayes counts evidence twice where columns repeat each other, and its probabilities are too extreme. ``Calibrated``
+divides its log odds by one number, learnt on rows held out. The classes it predicts stay the same, and its
+probabilities are off by no more than chance.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,8 @@ calibrated = Calibrated(GaussianNB(), method="temperature").fit(X_train, y_train
 errors = [calibration_error(model.predict_proba(X_test), y_test) for model in (sure, calibrated)]
 assert np.array_equal(sure.predict(X_test), calibrated.predict(X_test))
 print(errors[0].sentence(), errors[1].sentence(), sep="\n")
-assert errors[0].matters and not errors[1].matters
+assert errors[0].matters
+assert not errors[1].matters
 
 plt.style.use("tableau-colorblind10")
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")

@@ -3,8 +3,8 @@ The certificate along the iterations of a solver
 ================================================
 
 How far is a fit that was stopped early from the optimum? ``certificate_`` says so in standard errors, from gradient and
-curvature where the solver stands, without knowing the optimum. The distance measured afterwards, √(deviance − least
-deviance), is nearly the same for each of three solvers.
+curvature at hand, without knowing the optimum. The distance measured afterwards, √(deviance − least deviance), is the
+same near the optimum for solvers that know the curvature there, and within a factor of 2.5 always.
 """
 
 import warnings
@@ -31,8 +31,9 @@ for solver, steps, colour in (("newton", 5, "C0"), ("lbfgs", 10, "C1"), ("gradie
             model = GLM("bernoulli", solver=solver, max_iter=int(step)).fit(X, y)
         claimed.append(model.certificate_.value)
         true.append(np.sqrt(model.deviance_ - least))
-    print(solver, stopped, np.divide(claimed,true))
-    #assert np.all(np.abs(np.log2(np.divide(claimed, true))) < 1)  # within a factor of two, far from the optimum too
+    ratio = np.divide(claimed, true)
+    assert np.all((ratio > 0.4) & (ratio < 1.01))
+    assert solver == "lbfgs" or ratio[-1] > 0.99
     ax.plot(stopped, claimed, color=colour, label=f"{solver}: certificate")
     ax.plot(stopped, true, "o", color=colour, fillstyle="none", label=f"{solver}: true distance")
 ax.set(xscale="log", yscale="log", xlabel="step after which the fit was stopped")

@@ -3,8 +3,8 @@ The path of the lasso, with its duality gap
 ===========================================
 
 Which columns enter first as the L1 penalty falls? ``lasso_path`` gives the coefficients of every penalty and with each
-the duality gap, which bounds how far its objective is from the optimum. Everywhere on the path it is below the tolerance
-asked for, which is the dashed line.
+the duality gap, which bounds how far its objective is from the optimum. Everywhere on the path it is below the
+tolerance asked for, which is the dashed line.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ for name, path in zip(data.feature_names, coefs, strict=True):
 lower.plot(alphas, np.maximum(share, 1e-17), ".", color="C3", markersize=4)  # 0 is drawn as 1e-17
 lower.axhline(tol, color="C5", linestyle="--", linewidth=1)
 upper.set(xscale="log", ylabel="coefficient")
-upper.set_xlim(1.1 * alphas[0], 0.7 * alphas[-1])
+upper.set_xlim(1.1 * alphas[0], 0.55 * alphas[-1])
 lower.set(yscale="log", xlabel="penalty α", ylabel="gap, relative")
 upper.set_title("bmi and s5 enter first, and every point has its proof")
 plt.show()

@@ -18,7 +18,7 @@ X = rng.normal(size=(3000, 30)) + 0.5 * rng.normal(size=(3000, 1))  # the column
 X += y[:, None] * rng.uniform(0, 0.5, 30)
 
 generative = GaussianNB(shared_variance=True)
-sizes = [20, 40, 80, 160, 320, 640, 1280]
+sizes = [20, 40, 80, 160, 320, 1280]
 curves = learning_curves((generative, counterpart(generative)), X, y, sizes=sizes, repeats=12)
 assert curves.crossover_.found
 early, late = curves.difference(size=40), curves.difference(size=1280)  # generative less discriminative

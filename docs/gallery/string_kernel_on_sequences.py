@@ -43,6 +43,6 @@ image = ax.imshow(np.where(within, K, np.nan), cmap="cividis", vmin=0)
 ticks = [9.5, 29.5, 49.5]
 ax.set_xticks(ticks, [f"family {i}" for i in range(3)])
 ax.set_yticks(ticks, [f"{motif}\nfamily {i}" for i, motif in enumerate(MOTIFS)], fontsize=8)
-figure.colorbar(image, label="share of common substrings, normalised")
+figure.colorbar(image, label="kernel: substrings in common, normalised")
 ax.set_title(f"Families show in the matrix: {right:.0%} of new ones are recognised")
 plt.show()

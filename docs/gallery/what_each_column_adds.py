@@ -11,8 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from mercer import NaiveBayes, families
-from mercer.comparison.explaining.explanation import explain_rows
+from mercer import NaiveBayes, explain_rows, families
 
 rng = np.random.default_rng(0)
 leaves = rng.random(800) < 0.3
@@ -33,17 +32,20 @@ told = explain_rows(model, row)  # of the second class, "stays"
 adds = -np.append(told.base, told.contributions[0, :, 0])
 chance = model.predict_proba(row)[0, 0]
 assert np.isclose(adds.sum(), np.log(chance / (1 - chance)))
-assert adds[1 + told.names.index("bill")] == 0 and abs(adds[1 + told.names.index("shoe size")]) < 0.1
+assert adds[1 + told.names.index("bill")] == 0
+assert abs(adds[1 + told.names.index("shoe size")]) < 0.1
 
 plt.style.use("tableau-colorblind10")
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 written = ["before any column", *(f"{name}: {row[name][0]}" for name in told.names)]
 written[written.index("bill: nan")] = "bill: missing"
 bars = ax.barh(written, adds, left=np.cumsum(adds) - adds, color=np.where(adds > 0, "C1", "C0"), height=0.6)
-ax.bar_label(bars, labels=[f"{value:+.2f}" if value else "0" for value in adds], padding=4, fontsize=9)
+ax.bar_label(
+    bars, labels=[f"{value:+.2f}".replace("-", "−") if value else "0" for value in adds], padding=4, fontsize=9
+)
 ax.axvline(adds.sum(), color="0.3", linestyle="--", linewidth=1)
 ax.axvline(0, color="0.3", linewidth=0.8)
-ax.set_xlim(-1.4, 3.9)
+ax.set_xlim(-1.7, 3.9)
 ax.invert_yaxis()
 ax.set_xlabel(f"log odds of leaving, which come to {adds.sum():.2f}: a chance of {chance:.0%}")
 ax.set_title("Every column adds its evidence, and a gap adds none")

@@ -4,8 +4,7 @@ Lecture 2a: threshold units and least mean squares
 
 Lecture 2 (H.-K. Pao, *Linear models*) has three ways to a linear classifier: learn the boundary itself, learn
 :math:`P(y \mid x)`, or learn :math:`P(x, y)`. This page has the first, from linear regression to what goes wrong when a
-classifier is fitted by squares. The other two are in :ref:`lecture 2b
-<sphx_glr_tutorials_lecture_2b_logistic_and_discriminants.py>`.
+classifier is fitted by squares. The other two are in :doc:`lecture 2b <lecture_2b_logistic_and_discriminants>`.
 """
 
 import itertools
@@ -35,18 +34,20 @@ def with_ones(X):
 #
 #    A^\top A\, w = A^\top y
 #
-# at once, which is Newton's method since the second derivative is :math:`A^\top A` everywhere; or go downhill, :math:`w
-# \leftarrow w + \alpha A^\top (y - A w)`; or go downhill in directions that do not undo each other, by conjugate
-# gradients.
+# at once, which is Newton's method since the second derivative is :math:`A^\top A` everywhere; or go downhill,
+# :math:`w \leftarrow w + \alpha A^\top (y - A w)`; or go downhill in directions that do not undo each other, by
+# conjugate gradients.
 
 X = rng.normal(size=(200, 6)) * [1, 0.5, 0.7, 1, 0.4, 0.6]
 y = X @ rng.normal(size=6) + 0.5 * rng.normal(size=200)
 A = with_ones(X)
-exact = np.linalg.solve(A.T @ A, A.T @ y)
+exact = np.linalg.lstsq(A, y)[0]
 model = LinearRegression().fit(X, y)
 np.testing.assert_allclose([model.intercept_, *model.coef_], exact)
 
 H, b = A.T @ A, A.T @ y
+w = np.zeros(7)
+newton = [np.linalg.norm(w - exact), np.linalg.norm(w - np.linalg.solve(H, H @ w - b) - exact)]
 alpha = 1 / np.linalg.eigvalsh(H)[-1]
 w, descent = np.zeros(7), []
 for _ in range(60):
@@ -66,7 +67,7 @@ assert descent[7] > 1e-2
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 ax.semilogy(descent, "C1--", label="gradient descent")
 ax.semilogy(conjugate[:8], "C0o-", ms=4, label="conjugate gradients")
-ax.semilogy([0, 1], [descent[0], 1e-14], "C3s:", ms=4, label="Newton")
+ax.semilogy(newton, "C3s:", ms=4, label="Newton")
 ax.set(xlabel="steps", ylabel="distance from the optimum", title="seven weights: 1 Newton step, 7 conjugate, or many")
 ax.legend(fontsize=8)
 plt.show()
@@ -116,12 +117,20 @@ means = [np.average(corners[xor == c], axis=0, weights=weights[xor == c]) for c 
 print("the mean of some corners with 0:", means[0].round(3), "and with 1:", means[1].round(3))
 np.testing.assert_allclose(means[0], means[1], atol=1e-8)
 
+figure, ax = plt.subplots(figsize=(4, 3.2), layout="constrained")
+ax.plot([0, 1], [0, 1], "C5s-", ms=9, label="0")
+ax.plot([0, 1], [1, 0], "C0o-", ms=9, label="1")
+ax.plot(*means[0][:2], "kx", ms=9, mew=2, label="mean of both")
+ax.set(xlabel="$x_1$", ylabel="$x_2$", title="exclusive or: the classes cross")
+ax.legend(fontsize=8, loc="upper center")
+plt.show()
+
 # %%
 # Least mean squares
 # ------------------
 #
-# The number of mistakes is piecewise constant in :math:`w`: it has no slope to follow. Squares do. The gradient for one
-# row gives the rule of Widrow and Hoff:
+# The number of mistakes is piecewise constant in :math:`w`: it has no slope to follow. Squares do. The gradient for
+# one row gives the rule of Widrow and Hoff:
 #
 # .. math::
 #
@@ -188,7 +197,7 @@ squares = [np.mean((x - at - (2 * label - 1)) ** 2) for at in thresholds]
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 ax.plot(thresholds, mistakes, "C0", label="share of mistakes")
 ax.plot(thresholds, squares, "C1--", label="mean of squares")
-ax.set(xlabel="threshold", ylabel="loss", ylim=(0, 2), title="only one of the two can be gone down")
+ax.set(xlabel="threshold", ylabel="loss", ylim=(0, 2), title="only the squares have a slope to follow")
 ax.legend(fontsize=8)
 plt.show()
 

@@ -2,7 +2,7 @@ r"""
 Lecture 4, second part: density estimation and kernel regression
 ================================================================
 
-Given numbers :math:`x_1, \dots, x_N` from an unknown distribution, what is its density :math:`p(x)`? The second half
+Given numbers :math:`x_1, \ldots, x_N` from an unknown distribution, what is its density :math:`p(x)`? The second half
 of lecture 4 (F. Sha, 2017) goes from spikes over counts in an interval to Parzen windows, and from a joint density
 of :math:`x` and :math:`y` to Nadaraya and Watson's regression. No shape is assumed, only smoothness; how much of it is
 the one choice to make.
@@ -16,11 +16,12 @@ from scipy.integrate import quad
 from mercer import DensityOutliers, HistogramDensity, KernelDensity, NadarayaWatson
 from mercer.smoothing import smoothing_kernel_from
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"  # told apart by colour-blind readers too
+# colours that colour-blind readers tell apart, too
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 
 
 def true_density(x):
-    """Two normal heaps, the narrow one with 40 of 100 points; known, so that estimates can be judged."""
+    """Two normal heaps, the narrow one with 40 of 100 points; known, to judge estimates by."""
     return 0.4 * stats.norm.pdf(x, -2, 0.5) + 0.6 * stats.norm.pdf(x, 1, 1)
 
 
@@ -37,9 +38,9 @@ x = np.linspace(-4.5, 4.5, 601)
 #
 # .. math:: \hat{p}(x) = \frac{1}{N} \sum_{n=1}^N \delta(x - x_n)
 #
-# (Dirac's :math:`\delta` is printed as 1 at zero. It has to be infinite there, with an integral of 1, or the whole would
-# have no mass.) Nothing that was not seen is possible, which cannot be right. It is what remains of the estimators below as
-# their width goes to zero:
+# (Dirac's :math:`\delta` is printed as 1 at zero. It has to be infinite there, with an integral of 1, or the whole
+# would have no mass.) Nothing that was not seen is possible, which cannot be right. It is what remains of the
+# estimators below as their width goes to zero:
 
 spiky = KernelDensity(kernel="uniform", bandwidth=1e-9).fit(X)
 at_a_point, beside_it = np.exp(spiky.score_samples([X[0], X[0] + 1e-6]))
@@ -48,8 +49,8 @@ assert np.isclose(at_a_point, 1 / (2 * 1e-9 * N))
 assert beside_it == 0
 
 # %%
-# If the density is smooth, an interval :math:`[x - h, x + h]` has probability :math:`2 h \, p(x)`, nearly; and its share of
-# the points estimates that probability. So **the naive estimator** counts:
+# If the density is smooth, an interval :math:`[x - h, x + h]` has probability :math:`2 h \, p(x)`, nearly; and its
+# share of the points estimates that probability. So **the naive estimator** counts:
 #
 # .. math:: \hat{p}(x) = \frac{\mathrm{number \; of \;} x_n \in [x - h, x + h]}{2 h N}
 #
@@ -91,14 +92,16 @@ whole = np.array([0.0, 1, 1, 2, 5])
 closed = np.sum(np.abs(1.0 - whole) <= 1) / (2 * len(whole))
 open_ = np.sum(np.abs(1.0 - whole) < 1) / (2 * len(whole))
 print("density at 1 with h = 1, closed:", closed, " open:", open_)
-found = np.exp(KernelDensity(kernel="uniform", bandwidth=1.0).fit(whole[:, None]).score_samples([[1.0]]))
-assert np.isclose(found[0], closed)
+counting = KernelDensity(kernel="uniform", bandwidth=1.0).fit(whole[:, None])
+assert np.isclose(np.exp(counting.score_samples([[1.0]]))[0], closed)
 
 # %%
-# Any other :math:`K` will do that has an integral of 1 and is symmetric, :math:`K(u) = K(-u)`. These are **Parzen windows**.
-# (They are weights that fall with distance, not the positive definite kernels of the other lectures.) mercer has eight:
+# Any other :math:`K` will do that has an integral of 1 and is symmetric, :math:`K(u) = K(-u)`. These are **Parzen
+# windows**. (They are weights that fall with distance, not the positive definite kernels of the other lectures.)
+# mercer has eight:
 
-names = ["uniform", "triangular", "epanechnikov", "biweight", "triweight", "cosine", "gaussian", "exponential"]
+names = ["uniform", "triangular", "epanechnikov", "biweight"]
+names += ["triweight", "cosine", "gaussian", "exponential"]
 
 
 def K(name, u):
@@ -108,7 +111,7 @@ def K(name, u):
 u = np.linspace(-3, 3, 601)
 fig, axes = plt.subplots(2, 4, figsize=(8, 3), sharex=True, sharey=True, layout="constrained")
 for ax, name in zip(axes.flat, names, strict=True):
-    mass = quad(lambda t, name=name: K(name, t)[0], -40, 40, points=[-1, 0, 1], limit=200)[0]
+    mass, _ = quad(lambda t, name=name: K(name, t)[0], -40, 40, points=[-1, 0, 1], limit=200)
     assert np.isclose(mass, 1, atol=1e-7)
     assert np.allclose(K(name, u), K(name, -u))
     ax.fill_between(u, K(name, u), color=BLUE, alpha=0.4)
@@ -133,19 +136,20 @@ ax.fill_between(x, true_density(x), color=GREY, alpha=0.25, lw=0, label="true de
 ax.plot(x, 4 * bumps[:, ::6], color=ORANGE, lw=0.7, alpha=0.7)
 ax.plot([], [], color=ORANGE, lw=0.7, label="some of the bumps, four times as high")
 ax.plot(x, bumps.sum(axis=1), color=BLUE, label="their sum")
-ax.set(xlabel="x", ylabel="density", ylim=(0, 0.5), title="Each point lays down a bump; the density is their sum")
+ax.set(xlabel="x", ylabel="density", ylim=(0, 0.5))
+ax.set_title("Each point lays down a bump; the density is their sum")
 ax.legend(frameon=False, fontsize=8)
 plt.show()
 
 # %%
 # How wide?
 # ---------
-# A small :math:`h` returns to the spikes, a large one sees a single heap. The lecture suggests cross-validation and asks: on
-# which data, by which measure? One good answer: leave out one point at a time, and take the :math:`h` under which the
-# points left out are most probable,
+# A small :math:`h` returns to the spikes, a large one sees a single heap. The lecture suggests cross-validation and
+# asks: on which data, by which measure? One good answer: leave out one point at a time, and take the :math:`h` under
+# which the points left out are most probable,
 #
-# .. math:: \max_h \; \sum_n \log \hat{p}_{-n}(x_n), \qquad
-#    \hat{p}_{-n}(x_n) = \frac{1}{(N - 1) h} \sum_{m \neq n} K \left( \frac{x_n - x_m}{h} \right).
+# .. math:: \max_h \; \sum_n \log \, {\hat{p}\,}_{-n}(x_n), \qquad
+#    {\hat{p}\,}_{-n}(x_n) = \frac{1}{(N - 1) h} \sum_{m \neq n} K \left( \frac{x_n - x_m}{h} \right).
 
 between = stats.norm.pdf  # the Gaussian K
 
@@ -159,27 +163,29 @@ def left_out(h):
 
 chosen = KernelDensity(bandwidth="likelihood-cv").fit(X)
 assert np.isclose(left_out(0.4), gaussian.leave_one_out_log_density().sum())
-assert left_out(chosen.bandwidth_) >= max(left_out(chosen.bandwidth_ * f) for f in (0.8, 0.95, 1.05, 1.25))
-print("chosen by leaving out:", round(float(chosen.bandwidth_), 3))
+best_h = float(chosen.bandwidth_)
+assert left_out(best_h) >= max(left_out(best_h * f) for f in (0.8, 0.95, 1.05, 1.25))
+print(f"chosen by leaving out: {best_h:.3f}")
 for rule in ("isj", "scott-scaled", "silverman-scaled"):
-    print(f"by the rule {rule}:", round(float(KernelDensity(bandwidth=rule).fit(X).bandwidth_), 3))
+    print(f"by the rule {rule}: {KernelDensity(bandwidth=rule).fit(X).bandwidth_:.3f}")
 
 widths = np.geomspace(0.06, 3, 40)
 fig, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 axes[0].fill_between(x, true_density(x), color=GREY, alpha=0.25, lw=0)
-for h, colour, style in [(0.08, ORANGE, ":"), (float(chosen.bandwidth_), BLUE, "-"), (1.5, GREEN, "--")]:
+for h, colour, style in [(0.08, ORANGE, ":"), (best_h, BLUE, "-"), (1.5, GREEN, "--")]:
     density = np.exp(KernelDensity(bandwidth=h).fit(X).score_samples(x[:, None]))
     axes[0].plot(x, density, color=colour, ls=style, label=f"h = {h:.2f}")
 axes[0].set(xlabel="x", ylabel="density", title="Too narrow, chosen, too wide")
 axes[0].legend(frameon=False, fontsize=8)
 axes[1].plot(widths, [left_out(h) for h in widths], color=BLUE)
-axes[1].axvline(chosen.bandwidth_, color=GREY, ls=":")
-axes[1].set(xscale="log", xlabel="h", ylabel="log likelihood left out", title="Points left out say how wide")
+axes[1].axvline(best_h, color=GREY, ls=":")
+axes[1].set(xscale="log", xlabel="h", ylabel="log likelihood left out")
+axes[1].set_title("Points left out say how wide")
 plt.show()
 
 # %%
-# Of the rules from theory, Scott's and Silverman's know the spread only: made for a single normal heap, they smooth two
-# of them too much. "isj" (Botev's plug-in rule) estimates how curved the density is, and does not.
+# Of the rules from theory, Scott's and Silverman's know the spread only: made for a single normal heap, they smooth
+# two of them too much. "isj" (Botev's plug-in rule) estimates how curved the density is, and does not.
 #
 # Several columns
 # ---------------
@@ -189,29 +195,34 @@ plt.show()
 #    \hat{p}(x) = \frac{1}{N} \sum_{n=1}^N \frac{1}{\sqrt{(2 \pi)^D |\Sigma|}}
 #    \exp \left( -\frac{1}{2} (x - x_n)^\top \Sigma^{-1} (x - x_n) \right)
 #
-# A number :math:`h` means :math:`\Sigma = h^2 I`: the bandwidth is a length, its matrix is in squared units. The lecture's
-# example is a mixture of two Gaussians in the plane.
+# A number :math:`h` means :math:`\Sigma = h^2 I`: the bandwidth is a length, its matrix is in squared units. The
+# lecture's example is a mixture of two Gaussians in the plane.
 
 means = [[-1.0, -0.5], [1.2, 1.0]]
 covariances = [[[1.0, 0.6], [0.6, 0.8]], [[0.5, -0.3], [-0.3, 0.7]]]
+halves = [stats.multivariate_normal(m, C) for m, C in zip(means, covariances, strict=True)]
 rng = np.random.default_rng(0)
-plane = np.vstack([rng.multivariate_normal(m, C, size=300) for m, C in zip(means, covariances, strict=True)])
+plane = np.vstack([half.rvs(300, random_state=rng) for half in halves])
 Sigma = np.cov(plane.T) * len(plane) ** (-1 / 3) / 2
 
 axis = np.linspace(-4, 4, 61)
 mesh = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
 away = mesh[:, None] - plane
 squares = np.einsum("qni,ij,qnj->qn", away, np.linalg.inv(Sigma), away)
-by_hand = np.mean(np.exp(-squares / 2), axis=1) / np.sqrt((2 * np.pi) ** 2 * np.linalg.det(Sigma))
+volume = np.sqrt((2 * np.pi) ** 2 * np.linalg.det(Sigma))
+by_hand = np.mean(np.exp(-squares / 2), axis=1) / volume
 windows = KernelDensity(bandwidth=Sigma).fit(plane)
 assert np.allclose(np.exp(windows.score_samples(mesh)), by_hand)
-number, matrix = (KernelDensity(bandwidth=b).fit(plane).score_samples(mesh) for b in (0.3, 0.09 * np.eye(2)))
-assert np.allclose(number, matrix)
+number = KernelDensity(bandwidth=0.3).fit(plane)
+matrix = KernelDensity(bandwidth=0.3**2 * np.eye(2)).fit(plane)
+assert np.allclose(number.score_samples(mesh), matrix.score_samples(mesh))
 
-known = np.mean([stats.multivariate_normal(m, C).pdf(mesh) for m, C in zip(means, covariances, strict=True)], axis=0)
+known = (halves[0].pdf(mesh) + halves[1].pdf(mesh)) / 2
 fig, axes = plt.subplots(1, 2, figsize=(7.5, 3.5), sharey=True, layout="constrained")
-for ax, density, title in [(axes[0], known, "Two Gaussians ..."), (axes[1], by_hand, "... as 600 points tell them")]:
-    ax.contourf(axis, axis, density.reshape(61, 61), levels=np.linspace(0, 0.16, 9), cmap="cividis")
+titles = ["Two Gaussians ...", "... as 600 points tell them"]
+levels = np.linspace(0, 0.18, 10)
+for ax, density, title in zip(axes, [known, by_hand], titles, strict=True):
+    ax.contourf(axis, axis, density.reshape(61, 61), levels=levels, cmap="cividis")
     ax.set(xlabel="$x_1$", title=title, aspect="equal")
 axes[1].plot(*plane[::4].T, ".", color="white", ms=1.5)
 axes[0].set_ylabel("$x_2$")
@@ -220,23 +231,26 @@ plt.show()
 # %%
 # First use: outliers
 # -------------------
-# A density says which rows are strange: those where it is low. How low? :class:`mercer.DensityOutliers` holds out half
-# of the rows, and compares a new row's log density with theirs. Of the rows that it flags in a batch at most
-# the share ``fdr`` are usual ones, on average.
+# A density says which rows are strange: those where it is low. How low? :class:`mercer.DensityOutliers` holds out
+# half of the rows, and compares a new row's log density with theirs. Of the rows that it flags in a batch at most the
+# share ``fdr`` are usual ones, on average.
 
-usual = np.vstack([rng.multivariate_normal(m, C, size=20) for m, C in zip(means, covariances, strict=True)])
-strange = np.array([[-3.0, 3.0], [3.5, -2.5], [4.0, 4.0], [-1.5, 2.2], [2.2, -1.6], [0.6, -2.6], [-4.5, 0.5], [0, 4.5]])
+usual = np.vstack([half.rvs(20, random_state=rng) for half in halves])
+strange = [[-3, 3], [3.5, -2.5], [4, 4], [-1.5, 2.2], [2.2, -1.6], [0.6, -2.6], [-4.5, 0.5], [0, 4.5]]
 batch = np.vstack([usual, strange])
-detector = DensityOutliers(KernelDensity(bandwidth=Sigma), fdr=0.1, random_state=0).fit(plane)
+detector = DensityOutliers(KernelDensity(bandwidth=Sigma), fdr=0.1, random_state=0)
+detector.fit(plane)
 flagged = detector.predict(batch) == -1
-print(f"flagged: {flagged[40:].sum()} of 8 strange points, {flagged[:40].sum()} of 40 usual ones")
+print(f"flagged: {flagged[40:].sum()} of 8 strange points, {flagged[:40].sum()} of 40 usual")
 assert flagged[40:].sum() >= 6
 
 fig, ax = plt.subplots(figsize=(4.6, 3.6), layout="constrained")
-ax.contourf(axis, axis, by_hand.reshape(61, 61), levels=np.linspace(0.005, 0.16, 9), cmap="Greys", alpha=0.6)
+levels[0] = 0.005
+ax.contourf(axis, axis, by_hand.reshape(61, 61), levels=levels, cmap="Greys", alpha=0.6)
 ax.plot(*batch[~flagged].T, "o", color=BLUE, ms=4, label="not flagged")
 ax.plot(*batch[flagged].T, "X", color=ORANGE, ms=7, label="flagged")
-ax.set(xlabel="$x_1$", ylabel="$x_2$", title="Strange is where the density is low", xlim=(-5, 5), ylim=(-5, 5))
+ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(-5, 5), ylim=(-5, 5))
+ax.set_title("Strange is where the density is low")
 ax.legend(frameon=False, loc="lower left", fontsize=8)
 plt.show()
 
@@ -247,14 +261,13 @@ plt.show()
 #
 # .. math:: p(x, y) = \frac{1}{N} \sum_n K_h(x - x_n) \, K_{h'}(y - y_n), \qquad K_h(u) = \frac{1}{h} K(u / h).
 #
-# (The lecture leaves out :math:`1/N`, without which it is no density; in the next step it cancels.) The best guess
-# of :math:`y`, by squared error, is the mean of :math:`p(y|x) = p(x, y) / p(x)`, that is
-# :math:`\mathrm{E}[y|x]`, and
+# (The lecture leaves out :math:`1/N`, without which it is no density; in the next step it cancels.) The best guess of
+# :math:`y`, by squared error, is the mean of :math:`p(y|x) = p(x, y) / p(x)`, that is :math:`\mathrm{E}[y|x]`, and
 #
 # .. math:: \mathrm{E}[y|x] = \frac{\sum_n K_h(x - x_n) \, y_n}{\sum_n K_h(x - x_n)}.
 #
-# Why? A symmetric window around :math:`y_n` has the mean :math:`y_n`, whatever its width :math:`h'`. That is the lecture's
-# take-home exercise; here it is done by quadrature.
+# Why? A symmetric window around :math:`y_n` has the mean :math:`y_n`, whatever its width :math:`h'`. That is the
+# lecture's take-home exercise; here it is done by quadrature.
 
 rng = np.random.default_rng(1)
 t = np.sort(rng.uniform(0, 6, 90))
@@ -263,10 +276,12 @@ h, at = 0.4, 2.0
 
 weight = between((at - t) / h)
 average = weight @ y / weight.sum()
+values = np.linspace(-50, 50, 20_001)
 for h_y in (0.1, 1.0, 5.0):
-    conditional = lambda v, h_y=h_y: weight @ (between((v - y) / h_y) / h_y) / weight.sum()  # noqa: E731
-    mean = quad(lambda v: v * conditional(v), -60, 60, points=[-1, 0, 1, 2, 3], limit=400)[0]
-    print(f"h' = {h_y}: mean of p(y | x = 2) by quadrature {mean:.6f}, weighted average {average:.6f}")
+    windows_of_y = between((values[:, None] - y) / h_y) / h_y
+    conditional = windows_of_y @ weight / weight.sum()  # p(y | x = 2)
+    mean = np.trapezoid(values * conditional, values)
+    print(f"h' = {h_y}: mean of p(y | x = 2) {mean:.6f}, weighted average {average:.6f}")
     assert np.isclose(mean, average, atol=1e-6)
 
 regression = NadarayaWatson(bandwidth=h).fit(t[:, None], y)
@@ -275,7 +290,8 @@ joint = KernelDensity(bandwidth=[h, 1.0]).fit(np.column_stack([t, y]))
 assert np.isclose(joint.conditional({0: at}).mean()[0], average)
 
 # %%
-# This is **Nadaraya and Watson's regression**, a weighted average of all targets whose weights :math:`w(x, x_n)` sum to 1.
+# This is **Nadaraya and Watson's regression**, a weighted average of all targets whose weights :math:`w(x, x_n)` sum
+# to 1.
 
 w = regression.weights([[at]])[0]
 assert np.allclose(w, weight / weight.sum())
@@ -291,12 +307,15 @@ ax.legend(frameon=False, fontsize=8, loc="upper right")
 plt.show()
 
 # %%
-# **The width again.** As :math:`h \to 0` the prediction becomes the nearest neighbour's target, as :math:`h \to \infty` the
-# mean of all. By default the width is chosen by leaving out one row at a time, now by squared error.
+# **The width again.** As :math:`h \to 0` the prediction becomes the nearest neighbour's target, as
+# :math:`h \to \infty` the mean of all. By default the width is chosen by leaving out one row at a time, now by
+# squared error.
 
 nearest = y[np.argmin(np.abs(t - at))]
-assert np.isclose(NadarayaWatson(bandwidth=1e-4).fit(t[:, None], y).predict([[at]])[0], nearest)
-assert np.isclose(NadarayaWatson(bandwidth=1e6).fit(t[:, None], y).predict([[at]])[0], y.mean())
+narrow = NadarayaWatson(bandwidth=1e-4).fit(t[:, None], y)
+wide = NadarayaWatson(bandwidth=1e6).fit(t[:, None], y)
+assert np.isclose(narrow.predict([[at]])[0], nearest)
+assert np.isclose(wide.predict([[at]])[0], y.mean())
 
 best = NadarayaWatson().fit(t[:, None], y)
 line = np.linspace(0, 6, 300)[:, None]
@@ -309,11 +328,11 @@ for model, colour, style, name in [
     (NadarayaWatson(bandwidth=30.0), GREEN, "--", "h = 30: the mean"),
 ]:
     ax.plot(line, model.fit(t[:, None], y).predict(line), color=colour, ls=style, label=name)
-ax.set(xlabel="x", ylabel="y", title="From the nearest neighbour to the mean", ylim=(-0.7, 3.6))
+ax.set(xlabel="x", ylabel="y", ylim=(-0.7, 3.6), title="From the nearest to the mean")
 ax.legend(frameon=False, fontsize=8, loc="upper left")
 plt.show()
 print(best.certificate_.sentence)
 
 # %%
 # With a good width the estimate follows the truth, apart from the ends, where all neighbours are on one side and the
-# average leans inwards. :class:`mercer.LocalLinear` fits a line instead of a mean there, and has no such bias.
+# average leans inwards. :class:`mercer.LocalLinear` fits a line instead of a mean, and does not lean.

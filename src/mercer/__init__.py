@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         linear_form,
         summary,
     )
+    from mercer.using.explaining.explanation import explain_rows
 
 __version__ = "0.1.0"
 
@@ -140,6 +141,7 @@ __all__ = [
     "enet_path",
     "engine",
     "estimate_cost",
+    "explain_rows",
     "families",
     "kernelize",
     "kernels",
@@ -167,6 +169,7 @@ _ELSEWHERE = {
     "compare": "mercer.comparison",
     "counterpart": "mercer.comparison.taking_part.pairs",
     "engine": "mercer.engines",
+    "explain_rows": "mercer.using.explaining.explanation",
     "learning_curves": "mercer.comparison.experiments.learning_curves",
     "load": "mercer.files",
     "save": "mercer.files",

@@ -10,7 +10,7 @@ from typer.testing import Result
 
 import mercer
 from mercer._errors import WriteError
-from mercer.comparison.taking_part.preparing import CLASSIFIERS, MODELS
+from mercer.using.preparing import CLASSIFIERS, MODELS
 
 Run = Callable[..., Result]
 

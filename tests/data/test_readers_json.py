@@ -70,3 +70,20 @@ def test_nothing(tmp_path: Path, name: str, text: str) -> None:
     (path := tmp_path / name).write_text(text)
     with pytest.raises(EmptyDataError):
         open_rows(path).table()
+
+
+@pytest.mark.parametrize(
+    ("name", "octets", "sentence"),
+    [
+        ("a.jsonl", b'null\n{"x": 1}\n', r"Line 1 of 'a\.jsonl' is no object"),
+        ("a.jsonl", b'{"x": 1}\n null\n', r"Line 2 of 'a\.jsonl' is no object"),
+        ("a.jsonl", b'{"x": "a"}\n{"x": "\xff"}\n', r"Line 2 of 'a\.jsonl' is no JSON: 'utf-8' codec"),
+        ("a.json", b"[" * 100_000, r"'a\.json' is no JSON: maximum recursion depth"),
+        ("a.json", b'[{"x": 1' + b"0" * 30 + b"}]", r"Column 'x' of 'a\.json' holds values .* no column holds"),
+        ("a.json", b'[{"x": "\\ud800"}]', r"Column 'x' of 'a\.json' holds values .* no column holds"),
+    ],
+)
+def test_what_would_bring_others_down_is_refused(tmp_path: Path, name: str, octets: bytes, sentence: str) -> None:
+    (tmp_path / name).write_bytes(octets)
+    with pytest.raises(DataError, match=sentence):
+        open_rows(tmp_path / name).table()

@@ -12,6 +12,9 @@ REPOSITORY = Path(__file__).parents[2]
 #: code that is run, what it prints, and data that is only looked at
 PYTHON, SHELL, PRINTED, DATA = {"python"}, {"bash"}, {"text"}, {"sql", "json", "toml", "mermaid"}
 
+#: what pages may import beyond what mercer itself needs
+OPTIONAL = ("dask", "duckdb", "fastapi", "formulaic", "matplotlib", "onnxruntime", "pandas", "polars", "torch")
+
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|:{3,})(?P<language>[^\s`]*)[^`]*$")
 _EXCUSE = re.compile(r"^<!-- not run: (?P<reason>.+) -->$")
 _INDENTED = re.compile(r"^(?: {4}|\t)\S")
@@ -47,26 +50,28 @@ class Page:
 
     @property
     def blocks(self) -> list[Block]:
-        return _blocks(self.text)
+        return blocks_of(self.text)
 
     @property
     def runs(self) -> bool:
         return any(block.language in PYTHON | SHELL and not block.excuse for block in self.blocks)
 
-    def indented_code(self) -> list[int]:
-        """Lines of code without a fence, whose language nobody knows."""
-        return _indented(self.text)
+    @property
+    def needs(self) -> list[str]:
+        """Optional packages, without which the page cannot be run."""
+        code = "".join(block.code for block in self.blocks if block.language in PYTHON)
+        return [name for name in OPTIONAL if re.search(rf"^\s*(?:import|from) {name}\b", code, flags=re.MULTILINE)]
 
 
 @cache
 def pages() -> list[Page]:
-    """Everything that is written for people to read, but the history of changes."""
+    """Everything that somebody wrote for others to read, but the history of changes."""
     found = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *REPOSITORY.glob("docs/**/*.md")]
-    return [Page(path) for path in sorted(found)]
+    return [Page(path) for path in sorted(found) if "generated" not in path.parts]
 
 
 @cache
-def _blocks(text: str) -> list[Block]:
+def blocks_of(text: str) -> list[Block]:
     """Fences in HTML comments count, too: so a page hides what only prepares an example."""
     blocks: list[Block] = []
     lines = text.splitlines()
@@ -92,7 +97,8 @@ def _excuse(lines: list[str], above: int) -> str | None:
     return found["reason"] if found else None
 
 
-def _indented(text: str) -> list[int]:
+def indented_in(text: str) -> list[int]:
+    """Lines at which code begins that has no fence, so that nobody knows its language."""
     found, fenced, before, in_list = [], False, "", False
     for number, line in enumerate(text.splitlines(), start=1):
         if _FENCE.match(line):

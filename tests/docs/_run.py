@@ -44,6 +44,7 @@ def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
     # a module that can be found: what a page defines may be pickled
     module = ModuleType("page_of_the_documentation")
     sys.modules[module.__name__] = module
+    sys.path.insert(0, "")  # as in every session: what a page writes it can import
     session = Session(module, _free_port())
     blocks = [block for block in page.blocks if not block.directive and not block.excuse]
     printed = []
@@ -62,6 +63,7 @@ def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
     finally:
         session.close()
         del sys.modules[module.__name__]
+        sys.path.remove("")
     return "\n".join(printed)
 
 

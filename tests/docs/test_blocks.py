@@ -7,12 +7,10 @@ import tomllib
 
 import pytest
 
-from tests.docs._pages import DATA, PRINTED, PYTHON, REPOSITORY, SHELL, Page, pages
+from tests.docs._pages import DATA, PRINTED, PYTHON, REPOSITORY, SHELL, Page, blocks_of, indented_in, pages
 
-#: pages with blocks that no test can run, and the reason they give; as short as it can be
-NOT_RUN = {
-    "docs/guides/cluster.md": ["needs a Spark cluster"],
-}
+#: pages with blocks that no test can run, and the reason they give; may it stay empty
+NOT_RUN: dict[str, list[str]] = {}
 
 EVERY_PAGE = pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 
@@ -24,7 +22,7 @@ def test_code_is_fenced_and_says_its_language(page: Page) -> None:
     assert [
         block.line for block in page.blocks if block.language in {"{code-block}", "{code-cell}", "{eval-rst}"}
     ] == []
-    assert page.indented_code() == []
+    assert indented_in(page.text) == []
 
 
 def test_what_is_not_run_is_listed_here() -> None:
@@ -63,3 +61,37 @@ def test_targets_of_make_exist(page: Page) -> None:
 def test_extras_to_install_exist(page: Page) -> None:
     named = re.findall(r"pip install '?(?:mercer|\.)\[([\w,]+)\]", page.text)
     assert {extra for one in named for extra in one.split(",")} - extras() == set()
+
+
+PAGE = """Text.
+
+```python
+x = 1
+```
+
+    indented = "nobody knows what"
+
+- an item
+
+    that goes on
+
+<!-- not run: needs a comet -->
+```bash
+observe
+```
+
+<!-- hidden
+```python
+y = 2
+```
+-->
+"""
+
+
+def test_blocks_are_found_with_their_lines_and_excuses() -> None:
+    found = [(block.line, block.language, block.code, block.excuse) for block in blocks_of(PAGE)]
+    first, second, third = found
+    assert first == (4, "python", "x = 1\n", None)
+    assert second == (15, "bash", "observe\n", "needs a comet")
+    assert third == (20, "python", "y = 2\n", None)
+    assert indented_in(PAGE) == [7]

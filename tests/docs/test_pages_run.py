@@ -24,6 +24,8 @@ def an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("page", [page for page in pages() if page.runs and page != README], ids=lambda page: page.name)
 def test_a_page_runs_and_prints_what_it_says(page: Page) -> None:
+    for package in page.needs:
+        pytest.importorskip(package, reason=f"{page.name} uses {package}")
     run_page(page)
 
 

@@ -187,3 +187,13 @@ def test_a_known_variance_is_one(variance: float) -> None:
 def test_certain_outcomes_have_infinite_natural_parameters() -> None:
     assert f.Poisson().natural(f.PoissonParameters(a(0.0))) == -np.inf
     assert f.Bernoulli().natural(f.BernoulliParameters(a(1.0))) == np.inf
+
+
+@pytest.mark.parametrize(("family", "parameters", "inside", "outside"), SCALAR, ids=NAMES)
+def test_the_general_formula_gives_the_same_density(
+    family: f.Family, parameters: Any, inside: list[float], outside: list[float]
+) -> None:
+    """log b + ⟨η, T⟩ − A, which a family written elsewhere may leave as it is."""
+    x = a(inside)
+    general = f.Family.log_density_inside(family, x, parameters)
+    np.testing.assert_allclose(general, family.log_density(x, parameters), rtol=1e-12)

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from mercer import families as f
-from mercer._errors import BinsError, TooLargeError
+from mercer._errors import BinsError, DataError, TooLargeError
 from mercer.families._bin_rules import NUMBERS, WIDTHS, number_of_bins
-from mercer.families.bins import Axis, Sample, Width, axis_from, bins_in_words
+from mercer.families._axis import Lattice
+from mercer.families.bins import Axis, Sample, Width, axis_from, bins_in_words, bins_per_column
 
 RNG = np.random.default_rng(0)
 SAMPLES = {
@@ -132,7 +133,7 @@ def test_weighted_quartiles_of_many_values_are_those_of_the_whole_line(name: str
     x = MANY[name]
     weight = np.random.default_rng(1).exponential(size=len(x))
     weight[7 : 7 + heavy] = 1e7
-    order = np.argsort(x, kind="stable")
+    order = np.lexsort((weight, x))  # so that the order of the rows has no say
     middles = np.cumsum(weight[order]) - weight[order] / 2
     lower, upper = np.interp(middles[0] + np.array([0.25, 0.75]) * (middles[-1] - middles[0]), middles, x[order])
     assert Sample(x, weight).quartile_distance == pytest.approx(upper - lower, rel=1e-9)
@@ -265,3 +266,53 @@ def test_a_histogram_family_takes_rules_and_widths(bins: str | Width) -> None:
 def test_a_histogram_family_refuses_unknown_rules_at_once() -> None:
     with pytest.raises(BinsError, match="Did you mean 'sturges'"):
         f.Histogram("sturgess")
+
+
+@pytest.mark.parametrize(
+    ("bins", "columns", "expected"),
+    [
+        ("scott", 2, ["scott", "scott"]),
+        (5, 2, [5, 5]),
+        (Width(0.5), 1, [Width(0.5)]),
+        ([0.0, 0.5, 2.0], 1, [[0.0, 0.5, 2.0]]),
+        ([10, [0.0, 0.5, 2.0]], 2, [10, [0.0, 0.5, 2.0]]),
+        ([10, 20], 2, [10, 20]),
+        (["knuth"], 1, ["knuth"]),
+    ],
+)
+def test_one_answer_for_each_column(bins: object, columns: int, expected: list[object]) -> None:
+    assert bins_per_column(bins, columns) == expected
+
+
+@pytest.mark.parametrize(
+    ("bins", "columns", "message"),
+    [
+        ({"a": 3}, 1, "is a mapping; give a sequence in the order of the columns"),
+        (None, 2, "no rule, number, Width or sequence"),
+        ([10, 20], 3, "2 entries for 3 column"),
+        ([0.0, 0.5], 2, "one rule, number, Width or sequence of edges per column"),
+    ],
+)
+def test_what_are_no_bins_of_columns(bins: object, columns: int, message: str) -> None:
+    with pytest.raises(BinsError, match=message):
+        bins_per_column(bins, columns)
+
+
+def test_values_at_the_end_of_float64_have_no_bins() -> None:
+    with pytest.raises(DataError, match="divide the column by a number"):
+        axis_from("scott", Sample(np.array([-1e308, 0.0, 1e308])))
+
+
+@settings(max_examples=300, deadline=None)
+@given(start=st.floats(-1e6, 1e6), step=st.floats(1e-6, 1e3), k=st.integers(-1000, 1000))
+def test_a_value_lies_between_the_edge_below_it_and_the_next(start: float, step: float, k: int) -> None:
+    """At edges too, where a quotient rounds to either side."""
+    lattice = Lattice(start, step)
+    for value in (lattice.edge(k), np.nextafter(lattice.edge(k), -np.inf)):
+        below = lattice.below(value)
+        assert lattice.edge(below) <= value < lattice.edge(below + 1)
+
+
+@pytest.mark.parametrize(("start", "step", "value", "number"), [(0.7, 0.7, 3.4999999999999996, 3), (0.7, 0.001, 0.6769999999999999, -23)])
+def test_a_quotient_that_rounds_over_an_edge_is_put_right(start: float, step: float, value: float, number: int) -> None:
+    assert Lattice(start, step).below(value) == number

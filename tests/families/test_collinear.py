@@ -49,3 +49,7 @@ def test_cholesky_factors_many_at_once() -> None:
     factors = cholesky(matrices)
     np.testing.assert_allclose(factors @ factors.transpose(0, 2, 1), matrices, rtol=1e-14)
     assert (np.triu(factors, 1) == 0).all()
+
+
+def test_a_variance_that_rounding_left_below_zero_is_that_of_a_constant() -> None:
+    assert collinear_columns(np.diag([1.0, -2e-16])) == (1,)

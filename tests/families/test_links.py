@@ -14,6 +14,7 @@ from scipy import stats
 
 from mercer import families as f
 from mercer._errors import LinkError
+from mercer.families._link import Link
 from mercer.families.links import LINKS, LogOdds, Power, link_from, power_link
 
 ALL = {**LINKS, "log odds": LogOdds(2.5), "power": Power(-0.5)}
@@ -179,3 +180,14 @@ def test_a_misspelt_link_is_recognised(wrong: str, answer: str) -> None:
 def test_a_map_of_natural_parameters_is_no_link_of_a_response() -> None:
     with pytest.raises(TypeError, match="no link of a response"):
         f.NEGATIVE_INVERSE.slope(np.array([-1.0]))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_logarithm_of_any_link_follows_from_its_mean(name: str) -> None:
+    """What a link written elsewhere has, if it says nothing of logarithms."""
+    link, mean = ALL[name], np.array([0.01, 0.2, 0.5, 0.9])
+    eta = link.forward(mean)
+    general, own = Link.log_curve(link, eta), link.log_curve(eta)
+    np.testing.assert_allclose(general.value, own.value, rtol=1e-12)
+    np.testing.assert_allclose(general.first, own.first, rtol=1e-9)
+    np.testing.assert_allclose(general.second, own.second, rtol=1e-8, atol=1e-9)

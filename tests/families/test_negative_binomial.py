@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from mercer import families as f
 from mercer.families._dispersion import dispersion
+from mercer.families.negative_binomial import _imagined_counts
 
 FREE = f.NegativeBinomial()
 
@@ -101,3 +102,12 @@ def test_given_r_is_an_exponential_family_and_found_r_is_not() -> None:
 def test_mean_zero_is_certain() -> None:
     parameters = f.NegativeBinomialParameters(np.array(0.0), np.array([0.5, np.inf]))
     np.testing.assert_array_equal(FREE.log_density(np.array([[0], [1]]), parameters), [[0.0, 0.0], [-np.inf, -np.inf]])
+
+
+def test_a_prior_of_thousands_is_imagined_in_few_counts() -> None:
+    """Runs of counts, imagined at their middle, have the mean and all but the variance within."""
+    counts, shares = _imagined_counts(f.NegativeBinomialParameters(np.array(5e4), np.array(2.0)))
+    assert len(counts) < 50_000
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares @ counts == pytest.approx(5e4, rel=1e-3)
+    assert shares @ np.square(counts - 5e4) == pytest.approx(5e4 + 5e4**2 / 2.0, rel=1e-2)

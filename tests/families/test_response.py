@@ -344,3 +344,27 @@ def test_statsmodels_has_the_same_deviances() -> None:
     ]:
         np.testing.assert_allclose(ours.unit_deviance(y, mean), other._resid_dev(y, mean), rtol=1e-10)
         np.testing.assert_allclose(ours.unit_variance(mean), other.variance(mean), rtol=1e-12)
+
+
+def test_the_canonical_link_of_a_gamma_of_known_shape() -> None:
+    """η = −1/μ, and the Gamma's own natural parameter −b = −a/μ but for the shape a."""
+    family, mean = f.Gamma(), np.array([0.5, 2.0])
+    natural = family.natural(f.GammaParameters(np.full(2, 3.0), 3.0 / mean))[:, 1]
+    np.testing.assert_allclose(3.0 * family.link.forward(mean), natural)
+
+
+@pytest.mark.parametrize(("family", "link"), [(f.Poisson(), "log"), (f.Poisson(), "sqrt"), (f.Binomial(7), "probit")])
+def test_tensors_have_the_slopes_and_means_of_arrays(family: f.Family, link: str) -> None:
+    """Of losses that are known where tensors are, and of those that are not."""
+    torch = pytest.importorskip("torch")
+    response = f.Response(family, LINKS[link])
+    y, eta, weight = np.array([0.0, 1.0, 3.0]), np.array([0.3, 0.9, 1.4]), np.array([1.0, 0.5, 2.0])
+    tensors = [torch.as_tensor(part) for part in (y, eta, weight)]
+    for with_weight in (True, False):
+        expected = response.slopes(y, eta, weight if with_weight else None)
+        found = response.slopes(*tensors[:2], tensors[2] if with_weight else None)
+        assert found.loss == pytest.approx(expected.loss, rel=1e-12)
+        assert response.loss(*tensors[:2], tensors[2] if with_weight else None) == pytest.approx(expected.loss)
+        np.testing.assert_allclose(found.first.numpy(), expected.first, rtol=1e-12)
+        np.testing.assert_allclose(found.second.numpy(), expected.second, rtol=1e-12)
+    np.testing.assert_allclose(response.mean(tensors[1]).numpy(), response.mean(eta), rtol=1e-12)

@@ -98,3 +98,21 @@ def test_ties_and_a_single_column() -> None:
 def test_missing_predictors_are_not_hidden() -> None:
     loss, _ = f.SoftmaxResponse(3).slopes(np.array([0]), np.array([[0.0, np.nan, 1.0]]))
     assert np.isnan(loss)
+
+
+@pytest.mark.parametrize("reference", [None, 0, 2])
+def test_tensors_have_the_loss_slopes_and_probabilities_of_arrays(reference: int | None) -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    response = f.SoftmaxResponse(4, reference)
+    codes, eta, weight = rng.integers(0, 4, 20), rng.normal(size=(20, response.columns)), rng.random(20)
+    there = [torch.as_tensor(part) for part in (codes, eta, weight)]
+    loss, slopes = response.slopes(codes, eta.copy(), weight)
+    found = response.slopes(there[0], there[1].clone(), there[2])
+    assert found[0] == pytest.approx(loss, rel=1e-12)
+    assert response.loss(there[0], there[1].clone(), there[2]) == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(found[1].numpy(), slopes, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(response.probabilities(there[1]).numpy(), response.probabilities(eta), rtol=1e-12)
+    np.testing.assert_allclose(
+        response.log_probabilities(there[1]).numpy(), response.log_probabilities(eta), rtol=1e-12
+    )

@@ -186,3 +186,15 @@ def test_hardly_dispersed_a_tweedie_is_normal(dispersion: float) -> None:
 def test_a_value_far_beyond_the_mean_has_a_log_density() -> None:
     at = f.TweedieParameters(a([1.0]), a([0.5]))
     np.testing.assert_allclose(f.Tweedie(1.5).log_density(a([1e300]), at), -4e300, rtol=1e-12)
+
+
+def test_with_a_known_dispersion_sums_are_all_a_fit_needs() -> None:
+    known, found = f.Tweedie(1.5, 0.4), f.Tweedie(1.5)
+    assert (known.statistic, found.statistic) == ("sums", "values")
+    fitted = known.fit(SimpleNamespace(mean=a([[2.5]]), weight=a([[4.0]])))
+    assert fitted.mean == pytest.approx(2.5)
+    assert fitted.dispersion == pytest.approx(0.4)
+
+
+def test_a_power_of_one_counts() -> None:
+    assert f.Tweedie(1.0).support == f.Poisson().support

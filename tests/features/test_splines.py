@@ -95,3 +95,10 @@ def test_missing_stays_missing() -> None:
     values = Splines(np.array([0.0, 1.0]))(np.array([np.nan, 0.5]))
     assert np.isnan(values[0]).all()
     assert np.isfinite(values[1]).all()
+
+
+def test_knots_that_cannot_be_told_apart_from_afar_are_one() -> None:
+    x = np.array([-9e18, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
+    knots = quantile_knots(x, 5)
+    assert knots.tolist() == [-9e18, 3.0]
+    assert np.isfinite(Splines(knots, natural=True)(x)).all()

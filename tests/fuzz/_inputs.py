@@ -65,6 +65,7 @@ SPARSE = (
     "long indices", "unsorted", "entries twice", "explicit zeros",
 )  # fmt: skip
 FRAMES = ("pandas", "pandas nullable", "pandas categories", "polars", "pyarrow")
+TAME_FRAMES = ("pandas", "polars", "pyarrow")  # in which numbers are no categories, for who tells them apart
 
 LABELS: dict[str, Draw] = {
     "two": lambda rng, n, k: rng.integers(0, 2, size=n),
@@ -152,8 +153,9 @@ class Case:
     @property
     def labels(self) -> Array:
         labels = LABELS[self.target](np.random.default_rng(self.seed + 1), self.rows, self.columns)
-        if self.separable and self.columns and len(labels) == self.rows:
-            labels = labels[np.lexsort(())] if labels.ndim > 1 else np.sort(labels)[_ranks(self.numbers[:, -1])]
+        if self.separable and self.columns and labels.shape == (self.rows,):
+            ordered = sorted(labels.tolist(), key=str)
+            return np.array(ordered, dtype=labels.dtype)[_ranks(self.numbers[:, -1])]
         return labels
 
     @property
@@ -161,7 +163,7 @@ class Case:
         response = RESPONSES[self.target](np.random.default_rng(self.seed + 1), self.rows, self.columns)
         if self.separable and self.columns and response.shape == (self.rows,):  # an exact fit
             with np.errstate(all="ignore"):
-                return 2.0 * self.numbers[:, -1].astype(float) + 1.0
+                return 0.5 * self.numbers[:, -1].astype(float) + 1.0
         return response
 
     @property
@@ -259,14 +261,14 @@ def cases(targets: Sequence[str]) -> st.SearchStrategy[Case]:
     )
 
 
-def tame_cases(targets: Sequence[str], *, values: Sequence[str] = TAME_VALUES) -> st.SearchStrategy[Case]:
+def tame_cases(targets: Sequence[str], values: Sequence[str], forms: Sequence[str]) -> st.SearchStrategy[Case]:
     """Nothing odd about the numbers: what has one answer, which may be asked for in several ways."""
     return st.builds(
         Case,
         rows=st.integers(20, 60),
         columns=st.integers(1, 6),
         values=st.sampled_from(values),
-        form=st.sampled_from(DENSE + SPARSE + ("pandas", "polars", "pyarrow")),
+        form=st.sampled_from(forms),
         target=st.sampled_from(targets),
         weight_of=st.sampled_from(["absent", "integers", "some zero"]),
         seed=st.integers(0, 2**16),

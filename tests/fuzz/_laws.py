@@ -8,7 +8,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,8 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)
+        # scikit-learn's own search for infinity adds up what it is given
+        warnings.filterwarnings("ignore", "invalid value encountered in reduce", RuntimeWarning)
         yield
 
 
@@ -74,8 +76,13 @@ def fit(model: Any, subject: Subject, case: Case, *, given: tuple[Any, ...] | No
 
 def answers(model: Any, X: Any, questions: tuple[str, ...] = QUESTIONS) -> dict[str, Any]:
     """Everything the model says of the rows."""
-    found = {name: getattr(model, name)(X) for name in questions if hasattr(model, name)}
-    return {name: dense(answer) for name, answer in found.items()}
+    found = {}
+    for name in questions:
+        # as in scikit-learn, a solver may have no `transform` though the class has
+        with suppress(NotImplementedError):
+            if hasattr(model, name):
+                found[name] = dense(getattr(model, name)(X))
+    return found
 
 
 def dense(answer: Any) -> Any:
@@ -130,6 +137,8 @@ def survives(subject: Subject, option: int, case: Case) -> str:
         with refusals_are_sentences():
             said = answers(model, given[0])
     except Refused as refusal:
+        if is_documented(refusal, DOCUMENTED_AFTERWARDS):
+            return "fitted, no answer"
         raise AssertionError(f"the rows of the fit were refused afterwards: {refusal}") from refusal
     sensible(subject, model, case, said)
     with quiet():
@@ -139,14 +148,17 @@ def survives(subject: Subject, option: int, case: Case) -> str:
 
 def unchanged(given: Any, made_again: Any) -> None:
     if isinstance(given, np.ndarray):
+        if given.dtype == object:  # where NaN is not itself
+            given, made_again = given.astype(str), made_again.astype(str)
         np.testing.assert_array_equal(given, made_again)
     elif sp.issparse(given):
         assert given.format == made_again.format
         np.testing.assert_array_equal(dense(given), dense(made_again))
     elif isinstance(given, list):
         assert str(given) == str(made_again)
-    else:
-        assert given.equals(made_again)
+    else:  # to pandas, as Arrow's NaN is not itself
+        pandas = [frame.to_pandas() if hasattr(frame, "to_pandas") else frame for frame in (given, made_again)]
+        assert pandas[0].equals(pandas[1])
 
 
 def certified(model: Any) -> None:
@@ -165,7 +177,11 @@ def sensible(subject: Subject, model: Any, case: Case, said: dict[str, Any]) -> 
     if subject.learns == "classes":
         probabilities(said)
         if "predict" in said and "predict_proba" in said and hasattr(model, "classes_"):
-            assert said["predict"].ndim == 2 or set(said["predict"].tolist()) <= {*model.classes_.tolist(), -1, "reject"}
+            assert said["predict"].ndim == 2 or set(said["predict"].tolist()) <= {
+                *model.classes_.tolist(),
+                -1,
+                "reject",
+            }
     elif subject.learns == "numbers":
         finite(said["predict"], "predict")
     elif "score_samples" in said:
@@ -188,11 +204,12 @@ def finite(answer: Any, name: str) -> None:
 
 def travels(model: Any, X: Any, said: dict[str, Any]) -> None:
     """Pickled, saved and loaded it says the same; a clone has the same parameters, and nothing learnt."""
-    equal(answers(pickle.loads(pickle.dumps(model)), X), said)
+    to_rounding = 1e-12  # of products of matrices, which may depend on where they lie in memory
+    close(answers(pickle.loads(pickle.dumps(model)), X), said, to_rounding)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         mercer.save(model, path)
-        equal(answers(mercer.load(path), X), said)
+        close(answers(mercer.load(path), X), said, to_rounding)
     assert clone(model).get_params(deep=False).keys() == model.get_params(deep=False).keys()
     assert repr(clone(model)) == repr(clone(clone(model)))
 
@@ -200,24 +217,41 @@ def travels(model: Any, X: Any, said: dict[str, Any]) -> None:
 def not_stricter_than_the_twin(subject: Subject, option: int, case: Case, refusal: Refused) -> None:
     """What scikit-learn fits, with answers that are numbers, we do not refuse; see decision 5 for where we do."""
     twin = subject.twin(option)
-    if twin is None or documented_refusal(subject, case, refusal):
+    if twin is None or is_documented(refusal):
         return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fit(twin, subject, case)
-            said = answers(twin, case.X, ("predict_proba", "decision_function", "predict", "score_samples", "transform"))
+            said = answers(
+                twin, case.X, ("predict_proba", "decision_function", "predict", "score_samples", "transform")
+            )
     except Exception:
         return
-    for answer in said.values():
-        if answer.dtype.kind == "f" and not np.isfinite(answer).all():
-            return
-    raise AssertionError(f"scikit-learn fits it, we do not: {refusal}") from refusal
+    if all_finite(said):
+        raise AssertionError(f"scikit-learn fits it, we do not: {refusal}") from refusal
 
 
-def documented_refusal(subject: Subject, case: Case, refusal: Refused) -> bool:
-    """Decision 5: negative weights have no meaning."""
-    return case.weight_of == "negative" and subject.weighted
+def all_finite(said: dict[str, Any]) -> bool:
+    return all(np.isfinite(answer).all() for answer in said.values() if answer.dtype.kind == "f")
+
+
+#: what decision 5 says is refused though scikit-learn takes it, by a part of our sentence
+DOCUMENTED = (
+    "Negative values in data passed to `sample_weight`",
+    "with binarize=None the data must lie between 0 and 1",
+    "Input sample_weight contains",  # NaN or infinity, with which libsvm leaves rows out
+    "but categories are coded 0, 1, 2",  # -0.5, which scikit-learn cuts off to 0
+    # numbers about 1e150 and more, of which it makes some answer or other
+    "too large for float64",
+    "its square is no float64",
+)
+#: and what a model that was fitted cannot say
+DOCUMENTED_AFTERWARDS = ("pass a var_smoothing above", "is beyond float64")
+
+
+def is_documented(refusal: Refused, sentences: tuple[str, ...] = DOCUMENTED) -> bool:
+    return any(sentence in str(refusal) for sentence in sentences)
 
 
 # -- tame numbers, asked for in several ways --------------------------------------------------------------------------
@@ -243,7 +277,7 @@ def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
         with refusals_are_sentences():
             other, X, digits = LAWS[law](subject, option, case, numbers, y, weight)
             if other is None:
-                return f"{law}: no such law"
+                return f"{law}: says nothing"
             again = answers(other, X, tuple(said))
     except Refused as refusal:
         if law == "form":  # whoever takes no sparse matrix says so
@@ -259,8 +293,6 @@ def in_another_form(subject: Subject, option: int, case: Case, numbers: Any, y: 
 
 
 def in_another_order(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
-    if not subject.any_order:
-        return None, None, None
     order = np.random.default_rng(case.seed + 3).permutation(len(numbers))
     shuffled = [None if values is None else values[order] for values in (numbers, y, weight)]
     return fitted(subject, option, case, *shuffled), numbers, subject.digits
@@ -268,16 +300,16 @@ def in_another_order(subject: Subject, option: int, case: Case, numbers: Any, y:
 
 def with_rows_for_weights(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
     """Weights of 0, 1, 2 and 3 are rows absent, once, twice and thrice."""
-    if not subject.weighted or not subject.weight_is_number or weight is None or option:
+    if weight is None or option:
         return None, None, None
     times = np.repeat(np.arange(len(numbers)), weight.astype(int))
+    if subject.learns == "classes" and len(np.unique(y[times])) < len(np.unique(y)):  # a class stays one without weight
+        return None, None, None
     return fitted(subject, option, case, numbers[times], None if y is None else y[times], None), numbers, subject.digits
 
 
 def in_batches(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
     """Half merged with half is the whole; and forgetting one more batch undoes it."""
-    if not subject.merges:
-        return None, None, None
     half = len(numbers) // 2
     parts = []
     for rows in (slice(None, half), slice(half, None)):
@@ -285,7 +317,11 @@ def in_batches(subject: Subject, option: int, case: Case, numbers: Any, y: Any, 
         parts.append(values)
     if y is not None and any(len(np.unique(part[1])) < len(np.unique(y)) for part in parts):
         return None, None, None
-    models = [fitted(subject, option, case, *part) for part in parts]
+    try:
+        with refusals_are_sentences():
+            models = [fitted(subject, option, case, *part) for part in parts]
+    except Refused:  # a half may be too small
+        return None, None, None
     whole = models[0].merge(models[1])
     whole = models[0] if whole is None else whole
     if subject.forgets:
@@ -297,7 +333,8 @@ def in_batches(subject: Subject, option: int, case: Case, numbers: Any, y: Any, 
 
 def like_the_twin(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
     twin = subject.twin(option)
-    if twin is None or subject.twin_digits is None:
+    # scikit-learn's saga may stop far from the optimum, however small `tol` is
+    if twin is None or subject.options[option].get("solver") == "saga":
         return None, None, None
     twin.set_params(**{k: v for k, v in subject.exactly if k in twin.get_params()})
     given = (numbers,) if y is None else (numbers, y)
@@ -305,9 +342,24 @@ def like_the_twin(subject: Subject, option: int, case: Case, numbers: Any, y: An
         warnings.simplefilter("ignore")
         try:
             twin.fit(*given, **({} if weight is None or not subject.weighted else {"sample_weight": weight}))
+            said = answers(twin, numbers, (*SMOOTH, "predict"))
         except Exception:
             return None, None, None
+    if not all_finite(said):
+        return None, None, None
     return twin, numbers, subject.twin_digits
+
+
+def laws_of(subject: Subject) -> list[str]:
+    """Those that say something of it."""
+    says = {
+        "form": True,
+        "order": subject.any_order,
+        "weights": subject.weighted and subject.weight_is_number,
+        "batches": subject.merges,
+        "scikit-learn": subject.twin() is not None,
+    }
+    return [law for law in LAWS if says[law]]
 
 
 LAWS = {

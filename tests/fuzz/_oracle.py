@@ -20,14 +20,15 @@ class Unreadable(Exception):
     """There is no one table in these bytes."""
 
 
-def fields_of(octets: bytes, ending: str) -> tuple[list[str], list[list[str]]]:
+def fields_of(octets: bytes, ending: str, guessed: str) -> tuple[list[str], list[list[str]]]:
     """Names and rows, as they are written."""
     text = _text(octets)
     text = re.sub(r"\A(?:[ \t\f\v]*(?:\r\n?|\n))*", "", text)
     if not text.strip():
         raise Unreadable("nothing is in it")
-    # a field more for each separator outside of quotation marks
-    separator = max(SEPARATORS[ending], key=lambda mark: len(_rows(text, mark, quoted=True)[0]))
+    # where quotation marks are in the first line, which separators are outside of them depends on the separator
+    first = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    separator = guessed if '"' in first else max(SEPARATORS[ending], key=first.count)
     rows = _rows(text, separator, quoted=separator != "\t" or text.startswith('"'))
     names = [name.strip() for name in rows[0]]
     if any(_is_number(name) or (name and name in MISSING) for name in names):
@@ -74,7 +75,8 @@ def agrees(read: Any, written: Sequence[str]) -> bool:
     present = [(value, field) for value, field in zip(values, stripped, strict=True) if field not in MISSING]
     if any(value is not None for value, field in zip(values, stripped, strict=True) if field in MISSING):
         return False
-    if present and all(WHOLE.fullmatch(field) for _, field in present) and not pa.types.is_int64(read.type):
+    plain = [field.strip(" \t") for field in written if field.strip(" ") not in MISSING]
+    if present and all(map(WHOLE.fullmatch, plain)) and not pa.types.is_int64(read.type):
         return False
     return all(_same(value, field) for value, field in present)
 

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 
 from tests.fuzz._inputs import cases, tame_cases
-from tests.fuzz._laws import LAWS, is_one_model, survives
+from tests.fuzz._laws import is_one_model, laws_of, survives
 from tests.fuzz._subjects import CLASSIFIERS, DENSITIES, FEATURES, REGRESSORS, Subject
 
 SUBJECTS = [*CLASSIFIERS, *REGRESSORS, *DENSITIES, *FEATURES]
@@ -25,7 +25,8 @@ def test_whatever_is_given(subject: Subject, campaign: Callable[..., None]) -> N
 @every_estimator
 def test_one_model_however_it_is_asked_for(subject: Subject, campaign: Callable[..., None]) -> None:
     options = st.integers(0, len(subject.options) - 1)
-    inputs = st.tuples(options, tame_cases(subject.tame_targets, values=subject.values), st.sampled_from(list(LAWS)))
+    tame = tame_cases(subject.tame_targets, subject.values, subject.forms)
+    inputs = st.tuples(options, tame, st.sampled_from(laws_of(subject)))
     campaign(lambda drawn: is_one_model(subject, *drawn), inputs)
 
 

@@ -135,3 +135,11 @@ def test_a_function_of_a_row_that_a_matrix_would_mislead() -> None:
     np.testing.assert_allclose(LINEAR.of(lambda x: x - x.mean())(rows), centred @ centred.T)
     largest = rows.max(axis=1) / rows.sum(axis=1)
     np.testing.assert_allclose(k.OneDimensional(lambda x: x.max() / x.sum())(rows), np.outer(largest, largest))
+
+
+def test_a_number_on_either_side_is_a_constant() -> None:
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    np.testing.assert_allclose((2 + k.Linear())(X), 2 + X @ X.T)
+    np.testing.assert_array_equal((2 + k.Linear())(X), (k.Linear() + 2)(X))
+    with pytest.raises(TypeError):
+        "two" + k.Linear()  # type: ignore[operator]

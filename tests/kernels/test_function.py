@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as gp
 
 from mercer import kernels as k
@@ -51,3 +52,18 @@ def test_what_gives_no_matrix() -> None:
         k.FromFunction(lambda A, B: A @ A.T[:, :2], by_rows=False)(X)
     with pytest.raises(NonFiniteError, match="a kernel is finite"):
         k.FromFunction(lambda x, z: np.nan)(X)
+
+
+def test_what_a_map_may_give() -> None:
+    """A number for a row alone, or a sparse matrix."""
+    expected = X[:, :1] @ X[:, :1].T
+    for feature in (lambda x: x[0], lambda A: sp.csr_array(A[:, :1])):
+        np.testing.assert_allclose(k.Linear().of(feature)(X), expected, atol=1e-14)
+    assert k.Linear().of(lambda A: A[:, :1])(X[:0]).shape == (0, 0)
+
+
+def test_a_map_that_gives_no_numbers() -> None:
+    with pytest.raises(KernelShapeError, match="does not give numbers for one row"):
+        k.Linear().of(lambda x: "none")(X)
+    with pytest.raises(KernelShapeError, match="too many indices"):  # of a matrix, but gives no matrix
+        k.Linear().of(lambda A: A[:, 0])(X)

@@ -50,3 +50,9 @@ def test_tiles_below_the_diagonal_are_the_same(both: tuple[Gram, GivenMatrix]) -
     made, given = (list(gram.lower(lambda rows, columns, tile: (rows, columns, tile.sum()))) for gram in both)
     assert [tile[:2] for tile in given] == [tile[:2] for tile in made]
     np.testing.assert_allclose([tile[2] for tile in given], [tile[2] for tile in made], rtol=1e-12)
+
+
+def test_tiles_are_those_of_the_kernel(both: tuple[Gram, GivenMatrix]) -> None:
+    made, given = both
+    for rows in (slice(3, 9), np.array([600, 2])):
+        np.testing.assert_array_equal(given.tile(rows, slice(10, 14)), made.matrix()[rows][:, 10:14])

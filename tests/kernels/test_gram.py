@@ -136,3 +136,41 @@ def test_float32_only_where_powers_of_it_have_room(scale: float) -> None:
     for gram_of in (k.Gram(kernel, scale * X, tolerance=1e-3), k.Gram(kernel, scale * X, scale * Z, tolerance=1e-3)):
         exact = gram_of.exact().matrix()
         np.testing.assert_allclose(gram_of.matrix(), exact, rtol=0, atol=1e-3 * np.abs(exact).max())
+
+
+def double(rows: np.ndarray) -> np.ndarray:
+    return 2.0 * rows
+
+
+def first(rows: np.ndarray) -> np.ndarray:
+    return rows[..., 0]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        k.Linear() * k.RBF(),
+        k.RBF() ** 3,
+        k.Sigmoid(gamma=0.1),
+        k.RBF(gamma=0.1).on([0, 2]),
+        k.Linear().of(double),
+        k.Polynomial(degree=2, gamma=0.1).normalised(),
+        k.OneDimensional(first) + 1,
+    ],
+    ids=repr,
+)
+def test_float32_stays_within_what_may_be_lost(kernel: k.Kernel) -> None:
+    """Whatever a kernel is made of says how much the error of its parts grows."""
+    few = X[:40]
+    exact = k.Gram(kernel, few).matrix()
+    rough = k.Gram(kernel, few, tolerance=1e-2)
+    assert rough.dtype == np.float32
+    assert rough.exact().dtype == np.float64
+    np.testing.assert_allclose(rough.matrix(), exact, atol=1e-2 * np.abs(exact).max())
+
+
+def test_rows_of_many_columns_are_put_piece_by_piece() -> None:
+    many = np.random.default_rng(3).normal(size=(2 * gram.PIECE + 1, 2))
+    numbers, slots, kept = np.array([5, 2000, 0]), np.array([2, 0, 1]), np.zeros((3, len(many)))
+    k.Gram(k.Linear(), many).put_rows(numbers, kept, slots)
+    np.testing.assert_allclose(kept[slots], many[numbers] @ many.T, atol=1e-13)

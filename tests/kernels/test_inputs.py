@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from mercer import kernels as k
 from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError, EmptyDataError, NonFiniteError, SupportError
 
+from mercer.kernels._inputs import count, take
+
 EVERY = [k.Linear(), k.RBF(), k.Laplacian(), k.ChiSquared(), k.Linear() + k.RBF(), k.FromFunction(np.dot)]
 NAN = np.array([[1.0, 2.0], [3.0, np.nan]])
 
@@ -67,3 +69,31 @@ def test_frames_are_tables() -> None:
     pandas = pytest.importorskip("pandas")
     X = np.arange(6.0).reshape(3, 2)
     np.testing.assert_array_equal(k.RBF()(pandas.DataFrame(X)), k.RBF()(X))
+
+
+def test_rows_whose_sum_is_beyond_float64_are_rows() -> None:
+    large = np.full((2, 2), 1e308)
+    np.testing.assert_array_equal(k.OneDimensional(lambda rows: rows[..., 0] / 1e308)(large), np.ones((2, 2)))
+
+
+def test_arrays_in_cells_are_no_numbers() -> None:
+    cells = np.empty((1, 1), dtype=object)
+    cells[0, 0] = np.array([1.0])
+    with pytest.raises(ColumnTypeError, match="row 0, column 0"):
+        k.Linear()(cells)
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "frame", "tensor", "texts"])
+def test_rows_by_their_numbers(kind: str) -> None:
+    X, numbers = np.arange(12.0).reshape(4, 3), np.array([3, 0])
+    if kind == "texts":
+        assert (count("abcd"), take(list("abcd"), numbers)) == (4, ["d", "a"])
+        return
+    if kind in ("frame", "tensor"):
+        library = pytest.importorskip({"frame": "pandas", "tensor": "torch"}[kind])
+        given = library.DataFrame(X) if kind == "frame" else library.as_tensor(X)
+    else:
+        given = sp.csr_array(X) if kind == "sparse" else X
+    taken = take(given, numbers)
+    assert count(given) == 4
+    np.testing.assert_array_equal(taken.toarray() if kind == "sparse" else np.asarray(taken), X[numbers])

@@ -108,3 +108,9 @@ def test_it_takes_no_more_pivots_than_it_needs(enough: float) -> None:
     kept = found.L[:, :-1]
     assert found.left / 600 <= enough < (gram.diagonal.sum() - np.square(kept).sum()) / 600
     np.testing.assert_allclose(found.left, gram.diagonal.sum() - np.square(found.L).sum(), atol=1e-8)
+
+
+def test_a_row_that_rounding_has_used_up_is_not_asked_for_again() -> None:
+    """Nothing positive definite: what is left of the diagonal and what is left of the rows contradict each other."""
+    found = PivotedCholesky.of(GivenMatrix(np.array([[1.0, 2.0], [2.0, 1.0]])), 2, 0.0)
+    assert len(found.pivots) == 1

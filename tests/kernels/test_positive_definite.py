@@ -91,3 +91,8 @@ def test_entries_of_few_digits_refute_nothing() -> None:
 def test_names_and_functions_are_kernels_too() -> None:
     assert check_positive_definite("rbf", X).kind == "by construction"
     assert not check_positive_definite(lambda x, z: -float(x @ z), X).holds
+
+
+def test_a_certificate_reads_as_a_sentence() -> None:
+    certificate = k.check_positive_definite(k.RBF(), np.eye(3))
+    assert str(certificate) == f"{certificate.kind}: {certificate.sentence}"

@@ -370,3 +370,8 @@ def test_features_of_such_a_table() -> None:
 def test_a_text_in_a_column_of_numbers_is_found() -> None:
     with pytest.raises(ColumnTypeError, match="'banana' in row 0"):
         (k.Spectrum(2).on(0) + k.RBF().on([0, 1]))(table())
+
+
+def test_the_columns_of_other_symbols_are_tuples_of_them() -> None:
+    psi = k.Spectrum(2).feature_map([("la", "le", "la"), ("le", "la")])
+    assert psi.names == [("la", "le"), ("le", "la")]

@@ -24,6 +24,7 @@ from mercer.kernels import (
     Spectrum,
     WeisfeilerLehman,
 )
+from mercer.kernels._tensor_tiles import tile_of
 from mercer.kernels.tensors import TensorGram
 
 torch = pytest.importorskip("torch")
@@ -145,3 +146,9 @@ def test_bad_input():
         TensorGram(Polynomial(degree=9), torch.full((2, 2), 1e6))
     with pytest.raises(NotPositiveDefiniteError, match="normalise a kernel"):
         TensorGram(Sigmoid(gamma=-1, constant=0).normalised(), X)
+
+
+def test_a_tile_of_a_kernel_that_knows_no_tensors() -> None:
+    X = torch.zeros(2, 1)
+    with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
+        tile_of(FromFunction(np.dot), X, X, None)

@@ -30,6 +30,13 @@ def test_a_single_class_is_certain():
     np.testing.assert_allclose(model.feature_log_prob_, Reference().fit(X, ["only"] * 5).feature_log_prob_, rtol=1e-14)
 
 
+def test_one_column_has_all_the_weight():
+    """log p of the only column is 0, and so is the sum by which it is divided."""
+    model = ComplementNB(norm=True).fit([[1], [2], [0]], ["a", "b", "a"])
+    np.testing.assert_array_equal(model.feature_log_prob_, 1.0)
+    np.testing.assert_array_equal(model.predict_proba([[3]]), 0.5)
+
+
 @pytest.mark.parametrize("name", ["sample", "log_density", "with_priors"])
 def test_it_is_no_likelihood(name):
     assert not hasattr(ComplementNB().fit(X, Y), name)

@@ -416,3 +416,11 @@ def test_pictures(X: np.ndarray) -> None:
     np.testing.assert_array_equal(values, one.density_)
     np.testing.assert_array_equal(edges, one.edges_[0])
     pyplot.close("all")
+
+
+def test_rows_of_equal_values_and_other_weights_have_no_order() -> None:
+    """The quartiles that the widths of bins come from are those of the weights, whichever row comes first."""
+    x, weight = np.repeat(np.arange(6.0), [3, 1, 8, 4, 3, 1])[:, None], np.array([1, 1, 3, 3, 1] * 4)
+    model = HistogramDensity("freedman-diaconis").fit(x, sample_weight=weight)
+    turned = HistogramDensity("freedman-diaconis").fit(x[::-1], sample_weight=weight[::-1])
+    np.testing.assert_allclose(model.edges_[0], turned.edges_[0], rtol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from sklearn import discriminant_analysis
 from sklearn.covariance import OAS, ShrunkCovariance
 
-from mercer import GaussianDiscriminant, LinearDiscriminantAnalysis
+from mercer import GaussianDiscriminant, LinearDiscriminantAnalysis, load, save
 from mercer._errors import DataError, NonFiniteError, PriorError, SingularCovarianceError
 
 SOLVERS = ("svd", "lsqr", "eigen")
@@ -74,6 +75,22 @@ def test_collinear_columns_are_no_trouble_for_svd() -> None:
         ours.log_density(X)
     sampled, _ = ours.sample(50, random_state=0)
     np.testing.assert_allclose(sampled[:, 5], sampled[:, 0] - 2 * sampled[:, 1], atol=1e-6)
+
+
+def test_columns_without_spread_leave_fewer_directions(tmp_path: Path) -> None:
+    """As many as have names, and as the rules for model files expect."""
+    model = LinearDiscriminantAnalysis().fit(np.full((6, 2), 3.0), ["a", "b", "c"] * 2)
+    assert model.transform([[3.0, 3.0]]).shape == (1, 0)
+    assert len(model.get_feature_names_out()) == 0
+    save(model, tmp_path / "model")
+    np.testing.assert_allclose(load(tmp_path / "model").predict_proba([[3.0, 3.0]]), 1 / 3)
+
+
+def test_classes_of_equal_means_have_nothing_to_explain() -> None:
+    """The variance between the classes is 0, and so is the sum by which its parts are divided."""
+    model = LinearDiscriminantAnalysis(solver="eigen").fit([[0.0], [1.0], [0.0], [1.0]], [0, 0, 1, 1])
+    np.testing.assert_array_equal(model.explained_variance_ratio_, 0.0)
+    np.testing.assert_allclose(model.predict_proba([[7.0]]), 0.5)
 
 
 def test_eigen_refuses_a_singular_covariance_as_numpy_does() -> None:

@@ -219,3 +219,8 @@ def test_there_are_no_probabilities_but_coefficients_can_be_sparse() -> None:
     np.testing.assert_allclose(model.decision_function(X), scores)
     assert isinstance(model.densify().coef_, np.ndarray)
     assert (model.coef_ == 0).any()
+
+
+def test_labels_of_several_types_are_refused_with_a_sentence() -> None:
+    with pytest.raises(DataError, match=r"^Labels must be all strings or all numbers, but y holds int, str"):
+        LinearSVC().fit([[0.0], [1.0], [2.0]], np.array(["a", 1, "a"], dtype=object))

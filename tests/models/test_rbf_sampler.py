@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import InvalidParameterError
 
 from mercer import RBFSampler
-from mercer._errors import ColumnMismatchError, NonFiniteError, TooLargeError
+from mercer._errors import ColumnMismatchError, DataError, NonFiniteError, TooLargeError
 
 Array = np.ndarray
 
@@ -149,3 +149,16 @@ def test_tensors(dtype: str, error: float, gamma: Any) -> None:
         fitted.transform(holed)
     with pytest.raises(ColumnMismatchError):
         fitted.transform(T[:, :2])
+
+
+def test_the_variance_of_small_integers_is_that_of_their_values() -> None:
+    """Squares of 8 bits overflow: the variance was negative, and γ no real number."""
+    X = np.random.default_rng(0).integers(0, 250, size=(20, 3)).astype(np.uint8)
+    expected = RBFSampler(gamma="scale", random_state=0).fit(X.astype(float)).random_weights_
+    sampled = RBFSampler(gamma="scale", random_state=0).fit(sp.csr_array(X)).random_weights_
+    np.testing.assert_allclose(sampled, expected, rtol=1e-12)
+
+
+def test_a_variance_beyond_all_numbers_is_refused() -> None:
+    with pytest.raises(DataError, match=r"^The variance of X is too large for float64"):
+        RBFSampler(gamma="scale").fit([[1e300], [-1e300], [0.0]])

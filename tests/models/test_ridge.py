@@ -221,3 +221,9 @@ def test_a_value_that_is_no_number_is_named(alpha: Any, solver: str, shape: tupl
     X[2, 1] = np.nan
     with pytest.raises(NonFiniteError, match=r"Input X contains NaN. Column 'x1'.*row 2"):
         Ridge(alpha, solver=solver).fit(X, y)
+
+
+def test_coefficients_beyond_single_precision_are_kept_in_double() -> None:
+    X, y = np.arange(6.0).reshape(-1, 1), 1e150 * np.arange(6.0)
+    model = Ridge(1e-3).fit(X.astype(np.float32), y)
+    np.testing.assert_allclose(model.coef_, Ridge(1e-3).fit(X, y).coef_, rtol=1e-6)

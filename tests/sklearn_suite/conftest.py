@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,11 @@ import pytest
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "thread_unsafe: scikit-learn's mark for tests that must not run side by side")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """All of these are slow, and so is reading dozens of test files for none of them."""
+    return True if "inside" in collection_path.name and config.getoption("markexpr") == "not slow" else None
 
 
 # a second seed finds what the first happened to miss, at twice the time

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax
 
-from mercer.solvers.calibration import FLAT, Span, scale, scale_of, sigmoid
+from mercer.solvers.calibration import FLAT, Span, _factor, _root, scale, scale_of, sigmoid
 
 Array = np.ndarray
 
@@ -138,3 +138,15 @@ def test_equal_scores_have_the_mean_target() -> None:
     slope, level = sigmoid(np.full(4, 7.0), np.array([0.9, 0.9, 0.9, 0.1])).value
     assert slope == 0
     assert expit(level) == pytest.approx(0.7)
+
+
+def test_a_matrix_that_is_none_of_numbers_is_not_tried_for_ever() -> None:
+    with pytest.raises(np.linalg.LinAlgError):
+        _factor(np.full((2, 2), -np.inf))
+
+
+def test_a_step_beyond_the_bounds_is_halved() -> None:
+    """Where scores are far apart, nothing varies, and Newton's method would leave the line: 100 p = 60."""
+    tau, trace = _root(np.array([[0.0, 100.0]]), np.ones(1), 60.0)
+    assert tau == pytest.approx(np.log(1.5) / 100.0, rel=1e-6)
+    assert trace[:2] == [1.0, 0.5]

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from mercer import GLM
-from mercer._errors import NonFiniteError, UnsuitableSolverError
+from mercer._errors import FitInterrupted, NonFiniteError, UnsuitableSolverError
 from mercer.designs import DenseDesign, Observations
 from mercer.families import IDENTITY, L1, L2, LOG, Gaussian, Poisson, SoftmaxResponse
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
+from mercer.solvers import softmax_lasso
 from mercer.solvers.choose import NEWTON_COLUMNS, SOLVERS, choose
 from mercer.solvers.problem import Problem
 from mercer.solvers.softmax import SoftmaxProblem
@@ -109,3 +110,29 @@ def test_a_glm_takes_it_by_name(name: str, family: str) -> None:
     X[3, 1] = np.nan
     with pytest.raises(NonFiniteError, match="'x1' has a missing value in row 3"):
         model.fit(X, y)
+
+
+def test_classes_with_an_absolute_penalty_end_where_the_lasso_of_classes_does() -> None:
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(60, 3)), rng.integers(0, 3, 60).astype(np.int32)
+    strengths = Strengths(np.array([1.0, 1.0, 1.0, 0.0]), np.zeros(4), np.zeros(4))
+    problem = SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
+    chosen, direct = (
+        solve(problem, tolerance=1e-6, most_steps=100) for solve in (choose(problem).solve, softmax_lasso.solve)
+    )
+    np.testing.assert_allclose(chosen.value, direct.value)
+    assert chosen.certificate.holds
+
+
+def test_ctrl_c_leaves_a_column_for_each_class() -> None:
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(60, 3)), rng.integers(0, 3, 60).astype(np.int32)
+    strengths = Strengths(np.zeros(4), np.ones(4), np.zeros(4))
+    problem = SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(FitInterrupted) as stopped:
+        choose(problem).solve(problem, tolerance=1e-6, most_steps=100, progress=interrupt)
+    assert stopped.value.solution.value.shape == (4, 3)

@@ -90,3 +90,24 @@ def test_a_constant_column_has_no_length(kind: str) -> None:
     _, squares = made(kind, X, centred=True, weight=np.random.default_rng(0).random(50))
     assert squares[4] == 0
     assert (np.delete(squares, 4) > 0).all()
+
+
+def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, weight = values(), np.ones(50)
+    alone = made("C", X, centred=True, weight=weight)
+    monkeypatch.setattr(_columns, "WORTH_THREADS", 0)
+    together = made("C", X, centred=True, weight=weight)
+    np.testing.assert_array_equal(together[1], alone[1])
+    np.testing.assert_array_equal(together[0].scale, alone[0].scale)
+
+
+def test_entries_stored_twice_are_added() -> None:
+    X = values()
+    halves = sparse.csc_array(X)
+    halves = sparse.csc_array(
+        (np.repeat(halves.data / 2, 2), np.repeat(halves.indices, 2), 2 * halves.indptr), shape=X.shape
+    )
+    assert not halves.has_canonical_format
+    twice, once = (SparseColumns.standardised(data, np.ones(50), centred=True) for data in (halves, sparse.csc_array(X)))
+    np.testing.assert_allclose(twice[0].scale, once[0].scale, rtol=1e-14)
+    np.testing.assert_allclose(twice[1], once[1], rtol=1e-14)

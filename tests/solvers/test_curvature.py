@@ -44,3 +44,11 @@ def test_a_direction_without_curvature_is_not_taken() -> None:
 def test_a_larger_objective_has_shorter_steps(H: np.ndarray) -> None:
     g = H @ np.arange(1.0, 5.0)
     np.testing.assert_allclose(Curvature.of(H).scaled_by(8.0).solve(g), Curvature.of(8 * H).solve(g), rtol=1e-8)
+
+
+@pytest.mark.parametrize("H", [gram(1, 9, 4), gram(1, 2, 4)], ids=["definite", "singular"])
+def test_the_diagonal_of_the_inverse(H: np.ndarray) -> None:
+    """It is what solving for each unit vector has there."""
+    curvature = Curvature.of(H)
+    expected = [curvature.solve(unit)[j] for j, unit in enumerate(np.eye(4))]
+    np.testing.assert_allclose(curvature.inverse_diagonal(), expected, rtol=1e-8)

@@ -159,6 +159,14 @@ def test_nothing_varies() -> None:
     np.testing.assert_allclose(fit.intercept, 4.5)
 
 
+def test_columns_below_all_digits_are_constant() -> None:
+    """The reciprocal of a denormal number is infinite, and would be the coefficient."""
+    X = np.array([[5e-324, 1.0], [1e-323, 2.0], [0.0, 4.0], [5e-324, 3.0]])
+    fit = fit_of(X, X[:, 1:] * 2, intercept=False)
+    assert fit.constant == (0,)
+    np.testing.assert_allclose(fit.coefficients[:, 0], [0.0, 2.0], rtol=1e-12)
+
+
 def test_rank_in_the_precision_of_the_data() -> None:
     """Rounded to single precision, a third column no longer is quite the sum of two others."""
     X, Y = draw(200, 2)

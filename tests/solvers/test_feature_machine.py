@@ -163,3 +163,13 @@ def test_ctrl_c_between_two_rounds_does_not_count_the_intercept_twice(
     with pytest.raises(KeyboardInterrupt):
         newton._new_round(newton.here)
     assert newton.intercept == before
+
+
+def test_features_of_any_size_are_the_same_rows() -> None:
+    """They are divided where squares are far from 1, and say so."""
+    psi = np.random.default_rng(0).normal(size=(6, 3))
+    for size in (1e-9, 1.0, 1e9):
+        rows = FeatureRows.of(size * psi)
+        assert len(rows) == 6
+        np.testing.assert_allclose(rows.diagonal, size**2 * np.square(psi).sum(axis=1), rtol=1e-12)
+        np.testing.assert_allclose(rows.take([4, 1]).diagonal, rows.diagonal[[4, 1]], rtol=1e-14)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer._errors import DegenerateDataError, FitInterrupted
+from mercer._errors import DegenerateDataError, FitInterrupted, KernelError
 from mercer.families import IDENTITY, INVERSE, LOG, LOGIT, Bernoulli, Gamma, Gaussian, Poisson
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
 from mercer.kernels import RBF, Gram, Linear
 from mercer.solvers import kernel_newton
-from mercer.solvers._kernel_factors import FactorisedByClass
+from mercer.solvers._kernel_factors import FactorisedByClass, _plus_diagonal
 from mercer.solvers._kernel_freedom import used_degrees
 from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse, Separate
 from mercer.solvers._kernel_products import products_of
@@ -214,3 +214,8 @@ def test_degrees_of_freedom_of_many_rows_are_estimated(monkeypatch: pytest.Monke
     exact = used_degrees(made, eta)
     monkeypatch.setattr("mercer.solvers._kernel_freedom.EXACT_ROWS", 10)
     assert abs(used_degrees(made, eta) - exact) < 3 * np.sqrt(2 * exact / 50)
+
+
+def test_classes_that_no_ridge_tells_apart_are_refused() -> None:
+    with pytest.raises(KernelError, match="raise the penalty"):
+        _plus_diagonal(np.diag([1.0, -1.0]), np.zeros(2))

@@ -17,7 +17,7 @@ from mercer.solvers import _kernel_steps, kernel_ridge
 from mercer.solvers._kernel_spectrum import eigenvalues
 from mercer.solvers._kernel_steps import Deflation, KeptTriangle, by_steps
 from mercer.solvers._kernel_system import System
-from mercer.solvers.kernel_ridge import by_cholesky, by_eigenvalues, by_least_squares
+from mercer.solvers.kernel_ridge import by_cholesky, by_eigenvalues, by_least_squares, bytes_at_least, bytes_needed
 
 Array = np.ndarray
 ALPHA = np.array([0.5, 2.0])
@@ -323,3 +323,8 @@ def test_a_kernel_that_leaves_the_numbers_is_refused() -> None:
         draw(kernel=Polynomial(degree=900, constant=9))
     with pytest.raises(KernelError, match="too large for float64"):  # its squares would be none
         draw(kernel=Polynomial(degree=50, constant=1000))
+
+
+def test_the_least_memory_is_a_square_for_few_rows_only() -> None:
+    assert bytes_at_least(100) == bytes_needed(100) == 80_000
+    assert bytes_at_least(100_000) < 0.1 * bytes_needed(100_000)

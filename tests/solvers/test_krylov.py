@@ -103,3 +103,10 @@ def test_an_interruption_keeps_what_was_found() -> None:
     assert len(solution.trace) == 4
     assert not solution.certificate.holds
     assert solution.value.any()
+
+
+def test_a_preconditioner_that_is_not_positive_is_not_followed() -> None:
+    A = positive_definite(6)
+    found = conjugate_gradient(lambda v: A @ v, np.ones((6, 1)), precondition=lambda r: -r, tolerance=1e-10)
+    assert not found.certificate.holds
+    assert len(found.trace) <= 2

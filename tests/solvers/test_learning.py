@@ -16,6 +16,7 @@ from mercer.solvers.certificate import Solution
 from mercer.solvers.learning import learn
 from mercer.solvers.rates import largest_rate
 from mercer.solvers.rules import RULES, How
+from mercer.solvers.units import Units
 from tests.solvers._lessons import blank, judged, lesson_of, overlapping
 
 BATCH = How()
@@ -314,3 +315,13 @@ def test_the_history_is_what_happened() -> None:
         assert history.coefficients is not None
         assert history.intercepts is not None
         assert_allclose([*history.coefficients[t, 0], history.intercepts[t, 0]], w)
+
+
+def test_a_copy_of_units_learns_by_itself() -> None:
+    units = Units.of(np.ones((1, 2)), np.zeros(1), by_column=False)
+    other = units.copy()
+    other.w += 1.0
+    other.bias += 1.0
+    np.testing.assert_array_equal(units.w, np.ones((2, 1)))
+    np.testing.assert_array_equal(units.bias, [0.0])
+    assert other.w.flags.f_contiguous == units.w.flags.f_contiguous

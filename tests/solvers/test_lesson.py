@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from mercer.designs import DenseDesign
 from mercer.solvers import lesson as module
 from mercer.solvers.rates import largest_rate, rate_of, safe_rate
 from mercer.solvers.rules import RULES
@@ -65,3 +66,8 @@ def test_only_an_unnamed_rate_falls_by_itself_and_only_where_it_has_to() -> None
     assert rate_of(lesson, RULES["perceptron"], incremental=True, **options).decay == 0
     assert rate_of(lesson, RULES["lms"], incremental=True, start=0.1, decay=None) == (0.1, 0.0)
     assert rate_of(lesson, RULES["lms"], incremental=True, start=0.1, decay=2.0).after(3.0) == pytest.approx(0.1 / 7)
+
+
+def test_rows_without_weight_have_no_size() -> None:
+    design = DenseDesign.of(np.ones((4, 2)), intercept=False)
+    assert module._by_powers(design, np.zeros(4)) == 0.0

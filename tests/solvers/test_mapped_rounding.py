@@ -17,6 +17,7 @@ from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import RBF, Kernel, Linear, Polynomial
 from mercer.solvers._kernel_losses import OfResponse
+from mercer.solvers._mapped_curvature import SampledInverse
 from mercer.solvers._mapped_rounding import OF_ROWS, is_even, rounding
 from mercer.solvers.mapped_newton import Descent, MappedProblem
 
@@ -152,3 +153,10 @@ def test_of_sizes_that_are_no_numbers_nobody_knows(squares: float) -> None:
     assert is_even(problem, descent._at.eta)
     tiles = replace(design.tiles, squares=np.full(N, squares))  # type: ignore[union-attr]
     assert is_even(replace(problem, design=replace(design, tiles=tiles)), descent._at.eta) == (0 < squares < 1e-300)
+
+
+@pytest.mark.parametrize("strength", [0.0, 1e-300])
+def test_a_singular_curvature_is_raised_until_it_has_an_inverse(strength: float) -> None:
+    inverse = SampledInverse(np.ones((3, 3)), 3, np.array([strength]))
+    moved = inverse.times(np.ones((3, 1)))
+    np.testing.assert_allclose(np.ones((3, 3)) @ moved, np.ones((3, 1)), rtol=1e-4)

@@ -166,3 +166,34 @@ def test_crammer_and_singers_dual_meets_their_primal(solver: str) -> None:
         assert (alpha <= np.where(own, weight[:, None], 0.0) + 1e-12).all()
         assert descent.solution().certificate.holds
         assert 0 <= primal - dual + 1e-12 * primal <= 2e-8 * primal
+
+
+def test_entries_stored_twice_and_wide_numbers_of_columns() -> None:
+    X = sparse.csr_array(np.array([[1.0, 0.0], [2.0, 4.0]]))
+    halves = np.repeat(X.data / 2, 2), np.repeat(X.indices, 2).astype(np.int64), 2 * X.indptr.astype(np.int64)
+    twice = sparse.csr_array(halves, shape=X.shape)
+    rows = MarginRows.of(twice, 1.0)
+    assert rows.X.indices.dtype == np.int32
+    np.testing.assert_array_equal(rows.X.toarray(), X.toarray())
+    assert not twice.has_canonical_format  # which is the caller's
+
+
+def test_machines_side_by_side_end_where_they_do_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    problems = [problem("squared hinge", seed)[0] for seed in (0, 1)]
+    alone = [MarginNewton(one, 1e-9, 100) for one in problems]
+    run(alone, 1)
+    told: list[tuple[int, float, float]] = []
+    monkeypatch.setattr("mercer.solvers.margins.WORTH_THREADS", 0)
+    together = [MarginNewton(one, 1e-9, 100) for one in problems]
+    run(together, 1, progress=lambda *progress: told.append(progress))
+    for mine, yours in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(mine.solution().value.w, yours.solution().value.w)
+    assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
+    assert told[-1][1] == pytest.approx(sum(one.judgement.primal for one in together))
+    assert told[-1][2] <= 1e-9
+
+
+def test_a_design_of_rows_is_the_rows_and_the_constant() -> None:
+    X, w = np.random.default_rng(0).normal(size=(5, 2)), np.array([1.0, -2.0, 0.5])
+    for kind in (np.asarray, sparse.csr_array):
+        np.testing.assert_allclose(MarginRows.of(kind(X), 1.0).design.times(w), X @ w[:2] + 0.5)

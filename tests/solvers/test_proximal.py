@@ -32,6 +32,7 @@ from mercer.families import (
 from mercer.solvers import _proximal_columns as columns
 from mercer.solvers import _proximal_model as model
 from mercer.solvers import newton, proximal
+from mercer.solvers._duality import Penalty
 from mercer.solvers._proximal_losses import Losses
 from mercer.solvers.problem import Problem
 
@@ -346,3 +347,12 @@ def test_a_penalty_below_the_rounding_of_slopes_is_none(response: str) -> None:
     solution = proximal.solve(posed)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, newton.solve(problem(response, penalty=L2(0.0))).value, atol=1e-6)
+
+
+def test_columns_of_float32_are_refined_once() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    made = model.Model(DenseDesign.of(X), Penalty(np.ones(4), np.zeros(4)))
+    assert made.columns.dtype == np.float32
+    assert made.refine()
+    assert made.columns.dtype == np.float64
+    assert not made.refine()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -203,3 +204,10 @@ def test_sparse_rows_are_the_same_rows() -> None:
     assert thin.kind == full.kind == "quasi"
     assert_array_equal(thin.separated, full.separated)
     assert_proven(thin, (2 * y - 1)[:, None] * with_ones(X))
+
+
+def test_a_program_that_cannot_be_solved_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(separation, "linprog", lambda *_, **__: SimpleNamespace(x=None))
+    direction, multipliers = separation._maximise(np.ones(2), np.ones((3, 2)))
+    assert_array_equal(direction, np.zeros(2))
+    assert_array_equal(multipliers, np.zeros(3))

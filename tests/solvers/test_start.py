@@ -11,7 +11,7 @@ from mercer.families import IDENTITY, INVERSE, SQRT, Gamma, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem
-from mercer.solvers.start import feasible_start
+from mercer.solvers.start import Midway, feasible_start
 from mercer.stats.quadratic import LOSS
 
 
@@ -43,3 +43,19 @@ def test_where_no_coefficients_will_do_the_link_is_to_blame() -> None:
         feasible_start(
             problem(Response(Gamma(), INVERSE), np.array([[1.0], [-1.0]]), np.array([1.0, 2.0]), intercept=False)
         )
+
+
+def test_what_is_not_finite_for_another_reason_is_left_to_others() -> None:
+    y = np.array([1.0, np.inf, 2.0])
+    made = problem(Response(Gamma(), INVERSE), np.arange(3.0)[:, None], y)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(feasible_start(made), made.start())
+
+
+def test_tensors_have_the_slopes_of_arrays_midway() -> None:
+    torch = pytest.importorskip("torch")
+    midway = Midway(Poisson(), SQRT, 2.0)
+    y, eta, weight = np.array([0.0, 1.0, 5.0]), np.array([0.5, 1.0, 2.0]), np.array([1.0, 2.0, 0.5])
+    expected, found = midway.slopes(y, eta, weight), midway.slopes(*map(torch.as_tensor, (y, eta, weight)))
+    np.testing.assert_allclose(found.first.numpy(), expected.first)
+    np.testing.assert_allclose(found.second.numpy(), expected.second)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer._errors import NonFiniteError, TooManyColumnsError
+from mercer._errors import DataError, NonFiniteError, TooManyColumnsError
 from mercer.data.sources.base import Chunk
 from mercer.data.sources.memory import InMemory
 from mercer.solvers import streamed_rows
@@ -84,3 +84,20 @@ def test_too_many_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed_rows, "MOST_COLUMNS", 3)
     with pytest.raises(TooManyColumnsError, match="too many for 4 columns"):
         streamed()
+
+
+def test_rows_are_counted_and_read_by_the_source() -> None:
+    rows = streamed()
+    assert len(rows) == rows.shape[0]
+    assert rows.blocks() == []
+    np.testing.assert_allclose(rows.added(column_sums), X.sum(axis=0))
+
+
+def column_sums(rows: Rows) -> np.ndarray:
+    return np.asarray(rows.X.sum(axis=0))
+
+
+def test_rows_that_all_weigh_nothing_are_refused() -> None:
+    streamed_rows.refuse_no_weight(1)
+    with pytest.raises(DataError, match="Every row weighs 0"):
+        streamed_rows.refuse_no_weight(0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mercer.designs import DenseDesign, TensorDesign
 from mercer.solvers.direct import Rows, least_squares
-from mercer.solvers.tensor_rows import TensorRows, rows_of
+from mercer.solvers.tensor_rows import TensorRows, rows_of, rows_of_design
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 
@@ -59,3 +60,18 @@ def test_the_fit_is_that_of_the_array(alpha, case):
 def test_few_rows_are_solved_in_main_memory():
     X, Y, _ = problem(n=3)
     assert not isinstance(rows_of(torch.as_tensor(X), Y, None), TensorRows)
+
+
+def test_they_say_where_they_are():
+    X, Y, _ = problem()
+    assert Rows(X, Y).device == TensorRows(torch.as_tensor(X), Y).device == "cpu"
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_design_of_one_matrix_has_its_rows(weighted):
+    X, Y, weight = problem()
+    there = [torch.as_tensor(part) for part in (Y, weight)]
+    mine = rows_of_design(TensorDesign.of(torch.as_tensor(X)), there[0], there[1] if weighted else None)
+    theirs = rows_of_design(DenseDesign.of(X), Y, weight if weighted else None)
+    assert mine.shape == theirs.shape
+    assert mine.total_weight == pytest.approx(theirs.total_weight)

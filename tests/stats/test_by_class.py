@@ -42,3 +42,9 @@ def test_other_parts_cannot_be_merged() -> None:
 
 def test_infinite_values_in_a_part_are_told() -> None:
     assert not seen(["a"], ("a", np.inf)).finite
+
+
+def test_lost_digits_are_those_of_the_worst_part() -> None:
+    many, few = seen(["a"], ("a", 1e6), ("a", -1e6)), seen(["a"], ("a", 1.0), ("a", -1.0))
+    parts = [part.cancellation(rest) for part, rest in zip(many.parts, few.parts, strict=True)]
+    assert many.cancellation(few) == max(parts)

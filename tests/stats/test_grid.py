@@ -79,3 +79,11 @@ def test_a_grid_of_too_many_cells_is_refused() -> None:
     axis = Axis.even(0.0, 1.0, 1000)
     with pytest.raises(TooLargeError, match="1000 × 1000 × 1000"):
         GridCounts.zero(1, (axis, axis, axis))
+
+
+def test_room_is_made_for_rows_to_come() -> None:
+    axis = Width(1.0).axis(0.0, 2.0)
+    grown = counted((axis,), np.array([[0.5], [1.5]])).covering(np.array([-1.5]), np.array([3.5]))
+    assert (grown.axes[0].edges[0], grown.axes[0].edges[-1]) == (-2.0, 4.0)
+    assert grown.counts.sum() == 2
+    assert grown.update(np.array([[-1.5]]), np.zeros(1, dtype=np.int64)).counts.sum() == 3

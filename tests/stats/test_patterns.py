@@ -98,3 +98,26 @@ def test_all_patterns_of_a_wide_table_are_told_apart() -> None:
     for mask, rows in patterns.rows_by_pattern(np.vstack([observed, observed])):
         assert len(rows) == 2
         np.testing.assert_array_equal(np.vstack([observed, observed])[rows], [mask, mask])
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_tensors_with_gaps_have_the_patterns_of_arrays(weighted: bool) -> None:
+    torch = pytest.importorskip("torch")
+    x, groups = draw(40, 3)
+    weight = np.random.default_rng(0).random(40) if weighted else None
+    zero = PatternMoments.zero(int(groups.max()) + 1, 3)
+    expected = zero.update(x, groups, weight)
+    found = zero.update(torch.as_tensor(x), torch.as_tensor(groups), None if weight is None else torch.as_tensor(weight))
+    assert found.patterns.keys() == expected.patterns.keys()
+    for (_, ours), (_, theirs) in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.scatter, theirs.scatter, rtol=1e-12, atol=1e-13)
+
+
+def test_lost_digits_are_those_of_the_worst_pattern() -> None:
+    x, groups = draw(80, 2)
+    x[:2], groups = [[1e5, NAN], [-1e5, NAN]], np.zeros(80, dtype=np.int64)
+    seen = PatternMoments.zero(1, 2).update(x, groups)
+    left = seen.remove(x[:2], groups[:2])
+    assert seen.cancellation(left) > 1e6
+    assert seen.cancellation(left) == seen.patterns[b"\x01\x00"].cancellation(left.patterns[b"\x01\x00"])
+    assert left.cancellation(left.empty()) == 1.0

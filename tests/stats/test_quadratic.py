@@ -12,7 +12,16 @@ from scipy import sparse
 
 from mercer import _threads
 from mercer._errors import TooManyColumnsError
-from mercer.designs import CodesDesign, DenseDesign, Design, MixedDesign, Observations, SparseDesign
+from mercer.designs import (
+    CodesDesign,
+    DenseDesign,
+    Design,
+    MixedDesign,
+    Observations,
+    SparseDesign,
+    TensorDesign,
+    TensorObservations,
+)
 from mercer.engines import engine
 from mercer.engines.reducing import reduce
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
@@ -133,3 +142,19 @@ def test_a_hessian_too_large_to_form_is_refused_before_any_work() -> None:
     wide = SparseDesign.of(sparse.csr_array((5, 50_000)))
     with pytest.raises(TooManyColumnsError, match="50000 columns"):
         reduce(Quadratic.at(RESPONSES["logistic"], np.zeros(50_000)), Observations(wide, np.zeros(5)))
+
+
+@pytest.mark.parametrize("order", [LOSS, GRADIENT, HESSIAN])
+@pytest.mark.parametrize("response", RESPONSES.values(), ids=RESPONSES)
+@pytest.mark.parametrize("with_offset", [True, False])
+def test_tensors_have_the_step_of_arrays(order: int, response: Response, with_offset: bool) -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    X, point = rng.normal(size=(50, 3)), rng.normal(size=4)
+    given = [rng.integers(0, 2, 50) * 1.0, rng.random(50), *([rng.normal(size=50)] if with_offset else [])]
+    arrays = Observations(DenseDesign.of(X), *given)
+    tensors = TensorObservations.of(TensorDesign.of(torch.as_tensor(X)), *map(torch.as_tensor, given))
+    expected, found = (reduce(Quadratic.at(response, point, order), data) for data in (arrays, tensors))
+    assert found.loss == pytest.approx(expected.loss, rel=1e-12)
+    np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-10, atol=1e-11)

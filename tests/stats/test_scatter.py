@@ -124,3 +124,26 @@ def test_lost_digits_are_counted() -> None:
     x[:2] *= 1e5
     seen = ScatterMoments.zero(1, 2).update(x, groups)
     assert seen.cancellation(seen.remove(x[:2], groups[:2])) > 1e6
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_many_columns_take_another_way_to_the_same_sums(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, groups = draw(60, 4, 3)
+    weight = np.random.default_rng(0).random(60) if weighted else None
+    few = ScatterMoments.zero(3, 4).update(x, groups, weight)
+    monkeypatch.setattr("mercer.stats.scatter.WORTH_THREADS", 1)
+    many = ScatterMoments.zero(3, 4).update(x, groups, weight)
+    np.testing.assert_allclose(many.scatter, few.scatter, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(many.mean, few.mean, rtol=1e-13)
+    x[5, 2] = np.inf
+    assert not ScatterMoments.zero(3, 4).update(x, groups, weight).finite
+
+
+def test_tensors_have_the_moments_of_arrays() -> None:
+    torch = pytest.importorskip("torch")
+    x, groups = draw(50, 3, 2)
+    weight = np.random.default_rng(0).random(50)
+    expected = ScatterMoments.zero(2, 3).update(x, groups, weight)
+    found = ScatterMoments.zero(2, 3).update(*map(torch.as_tensor, (x, groups, weight)))
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-12, atol=1e-13)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer.designs import DenseDesign, Design, MixedDesign, Observations, SparseDesign
+from mercer.designs import DenseDesign, Design, MixedDesign, Observations, SparseDesign, TensorDesign, TensorObservations
 from mercer.engines.reducing import reduce
 from mercer.families.softmax import SoftmaxResponse
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
@@ -90,3 +90,19 @@ def test_probabilities_all_but_certain_keep_their_curvature() -> None:
     one = DenseDesign.of(np.ones((1, 1)), intercept=False)
     here = SoftmaxQuadratic.at(SoftmaxResponse(2), np.array([[50.0, 0.0]])).update(one, np.zeros(1, dtype=np.int32))
     np.testing.assert_allclose(here.hessian.diagonal(), np.exp(-50), rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("reference", [None, 0, 2])
+def test_tensors_have_the_step_of_arrays(reference: int | None, weighted: bool) -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    response, X = SoftmaxResponse(4, reference), rng.normal(size=(60, 3))
+    given = [rng.integers(0, 4, 60).astype(np.int32), *([rng.random(60)] if weighted else [])]
+    W = rng.normal(size=(4, response.columns)) / 2
+    arrays = Observations(DenseDesign.of(X), *given)
+    tensors = TensorObservations.of(TensorDesign.of(torch.as_tensor(X)), *map(torch.as_tensor, given))
+    expected, found = (reduce(SoftmaxQuadratic.at(response, W), data) for data in (arrays, tensors))
+    assert found.loss == pytest.approx(expected.loss, rel=1e-12)
+    np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-10, atol=1e-11)

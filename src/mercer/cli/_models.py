@@ -28,8 +28,8 @@ def named(model: object) -> str:
 
 def rows_for(model: Any, data: str, reading: Reading) -> Rows:
     """Rows of a table whose columns hold for the reader what they held for the model."""
-    from mercer.comparison.using.datasets import open_data
-    from mercer.comparison.using.reading import held_by, refuse_other_table
+    from mercer.using.datasets import open_data
+    from mercer.using.reading import held_by, refuse_other_table
 
     rows = open_data(data, reading)
     names = rows.names()
@@ -40,8 +40,8 @@ def rows_for(model: Any, data: str, reading: Reading) -> Rows:
 
 def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, Any]]:
     """Some rows at a time, and the columns of these that the model reads."""
-    from mercer.comparison.using.reading import columns_of
     from mercer.data.select import select
+    from mercer.using.reading import columns_of
 
     wanted = columns_of(model) or [name for name in rows.names() if name not in keep]
     for part in rows.parts(list(dict.fromkeys([*keep, *wanted]))):
@@ -50,8 +50,8 @@ def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, A
 
 def unseen_in(model: Any) -> Callable[[Any], Iterator[str]]:
     """Asked for some rows at a time, names levels of these that no row of the fit had; each column once."""
-    from mercer.comparison.using.reading import columns_of, reader_of
     from mercer.models._reader import columns_of_fit
+    from mercer.using.reading import columns_of, reader_of
 
     names = columns_of(model)
     columns = [] if names is None else columns_of_fit(reader_of(model))
@@ -72,10 +72,10 @@ def row_of(model: Any, text: str) -> tuple[Any, list[str]]:
     """A row that is written as a JSON object, as the model reads it, and the columns that it leaves out."""
     import json
 
-    from mercer.comparison.using.reading import refuse_unknown
     from mercer.serving.inputs import Inputs
     from mercer.serving.refusals import Refusal
     from mercer.serving.rows import table
+    from mercer.using.reading import refuse_unknown
 
     try:
         row = json.loads(text)

@@ -98,7 +98,7 @@ def with_reading(*, kinds: bool = False) -> Callable[[Callable[..., None]], Call
 
 def models_begun(incomplete: str) -> list[str]:
     """Models whose name begins so, for the shell."""
-    from mercer.comparison.taking_part.preparing import MODELS
+    from mercer.using.preparing import MODELS
 
     return [name for name in MODELS if name.lower().startswith(incomplete.lower())]
 

@@ -13,10 +13,10 @@ from mercer._errors import DataError
 from mercer._memory import available_bytes, gigabytes
 
 if TYPE_CHECKING:
-    from mercer.comparison.taking_part.preparing import Prepared
     from mercer.data.readers import Reading
     from mercer.data.sources.base import Source
     from mercer.engines.checkpoints import Checkpoint
+    from mercer.using.preparing import Prepared
 
 #: bytes that the rows and the features of a file take in memory, for each of the file: about what was seen
 GROWTH = 4
@@ -91,8 +91,8 @@ def fitted_streamed(
 ) -> Prepared:
     """The model, with its passes told to the bars."""
     from mercer.cli._printing import remark
-    from mercer.comparison.using.fitting import expected, fitted_source
     from mercer.engines.running import Run, running
+    from mercer.using.fitting import expected, fitted_source
 
     run = Run()
     run.told = lambda number, pieces: bars.tell(f"pass {number + 1}", run.rows, source.n_rows)

@@ -104,8 +104,8 @@ def compare(
     from mercer.cli._printing import as_json, check_places, remark, remark_columns, write
     from mercer.cli._progress import stages
     from mercer.comparison.racing.budget import FOR_THE_PAGE, Budget
-    from mercer.comparison.using.datasets import open_data
     from mercer.data import Schema
+    from mercer.using.datasets import open_data
 
     budget = Budget(time_limit, started=started, kept=0.0 if report is save is None else FOR_THE_PAGE)
     check_places(report, json, markdown, save, kept=(data,))
@@ -184,7 +184,7 @@ def _apart(
     rows: Rows, target: str | None, drop: list[str], asides: dict[str, str | None]
 ) -> tuple[Problem, dict[str, Any]]:
     """What to predict from what, without the columns that only tell how to split the rows."""
-    from mercer.comparison.using.datasets import problem_of
+    from mercer.using.datasets import problem_of
 
     problem = problem_of(rows, target=target, drop=drop)
     found = {use: problem.column(name) for use, name in asides.items() if name is not None}

@@ -12,8 +12,8 @@ def describe(model: Model) -> None:
     mercer describe patients.mercer
     """
     from mercer.cli._models import opened
-    from mercer.comparison.explaining.described import described
     from mercer.files import describe as look_at
+    from mercer.using.explaining.described import described
 
     file = look_at(model)
     print(f"{model}: {file.size:,} bytes, format {file.version}, written by mercer {file.mercer}")

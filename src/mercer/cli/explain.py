@@ -48,9 +48,9 @@ def explain(
     """
     from mercer.cli._models import opened, unseen_in
     from mercer.cli._printing import remark, show
-    from mercer.comparison.explaining.explanation import explain_rows
-    from mercer.comparison.explaining.inside import learnt
-    from mercer.comparison.explaining.told import evidence_grid
+    from mercer.using.explaining.explanation import explain_rows
+    from mercer.using.explaining.inside import learnt
+    from mercer.using.explaining.told import evidence_grid
 
     _check_use(model, row, data)
     loaded = opened(model)
@@ -109,8 +109,8 @@ def _written(model: Any, row: str) -> Any:
 def _numbered(model: Any, data: str, number: int, reading: Reading) -> Any:
     """A row of a table."""
     from mercer.cli._models import rows_for
-    from mercer.comparison.using.reading import columns_of
     from mercer.data.select import select
+    from mercer.using.reading import columns_of
 
     rows = rows_for(model, data, reading)
     table = rows.table()

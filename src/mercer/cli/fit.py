@@ -11,8 +11,8 @@ from mercer._errors import DataError
 from mercer.cli._options import MOST_SEED, Bars, Data, Drop, Quiet, Target, models_begun, setting_of, with_reading
 
 if TYPE_CHECKING:
-    from mercer.comparison.taking_part.preparing import Prepared
     from mercer.data.readers import Reading
+    from mercer.using.preparing import Prepared
 
 
 @with_reading(kinds=True)
@@ -122,8 +122,8 @@ def _in_memory(
 ) -> Prepared:
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import remark
-    from mercer.comparison.using.datasets import open_data, problem_of
-    from mercer.comparison.using.fitting import fitted
+    from mercer.using.datasets import open_data, problem_of
+    from mercer.using.fitting import fitted
 
     rows = open_data(data, reading)
     problem = problem_of(rows, target=target, drop=drop)

@@ -32,10 +32,10 @@ def forget(
     """
     from mercer.cli._models import named, opened, rows_for
     from mercer.cli._printing import check_places, remark
-    from mercer.comparison.using.datasets import problem_of
-    from mercer.comparison.using.reading import columns_of
     from mercer.data.select import select
     from mercer.files import save
+    from mercer.using.datasets import problem_of
+    from mercer.using.reading import columns_of
 
     check_places(output, kept=(data,))
     loaded = opened(model)

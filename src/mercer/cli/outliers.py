@@ -43,11 +43,11 @@ def outliers(
     """
     from mercer._suggest import listed
     from mercer.cli._printing import check_places, remark, show
-    from mercer.comparison.explaining.unusual import unusual_rows
-    from mercer.comparison.taking_part.shown import Shown
-    from mercer.comparison.using.datasets import open_data
     from mercer.data import Table
     from mercer.data.target import without_columns
+    from mercer.using.datasets import open_data
+    from mercer.using.explaining.unusual import unusual_rows
+    from mercer.using.shown import Shown
 
     check_places(output, kept=(data,))
     rows = open_data(data, reading)
@@ -67,8 +67,8 @@ def outliers(
 
 
 def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
-    from mercer.comparison.using.reading import refuse_unknown
     from mercer.report import Field, Grid
+    from mercer.using.reading import refuse_unknown
 
     refuse_unknown(keep, frame.column_names)
     fields = [

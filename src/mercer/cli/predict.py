@@ -12,8 +12,8 @@ from mercer.cli._options import Bars, Data, Model, Quiet, with_reading
 
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
-    from mercer.comparison.using.predicting import Asked
     from mercer.data.readers import Reading, Rows
+    from mercer.using.predicting import Asked
 
 
 @with_reading()
@@ -72,8 +72,8 @@ def predict(
     from mercer.cli._models import opened, rows_for
     from mercer.cli._printing import check_places, remark, write_out
     from mercer.cli._progress import stages
-    from mercer.comparison.using.predicting import Asked, decided
     from mercer.data.writers import encoded, format_of
+    from mercer.using.predicting import Asked, decided
 
     if trained_priors is not None and priors is None:
         raise DataError("--trained-priors says what --priors changes from: give both.")
@@ -103,9 +103,9 @@ def predict(
 def _predicted(model: Any, rows: Rows, keep: list[str], asked: Asked, bars: Stages, quiet: bool) -> Iterator[Any]:
     from mercer.cli._models import parts_for, unseen_in
     from mercer.cli._printing import remark
-    from mercer.comparison.using.predicting import answers
-    from mercer.comparison.using.reading import refuse_unknown
     from mercer.data.writers import beside
+    from mercer.using.predicting import answers
+    from mercer.using.reading import refuse_unknown
 
     refuse_unknown(keep, rows.names())
     seen, unseen = 0, unseen_in(model)

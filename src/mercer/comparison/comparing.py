@@ -7,12 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError
-from mercer.comparison._wording import counted
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.measuring.duplicates import duplicates_note
 from mercer.comparison.measuring.paired import overlap_of
 from mercer.comparison.measuring.splits import deal
-from mercer.comparison.measuring.tasks import Task, task_for
 from mercer.comparison.racing.budget import Budget
 from mercer.comparison.racing.race import Progress, Race
 from mercer.comparison.racing.ranking import ranked
@@ -21,6 +19,8 @@ from mercer.comparison.taking_part.chosen import chosen
 from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_for, entrants_given
 from mercer.comparison.taking_part.inner import Inner, InnerFolds
 from mercer.data import Table
+from mercer.report.wording import counted
+from mercer.using.tasks import Task, task_for
 
 
 def compare(

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
 from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.metrics import Metric
 from mercer.comparison.measuring.paired import Interval, interval_of, overlap_of
 from mercer.comparison.measuring.splits import Split
-from mercer.comparison.measuring.tasks import Task
 from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.data import Table
 from mercer.report import Grid, grid_html
+from mercer.using.metrics import Metric
+from mercer.using.tasks import Task
 
 if TYPE_CHECKING:
     from mercer.comparison.racing.budget import Budget

@@ -1,7 +1,7 @@
 """Where the first record of a file of separated fields is, and what its fields are: by the rules of pyarrow.
 
-A field that begins with a quotation mark goes on to the next one, over line ends, too; anywhere else a quotation mark is
-a letter. Lines end in LF, CR or both; nothing else ends them, whatever Unicode says.
+A field that begins with a quotation mark goes on to the next one, over line ends, too; anywhere else such a mark is a
+letter. Lines end in LF, CR or both; nothing else ends them, whatever Unicode says.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import BinaryIO, NamedTuple
 #: lines before the first record that hold nothing
 BLANK = re.compile(r"\ufeff?(?:[ \t\f\v]*+(?:\r\n?|\n))*+")
 LINE_END = re.compile(r"\r\n?|\n")
+#: pairs of quotation marks at the end of a file that are looked at before all of it is
+MOST_PAIRS = 1000
 QUOTED = r'"((?:[^"]|"")*+)(?:"|\Z)'
 
 
@@ -57,17 +59,29 @@ def lines_in(text: str) -> int:
 
 def unclosed_quote(file: BinaryIO, separator: str) -> int | None:
     """The line of a field whose quotation mark nothing closes, in letters of a byte or UTF-8; None if there is none."""
-    # almost every file is done here: marks come in pairs
-    if not sum(block.count(b'"') for block in iter(lambda: file.read(1 << 22), b"")) % 2:
-        return None
-    mark = re.escape(separator.encode())
-    fields = re.compile(rb'(?:\A(?:\xef\xbb\xbf)?|' + mark + rb'|[\r\n])"(?:[^"]|"")*+(?P<end>"|\Z)')
+    mark = separator.encode()
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as octets:
+        if not _may_be_unclosed(octets, mark):
+            return None
+        fields = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|" + re.escape(mark) + rb'|[\r\n])"(?:[^"]|"")*+(?P<end>"|\Z)')
         for field in fields.finditer(octets):
             if not field["end"]:
-                start = field.start() + 1
-                return 1 + octets[:start].count(b"\n")
+                return 1 + octets[: field.start() + 1].count(b"\n")
     return None
+
+
+def _may_be_unclosed(octets: mmap.mmap, mark: bytes) -> bool:
+    """Whether the last odd run of quotation marks stands where a field begins: after one that opens come pairs only."""
+    stop = len(octets)
+    for _ in range(MOST_PAIRS):
+        if (last := octets.rfind(b'"', 0, stop)) < 0:
+            return False
+        stop = last
+        while stop and octets[stop - 1 : stop] == b'"':
+            stop -= 1
+        if (last - stop) % 2 == 0:
+            return not stop or octets[stop - 1 : stop] in (mark, b"\r", b"\n", b"\xbf")
+    return True
 
 
 def _first_line(text: str) -> str:

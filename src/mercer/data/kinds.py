@@ -6,7 +6,16 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """The first six follow from a column's type alone; the others need a look at the whole column."""
+    """The first six follow from a column's type alone; the others need a look at the whole column.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import pyarrow
+    >>> visits = pyarrow.table({"age": [23.5, 31.0, 58.5], "city": ["Rome", "Oslo", "Rome"]})
+    >>> [column.kind.value for column in mercer.Schema.infer(visits)]
+    ['number', 'category']
+    """
 
     NUMBER = "number"
     INTEGER = "integer"

@@ -36,6 +36,16 @@ def read_table(path: str | Path, *, header: bool | None = None, encoding: str | 
     Empty fields and "?", "NA", "NaN", … of files of text are missing values; spaces around a field do not count.
     Without `header` the first line holds the names unless one of its fields is a number or missing; columns without
     a name are x0, x1, … `open_rows` can be told more.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mercer.data import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "visits.csv")
+    ...     written = path.write_text("city;visits\\nRome;2\\nOslo;?\\n")
+    ...     read_table(path).to_pylist()
+    [{'city': 'Rome', 'visits': 2}, {'city': 'Oslo', 'visits': None}]
     """
     return open_rows(path, Reading(header=header, encoding=encoding)).table()
 

@@ -25,7 +25,14 @@ BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file, where that is not to be guessed."""
+    """How to read a file, where that is not to be guessed.
+
+    Examples
+    --------
+    >>> from mercer.data import Reading
+    >>> Reading(separator=";", missing=("unknown",)).markers[-1]
+    'unknown'
+    """
 
     #: whether the first line holds names
     header: bool | None = None

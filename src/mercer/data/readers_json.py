@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from mercer.data.readers_base import Part, Reading, Rows, concatenated, what_fai
 
 JSON = frozenset({".json", ".jsonl", ".ndjson"})
 
+#: a row that is nothing: to pyarrow an object without columns, unless it comes first
+NO_OBJECT = re.compile(rb"(?:\A|[\r\n])[ \t]*null")
 #: bytes of lines that are read at once
 BLOCK = 1 << 22
 
@@ -77,8 +80,9 @@ class JsonRows(Rows):
         lines = lines.removeprefix(b"\xef\xbb\xbf")
         options = arrow_json.ReadOptions(block_size=max(len(lines), 1 << 16))
         try:
+            refuse_crashes(lines)
             return arrow_json.read_json(io.BytesIO(lines), read_options=options)
-        except pa.ArrowException as failure:
+        except (pa.ArrowException, UnicodeError) as failure:
             self.refuse(lines, first_line)
             raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
 
@@ -101,8 +105,8 @@ class JsonRows(Rows):
     def object(self, line: bytes, number: int) -> dict[str, Any]:
         """A row; refused where the line is none."""
         try:
-            row = json.loads(line)
-        except ValueError as failure:
+            row = json.loads(line.decode("utf-8-sig"))
+        except (ValueError, RecursionError) as failure:
             raise DataError(f"Line {number} of {self.path.name!r} is no JSON: {what_failed(failure)}.") from None
         if not isinstance(row, dict):
             raise DataError(f'Line {number} of {self.path.name!r} is no object like {{"column": 1}}.')
@@ -114,7 +118,7 @@ class JsonRows(Rows):
         try:
             with self._opened() as stream:
                 rows = json.loads(bytes(stream.read()))
-        except ValueError as failure:
+        except (ValueError, RecursionError) as failure:
             raise DataError(f"{self.path.name!r} is no JSON: {what_failed(failure)}.") from None
         if not rows:
             raise EmptyDataError(f"{self.path.name!r} holds no rows.")
@@ -126,9 +130,10 @@ class JsonRows(Rows):
         for name in names:
             try:
                 columns[name] = pa.array([row.get(name) for row in rows])
-            except pa.ArrowException as failure:
+            except (pa.ArrowException, UnicodeError, OverflowError, TypeError) as failure:
                 raise DataError(
-                    f"Column {name!r} of {self.path.name!r} holds values of several types: {what_failed(failure)}."
+                    f"Column {name!r} of {self.path.name!r} holds values of several types, or such as no column holds: "
+                    f"{what_failed(failure)}."
                 ) from None
         return pa.table(columns)
 
@@ -139,6 +144,15 @@ class JsonRows(Rows):
             return pa.input_stream(str(self.path))
         except OSError as failure:
             raise DataError(f"{self.path.name!r} cannot be opened: {what_failed(failure)}.") from None
+
+
+def refuse_crashes(lines: bytes) -> None:
+    """Raise what pyarrow should: it takes bytes that are no text, and goes down with a first line that is null."""
+    import pyarrow as pa
+
+    lines.decode()
+    if NO_OBJECT.search(lines):
+        raise pa.ArrowInvalid("a line is no object")
 
 
 def _with_columns(table: Any, columns: Sequence[str]) -> Any:

@@ -19,7 +19,15 @@ SHOWN_LEVELS = 40
 
 @dataclass(frozen=True)
 class Column:
-    """One column. `levels` are its possible values, where they are known and few enough to be names."""
+    """One column. `levels` are its possible values, where they are known and few enough to be names.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import pyarrow
+    >>> mercer.Schema.infer(pyarrow.table({"city": ["Rome", "Oslo", "Rome"]}))["city"]
+    city: category of 2
+    """
 
     name: str
     kind: Kind

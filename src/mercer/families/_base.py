@@ -36,7 +36,18 @@ Parameters = Any  # a NamedTuple of arrays, one class per family
 
 
 class SufficientStatistic(Protocol):
-    """What a family needs to see of a statistic of `mercer.stats`: how much data, and the mean of T."""
+    """What a family needs to see of a statistic of `mercer.stats`: how much data, and the mean of T.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from mercer.families import Poisson
+    >>> seen = SimpleNamespace(weight=np.array(4.0), mean=np.array([2.0]))  # four counts of mean 2
+    >>> Poisson().fit(seen)
+    PoissonParameters(rate=array(2.))
+    >>> Poisson().fit(seen, Poisson().prior(4, rate=1.0))  # and four imagined ones of mean 1
+    PoissonParameters(rate=array(1.5))
+    """
 
     @property
     def weight(self) -> Array: ...
@@ -53,6 +64,14 @@ class Prior:
     mode of the posterior is the maximum likelihood fit with the imagined observations added to the real ones.
     For a categorical this is Dirichlet(1 + strength · p): add-α smoothing over K levels is `strength = αK` at
     the uniform distribution, Dirichlet(1 + α).
+
+    Examples
+    --------
+    >>> from mercer.families import Bernoulli, Poisson
+    >>> Bernoulli().prior(2, probability=0.5)  # one success and one failure, as if they had been seen
+    Prior(strength=2, parameters=BernoulliParameters(probability=array(0.5)))
+    >>> Poisson().prior(4, rate=1.0).strength
+    4
     """
 
     strength: float | Array
@@ -65,7 +84,18 @@ class Prior:
 
 
 class Family(ABC):
-    """One exponential family. Subclasses say what is particular to them; the rest follows."""
+    """One exponential family. Subclasses say what is particular to them; the rest follows.
+
+    Examples
+    --------
+    >>> from mercer.families import Poisson
+    >>> counts = Poisson()
+    >>> counts.support
+    'counts 0, 1, 2, …'
+    >>> eta = counts.link.forward(np.array([2.0]))
+    >>> counts.mean(eta), counts.log_partition(eta)  # both are the rate, of a Poisson
+    (array([2.]), array(2.))
+    """
 
     name: ClassVar[str]
     #: the named tuple that holds the parameters

@@ -120,8 +120,6 @@ class Sample:
 
 def number_of_bins(rule: str, sample: Sample) -> int:
     """So many bins of equal width from the least to the greatest value; 1 where a rule finds no width."""
-    if sample.span == 0:
-        return 1
     if rule in NUMBERS:
         bins = float(NUMBERS[rule](sample))
     else:
@@ -163,7 +161,7 @@ def _quantile(x: Array, q: float) -> float:
 
 def _weighted_quantile(x: Array, weight: Array, q: float) -> float:
     """On the line through the middles of the steps of the distribution function; of many values found as above."""
-    ends = weight[np.argmin(x)] / 2, weight[len(x) - 1 - np.argmax(x[::-1])] / 2
+    ends = weight[x == x.min()].min() / 2, weight[x == x.max()].max() / 2
     at = float(ends[0] + q * (weight.sum() - ends[0] - ends[1]))
     if len(x) >= MANY:
         step = len(x) // LOOKED_AT
@@ -186,8 +184,8 @@ def _around(x: Array, weight: Array, q: float) -> tuple[float, float]:
 
 
 def _middles_of_steps(x: Array, weight: Array, below: float) -> tuple[Array, Array]:
-    """Values in their order, and the weight up to the middle of each."""
-    order = np.argsort(x, kind="stable")
+    """Values in their order, equal ones by their weight whatever rows they are of, and the weight up to their middles."""
+    order = np.lexsort((weight, x))
     weight = weight[order]
     return x[order], below + np.cumsum(weight) - weight / 2
 

@@ -12,7 +12,17 @@ from mercer.families.links import SOFTMAX, Link
 
 
 class CategoricalParameters(NamedTuple):
-    """Probabilities of the levels (categories, bins, words) on the last axis."""
+    """Probabilities of the levels (categories, bins, words) on the last axis.
+
+    Examples
+    --------
+    >>> from mercer.families import Categorical, CategoricalParameters
+    >>> shares = Categorical(2).sufficient([0, 1, 1, 1]).mean(axis=0)
+    >>> Categorical(2).from_mean(shares) == CategoricalParameters(shares)
+    True
+    >>> Categorical(2).from_mean(shares).probabilities
+    array([0.25, 0.75])
+    """
 
     probabilities: Array
 

@@ -34,6 +34,12 @@ class Link(ABC):
     """η = forward(μ), μ = inverse(η).
 
     The links of a GLM also have the curves; `slope` is dμ/dη and `bend` d²μ/dη².
+
+    Examples
+    --------
+    >>> from mercer.families import LOG, LOGIT
+    >>> LOGIT.forward(np.array([0.5, 0.9])).round(3), LOG.inverse(np.array([0.0, 1.0])).round(3)
+    (array([0.   , 2.197]), array([1.   , 2.718]))
     """
 
     #: the open intervals of the means that a link reaches, and of the η that have a mean

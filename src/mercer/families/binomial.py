@@ -21,7 +21,14 @@ ROUNDING = 1e-9
 
 
 class BernoulliParameters(NamedTuple):
-    """Probability p of a success in one trial."""
+    """Probability p of a success in one trial.
+
+    Examples
+    --------
+    >>> from mercer.families import Bernoulli, BernoulliParameters
+    >>> float(Bernoulli().natural(BernoulliParameters(0.75))[0].round(3))
+    1.099
+    """
 
     probability: Array
 
@@ -111,7 +118,17 @@ class _Trials(Family):
 
 @dataclass(frozen=True)
 class Bernoulli(_Trials):
-    """p(x) = pˣ(1−p)¹⁻ˣ;  T = x,  η = log p/(1−p),  A = log(1 + e^η),  b = 1."""
+    """p(x) = pˣ(1−p)¹⁻ˣ;  T = x,  η = log p/(1−p),  A = log(1 + e^η),  b = 1.
+
+    Examples
+    --------
+    >>> from mercer.families import Bernoulli, BernoulliParameters
+    >>> coin = Bernoulli()
+    >>> coin.from_mean(coin.sufficient([1, 0, 1, 1]).mean(axis=0))
+    BernoulliParameters(probability=array(0.75))
+    >>> coin.log_density([0, 1, 2], BernoulliParameters(0.75)).round(3)
+    array([-1.386, -0.288,   -inf])
+    """
 
     name: ClassVar[str] = "bernoulli"
     support: ClassVar[str] = "0 and 1 (or False and True)"
@@ -131,7 +148,14 @@ class Bernoulli(_Trials):
 
 @dataclass(frozen=True)
 class Binomial(_Trials):
-    """p(x) = C(N,x) pˣ(1−p)ᴺ⁻ˣ;  T = x,  η = log p/(1−p),  A = N log(1 + e^η),  b = C(N,x)."""
+    """p(x) = C(N,x) pˣ(1−p)ᴺ⁻ˣ;  T = x,  η = log p/(1−p),  A = N log(1 + e^η),  b = C(N,x).
+
+    Examples
+    --------
+    >>> from mercer.families import BernoulliParameters, Binomial
+    >>> np.exp(Binomial(3).log_density([0, 1, 2, 3], BernoulliParameters(0.5))).round(3)
+    array([0.125, 0.375, 0.375, 0.125])
+    """
 
     trials: int
 

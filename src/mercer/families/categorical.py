@@ -16,6 +16,13 @@ class Categorical(LevelFamily):
     """p(x) = p_x for a code x = 0, …, K−1;  T = indicators of the levels,  η = log p,  A = log Σ e^η,  b = 1.
 
     The code −1 means missing. `levels` = K may be left open until parameters or a statistic say it.
+
+    Examples
+    --------
+    >>> from mercer.families import Categorical, CategoricalParameters
+    >>> die = CategoricalParameters(np.array([0.5, 0.3, 0.2]))
+    >>> np.exp(Categorical(3).log_density([0, 2], die)).round(3)
+    array([0.5, 0.2])
     """
 
     levels: int | None = None

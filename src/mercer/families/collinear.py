@@ -30,7 +30,7 @@ def collinear_columns(covariance: Array) -> tuple[int, ...]:
     (0, 1)
     """
     covariance = np.asarray(covariance, dtype=float)
-    scale = np.sqrt(np.diagonal(covariance))
+    scale = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))  # which rounding may have left below
     constant = ~(scale > 0)
     unit = np.where(constant, 1.0, scale)
     correlation = covariance / unit[:, None] / unit

@@ -22,14 +22,29 @@ LARGEST = 1 - float(np.finfo(float).epsneg)
 
 
 class BetaParameters(NamedTuple):
-    """Shapes a and b: mean a/(a+b)."""
+    """Shapes a and b: mean a/(a+b).
+
+    Examples
+    --------
+    >>> from mercer.families import Beta, BetaParameters
+    >>> float(Beta().sample(BetaParameters(1.0, 3.0), 10_000, np.random.default_rng(0)).mean().round(2))
+    0.25
+    """
 
     a: Array
     b: Array
 
 
 class DirichletParameters(NamedTuple):
-    """Shapes α, one per component on the last axis: mean α/Σα."""
+    """Shapes α, one per component on the last axis: mean α/Σα.
+
+    Examples
+    --------
+    >>> from mercer.families import Dirichlet, DirichletParameters
+    >>> draws = Dirichlet().sample(DirichletParameters(np.array([1.0, 3.0])), 10_000, np.random.default_rng(0))
+    >>> draws.mean(axis=0).round(2)
+    array([0.25, 0.75])
+    """
 
     alpha: Array
 
@@ -53,7 +68,14 @@ def _log_density(shares: Array, alpha: Array) -> Array:
 
 @dataclass(frozen=True)
 class Beta(Family):
-    """p(x) = xᵃ⁻¹(1−x)ᵇ⁻¹ / B(a,b);  T = (log x, log(1−x)),  η = (a, b),  A = log B(a,b),  b(x) = 1/x(1−x)."""
+    """p(x) = xᵃ⁻¹(1−x)ᵇ⁻¹ / B(a,b);  T = (log x, log(1−x)),  η = (a, b),  A = log B(a,b),  b(x) = 1/x(1−x).
+
+    Examples
+    --------
+    >>> from mercer.families import Beta, BetaParameters
+    >>> np.exp(Beta().log_density([0.1, 0.5, 0.9], BetaParameters(2.0, 2.0))).round(3)
+    array([0.54, 1.5 , 0.54])
+    """
 
     name: ClassVar[str] = "beta"
     parameters_type: ClassVar[type[BetaParameters]] = BetaParameters
@@ -103,7 +125,15 @@ class Beta(Family):
 
 @dataclass(frozen=True)
 class Dirichlet(Family):
-    """p(x) = Γ(Σα) Π x_k^(α_k−1) / Γ(α_k);  T = log x,  η = α,  A = Σ log Γ(α_k) − log Γ(Σα),  b(x) = Π 1/x_k."""
+    """p(x) = Γ(Σα) Π x_k^(α_k−1) / Γ(α_k);  T = log x,  η = α,  A = Σ log Γ(α_k) − log Γ(Σα),  b(x) = Π 1/x_k.
+
+    Examples
+    --------
+    >>> from mercer.families import Dirichlet, DirichletParameters
+    >>> shares = DirichletParameters(np.array([1.0, 2.0, 3.0]))
+    >>> np.exp(Dirichlet().log_density([[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]], shares)).round(3)
+    array([4.5 , 0.72])
+    """
 
     name: ClassVar[str] = "dirichlet"
     parameters_type: ClassVar[type[DirichletParameters]] = DirichletParameters

@@ -20,13 +20,28 @@ SMALLEST = float(np.finfo(float).tiny)
 
 
 class ExponentialParameters(NamedTuple):
-    """Rate λ: one over the mean."""
+    """Rate λ: one over the mean.
+
+    Examples
+    --------
+    >>> from mercer.families import Exponential, ExponentialParameters
+    >>> np.exp(Exponential().log_density([0.0, 1.0], ExponentialParameters(2.0))).round(3)
+    array([2.   , 0.271])
+    """
 
     rate: Array
 
 
 class GammaParameters(NamedTuple):
-    """Shape a and rate b: mean a/b, variance a/b²."""
+    """Shape a and rate b: mean a/b, variance a/b².
+
+    Examples
+    --------
+    >>> from mercer.families import Gamma, GammaParameters
+    >>> costs = GammaParameters(shape=2.0, rate=0.5)
+    >>> float(Gamma().mean_of(costs)), float(Gamma().variance_of(costs))
+    (4.0, 8.0)
+    """
 
     shape: Array
     rate: Array
@@ -34,7 +49,15 @@ class GammaParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class Exponential(Family):
-    """p(x) = λ e^−λx;  T = x,  η = −λ,  A = −log(−η),  b = 1."""
+    """p(x) = λ e^−λx;  T = x,  η = −λ,  A = −log(−η),  b = 1.
+
+    Examples
+    --------
+    >>> from mercer.families import Exponential
+    >>> waiting = Exponential()
+    >>> waiting.from_mean(waiting.sufficient([1.0, 3.0]).mean(axis=0))
+    ExponentialParameters(rate=array(0.5))
+    """
 
     name: ClassVar[str] = "exponential"
     parameters_type: ClassVar[type[ExponentialParameters]] = ExponentialParameters
@@ -82,6 +105,12 @@ class Gamma(Family):
     """p(x) = bᵃ xᵃ⁻¹ e^−bx / Γ(a);  T = (log x, x),  η = (a, −b),  A = log Γ(a) − a log b,  b(x) = 1/x.
 
     The link is the canonical one of the mean for a known shape, up to that shape: η = −1/μ.
+
+    Examples
+    --------
+    >>> from mercer.families import Gamma, GammaParameters
+    >>> np.exp(Gamma().log_density([1.0, 2.0, 4.0], GammaParameters(2.0, 1.0))).round(3)
+    array([0.368, 0.271, 0.073])
     """
 
     name: ClassVar[str] = "gamma"

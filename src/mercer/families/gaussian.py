@@ -16,7 +16,15 @@ LOG_2PI = float(np.log(2 * np.pi))
 
 
 class GaussianParameters(NamedTuple):
-    """Mean μ and variance σ², of equal or broadcasting shape."""
+    """Mean μ and variance σ², of equal or broadcasting shape.
+
+    Examples
+    --------
+    >>> from mercer.families import Gaussian, GaussianParameters
+    >>> standard = GaussianParameters(mean=0.0, variance=1.0)
+    >>> np.exp(Gaussian().log_density([0.0, 1.0, np.nan], standard)).round(3)  # a missing value says nothing
+    array([0.399, 0.242, 1.   ])
+    """
 
     mean: Array
     variance: Array
@@ -34,6 +42,15 @@ class Gaussian(Family):
     """p(x) = exp(−(x−μ)²/2σ²) / √(2πσ²);  T = (x, x²),  η = (μ/σ², −1/2σ²).
 
     With `variance` given only the mean is free:  T = x,  η = μ/σ²,  A = σ²η²/2 (lecture 3 has σ = 1).
+
+    Examples
+    --------
+    >>> from mercer.families import Gaussian, GaussianParameters
+    >>> normal = Gaussian()
+    >>> normal.from_mean(normal.sufficient([1.0, 3.0]).mean(axis=0))
+    GaussianParameters(mean=array(2.), variance=np.float64(1.0))
+    >>> normal.quantile([0.025, 0.975], GaussianParameters(0.0, 1.0)).round(2)
+    array([-1.96,  1.96])
     """
 
     variance: float | None = None

@@ -22,6 +22,13 @@ class Histogram(LevelFamily):
     for it ("auto", "freedman-diaconis", "scott", "sturges", "doane", "stone", "knuth"), a `Width`, or the increasing
     edges themselves. A bin holds its left edge, the last one both. Values beyond the edges count to
     the outermost bins, with the density these have.
+
+    Examples
+    --------
+    >>> from mercer.families import CategoricalParameters, Histogram
+    >>> bins = Histogram(bins=(0.0, 1.0, 4.0))
+    >>> np.exp(bins.log_density([0.5, 2.0], CategoricalParameters(np.array([0.4, 0.6])))).round(3)
+    array([0.4, 0.2])
     """
 
     bins: int | str | Width | tuple[float, ...] | Array = 10

@@ -22,7 +22,14 @@ ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 class InverseGaussianParameters(NamedTuple):
-    """Mean μ and shape λ: the variance is μ³/λ."""
+    """Mean μ and shape λ: the variance is μ³/λ.
+
+    Examples
+    --------
+    >>> from mercer.families import InverseGaussian, InverseGaussianParameters
+    >>> float(InverseGaussian().variance_of(InverseGaussianParameters(mean=2.0, shape=4.0)))
+    2.0
+    """
 
     mean: Array
     shape: Array
@@ -33,6 +40,13 @@ class InverseGaussian(Family):
     """p(x) = √(λ/2πx³) exp(−λ(x−μ)²/2μ²x);  T = (x, 1/x),  η = (−λ/2μ², −λ/2),  A = −2√(η₁η₂) − ½ log(−2η₂).
 
     The link is the canonical one of the mean for a known shape, up to a factor: η = 1/μ².
+
+    Examples
+    --------
+    >>> from mercer.families import InverseGaussian
+    >>> times = InverseGaussian()
+    >>> times.from_mean(times.sufficient([1.0, 2.0, 4.0]).mean(axis=0))
+    InverseGaussianParameters(mean=array(2.33333333), shape=np.float64(6.461538461538459))
     """
 
     name: ClassVar[str] = "inverse_gaussian"

@@ -83,7 +83,13 @@ LINKS: dict[str, Link] = {
 
 
 def power_link(exponent: float) -> Link:
-    """η = μᵏ, or log μ for k = 0."""
+    """η = μᵏ, or log μ for k = 0.
+
+    Examples
+    --------
+    >>> power_link(0.5).forward(np.array([4.0, 9.0])), power_link(0)
+    (array([2., 3.]), <link log>)
+    """
     return {0.0: LOG, 1.0: IDENTITY}.get(float(exponent)) or Power(float(exponent))
 
 

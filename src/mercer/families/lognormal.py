@@ -15,7 +15,14 @@ NORMAL = Gaussian()
 
 
 class LogNormalParameters(NamedTuple):
-    """Mean μ and variance σ² of log x."""
+    """Mean μ and variance σ² of log x.
+
+    Examples
+    --------
+    >>> from mercer.families import LogNormal, LogNormalParameters
+    >>> np.exp(LogNormal().log_density([0.0, 1.0, 2.0], LogNormalParameters(0.0, 1.0))).round(3)
+    array([0.   , 0.399, 0.157])
+    """
 
     mean: Array
     variance: Array
@@ -26,6 +33,13 @@ class LogNormal(Family):
     """p(x) = exp(−(log x − μ)²/2σ²) / x√(2πσ²);  T = (log x, log² x),  η = (μ/σ², −1/2σ²),  b(x) = 1/x√2π.
 
     The statistic holds the centred moments of log x (`transform`).
+
+    Examples
+    --------
+    >>> from mercer.families import LogNormal, LogNormalParameters
+    >>> incomes = LogNormalParameters(mean=10.0, variance=0.25)
+    >>> LogNormal().sample(incomes, 3, np.random.default_rng(0)).round()
+    array([23456., 20619., 30340.])
     """
 
     name: ClassVar[str] = "lognormal"

@@ -26,6 +26,13 @@ class Multinomial(LevelFamily):
 
     By Γ, so that fractional counts work. With `trials` None the density is conditional on the row's own length N; T, A,
     the mean parameter and the strength of a prior are then counted per trial (per word), not per row.
+
+    Examples
+    --------
+    >>> from mercer.families import CategoricalParameters, Multinomial
+    >>> words = CategoricalParameters(np.array([0.5, 0.3, 0.2]))
+    >>> np.exp(Multinomial().log_density([[1, 1, 0], [2, 0, 0]], words)).round(3)
+    array([0.3 , 0.25])
     """
 
     trials: int | None = None

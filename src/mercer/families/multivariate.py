@@ -16,7 +16,15 @@ from mercer.families.links import IDENTITY, Link
 
 
 class MultivariateGaussianParameters(NamedTuple):
-    """Mean μ (…, d) and covariance Σ (…, d, d)."""
+    """Mean μ (…, d) and covariance Σ (…, d, d).
+
+    Examples
+    --------
+    >>> from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
+    >>> joint = MultivariateGaussianParameters(mean=np.zeros(2), covariance=np.diag([1.0, 4.0]))
+    >>> MultivariateGaussian().sample(joint, 10_000, np.random.default_rng(0)).std(axis=0).round(1)
+    array([1., 2.])
+    """
 
     mean: Array
     covariance: Array
@@ -49,6 +57,13 @@ class MultivariateGaussian(Family):
 
     NaN entries of a row are integrated out exactly: the others have the marginal density. A singular Σ has no density;
     the error names the collinear columns.
+
+    Examples
+    --------
+    >>> from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
+    >>> joint = MultivariateGaussianParameters(np.zeros(2), np.array([[1.0, 0.8], [0.8, 1.0]]))
+    >>> MultivariateGaussian().log_density([[1.0, 1.0], [1.0, -1.0]], joint).round(3)
+    array([-1.883, -6.327])
     """
 
     name: ClassVar[str] = "multivariate_gaussian"

@@ -22,7 +22,14 @@ ONE_BY_ONE, RUNS = 1_000, 500
 
 
 class NegativeBinomialParameters(NamedTuple):
-    """Mean μ and dispersion r: the variance is μ + μ²/r, and r = ∞ is the Poisson."""
+    """Mean μ and dispersion r: the variance is μ + μ²/r, and r = ∞ is the Poisson.
+
+    Examples
+    --------
+    >>> from mercer.families import NegativeBinomial, NegativeBinomialParameters
+    >>> float(NegativeBinomial(2.0).variance_of(NegativeBinomialParameters(4.0, 2.0)))
+    12.0
+    """
 
     mean: Array
     r: Array
@@ -40,6 +47,14 @@ class NegativeBinomial(Family):
 
     With `r` given an exponential family; with `r` None it is found for each group and column from the histogram of the
     counts, and ∞ (a Poisson) where these vary no more than their mean.
+
+    Examples
+    --------
+    >>> from mercer.families import NegativeBinomial, NegativeBinomialParameters, Poisson, PoissonParameters
+    >>> float(NegativeBinomial(2.0).log_density(10, NegativeBinomialParameters(3.0, 2.0)).round(2))
+    -4.54
+    >>> float(Poisson().log_density(10, PoissonParameters(3.0)).round(2))  # thinner tails
+    -7.12
     """
 
     r: float | None = None

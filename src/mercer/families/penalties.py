@@ -26,7 +26,14 @@ Array = NDArray[Any]
 
 
 class Strengths(NamedTuple):
-    """What every penalty comes down to: `Σ l1 |β − mean| + ½ Σ l2 (β − mean)²`, one number each per coefficient."""
+    """What every penalty comes down to: `Σ l1 |β − mean| + ½ Σ l2 (β − mean)²`, one number each per coefficient.
+
+    Examples
+    --------
+    >>> from mercer.families import ElasticNet
+    >>> ElasticNet(2.0, l1_ratio=0.25).strengths(3)
+    Strengths(l1=array([0.5, 0.5, 0.5]), l2=array([1.5, 1.5, 1.5]), mean=array([0., 0., 0.]))
+    """
 
     l1: Array
     l2: Array
@@ -58,6 +65,14 @@ class Penalty(ABC):
     """A negative log prior of the coefficients.
 
     `strength` and `mean` are one number for all coefficients or one for each.
+
+    Examples
+    --------
+    >>> from mercer.families import L1, L2
+    >>> L2(4.0).strengths(2).value(np.array([1.0, 2.0]))
+    10.0
+    >>> L1(4.0).strengths(2).value(np.array([1.0, -2.0]))
+    12.0
     """
 
     strength: float | Array = 1.0

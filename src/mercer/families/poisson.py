@@ -17,7 +17,14 @@ from mercer.families.links import LOG, Link
 
 
 class PoissonParameters(NamedTuple):
-    """Rate λ: the mean, and the variance, of the count."""
+    """Rate λ: the mean, and the variance, of the count.
+
+    Examples
+    --------
+    >>> from mercer.families import Poisson, PoissonParameters
+    >>> Poisson().quantile([0.5, 0.95], PoissonParameters(4.0))
+    array([4., 8.])
+    """
 
     rate: Array
 
@@ -30,7 +37,17 @@ def not_a_count(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Poisson(Family):
-    """p(x) = λˣ e^−λ / x!;  T = x,  η = log λ,  A = e^η,  b = 1/x!."""
+    """p(x) = λˣ e^−λ / x!;  T = x,  η = log λ,  A = e^η,  b = 1/x!.
+
+    Examples
+    --------
+    >>> from mercer.families import Poisson, PoissonParameters
+    >>> counts = Poisson()
+    >>> counts.from_mean(counts.sufficient([2, 0, 3, 3]).mean(axis=0))
+    PoissonParameters(rate=array(2.))
+    >>> np.exp(counts.log_density([0, 1, 2], PoissonParameters(2.0))).round(3)
+    array([0.135, 0.271, 0.271])
+    """
 
     name: ClassVar[str] = "poisson"
     parameters_type: ClassVar[type[PoissonParameters]] = PoissonParameters

@@ -26,7 +26,14 @@ from mercer.families._loops import as_vector, as_weight
 
 
 class Slopes(NamedTuple):
-    """Σ weight · loss, and for each row weight · ∂loss/∂η and weight · E ∂²loss/∂η²."""
+    """Σ weight · loss, and for each row weight · ∂loss/∂η and weight · E ∂²loss/∂η².
+
+    Examples
+    --------
+    >>> from mercer.families import IDENTITY, Gaussian, Response
+    >>> Response(Gaussian(), IDENTITY).slopes(np.array([1.0, 2.0]), np.array([0.0, 0.0]))
+    Slopes(loss=2.5, first=array([-1., -2.]), second=array([1., 1.]))
+    """
 
     loss: float
     first: Array

@@ -30,7 +30,14 @@ SEARCH = 12.0
 
 
 class TweedieParameters(NamedTuple):
-    """Mean μ and dispersion φ: the variance is φ μᵖ."""
+    """Mean μ and dispersion φ: the variance is φ μᵖ.
+
+    Examples
+    --------
+    >>> from mercer.families import Tweedie, TweedieParameters
+    >>> float(Tweedie(1.5).variance_of(TweedieParameters(4.0, 0.5)))
+    4.0
+    """
 
     mean: Array
     dispersion: Array
@@ -43,6 +50,13 @@ class Tweedie(Family):
     With `dispersion` φ given an exponential family (of power 1 it is 1: a Poisson); with None it is found by maximum
     likelihood. There is no Tweedie distribution of a power between 0 and 1; a density is known here for the
     powers 0, 1 to 2, and 3.
+
+    Examples
+    --------
+    >>> from mercer.families import Tweedie, TweedieParameters
+    >>> claims = Tweedie(1.5)
+    >>> float(np.exp(claims.log_density(0.0, TweedieParameters(2.0, 1.0))).round(3))  # the chance of none at all
+    0.059
     """
 
     power: float = 1.5

@@ -30,7 +30,7 @@ def quantile_knots(x: Array, count: int) -> Array:
     if not len(x):
         return np.array([0.0, 1.0])
     x, unit = halved(x)
-    return _two_at_least(np.unique(np.quantile(x, np.linspace(0.0, 1.0, count)) * unit))
+    return _two_at_least(_apart(np.unique(np.quantile(x, np.linspace(0.0, 1.0, count)) * unit)))
 
 
 def even_knots(x: Array, count: int) -> Array:
@@ -39,6 +39,21 @@ def even_knots(x: Array, count: int) -> Array:
         return np.array([0.0, 1.0])
     x, unit = halved(x)
     return _two_at_least(np.unique(np.linspace(x.min(), x.max(), count) * unit))
+
+
+def _apart(knots: Array) -> Array:
+    """Without those that are next to another one, as seen from as far away as the first and the last are."""
+    if len(knots) < 2:
+        return knots
+    places = _in_units(knots, knots)
+    seen = np.append(True, np.diff(np.maximum.accumulate(places)) > 0)
+    return np.append(knots[seen][:-1], knots[-1])
+
+
+def _in_units(x: Array, knots: Array) -> Array:
+    """Values in units of the distance between the first and the last knot, from the first."""
+    first, last = knots[0] / 2, knots[-1] / 2  # their difference may be no number
+    return np.asarray((x / 2 - first) / (last - first))
 
 
 def _two_at_least(knots: Array) -> Array:
@@ -72,14 +87,9 @@ class Splines:
         """How many splines there are."""
         return len(self.knots) if self.natural else len(self.knots) + self.degree - 1
 
-    def _in_units(self, x: Array) -> Array:
-        """Values in units of the distance between the first and the last knot, from the first."""
-        first, last = self.knots[0] / 2, self.knots[-1] / 2  # their difference may be no number
-        return np.asarray((x / 2 - first) / (last - first))
-
     @cached_property
     def _inner_knots(self) -> Array:
-        return self._in_units(self.knots)
+        return _in_units(self.knots, self.knots)
 
     @cached_property
     def _all_knots(self) -> Array:
@@ -113,7 +123,7 @@ class Splines:
         """A row of splines for every value into an array, which may have no room for the last one."""
 
         def some(rows: slice) -> None:
-            out[rows] = self._of_some(self._in_units(x[rows].astype(np.float64)))[:, : out.shape[1]]
+            out[rows] = self._of_some(_in_units(x[rows].astype(np.float64), self.knots))[:, : out.shape[1]]
 
         ordered_map(some, row_blocks(len(x), BLOCK))
 

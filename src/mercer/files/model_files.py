@@ -122,6 +122,16 @@ def load(path: str | Path) -> Any:
     ------
     ModelFileError
         Where it is no model file, or one that is damaged, cut off, tampered with, or of a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mercer import Ridge, load, save
+    >>> line = Ridge(alpha=0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(line, f"{folder}/line.mercer")
+    ...     load(f"{folder}/line.mercer").predict([[3.0]]).round(6)
+    array([7.])
     """
     with opened(path) as file:
         try:

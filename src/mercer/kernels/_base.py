@@ -41,6 +41,16 @@ class Kernel(ABC):
     `k(X, Z)` is the matrix, `k(X)` that of X with itself, `k.diag(X)` its diagonal. `k1 + k2`, `k1 * k2`, `3 * k`,
     `k + 1`, `k ** 2`, `k.of(feature_map)`, `k.on(columns)` and `k.normalised()` are kernels again; what would not be
     one (a difference, a negative factor, a fractional power) is a `NotPositiveDefiniteError`.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> k = RBF(gamma=0.5) + 2 * Linear()
+    >>> k
+    RBF(gamma=0.5) + 2.0 * Linear()
+    >>> k([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.607],
+           [0.607, 3.   ]])
     """
 
     #: how tightly the repr binds: sums 1, products 2, powers 3, everything else 4

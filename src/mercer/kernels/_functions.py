@@ -58,7 +58,7 @@ def _row_by_row(function: Callable[[Any], Any], rows: Any) -> Array:
     items = rows if isinstance(rows, list) else dense(rows)
     try:
         return np.asarray([function(row) for row in items], dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, IndexError) as error:
         raise KernelShapeError(f"{_name(function)} does not give numbers for one row: {error}") from error
 
 

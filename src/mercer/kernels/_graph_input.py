@@ -32,9 +32,6 @@ class Graphs:
     labels: Array
     alphabet: Labels
 
-    def __len__(self) -> int:
-        return len(self.nodes) - 1
-
 
 class _Graph(NamedTuple):
     """Edges by the positions of nodes, and a label for each node, None for all where there are none."""

@@ -186,8 +186,10 @@ class Views:
 
     @cached_property
     def centred(self) -> Points:
-        X = self.matrix
-        return self.points if not self.shift.any() else Points.of(X - self.shift, (self, "centred"))
+        if not self.shift.any():
+            return self.points
+        with np.errstate(over="ignore"):  # of numbers so large, squares overflow anyhow
+            return Points.of(self.matrix - self.shift, (self, "centred"))
 
     @cached_property
     def directions(self) -> Points:

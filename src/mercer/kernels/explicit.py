@@ -25,7 +25,17 @@ MOST_NUMBERS = 1 << 28
 
 
 class FeatureMap(ABC):
-    """ψ: rows to features, by calling it."""
+    """ψ: rows to features, by calling it.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Quadratic
+    >>> psi = Quadratic().feature_map(2)
+    >>> psi.n_features
+    5
+    >>> psi([[1.0, 2.0]]).round(3)
+    array([[1.   , 2.   , 1.   , 2.828, 4.   ]])
+    """
 
     @property
     @abstractmethod

@@ -276,11 +276,6 @@ def _symmetrised(matrix: Array, kernel: Kernel) -> Array:
     return np.asarray((matrix + matrix.T) / 2)
 
 
-def matrix(kernel: Kernel, X: Any, Z: Any = None) -> Array:
-    """k(X, Z), or k(X, X)."""
-    return Gram(kernel, X, Z).matrix()
-
-
 def rows(kernel: Kernel, X: Any, numbers: Any, Z: Any = None, *, tolerance: float = 0.0) -> Array:
     """Some rows of k(X, Z), or of k(X, X), by their numbers or a slice.
 

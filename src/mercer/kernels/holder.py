@@ -12,6 +12,14 @@ class KernelHolder:
     """A mixin before scikit-learn's `BaseEstimator`, whose `set_params` would change a kernel in place.
 
     A kernel is a value that others may hold too, so `set_params(kernel__gamma=…)` puts another one in its place.
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> from mercer.kernels import RBF
+    >>> k = RBF(gamma=1)
+    >>> SVC(kernel=k).set_params(kernel__gamma=2).kernel, k
+    (RBF(gamma=2.0), RBF(gamma=1.0))
     """
 
     def set_params(self, **params: Any) -> Self:

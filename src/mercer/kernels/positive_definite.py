@@ -39,6 +39,15 @@ class PositiveDefinite:
         α with Σ αᵢαⱼ k(xᵢ, xⱼ) < 0, which proves that there is no ψ.
     factor : array of shape (r, n) or None
         R with K = RᵀR: the columns are features of the rows of the sample.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, check_positive_definite
+    >>> proof = check_positive_definite(RBF(gamma=1), [[0.0], [1.0]])
+    >>> proof.kind, proof.holds
+    ('by construction', True)
+    >>> print(proof.sentence)
+    RBF(gamma=1.0) is positive definite: exp(−γ‖x − z‖²) is the Fourier transform of a normal density (Bochner).
     """
 
     kind: str
@@ -102,7 +111,16 @@ def check_positive_definite(kernel: Any, X: Any, *, entry_error: float = ENTRY) 
 
 
 def check_on_sample(kernel: Any, X: Any, *, entry_error: float = ENTRY) -> PositiveDefinite:
-    """What the rows of X say about a kernel, whatever its algebra says."""
+    """What the rows of X say about a kernel, whatever its algebra says.
+
+    Examples
+    --------
+    >>> rows = [[0.0], [1.0]]
+    >>> check_on_sample("sigmoid", rows).holds  # these rows do not refute it; others may
+    True
+    >>> check_on_sample(lambda x, z: -abs(x - z).sum(), rows).holds
+    False
+    """
     kernel = kernel_from(kernel)
     try:
         K = Gram(kernel, X).matrix()

@@ -110,6 +110,8 @@ def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool =
         else:
             taken = validate_data(estimator, **given, reset=reset, **options)
             taken = _as_numbers(taken) if y is None else (_as_numbers(taken[0]), taken[1])
+        if numeric and y is not None and taken[1].dtype.kind in "US":
+            taken = (taken[0], taken[1].astype(np.float64))  # words, which scikit-learn leaves to who computes
     except (TypeError, ValueError) as refusal:
         better = explained(refusal, X, y, estimator=type(estimator).__name__, numeric=numeric)
         if better is refusal:
@@ -193,7 +195,10 @@ def publish(estimator: Any, **attributes: Array) -> None:
     """Set fitted attributes in the precision of the data, as scikit-learn does; what scores rows keeps all digits."""
     dtype = np.float32 if estimator.plan_.dtype == "float32" else np.float64
     for name, value in attributes.items():
-        setattr(estimator, name, value.astype(dtype, copy=False))
+        with np.errstate(over="ignore"):
+            narrow = value.astype(dtype, copy=False)
+        # what single precision has no room for stays as it is: infinity would be no coefficient
+        setattr(estimator, name, narrow if np.array_equal(np.isfinite(narrow), np.isfinite(value)) else value)
 
 
 def is_sparse(X: Any) -> bool:

@@ -122,7 +122,8 @@ class ComplementNB(CountClassifier):
 
 
 def normalised(log_p: Array) -> Array:
-    """log p / Σ log p of each class; where some p are 0, its limit: they share all the weight."""
+    """log p / Σ log p of each class; its limits where some p are 0, which share all the weight, or the only p is 1."""
     infinite = np.isinf(log_p)
     size = np.where(infinite.any(axis=1, keepdims=True), infinite, np.where(infinite, 0.0, log_p))
-    return np.asarray(size / size.sum(axis=1, keepdims=True))
+    total = size.sum(axis=1, keepdims=True)
+    return np.divide(size, total, out=np.ones_like(log_p), where=total != 0)

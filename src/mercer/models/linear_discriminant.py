@@ -197,6 +197,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             directions = self._all_directions(self._within)
         explained = directions.explained[: self._max_components]
         publish(self, scalings_=directions.scalings, explained_variance_ratio_=explained)
+        # columns without spread leave fewer directions than there are classes to tell apart
+        self._max_components = self._n_features_out = min(self._max_components, directions.scalings.shape[1])
         return np.asarray(directions.scalings @ directions.scalings.T)
 
     def _all_directions(self, within: Array) -> Directions:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._errors import DataError
 from mercer.data.labels import encode_labels
@@ -183,7 +182,6 @@ class LinearSVC(LinearClassifier):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y = checked_rows(self, X, y)
-        check_classification_targets(y)
         self.classes_, codes = encode_labels(y)
         if len(self.classes_) < 2:
             raise DataError(

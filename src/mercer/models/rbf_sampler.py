@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer._errors import DataError
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
 from mercer.data.sources.base import Source
@@ -116,8 +117,12 @@ def _plan(X: Any) -> Plan:
 
 def _of_variance(X: Any) -> float:
     """1/(d · variance), and 1 where nothing varies."""
-    if is_sparse(X):
-        variance = X.multiply(X).mean() - X.mean() ** 2
-    else:
-        variance = X.var(correction=0) if is_tensor(X) else X.var()
+    with np.errstate(over="ignore", invalid="ignore"):
+        if is_sparse(X):
+            X = X.astype(np.float64)  # a square of 8 bits is none
+            variance = max(X.multiply(X).mean() - X.mean() ** 2, 0.0)
+        else:
+            variance = X.var(correction=0) if is_tensor(X) else X.var()
+    if not variance < np.inf:
+        raise DataError('The variance of X is too large for float64, and gamma="scale" its inverse; scale the columns.')
     return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0

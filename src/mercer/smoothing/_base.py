@@ -29,6 +29,13 @@ class SmoothingKernel(ABC):
     form : {"radial", "product"}, default="radial"
         How a profile k along a ray, with k(0) = 1, makes a density of several dimensions: K(u) = k(‖u‖)/c, or
         `K(u) = Π k(|u_j|)/c`. In one dimension, and for the Gaussian in any, both are the same.
+
+    Examples
+    --------
+    >>> from mercer.smoothing import Epanechnikov
+    >>> k = Epanechnikov()
+    >>> np.exp(k.log_density(np.array([[0.0], [0.5], [2.0]]))).round(3)
+    array([0.75 , 0.562, 0.   ])
     """
 
     form: Form = "radial"

@@ -37,6 +37,14 @@ class Criterion:
         The width where it is least; that of the least value if not given.
     best : float, default=None
         Its value for the bandwidth chosen, which is below all values if axes were refined one by one.
+
+    Examples
+    --------
+    >>> from mercer.smoothing import Gaussian, LikelihoodCV
+    >>> rows = np.random.default_rng(0).normal(size=(50, 1))
+    >>> looked_at = LikelihoodCV().choose(rows, None, Gaussian()).criterion
+    >>> looked_at.name, len(looked_at.widths) == len(looked_at.values)
+    ('−log likelihood of a point left out', True)
     """
 
     name: str

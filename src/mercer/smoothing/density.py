@@ -25,7 +25,17 @@ LARGEST = 690.0
 
 
 class Density(ABC):
-    """p(x) over the rows of an array with so many `columns`; nothing of it ever changes."""
+    """p(x) over the rows of an array with so many `columns`; nothing of it ever changes.
+
+    Examples
+    --------
+    >>> from mercer.smoothing import Bandwidth, Gaussian, Windows
+    >>> p = Windows(Gaussian(), Bandwidth(1.0), np.array([[0.0], [4.0]]))
+    >>> p.density(np.array([[0.0], [2.0]])).round(3)
+    array([0.2  , 0.054])
+    >>> p.cdf(np.array([[2.0]]))
+    array([0.5])
+    """
 
     @property
     @abstractmethod

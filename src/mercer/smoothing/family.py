@@ -23,7 +23,16 @@ Array = NDArray[Any]
 
 
 class ParzenParameters(NamedTuple):
-    """The windows themselves, and how wide they are: of classes and columns; NaN and None where nothing was seen."""
+    """The windows themselves, and how wide they are: of classes and columns; NaN and None where nothing was seen.
+
+    Examples
+    --------
+    >>> from mercer import NaiveBayes
+    >>> rows = [[-2.0], [-1.0], [1.0], [2.0]]
+    >>> model = NaiveBayes(Parzen(bandwidth=0.5)).fit(rows, ["low", "low", "high", "high"])
+    >>> model.parameters_["x0"].windows[0]
+    <windows around 2 points, gaussian kernels, h = 0.5, given>
+    """
 
     bandwidth: Array
     windows: Array

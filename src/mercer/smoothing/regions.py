@@ -36,6 +36,14 @@ class HighestDensityRegion:
     """{x : p(x) ≥ level}, which holds `coverage` of the probability and is the smallest set that does.
 
     `intervals` has a row (low, high) for each piece of it where the density has one column, and is None otherwise.
+
+    Examples
+    --------
+    >>> from mercer import KernelDensity
+    >>> p = KernelDensity(bandwidth=1.0).fit([[0.0], [10.0]])
+    >>> p.highest_density_region(0.9).intervals.round(2)  # one around each point, and nothing between them
+    array([[-1.64,  1.64],
+           [ 8.36, 11.64]])
     """
 
     coverage: float

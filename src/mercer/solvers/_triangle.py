@@ -42,6 +42,7 @@ class Span:
         """
         d = R.shape[1]
         length = lengths(R)
+        still = np.maximum(still, np.finfo(float).tiny)  # below it numbers lose their digits, and have no reciprocals
         alive = np.flatnonzero(length > still)
         scale = length[alive]
         _, values, axes = np.linalg.svd(R[:, alive] / scale, full_matrices=True)

@@ -50,8 +50,9 @@ class MarginRows:
     def of(cls, X: Any, constant: float) -> Self:
         if isinstance(X, np.ndarray):
             return cls(X, constant)
-        if X.indices.dtype != np.int32:  # loops are compiled for these; scipy takes them wherever they suffice
-            X = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+        if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) <= np.iinfo(np.int32).max:
+            # loops are compiled for these; SciPy's sparse arrays keep whatever they are given
+            X = type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
         if not X.has_canonical_format:  # stored twice
             X = X.copy()
             X.sum_duplicates()

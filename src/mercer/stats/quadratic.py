@@ -82,7 +82,7 @@ class Quadratic:
     def _of_tensors(self, design: TensorDesign, y: Any, weight: Any, offset: Any) -> Self:
         """X is read once, or twice where the slopes are not computed on the way; once more for a Hessian."""
         logistic = isinstance(self.response.lower(), BernoulliLogit) and offset is None
-        if logistic and self.order == GRADIENT and design.in_one_pass:
+        if logistic and self.order == GRADIENT and design.in_one_pass:  # pragma: no cover – only on a card
             loss, gradient = design.logistic(self.point, y, weight)
             if np.isfinite(loss):
                 return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)

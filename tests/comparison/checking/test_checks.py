@@ -18,12 +18,12 @@ from mercer.comparison.checking.checks import CHECKS, Check, check
 from mercer.comparison.checking.view import View
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.tasks import task_for
 from mercer.data import Table
 from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.models._base import Plan
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.solvers.certificate import Certificate
+from mercer.using.tasks import task_for
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "guides" / "assumption-checks.md"
 RNG = np.random.default_rng(0)

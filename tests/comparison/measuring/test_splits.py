@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer._errors import DataError
 from mercer.comparison.measuring.splits import deal
-from mercer.comparison.measuring.tasks import Task, task_for
+from mercer.using.tasks import Task, task_for
 
 LABELS = np.array(["a", "b", "b", "c"] * 15)
 CLASSES = task_for(LABELS, 60)

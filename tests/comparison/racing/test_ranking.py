@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mercer.comparison.entry import Entry, Kind
-from mercer.comparison.measuring.tasks import task_for
 from mercer.comparison.racing.ranking import ranked
 from mercer.data import Table
+from mercer.using.tasks import task_for
 
 SPLITS = 5
 TABLE = Table.of(np.zeros((4, 1)))

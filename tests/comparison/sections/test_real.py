@@ -12,9 +12,9 @@ import pytest
 from mercer import compare
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.whole import page
-from mercer.comparison.using.datasets import open_problem
 from mercer.report import Grid, Note, Page, Rows
 from mercer.report.page import page_html
+from mercer.using.datasets import open_problem
 
 Find = Callable[[str], Path]
 

@@ -13,12 +13,12 @@ from sklearn.base import clone
 from mercer import SVC, LogisticRegressionCV, compare, load, save
 from mercer._errors import DataError
 from mercer.comparison.comparison import Comparison
-from mercer.comparison.measuring.tasks import task_for
 from mercer.comparison.taking_part.entrants import entrants_for
 from mercer.comparison.taking_part.inner import INNER_FOLDS, InnerFolds
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
+from mercer.using.tasks import task_for
 
 GROUPS, COPIES = 40, 5
 #: in no order, so that folds of neighbours part them

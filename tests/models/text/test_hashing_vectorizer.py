@@ -58,3 +58,20 @@ def test_refusals() -> None:
         HashingVectorizer(analyzer=lambda document: document).transform([[1, 2]])
     with pytest.raises(ValueError, match="n_features"):
         HashingVectorizer(n_features=0).fit(["cat"])
+
+
+def test_half_of_a_surrogate_pair_is_named_by_its_document() -> None:
+    with pytest.raises(UnicodeEncodeError, match=r"surrogates not allowed\. They are in document 1"):
+        HashingVectorizer(analyzer="char").transform(["a", "b\ud800"])
+
+
+@pytest.mark.parametrize("copies", [1, 9])
+@pytest.mark.parametrize("analyzer", ["char", "char_wb"])
+def test_a_lone_surrogate_has_no_hash_however_many_documents_there_are(analyzer: str, copies: int) -> None:
+    documents = ["plain", "x \ud800y"] * copies
+    for vectorizer in (Theirs, HashingVectorizer):
+        with pytest.raises(UnicodeEncodeError):
+            vectorizer(analyzer=analyzer).transform(documents)
+    # accents that are taken away take it along, and no word has one
+    for options in ({"analyzer": analyzer, "strip_accents": "ascii"}, {"analyzer": "word"}):
+        assert_same_matrix(HashingVectorizer(**options).transform(documents), Theirs(**options).transform(documents))

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison._wording import named
 from mercer.comparison.checking.view import View
 from mercer.comparison.measuring.duplicates import row_numbers
 from mercer.data import Kind
+from mercer.report.wording import named
 
 Array = NDArray[Any]
 

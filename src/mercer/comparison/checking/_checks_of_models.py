@@ -150,7 +150,7 @@ def no_better_than_guessing(view: View) -> Iterator[Found]:
 def _of_knowing_nothing(view: View) -> float | None:
     """The first measure, for the shares of the classes or the mean of the training rows as the answer to all."""
     task = view.comparison.task
-    from mercer.comparison.measuring.metrics import Forecast, Outcome
+    from mercer.using.metrics import Forecast, Outcome
 
     values = []
     for train, test in view.comparison.splits:

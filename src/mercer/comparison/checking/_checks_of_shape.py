@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison._wording import chance, named
 from mercer.comparison.checking._checks_of_data import Found, NotAsked
 from mercer.comparison.checking.view import View
+from mercer.report.wording import chance, named
 
 Array = NDArray[Any]
 

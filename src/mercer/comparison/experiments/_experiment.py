@@ -7,9 +7,9 @@ from numbers import Integral
 from typing import Any, NoReturn
 
 from mercer._errors import DataError, EmptyDataError, ExperimentInterrupted
-from mercer.comparison.measuring.tasks import Classification
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.data.labels import encode_labels
+from mercer.using.tasks import Classification
 
 #: told how many fits are done, of how many, and which model is next
 Progress = Callable[[int, int, str], None]

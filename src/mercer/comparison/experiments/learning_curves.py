@@ -13,11 +13,11 @@ from mercer._errors import DataError
 from mercer.comparison.experiments._curves import Array, LearningCurves
 from mercer.comparison.experiments._experiment import Progress, by_name, check_repeats, classes_of, interrupted
 from mercer.comparison.experiments._subsets import checked_sizes, deal, train_rows
-from mercer.comparison.measuring.metrics import Outcome, accuracy, log_loss
-from mercer.comparison.measuring.tasks import Classification
 from mercer.comparison.racing.crossvalidation import described
 from mercer.comparison.taking_part.pairs import counterpart, half_of
 from mercer.data import Table
+from mercer.using.metrics import Outcome, accuracy, log_loss
+from mercer.using.tasks import Classification
 
 
 def learning_curves(

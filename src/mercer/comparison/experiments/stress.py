@@ -20,10 +20,10 @@ from mercer.comparison.experiments._experiment import (
 )
 from mercer.comparison.experiments._strain import DAMAGES, MEASURES, Stress
 from mercer.comparison.experiments._subsets import deal, train_rows
-from mercer.comparison.measuring.metrics import Outcome, accuracy, log_loss
-from mercer.comparison.measuring.tasks import Classification
 from mercer.comparison.racing.crossvalidation import described
 from mercer.decide import calibration_error
+from mercer.using.metrics import Outcome, accuracy, log_loss
+from mercer.using.tasks import Classification
 
 #: which rows are damaged
 PLACES = ("test", "train", "both")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
-from mercer.comparison._wording import counted
-from mercer.comparison.measuring.tasks import Classification, Task
+from mercer.report.wording import counted
+from mercer.using.tasks import Classification, Task
 
 Array = NDArray[Any]
 #: positions of the rows to fit on, and of those to score

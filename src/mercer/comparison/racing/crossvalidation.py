@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
-from mercer.comparison._wording import counted
 from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.metrics import Forecast
 from mercer.comparison.measuring.splits import Split
-from mercer.comparison.measuring.tasks import Task
 from mercer.comparison.racing.size import size_of
 from mercer.comparison.taking_part.entrants import Entrant
 from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.decide import CalibrationError, calibration_error
+from mercer.report.wording import counted
+from mercer.using.metrics import Forecast
+from mercer.using.tasks import Task
 
 Array = NDArray[Any]
 

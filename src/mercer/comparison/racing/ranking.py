@@ -8,8 +8,8 @@ from typing import Any
 
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.paired import difference_of, holm
-from mercer.comparison.measuring.tasks import Classification, Task
 from mercer.comparison.results.leaderboard import LEVEL
+from mercer.using.tasks import Classification, Task
 
 
 def ranked(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[tuple[Entry, ...], list[str]]:

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
-from mercer.comparison.measuring.tasks import Task
+from mercer.using.tasks import Task
 
 #: packages that numbers may depend on
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")

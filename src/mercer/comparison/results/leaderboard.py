@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.comparison.measuring.metrics import CLASSES, Metric
 from mercer.comparison.measuring.paired import Difference, Interval, difference_of, holm, interval_of, overlap_of
 from mercer.data.build import frame_like
 from mercer.report import Cell, Field, Grid
 from mercer.report.grid import NOTHING
+from mercer.using.metrics import CLASSES, Metric
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer._optional import require
 from mercer.comparison.measuring.paired import interval_of, overlap_of
-from mercer.comparison.measuring.tasks import Classification
 from mercer.decide import calibration_curve_with_intervals
+from mercer.using.tasks import Classification
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison

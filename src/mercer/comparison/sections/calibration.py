@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.comparison._wording import counted
 from mercer.comparison.checking.view import View, some_rows
 from mercer.decide.reliability import calibration_curve_with_intervals, calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
+from mercer.report.wording import counted
 
 #: models that are drawn, and held-out rows that are
 MOST_MODELS, MOST_ROWS = 3, 100_000

@@ -11,16 +11,23 @@ from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
 from mercer.comparison.checking.view import View
-from mercer.report import Axis, Bars, Chart, Field, Grid, Section
+from mercer.report import Axis, Bars, Chart, Section
+from mercer.using.explaining.coefficients import (
+    INTERCEPT,
+    UNITS,
+    by_size,
+    coefficient_grid,
+    feature_names,
+    plain_coefficients,
+    scaled,
+)
 
 Array = NDArray[Any]
 
 #: features up to which there are intervals (they take the inverse of a matrix of that size), and rows × features
 MOST_FEATURES, MOST_ENTRIES = 400, 20_000_000
-#: coefficients in the picture, and in the table
-MOST_BARS, MOST_ROWS = 25, 120
-INTERCEPT = "(intercept)"
-UNITS = " Numbers were put in standard units first: a coefficient is for one standard deviation."
+#: coefficients in the picture
+MOST_BARS = 25
 
 
 def coefficients(view: View) -> Section | None:
@@ -60,11 +67,6 @@ def _lead(view: View, intervals: bool) -> str:
     return f"A coefficient says {what}, the others staying as they are{'; bars are 95 % intervals' * intervals}."
 
 
-def scaled(model: Any) -> bool:
-    steps = [type(step).__name__ for step in model[:-1]] if isinstance(model, Pipeline) else []
-    return "TableFeatures" in steps or "StandardScaler" in steps
-
-
 def _summary(view: View, entry: Any, model: Any, last: Any) -> tuple[Any, str]:
     """Names, columns and notes of `summary`; or why there is none."""
     from mercer.models.inference import summary
@@ -87,40 +89,12 @@ def _summary(view: View, entry: Any, model: Any, last: Any) -> tuple[Any, str]:
 
 def _renamed(names: list[str], model: Any, last: Any) -> list[str]:
     """x0, x1, … by what the steps before call them, where these gave no names to what they made."""
-    given = _feature_names(model)
+    given = feature_names(model)
     if given is None or hasattr(last, "feature_names_in_"):
         return names
     by_place = {f"x{j}": name for j, name in enumerate(given)}
     parted = [name.rpartition(": ") for name in names]  # "class: feature", of several classes
     return [f"{label}{colon}{by_place.get(name, name)}" for label, colon, name in parted]
-
-
-def _feature_names(model: Any) -> list[str] | None:
-    if not isinstance(model, Pipeline):
-        return None
-    try:
-        return [str(name) for name in model[:-1].get_feature_names_out()]
-    except (AttributeError, ValueError):
-        return None
-
-
-def plain_coefficients(model: Any, last: Any) -> tuple[list[str], dict[str, Array]]:
-    """Coefficients alone."""
-    from mercer.models._base import column_names
-
-    coef = last.coef_.toarray() if hasattr(last.coef_, "toarray") else np.asarray(last.coef_)
-    coef = np.atleast_2d(coef)
-    names = _feature_names(model) or column_names(last)
-    if len(coef) == 1:
-        return list(names), {"coefficient": coef[0]}
-    classes = [str(label) for label in np.asarray(last.classes_).tolist()]
-    return [f"{label}: {name}" for label in classes for name in names], {"coefficient": coef.ravel()}
-
-
-def by_size(names: list[str], values: Array) -> Array:
-    """Positions by size, the intercept left out of the ranking and put last."""
-    size = np.where([name.endswith(INTERCEPT) for name in names], -1.0, np.abs(np.nan_to_num(values)))
-    return np.argsort(-size, kind="stable")
 
 
 def _chart(title: str, names: list[str], columns: dict[str, Array], order: Array) -> Chart:
@@ -133,17 +107,3 @@ def _chart(title: str, names: list[str], columns: dict[str, Array], order: Array
     features = sum(not name.endswith(INTERCEPT) for name in names)
     caption = f"The largest {len(shown)} of {features:,}." if len(shown) < features else ""
     return Chart(title, Axis("coefficient"), Axis("feature"), (bars,), caption)
-
-
-def coefficient_grid(names: list[str], columns: dict[str, Array], order: Array, notes: tuple[str, ...]) -> Grid:
-    kept = order[:MOST_ROWS].tolist()
-    headings = {"standard_error": "standard error", "posterior_sd": "posterior sd", "p_value": "p-value"}
-    forms = {"p_value": ".3g"}
-    fields = (
-        Field("feature"),
-        *(Field(headings.get(name, name), forms.get(name, ".4g")) for name in columns),
-    )
-    rows = tuple((names[k], *(float(column[k]) for column in columns.values())) for k in kept)
-    if len(kept) < len(names):
-        notes = (f"The largest {len(kept)} of {len(names):,} coefficients.", *notes)
-    return Grid("", fields, rows, notes)

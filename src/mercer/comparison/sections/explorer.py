@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from mercer._errors import MercerError
 from mercer.comparison.checking.view import View, some_rows
-from mercer.comparison.explaining.explanation import Explanation, explain_rows
-from mercer.comparison.sections.outlying import written
-from mercer.comparison.sections.overview import shortened
 from mercer.report import Axis, Chart, Evidence, Field, Grid, Line, Note, Points, Rows, Section
+from mercer.report.wording import shortened, written
+from mercer.using.explaining.explanation import Explanation, explain_rows
 
 Array = NDArray[Any]
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mercer._errors import MercerError
 from mercer.comparison.checking.view import View
-from mercer.comparison.explaining.unusual import unusual_rows
-from mercer.comparison.sections.overview import shortened
 from mercer.report import Field, Grid, Section
+from mercer.report.wording import written
+from mercer.using.explaining.unusual import unusual_rows
 
 #: rows that are listed, and columns that are shown of each
 MOST_ROWS, MOST_COLUMNS = 15, 3
@@ -50,11 +48,3 @@ def _value(view: View, name: str, row: int) -> str:
 def _truth(view: View, row: int) -> str:
     value = view.target[row]
     return view.labels[int(value)] if view.classification else written(value)
-
-
-def written(value: Any) -> str:
-    """A value of a column as short text."""
-    plain = value.item() if hasattr(value, "item") else value
-    if isinstance(plain, float):
-        return f"{plain:.0f}" if plain.is_integer() and abs(plain) < 1e15 else f"{plain:.5g}"
-    return shortened(plain)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison._wording import counted, in_full
 from mercer.comparison.checking.view import View
 from mercer.comparison.measuring.duplicates import row_numbers
 from mercer.data import Kind
 from mercer.data.schema import Column
 from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section
+from mercer.report.wording import counted, in_full, shortened
 
 Array = NDArray[Any]
 
@@ -162,9 +162,3 @@ def _of_sparse(view: View) -> Grid:
         ("largest value", float(matrix.data.max()) if matrix.nnz else 0.0),
     )
     return Grid("A sparse matrix", (Field("what"), Field("number", ",.4g")), rows)
-
-
-def shortened(value: Any, most: int = 24) -> str:
-    """A value as text that has room in a table."""
-    text = " ".join(str(value).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"

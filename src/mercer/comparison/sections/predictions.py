@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison._wording import counted
 from mercer.comparison.checking.view import View, some_rows
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
+from mercer.report.wording import counted
 
 Array = NDArray[Any]
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from mercer.comparison.taking_part.inner import INNER_FOLDS, Inner
 from mercer.comparison.taking_part.kernel_machines import kernel_machines
-from mercer.comparison.taking_part.shown import Shown
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
+from mercer.using.shown import Shown
 
 #: what a model may need of the columns to make sense
 ANYTHING, COMPLETE, DENSE = "nothing", "complete columns", "dense columns"

@@ -8,8 +8,8 @@ from mercer._errors import DataError
 from mercer._suggest import did_you_mean
 from mercer.comparison.taking_part.entrants import Entrant, Invitation, with_partners
 from mercer.comparison.taking_part.kinds import innermost, kind_of
-from mercer.comparison.taking_part.preparing import CLASSIFIERS, MODELS, prepared
 from mercer.data import Table
+from mercer.using.preparing import CLASSIFIERS, MODELS, prepared
 
 
 def chosen(names: Sequence[str], invitation: Invitation, table: Table, task: str) -> Invitation:

@@ -24,9 +24,9 @@ from mercer.comparison.taking_part.candidates import (
 )
 from mercer.comparison.taking_part.inner import Inner
 from mercer.comparison.taking_part.kinds import innermost, kind_of, partners_of, uses_products
-from mercer.comparison.taking_part.shown import Shown
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
+from mercer.using.shown import Shown
 
 
 class Entrant(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError
 from mercer.comparison.measuring.splits import Split, deal
-from mercer.comparison.measuring.tasks import Task, task_for
+from mercer.using.tasks import Task, task_for
 
 Array = NDArray[Any]
 

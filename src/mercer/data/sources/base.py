@@ -20,7 +20,17 @@ CHUNK_BYTES = 1 << 25
 
 
 class Chunk(NamedTuple):
-    """Some rows: what to learn from, and where there are any their targets, weights and offsets."""
+    """Some rows: what to learn from, and where there are any their targets, weights and offsets.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import pyarrow
+    >>> visits = pyarrow.table({"age": [23, 31, 58], "risk": ["low", "low", "high"]})
+    >>> first = next(iter(mercer.data.open(visits, target="risk", rows=2)))
+    >>> first.n_rows, first.X.to_pydict(), first.y.tolist()
+    (2, {'age': [23, 31]}, ['low', 'low'])
+    """
 
     #: an array, a CSR matrix, a frame, or whatever a feature map made of one
     X: Any
@@ -70,6 +80,16 @@ class Source(ABC):
 
     A pass over it is `for chunk in source`, or faster `mercer.engines.fold`, which reads pieces on several threads or
     machines. What a source yields does not change between passes: `SourceChangedError` says that a file did.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import pyarrow
+    >>> visits = pyarrow.table({"age": [23, 31, 58, 67], "risk": ["low", "low", "high", "high"]})
+    >>> source = mercer.data.open(visits, target="risk", rows=2)
+    >>> mercer.GaussianNB().fit(source).theta_
+    array([[62.5],
+           [27. ]])
     """
 
     columns: Columns

@@ -89,6 +89,13 @@ class Prepared:
     #: documents whose lower case was found by Python
     by_python: int
 
+    @property
+    def has_lone_surrogates(self) -> bool:
+        """Whether a document has half of a character that UTF-16 writes in two; no word has."""
+        if (self.states == PLAIN).all():
+            return False
+        return bool(((self.data[:-1] == 0xED) & (self.data[1:] >= 0xA0)).any())
+
 
 def _read_only(texts: Texts) -> tuple[Array, Array]:
     """Bytes and offsets of one type of array, whoever they come from: loops are compiled for each type."""

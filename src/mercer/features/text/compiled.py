@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer._errors import EmptyDataError
+from mercer._errors import EmptyDataError, TextError
 from mercer._jit import hashing
 from mercer._jit import rows as loops
 from mercer._threads import ordered_map
@@ -141,6 +141,8 @@ def hashed(
 
     def scan(texts: Texts) -> tuple[Array, Array, Array]:
         read = analysis.read(texts)
+        if analysis.unit != "word" and read.has_lone_surrogates:
+            raise TextError("A document has a lone surrogate, which UTF-8 has no bytes for, so that it has no hash.")
         with pool.one() as room:
             rows, indices, values = hashing.hash_terms(
                 (read.data, read.offsets),

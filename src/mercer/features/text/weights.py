@@ -37,7 +37,8 @@ class Totals:
         if labels is not None and codes is not None:
             sums = class_sums(X, codes, len(labels))
             by_class = dict(zip(labels.tolist(), sums, strict=True))
-        return cls(X.shape[0], document_counts, float(X.data.sum()), by_class)
+        with np.errstate(over="ignore", invalid="ignore"):  # which only counts beyond all reason do
+            return cls(X.shape[0], document_counts, float(X.data.sum()), by_class)
 
     def merge(self, other: Self) -> Self:
         """With the documents of another added."""
@@ -129,8 +130,9 @@ def normalised(X: sparse.csr_array, norm: str) -> sparse.csr_array:
 
 def weigh_columns(X: sparse.csr_array, weights: Array) -> None:
     """Entries times the weight of their column, in place; some at a time, since their weights take as much room."""
-    for part in row_blocks(len(X.data), AT_ONCE):
-        X.data[part] *= weights[X.indices[part]]
+    with np.errstate(over="ignore"):
+        for part in row_blocks(len(X.data), AT_ONCE):
+            X.data[part] *= weights[X.indices[part]]
 
 
 def _lengths(X: sparse.csr_array) -> Array:

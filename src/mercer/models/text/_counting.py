@@ -237,6 +237,9 @@ def _named(vectorizer: Any, documents: Any) -> Iterator[_Rows]:
             f"{failure.reason}. It is in document {rows.row}; name its encoding, encoding=…, or give "
             'decode_error="replace"',
         ) from failure
+    except UnicodeEncodeError as failure:
+        whose = f"{failure.reason}. They are in document {rows.row}; leave them out, or replace them"
+        raise UnicodeEncodeError(failure.encoding, failure.object, failure.start, failure.end, whose) from failure
     except (AttributeError, TypeError, ValueError) as failure:
         better = _explained(vectorizer, rows, failure)
         if better is None:

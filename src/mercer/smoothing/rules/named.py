@@ -53,6 +53,16 @@ def bandwidth_from(
     -------
     Bandwidth
         One that fits the columns of `X`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.smoothing import Gaussian
+    >>> rows = np.random.default_rng(0).normal(size=(100, 1))
+    >>> print(bandwidth_from("silverman", rows, None, Gaussian()))
+    h = 0.4217, by silverman
+    >>> print(bandwidth_from(0.3, rows, None, Gaussian()))
+    h = 0.3, given
     """
     if isinstance(bandwidth, str):
         bandwidth = rule_named(bandwidth)

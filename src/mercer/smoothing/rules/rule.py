@@ -22,7 +22,18 @@ SHAPES = ("one", "axes", "matrix")
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """Chooses a bandwidth from points: the data times c give the bandwidth times c."""
+    """Chooses a bandwidth from points: the data times c give the bandwidth times c.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.smoothing import Gaussian, Scott
+    >>> rows = np.random.default_rng(0).normal(size=(100, 1))
+    >>> print(Scott().choose(rows, None, Gaussian()))
+    h = 0.385, by scott-scaled
+    >>> print(Scott().choose(10 * rows, None, Gaussian()))
+    h = 3.85, by scott-scaled
+    """
 
     @abstractmethod
     def choose(

@@ -87,3 +87,24 @@ def test_what_cannot_be_streamed(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").touch()
     with pytest.raises(EmptyDataError, match=r"'b\.jsonl' is empty"):
         mercer.data.open(tmp_path / "b.jsonl")
+
+
+@pytest.mark.parametrize("where", [0, 3, 60])
+def test_a_line_that_is_null_is_no_row(tmp_path: Path, where: int) -> None:
+    rows: list[Any] = [{"x": i} for i in range(99)]
+    rows[where] = "null"
+    path = written(tmp_path, rows)
+    with pytest.raises(DataError, match=rf"Line {where + 1} of 'a\.jsonl' is no object"):
+        mercer.data.open(path)
+    X, skipped = read(mercer.data.open(path, on_error="skip"))
+    assert X.num_rows == 98
+    assert skipped == [f"Line {where + 1} of 'a.jsonl' is no object like {{\"column\": 1}}."]
+
+
+@pytest.mark.parametrize("line", [b'{"x": "\xff"}', b'{"\xffx": 1}'])
+def test_bytes_that_are_no_text_are_named(tmp_path: Path, line: bytes) -> None:
+    path = written(tmp_path, [{"x": "a"}] * 40)
+    path.write_bytes(path.read_bytes() + b"\n" + line)
+    with pytest.raises(DataError, match=r"Line 41 of 'a\.jsonl' is no JSON: 'utf-8' codec"):
+        mercer.data.open(path)
+    assert read(mercer.data.open(path, on_error="skip"))[0].num_rows == 40

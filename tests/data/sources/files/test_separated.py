@@ -202,3 +202,35 @@ def test_numbers_in_one_file_and_words_in_another_are_named(tmp_path):
         tmp_path, target="y", schema=Schema((Column("x", Kind.CATEGORY), Column("y", Kind.INTEGER)))
     )
     assert [chunk.X["x"].to_pylist() for chunk in told] == [["1", "2"], ["abc", "2.5"]]
+
+
+def test_a_hexadecimal_number_goes_with_no_fraction_in_whatever_block(tmp_path: Path) -> None:
+    path = written(tmp_path, "x,k", ["0x1F,0x10"] + ["7,1"] * 40 + ["2.5,2"])
+    X, _ = read(mercer.data.open(path))
+    assert (X["x"][0].as_py(), X["x"][-1].as_py()) == ("0x1F", "2.5")
+    assert X["k"].type == pa.int64()
+    assert X["k"][0].as_py() == 16
+    assert X.to_pydict() == mercer.data.read_table(path).to_pydict()
+
+
+def test_a_quotation_mark_in_a_field_does_not_hide_a_field_in_several_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "a,b", ['3" nail,"two\nlines"'] * 9 + ['4" nail,1'] * 9)
+    X, _ = read(mercer.data.open(path))
+    assert X.num_rows == 18
+    assert X.to_pydict() == mercer.data.read_table(path).to_pydict()
+
+
+def test_what_looks_like_the_mark_of_an_encoding_is_a_letter_inside_a_file(tmp_path: Path) -> None:
+    path = written(tmp_path, "x", ["\ufeff1"] * 40)
+    X, _ = read(mercer.data.open(path))
+    assert X["x"].to_pylist() == ["\ufeff1"] * 40
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_a_ragged_line_is_named_or_left_out_whatever_ends_it(tmp_path: Path, end: str) -> None:
+    (path := tmp_path / "a.csv").write_bytes(end.join(["a,b", "1,2", "3,4,5", "6,7", ""]).encode())
+    with pytest.raises(DataError, match=r"of 'a\.csv' has 3 fields, but the first line has 2"):
+        read(mercer.data.open(path))
+    X, skipped = read(mercer.data.open(path, on_error="skip"))
+    assert X.to_pydict() == {"a": [1, 6], "b": [2, 7]}
+    assert len(skipped) == 1

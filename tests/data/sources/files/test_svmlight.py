@@ -83,3 +83,10 @@ def test_no_rows(tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_label(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_bytes("\ufeff1 1:2\n0 1:3\n".encode())
     assert mercer.data.open(tmp_path / "a.svm").head().y.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("column", ["4000000000", "99999999999999999999", "9" * 400])
+def test_a_column_number_beyond_measure_is_refused_before_there_are_names_for_all(tmp_path: Path, column: str) -> None:
+    (path := tmp_path / "a.svm").write_text(f"1 1:2\n0 {column}:1\n")
+    with pytest.raises(DataError, match=r"4,000,000,000, and there can be|Line 2 of 'a\.svm' is not like"):
+        mercer.data.open(path)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream
 from mercer.data.readers_base import Reading, what_failed
-from mercer.data.readers_json import JsonRows
+from mercer.data.readers_json import JsonRows, refuse_crashes
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Piece
 from mercer.data.sources.files._lines_piece import LinesOfFile
@@ -147,8 +147,9 @@ def _table(stamp: Stamp, skip: bool, types: Any, block: Block, skipped: list[str
     )
     read = arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
     try:
+        refuse_crashes(lines)
         return arrow_json.read_json(pa.BufferReader(lines), read_options=read, parse_options=parse)
-    except pa.ArrowException as failure:
+    except (pa.ArrowException, UnicodeError) as failure:
         if skip and (sound := _objects(reader, block, skipped)) != block.lines:
             return _table(stamp, skip, types, block._replace(lines=sound), skipped)
         reader.refuse(lines, block.line)

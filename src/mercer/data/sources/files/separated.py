@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mercer._errors import EmptyDataError
+from mercer._errors import DataError, EmptyDataError
 from mercer._suggest import quoted
 from mercer._threads import ordered_stream
 from mercer.data.readers_base import Reading
@@ -35,6 +35,15 @@ class Scan(NamedTuple):
     rows: int
     #: None where it cannot be cut
     spans: tuple[Span, ...] | None
+
+
+class Seen(NamedTuple):
+    """What the values of a block are."""
+
+    #: pyarrow types by name
+    types: dict[str, Any]
+    #: columns of whole numbers that would be no fractions: 0x1F
+    only_whole: tuple[str, ...]
 
 
 class Opened(NamedTuple):
@@ -152,21 +161,21 @@ def _scan(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
         return _scan_whole(file, columns, asked)
     lines = Lines(dialect, columns, asked.told(columns), asked.skip)
     counted: list[Counted] = []
-    found: list[tuple[str, dict[str, Any]]] = []
+    found: list[Seen] = []
     for block in ordered_stream(partial(_look, lines), blocks_of(stamp, Span(start, None, line, 0))):
         if block is None:
             return _scan_whole(file, columns, asked)
         counted.append(block[0])
-        found.append(("", block[1]))
+        found.append(block[1])
     return Scan(_joined(found, columns, asked), sum(each.rows for each in counted), spans_of(counted, stamp))
 
 
-def _look(lines: Lines, block: Block) -> tuple[Counted, dict[str, Any]] | None:
+def _look(lines: Lines, block: Block) -> tuple[Counted, Seen] | None:
     """How many rows a block has, and of which types; None where it cannot be cut out."""
-    if lines.dialect.quoted and ends_quoted(block.lines):
+    if lines.dialect.quoted and ends_quoted(block.lines, lines.dialect.separator):
         return None
     table = lines.table(block, [])
-    return Counted(block.start, block.line, table.num_rows), _types(table)
+    return Counted(block.start, block.line, table.num_rows), _seen(table, block.lines, lines)
 
 
 def _scan_whole(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
@@ -177,6 +186,7 @@ def _scan_whole(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
     told, rows, found = asked.told(columns), 0, []
     reader = Separated(Path(file.stamp.path), asked.reading)
     dialect = Dialect(file.stamp.name, columns, ",", True, "utf-8", file.dialect.missing)
+    lines = Lines(dialect, columns, told, skip=False)
     for table, _ in _streamed(reader, list(columns), dict.fromkeys(columns, pa.string()), asked.skip, []):
         written = io.BytesIO()
         arrow_csv.write_csv(table, written, arrow_csv.WriteOptions(include_header=False))
@@ -184,18 +194,29 @@ def _scan_whole(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
         read.block_size = max(1, len(written.getvalue()))
         again = pa.BufferReader(written.getvalue())
         rows += table.num_rows
-        found.append(
-            ("", _types(arrow_csv.read_csv(again, read_options=read, parse_options=parse, convert_options=convert)))
-        )
+        typed = arrow_csv.read_csv(again, read_options=read, parse_options=parse, convert_options=convert)
+        found.append(_seen(typed, written.getvalue(), lines))
     return Scan(_joined(found, columns, asked), rows, None)
 
 
-def _joined(found: list[tuple[str, dict[str, Any]]], columns: tuple[str, ...], asked: Asked) -> dict[str, Any]:
+def _joined(found: list[Seen], columns: tuple[str, ...], asked: Asked) -> dict[str, Any]:
     """Everything can be read as strings, where it is not all of one other type."""
     import pyarrow as pa
 
-    return merged(found, columns, asked, otherwise=pa.string())
+    types = merged([("", seen.types) for seen in found], columns, asked, otherwise=pa.string())
+    only_whole = {name for seen in found for name in seen.only_whole if pa.types.is_floating(types[name])}
+    return types | dict.fromkeys(only_whole, pa.string())
 
 
-def _types(table: Any) -> dict[str, Any]:
-    return dict(zip(table.column_names, table.schema.types, strict=True))
+def _seen(table: Any, octets: bytes, lines: Lines) -> Seen:
+    import pyarrow as pa
+
+    types = dict(zip(table.column_names, table.schema.types, strict=True))
+    only_whole = []
+    if b"0x" in octets or b"0X" in octets:
+        for name in (name for name, kind in types.items() if pa.types.is_int64(kind) and name not in lines.types):
+            try:
+                replace(lines, columns=(name,), types={name: pa.float64()}).table(Block(octets, 0, 1), [])
+            except DataError:
+                only_whole.append(name)
+    return Seen(types, tuple(only_whole))

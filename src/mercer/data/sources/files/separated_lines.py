@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from mercer._suggest import quoted
 from mercer.data.readers_base import what_failed
 from mercer.data.readers_separated import Dialect
 from mercer.data.sources.files.lines import Block
+
+#: as pyarrow sees it; lines and what ends them take turns in what it splits
+LINE_END = re.compile(rb"(\r\n?|\n)")
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Lines:
         if not block.lines.strip(b"\r\n"):
             return pa.table({name: pa.nulls(0) for name in self.columns})
         # whole lines were cut out, none of them inside quotation marks
-        read.use_threads, read.block_size, parse.newlines_in_values = False, len(block.lines) + 1, False
+        read.use_threads, read.block_size, parse.newlines_in_values = False, len(block.lines) + 2, False
         left_out: list[str] = []
 
         def note(row: Any) -> str:
@@ -56,7 +60,9 @@ class Lines:
 
         if self.skip:
             parse.invalid_row_handler = note
-        source = pa.BufferReader(block.lines)
+        # what looks like the mark of an encoding is one at the beginning of a file only
+        inside = block.start > 0 and block.lines.startswith(codecs.BOM_UTF8)
+        source = pa.BufferReader(b"\n" + block.lines if inside else block.lines)
         table = arrow_csv.read_csv(source, read_options=read, parse_options=parse, convert_options=convert)
         skipped.extend(left_out)
         return table
@@ -88,7 +94,7 @@ class Lines:
         )
 
 
-def ends_quoted(lines: bytes) -> bool:
+def ends_quoted(lines: bytes, separator: str) -> bool:
     """Whether a line ends inside quotation marks, or looks like it: such a file cannot be cut where lines end."""
     if b'"' not in lines:
         return False
@@ -96,7 +102,14 @@ def ends_quoted(lines: bytes) -> bool:
 
     letters = np.frombuffer(lines, dtype=np.uint8)
     marks, ends = np.flatnonzero(letters == ord('"')), np.flatnonzero(letters == ord("\n"))
-    return bool(marks.size % 2 or (np.searchsorted(marks, ends) % 2).any())
+    if marks.size % 2 or (np.searchsorted(marks, ends) % 2).any():
+        return True
+    # they come in pairs, of which each is around a field or in one; elsewhere a mark is a letter, and they tell nothing
+    before = letters[marks[::2][marks[::2] > 0] - 1]
+    if np.isin(before, np.frombuffer(f'{separator}\r\n"'.encode(), dtype=np.uint8)).all():
+        return False
+    fields = re.finditer(rb"(?:\A|" + re.escape(separator.encode()) + rb'|[\r\n])"(?:[^"]|"")*+(?:"|\Z)', lines)
+    return any(b"\n" in field[0][1:] for field in fields)
 
 
 def _line(block: Block, row: int) -> int:
@@ -105,12 +118,12 @@ def _line(block: Block, row: int) -> int:
 
 
 def _index(lines: bytes, row: int) -> int:
-    filled = (number for number, line in enumerate(lines.split(b"\n")) if line.strip(b"\r"))
+    filled = (number for number, line in enumerate(LINE_END.split(lines)[::2]) if line)
     return next(number for seen, number in enumerate(filled, start=1) if seen == row)
 
 
 def _without(lines: bytes, row: int) -> bytes:
     """The same with an empty line in the place of a row, so that the others keep their numbers."""
-    each = lines.split(b"\n")
-    each[_index(lines, row)] = b""
-    return b"\n".join(each)
+    each = LINE_END.split(lines)
+    each[2 * _index(lines, row)] = b""
+    return b"".join(each)

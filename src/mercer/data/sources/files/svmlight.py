@@ -20,6 +20,9 @@ from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, is_
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.files.svmlight_lines import Parsed, parsed
 
+#: each has a name, which takes some fifty bytes
+MOST_COLUMNS = 1 << 26
+
 
 class Look(NamedTuple):
     """What is known of lines that were read; of a block, or of a file."""
@@ -48,6 +51,11 @@ class SvmlightFiles(Source):
             raise EmptyDataError(f"There are no rows in {self.described}.")
         base = min(look.lowest for look in looks)
         seen = max(look.highest for look in looks) - base + 1
+        if seen > MOST_COLUMNS:
+            raise DataError(
+                f"{self.described} has a column with the number {seen - 1 + base:,}, and there can be {MOST_COLUMNS:,}"
+                " of them. Number the columns one after the other, or hash them to fewer."
+            )
         if n_features is not None and seen > n_features:
             raise DataError(
                 f"{self.described} has {seen} columns, more than the {n_features} that features= says. Give the right "

@@ -18,6 +18,8 @@ NUMBER = rb"[+-]?+(?>[\d.]++(?>[eE][+-]?+\d++)?+|nan|inf)"
 LINE = rb"[^\S\n]*+(?>" + NUMBER + rb"(?>[^\S\n]++\d++:" + NUMBER + rb")*+)?+[^\S\n]*+"
 #: nothing else; matched without a way back, so that a block of any size takes no memory
 WELL_WRITTEN = re.compile(rb"(?>" + LINE + rb"\n)*+" + LINE)
+#: beyond it not every whole number is a float
+LARGEST_COLUMN = 2.0**53
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BETWEEN = bytes.maketrans(b" \t\r\f\v:", b"\n" * 6)
 
@@ -56,9 +58,9 @@ def _numbers(lines: bytes) -> Parsed | None:
     is_pair = np.ones(numbers.size, dtype=np.bool_)
     is_pair[at_label] = False
     pairs = numbers[is_pair].reshape(-1, 2)
-    columns = pairs[:, 0].astype(np.int64)
-    if not np.isfinite(numbers[at_label]).all():
+    if not np.isfinite(numbers[at_label]).all() or (pairs[:, 0] > LARGEST_COLUMN).any():
         return None
+    columns = pairs[:, 0].astype(np.int64)
     return Parsed(numbers[at_label], lengths, columns, pairs[:, 1].copy())
 
 

@@ -1,0 +1,79 @@
+"""Numbers, names and values within a sentence or a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def counted(number: int, thing: str) -> str:
+    """How many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "column")
+    ('1 row', '1,200 columns')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def in_full(value: float, digits: int = 4) -> str:
+    """A number with few digits, but for thousands and millions, which nobody reads with an exponent.
+
+    Examples
+    --------
+    >>> in_full(189664.13), in_full(10.0781), in_full(2.5e12)
+    ('189,664', '10.08', '2.5e+12')
+    """
+    return f"{value:,.0f}" if 10**digits - 0.5 <= abs(value) < 1e9 else f"{value:.{digits}g}"
+
+
+def named(words: Sequence[str], most: int = 6, last: str = "and") -> str:
+    """Words as a list in a sentence; of many, the first and how many more.
+
+    Examples
+    --------
+    >>> named(["a", "b", "c"]), named(["a", "b", "c"], most=2)
+    ('a, b and c', 'a, b and 1 more')
+    """
+    few = list(words[:most])
+    if len(words) > most:
+        return f"{', '.join(few)} and {len(words) - most:,} more"
+    return f" {last} ".join(filter(None, [", ".join(few[:-1]), *few[-1:]]))
+
+
+def chance(p: float) -> str:
+    """A p-value in a sentence.
+
+    Examples
+    --------
+    >>> chance(0.0312), chance(0.0)
+    ('p = 0.031', 'p < 1e-16')
+    """
+    return f"p = {p:.2g}" if p > 1e-16 else "p < 1e-16"
+
+
+def shortened(value: Any, most: int = 24) -> str:
+    """A value as text that has room in a table.
+
+    Examples
+    --------
+    >>> shortened("a line\\n of many words", most=10)
+    'a line of…'
+    """
+    text = " ".join(str(value).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def written(value: Any) -> str:
+    """A value of a column as short text.
+
+    Examples
+    --------
+    >>> written(3.0), written(2.123456789), written("Rome")
+    ('3', '2.1235', 'Rome')
+    """
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, float):
+        return f"{plain:.0f}" if plain.is_integer() and abs(plain) < 1e15 else f"{plain:.5g}"
+    return shortened(plain)

@@ -1,0 +1,67 @@
+"""The coefficients of a fitted linear model, as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from mercer.models._base import column_names
+from mercer.report import Field, Grid
+
+Array = NDArray[Any]
+
+#: coefficients in the table
+MOST_ROWS = 120
+INTERCEPT = "(intercept)"
+UNITS = " Numbers were put in standard units first: a coefficient is for one standard deviation."
+
+
+def feature_names(model: Any) -> list[str] | None:
+    """What the steps before a model call the columns that they give it; None where they do not say."""
+    if not isinstance(model, Pipeline):
+        return None
+    try:
+        return [str(name) for name in model[:-1].get_feature_names_out()]
+    except (AttributeError, ValueError):
+        return None
+
+
+def plain_coefficients(model: Any, last: Any) -> tuple[list[str], dict[str, Array]]:
+    """Coefficients alone."""
+    coef = last.coef_.toarray() if hasattr(last.coef_, "toarray") else np.asarray(last.coef_)
+    coef = np.atleast_2d(coef)
+    names = feature_names(model) or column_names(last)
+    if len(coef) == 1:
+        return list(names), {"coefficient": coef[0]}
+    classes = [str(label) for label in np.asarray(last.classes_).tolist()]
+    return [f"{label}: {name}" for label in classes for name in names], {"coefficient": coef.ravel()}
+
+
+def by_size(names: list[str], values: Array) -> Array:
+    """Positions by size, the intercept left out of the ranking and put last."""
+    size = np.where([name.endswith(INTERCEPT) for name in names], -1.0, np.abs(np.nan_to_num(values)))
+    return np.argsort(-size, kind="stable")
+
+
+def scaled(model: Any) -> bool:
+    """Whether numbers came to the model in standard units."""
+    steps = [type(step).__name__ for step in model[:-1]] if isinstance(model, Pipeline) else []
+    return "TableFeatures" in steps or "StandardScaler" in steps
+
+
+def coefficient_grid(names: list[str], columns: dict[str, Array], order: Array, notes: tuple[str, ...]) -> Grid:
+    """A line for each, in the order given, of as many as a reader will look at."""
+    kept = order[:MOST_ROWS].tolist()
+    headings = {"standard_error": "standard error", "posterior_sd": "posterior sd", "p_value": "p-value"}
+    forms = {"p_value": ".3g"}
+    fields = (
+        Field("feature"),
+        *(Field(headings.get(name, name), forms.get(name, ".4g")) for name in columns),
+    )
+    rows = tuple((names[k], *(float(column[k]) for column in columns.values())) for k in kept)
+    if len(kept) < len(names):
+        notes = (f"The largest {len(kept)} of {len(names):,} coefficients.", *notes)
+    return Grid("", fields, rows, notes)

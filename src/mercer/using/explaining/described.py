@@ -1,0 +1,52 @@
+"""A fitted model in a few lines."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mercer._suggest import listed
+from mercer.data import Schema
+from mercer.models._reader import inside, part_of, steps_of
+from mercer.using.reading import columns_of, reader_of
+
+
+def described(model: Any) -> Iterator[str]:
+    """Lines about the model, what it answers with, and the columns that it reads."""
+    predicts, around = part_of(model, -1), list(_around(model))
+    yield _written(predicts)
+    if around:
+        yield ", ".join(f"within {type(each).__name__}" for each in reversed(around))
+    if hasattr(model, "classes_"):
+        yield f"Classes: {listed([str(label) for label in np.asarray(model.classes_).tolist()])}"
+    for about, value in (("Certificate", "certificate_"), ("Plan", "plan_")):
+        found = getattr(predicts, value, None)
+        if found is not None:
+            yield f"{about}: {found}"
+    schema = getattr(reader_of(model), "schema_", None) or getattr(reader_of(model), "families", None)
+    names = columns_of(model)
+    if isinstance(schema, Schema):
+        yield str(schema)
+    elif names is not None:
+        yield f"Columns: {listed(names)}"
+
+
+def _around(model: Any) -> Iterator[Any]:
+    """What is built around the part that predicts, from outside in."""
+    while (inner := steps_of(model)[-1] if hasattr(model, "steps") else inside(model)) is not None:
+        yield model
+        model = inner
+
+
+def _written(model: Any) -> str:
+    """A model with the parameters that differ from their defaults; a schema is shown as a table instead."""
+    usual = {name: each.default for name, each in inspect.signature(type(model)).parameters.items()}
+    changed = [
+        f"{name}={value!r}"
+        for name, value in model.get_params(deep=False).items()
+        if repr(value) != repr(usual.get(name)) and not isinstance(value, Schema)
+    ]
+    return " ".join(f"{type(model).__name__}({', '.join(changed)})".split())

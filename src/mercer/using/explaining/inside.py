@@ -1,0 +1,71 @@
+"""What a fitted model has learnt, as tables: coefficients, or the likelihoods of naive Bayes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import NoExplanationError
+from mercer.data import Kind
+from mercer.report import Grid
+from mercer.using.explaining import coefficients, likelihoods
+from mercer.using.reading import reader_of
+
+#: kinds of columns that features put in standard units
+AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.DATE})
+
+
+def learnt(model: Any, most: int | None = None) -> list[Grid]:
+    """Tables of what a model has learnt, each of at most so many lines.
+
+    Raises
+    ------
+    NoExplanationError
+        Where a model is no sum of what its columns say, such as a kernel machine.
+    """
+    model = _innermost(model)
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if grids := likelihoods.likelihood_grids(model, last):
+        return [replace(grid, rows=grid.rows[:most]) for grid in grids]
+    if hasattr(last, "coef_") and hasattr(last, "intercept_"):
+        names, columns = coefficients.plain_coefficients(model, last)
+        order = coefficients.by_size(names, columns["coefficient"])[:most]
+        units = coefficients.UNITS if coefficients.scaled(model) and _has_amounts(model) else ""
+        notes = (f"Intercept: {_written(last.intercept_)}.", f"{_meaning(last)}{units}")
+        return [coefficients.coefficient_grid(names, columns, order, notes)]
+    raise NoExplanationError(
+        f"{type(last).__name__} has neither coefficients nor a table for each column. It may still explain a row: name "
+        "one."
+    )
+
+
+def _innermost(model: Any) -> Any:
+    """The model within what calibrates it or decides by it."""
+    while not hasattr(model, "steps") and (inner := getattr(model, "model_", None) or getattr(model, "model", None)):
+        model = inner
+    return model
+
+
+def _has_amounts(model: Any) -> bool:
+    """Whether features had numbers to put in standard units, and no formula that says otherwise."""
+    reader = reader_of(model)
+    schema = getattr(reader, "schema_", None)
+    if schema is None:
+        return True
+    return reader.scale and reader.formula is None and any(column.kind in AMOUNTS for column in schema)
+
+
+def _meaning(model: Any) -> str:
+    """What a coefficient adds to."""
+    labels = getattr(model, "classes_", None)
+    if labels is None:
+        return "A coefficient is what a unit of the feature adds to the prediction, before any link."
+    what = "log odds" if hasattr(model, "predict_proba") else "score"
+    which = f"of {labels[1]} against {labels[0]}" if len(labels) == 2 else "of its class"
+    return f"A coefficient is what a unit of the feature adds to the {what} {which}."
+
+
+def _written(intercept: Any) -> str:
+    return ", ".join(f"{each:.4g}" for each in np.ravel(intercept).tolist())

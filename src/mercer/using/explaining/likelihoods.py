@@ -1,0 +1,84 @@
+"""What naive Bayes learnt of each column in each class, as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from mercer.models import GaussianNB, NaiveBayes
+from mercer.models._base import column_names
+from mercer.report import Field, Grid
+from mercer.report.wording import in_full, written
+
+MOST_COLUMNS, MOST_LEVELS, MOST_WORDS = 40, 12, 40
+
+
+def likelihood_grids(model: Any, last: Any) -> list[Grid]:
+    """Means and deviations, shares of levels, or words; none where the model is no naive Bayes."""
+    if isinstance(last, NaiveBayes):
+        return _of_tables(last.tables(), [str(label) for label in last.classes_.tolist()])
+    if isinstance(last, GaussianNB):
+        names = column_names(last)
+        tables = {
+            name: {
+                str(label): {"mean": last.theta_[k, j], "variance": last.var_[k, j]}
+                for k, label in enumerate(last.classes_.tolist())
+            }
+            for j, name in enumerate(names)
+        }
+        return _of_tables(tables, [str(label) for label in last.classes_.tolist()])
+    if (
+        hasattr(last, "feature_log_prob_")
+        and isinstance(model, Pipeline)
+        and isinstance(last.feature_log_prob_, np.ndarray)
+    ):
+        return [_of_words(model, last)]
+    return []
+
+
+def _of_tables(tables: dict[Any, Any], classes: list[str]) -> list[Grid]:
+    numbers, levels = [], []
+    for name, by_class in list(tables.items())[:MOST_COLUMNS]:
+        parameters = list(by_class.values())
+        if set(parameters[0]) == {"mean", "variance"} and np.ndim(parameters[0]["mean"]) == 0:
+            numbers.append(
+                (str(name), *(f"{in_full(p['mean'])} ± {in_full(np.sqrt(p['variance']), 3)}" for p in parameters))
+            )
+        elif all(np.ndim(value) == 0 for value in parameters[0].values()):
+            levels += _of_levels(str(name), parameters)
+    fields = tuple(map(Field, classes))
+    found = []
+    if numbers:
+        note = "Mean ± standard deviation within each class."
+        found.append(Grid("Likelihoods of numbers", (Field("column"), *fields), tuple(numbers), (note,)))
+    if levels:
+        shares = tuple(Field(label, ".3g") for label in classes)
+        found.append(Grid("Likelihoods of levels", (Field("column"), Field("level"), *shares), tuple(levels)))
+    return found
+
+
+def _of_levels(name: str, parameters: list[dict[Any, float]]) -> list[tuple[Any, ...]]:
+    """The levels whose shares differ most between classes."""
+    keys = list(parameters[0])
+    apart = [max(p[key] for p in parameters) - min(p[key] for p in parameters) for key in keys]
+    kept = sorted(np.argsort(-np.array(apart), kind="stable")[:MOST_LEVELS].tolist())
+    return [(name, written(keys[k]), *(float(p[keys[k]]) for p in parameters)) for k in kept]
+
+
+def _of_words(model: Pipeline, last: Any) -> Grid:
+    """Words that tell the classes apart, by p log p/q between the class and all others."""
+    log_p = np.asarray(last.feature_log_prob_)
+    p = np.exp(log_p)
+    telling = (p * (log_p - np.log(p.mean(axis=0)))).max(axis=0)
+    order = np.argsort(-telling, kind="stable")[:MOST_WORDS].tolist()
+    names = [str(name) for name in model[:-1].get_feature_names_out()]
+    fields = (Field("feature"), *(Field(str(label), ".3g") for label in last.classes_.tolist()))
+    rows = tuple((names[j], *(1000 * p[:, j]).tolist()) for j in order)
+    return Grid(
+        f"Words that tell classes apart ({type(last).__name__})",
+        fields,
+        rows,
+        ("Of 1,000 words, so many are this one.",),
+    )

@@ -1,0 +1,170 @@
+"""The most unusual rows of a table, with p-values, and what is unusual about them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import CalibrationWarning, DataError
+from mercer.data import Kind, Table
+from mercer.decide.outliers import DensityOutliers
+from mercer.using.explaining._evidence import evidence_of
+from mercer.using.shown import Shown
+
+Array = NDArray[Any]
+
+#: complete columns of numbers up to which one density describes all of them together, and rows that it takes
+TOGETHER, ROWS_TOGETHER = 5, 50
+#: rows that a kernel density, which compares each with all others, is asked about
+MOST_TOGETHER = 20_000
+#: columns that are named as odd
+MOST_ODD = 3
+OWN_STANDARD = (
+    "The rows are their own standard: either half is scored by a density of the other, p-values are ranks within a "
+    "half, and no row is called an outlier."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Unusual:
+    """Rows from the most unusual on.
+
+    Attributes
+    ----------
+    rows : array of shape (k,)
+        Positions in the table.
+    scores : array of shape (k,)
+        Log densities.
+    p_values : array of shape (k,)
+        How often a usual row would be as odd.
+    flagged : array of shape (k,)
+        Whether the row is called an outlier.
+    odd : list of list of str
+        The columns in which each row is oddest.
+    described : str
+        By which density, and what the flags promise.
+    """
+
+    rows: Array
+    scores: Array
+    p_values: Array
+    flagged: Array
+    odd: list[list[str]]
+    described: str
+
+
+def unusual_rows(
+    table: Table, *, reference: Table | None = None, fdr: float = 0.05, most: int | None = 20, seed: int = 0
+) -> Unusual:
+    """The most unusual rows of a table.
+
+    Parameters
+    ----------
+    table : Table
+        Rows with columns of any kind. Text, dates and identifiers are not looked at.
+    reference : Table, default=None
+        Usual rows with the same columns. Rows of the table are held against them, and of those flagged at most the
+        share `fdr` is usual, on average. Without it rows are held against each other: they are ranked, and none is
+        flagged, because rows that are their own standard cannot be unusual as a whole.
+    fdr : float, default=0.05
+        The share of usual rows that is allowed among the rows flagged.
+    most : int or None, default=20
+        Rows that are returned; None for all.
+    seed : int, default=0
+        Which rows are held out.
+
+    Returns
+    -------
+    unusual : Unusual
+
+    Examples
+    --------
+    >>> X = np.vstack([np.random.default_rng(0).normal(size=(200, 2)), [[9.0, 0.0]]])
+    >>> found = unusual_rows(Table.of(X), most=1)
+    >>> found.rows.tolist(), found.odd
+    ([200], [['x0']])
+    """
+    usual = _described(table if reference is None else reference)
+    asked = usual if reference is None else _like(table, usual)
+    density, told = _density(usual)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CalibrationWarning)  # what flags promise is said in words
+        detector = DensityOutliers(density, fdr=fdr, random_state=seed).fit(usual.native, np.zeros(usual.n_rows))
+        rows, scores, p_values, flagged = _ranked(detector, None if reference is None else asked)
+    kept = slice(0, most)
+    promise = OWN_STANDARD if reference is None else f"Of the rows flagged at most {fdr:.0%} are usual, on average."
+    return Unusual(
+        rows[kept],
+        scores[kept],
+        p_values[kept],
+        flagged[kept],
+        _odd_columns(usual, asked, rows[kept]),
+        f"Scored by {told}. {promise}",
+    )
+
+
+def _ranked(detector: DensityOutliers, asked: Table | None) -> tuple[Array, Array, Array, Array]:
+    """Rows of lowest density first: those asked about, or those of the fit."""
+    if asked is None:
+        rows, scores, p_values = detector.ranking()
+        flagged = np.zeros(len(rows), dtype=bool)
+    else:
+        rows, X = np.arange(asked.n_rows), asked.native
+        scores, p_values, flagged = detector.score_samples(X), detector.p_values(X), detector.predict(X) < 0
+    order = np.argsort(scores, kind="stable")
+    return rows[order], scores[order], p_values[order], flagged[order]
+
+
+def _described(table: Table) -> Table:
+    """The columns that a density describes."""
+    if table.library == "scipy":
+        raise DataError("A sparse matrix has no density of its rows here; give its columns as an array.")
+    shown = Shown.of(table)
+    usual = shown.as_they_are()
+    if usual is None:
+        raise DataError("There is no column of numbers or categories, so that no row is more usual than others.")
+    return usual
+
+
+def _like(table: Table, usual: Table) -> Table:
+    """Rows with the columns, as labels where these are labels."""
+    from mercer.data.select import as_labels, select
+
+    if table.library == "numpy":
+        kept = [table.names.index(name) for name in usual.names]
+        return Table.of(np.asarray(table.native)[:, kept])
+    labels = [name for name, kind in zip(usual.names, usual.kinds, strict=True) if kind is Kind.CATEGORY]
+    return Table.of(as_labels(select(table.native, list(usual.names)), labels))
+
+
+def _density(usual: Table) -> tuple[Any, str]:
+    """A density of all columns together where they are few, complete and numbers; else a product over columns."""
+    from mercer.models import KernelDensity, NaiveBayes
+
+    numeric = all(kind.numeric for kind in usual.kinds)
+    if numeric and usual.n_columns <= TOGETHER and ROWS_TOGETHER <= usual.n_rows <= MOST_TOGETHER:
+        numbers = usual.numbers()
+        if np.isfinite(numbers).all() and (numbers != numbers[0]).any(axis=0).all():
+            return KernelDensity(bandwidth="scott-scaled"), "a kernel density of all columns together"
+    return NaiveBayes(), "naive Bayes: a density for each column"
+
+
+def _odd_columns(usual: Table, asked: Table, rows: Array) -> list[list[str]]:
+    """For each row the columns whose own density is among the lowest of that column."""
+    from mercer.models import NaiveBayes
+
+    model = NaiveBayes().fit(usual.native, np.zeros(usual.n_rows))
+    every = evidence_of(model, usual.native)
+    few = evidence_of(model, asked.take(rows).native)
+    usual_scores = np.sort(every.additive.contributions[:, :, 0], axis=0)
+    found = []
+    for scores in few.additive.contributions[:, :, 0]:
+        below = np.array([np.searchsorted(usual_scores[:, j], s, "right") for j, s in enumerate(scores.tolist())])
+        share = below / len(usual_scores)
+        order = sorted(range(len(share)), key=lambda j: (share[j], scores[j]))
+        found.append([every.names[j] for j in order[:MOST_ODD] if share[j] <= 0.05])
+    return found

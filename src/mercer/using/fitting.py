@@ -1,0 +1,105 @@
+"""One model, fitted to all rows, with what it needs to take a table as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import DataError
+from mercer.data.sources.base import Source
+from mercer.using.preparing import CLASSIFIERS, Prepared, model_named, prepared, prepared_source
+from mercer.using.tasks import task_for
+
+
+def fitted(
+    name: str,
+    X: Any,
+    y: Any,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    calibrate: str | None = None,
+    conformal: float | None = None,
+    seed: int = 0,
+) -> Prepared:
+    """The model of that name, fitted to a frame as it comes."""
+    ready = prepared(name, X, settings=settings)
+    classes = name in CLASSIFIERS or (name == "GLM" and _names_classes(ready.model, y))
+    if not classes:
+        _refuse_names(name, y)
+    question = task_for(y, len(y), "classification" if classes else "regression")
+    question.check()
+    target = np.asarray(y) if classes else question.y
+    model = _wrapped(ready.model, classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
+    notes = (*ready.notes, *(_remark_on_amounts(name, y) if classes else ()))
+    return replace(ready, model=model.fit(ready.frame, target), notes=(*notes, *_certified(model)))
+
+
+def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:
+    """A classifier takes whole numbers for names of classes, whether they are or count something."""
+    values = np.asarray(y)
+    if values.dtype.kind not in "iuf" or task_for(y, len(y)).name == "classification":
+        return ()
+    remark = (
+        f"The target holds {len(np.unique(values))} numbers, each of which is a class to {name}; if they are amounts, "
+        "take a model of numbers, e.g. GLM with --set family=poisson, or Ridge."
+    )
+    return (remark,)
+
+
+def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
+    """The model of that name, fitted to a source, which is read as often as it takes."""
+    ready = prepared_source(name, source, settings=settings)
+    first = source.head().y
+    classes = name in CLASSIFIERS or (name == "GLM" and _names_classes(ready.model, first))
+    if not classes:
+        _refuse_names(name, first)
+    model = ready.model.fit(ready.frame)
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    return replace(ready, model=model, notes=(*ready.notes, *_certified(model), f"How: {last.plan_}."))
+
+
+def expected(name: str, source: Source, settings: Mapping[str, Any]) -> Any:
+    """What the fit will cost, about: features of the columns are the most that may have to be made."""
+    from sklearn.pipeline import make_pipeline
+
+    from mercer.models import TableFeatures, estimate_cost
+
+    return estimate_cost(make_pipeline(TableFeatures(unseen="ignore"), model_named(name, settings)), source)
+
+
+def _refuse_names(name: str, y: Any) -> None:
+    if isinstance(first := next(iter(y), None), str):
+        raise DataError(
+            f"{name} predicts numbers, but the target holds names such as {first!r}. Take a classifier, e.g. "
+            "LogisticRegression or NaiveBayes, or another target."
+        )
+
+
+def _names_classes(model: Any, y: Any) -> bool:
+    """Whether a GLM, which takes any family, is asked for classes: its target is no number."""
+    return np.asarray(y).dtype.kind not in "iufb"
+
+
+def _wrapped(model: Any, *, classes: bool, calibrate: str | None, conformal: float | None, seed: int) -> Any:
+    from mercer import decide
+
+    if calibrate is not None:
+        if not classes:
+            raise DataError("Only the probabilities of a classifier can be calibrated; leave out --calibrate.")
+        model = decide.Calibrated(model, method=calibrate)
+    if conformal is not None:
+        if not 0 < conformal < 1:
+            raise DataError(f"A coverage lies between 0 and 1, e.g. 0.9, not {conformal:g}.")
+        kind = decide.ConformalClassifier if classes else decide.ConformalRegressor
+        model = kind(model, coverage=conformal, random_state=seed)
+    return model
+
+
+def _certified(model: Any) -> tuple[str, ...]:
+    """How we know that this is the optimum."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    certificate = getattr(last, "certificate_", None)
+    return () if certificate is None else (f"Certificate: {certificate.sentence}",)

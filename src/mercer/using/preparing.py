@@ -1,0 +1,159 @@
+"""One model by its name, made ready for the columns of a table as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mercer._errors import DataError
+from mercer._suggest import did_you_mean, listed
+from mercer.data import Kind, Schema, Table
+from mercer.data.select import select
+from mercer.data.sources.base import Chunk, Source
+from mercer.models.tables._source import infer_schema
+from mercer.using.shown import Shown
+
+CLASSIFIERS = (
+    "NaiveBayes",
+    "GaussianNB",
+    "BernoulliNB",
+    "MultinomialNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianDiscriminant",
+    "LinearDiscriminantAnalysis",
+    "QuadraticDiscriminantAnalysis",
+    "KernelBayes",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "LinearThreshold",
+    "Perceptron",
+    "SVC",
+    "LinearSVC",
+    "NadarayaWatsonClassifier",
+)
+REGRESSORS = (
+    "GLM",
+    "LinearRegression",
+    "Ridge",
+    "RidgeCV",
+    "Lasso",
+    "LassoCV",
+    "ElasticNet",
+    "ElasticNetCV",
+    "PoissonRegressor",
+    "GammaRegressor",
+    "TweedieRegressor",
+    "KernelRidge",
+    "SVR",
+    "LinearSVR",
+    "NadarayaWatson",
+    "LocalLinear",
+)
+MODELS = (*CLASSIFIERS, *REGRESSORS)
+
+#: models of columns of any kind, one by one
+OF_COLUMNS = frozenset({"NaiveBayes"})
+#: models of numbers as they are, in their own units
+OF_NUMBERS = frozenset(
+    {"GaussianNB", "GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "KernelBayes"}
+)
+#: those that have a place for gaps: they are shown the numbers of a table of anything, so that they merge and forget
+OF_NUMBERS_WITH_GAPS = frozenset({"GaussianNB", "GaussianDiscriminant"})
+#: models of counts of words, or of columns that are counts
+OF_COUNTS = frozenset({"MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"})
+#: models of rows in a space: of numbers in standard units, side by side
+OF_POINTS = frozenset({"SVC", "SVR", "KernelRidge", "NadarayaWatson", "NadarayaWatsonClassifier", "LocalLinear"})
+
+AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.CODE, Kind.BINARY})
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A model that is not fitted, the rows that it is shown (a frame or a source), and what their columns are."""
+
+    model: Any
+    frame: Any
+    schema: Schema
+    notes: tuple[str, ...] = ()
+
+
+def prepared(name: str, frame: Any, *, settings: Mapping[str, Any] | None = None) -> Prepared:
+    """The model of that name for a frame: with features of the columns before it, where it needs them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> frame = pa.table({"age": [31.5, 40.0, 28.0], "city": ["Ulm", "Bonn", None]})
+    >>> prepared("LogisticRegression", frame, settings={"C": 10}).model[-1]
+    LogisticRegression(C=10)
+    """
+    return _prepared(name, model_named(name, settings or {}), Shown.of(Table.of(frame, dates=True)), frame)
+
+
+def prepared_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
+    """The same for a source, whose columns are judged in a pass over all rows."""
+    model = model_named(name, settings or {})
+    shown = Shown(Table.of(source.head().X, dates=True), infer_schema(source))
+    return _prepared(name, model, shown, source)
+
+
+def _prepared(name: str, model: Any, shown: Shown, rows: Any) -> Prepared:
+    """The rows are a frame or a source."""
+    if name in OF_COLUMNS:
+        return _of_columns(model, shown, rows)
+    plain = [column.name for column in shown.schema if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)]
+    amounts = [each for each in plain if shown.schema[each].kind in AMOUNTS]
+    if amounts and (name in OF_NUMBERS_WITH_GAPS or (name in OF_NUMBERS | OF_COUNTS and amounts == plain)):
+        return Prepared(model, _only(rows, amounts), shown.schema, _left_out(shown, amounts))
+    if name in OF_COUNTS and shown.texts:
+        others = [each for each in plain if each not in shown.texts]
+        return Prepared(shown.features(model, text_only=True, text="counts"), rows, shown.schema, _not_shown(others))
+    output = "array" if name in OF_POINTS | OF_NUMBERS | OF_COUNTS else "auto"
+    return Prepared(shown.features(model, output=output), rows, shown.schema)
+
+
+def _only(rows: Any, names: list[str]) -> Any:
+    """Some columns of a frame or of a source."""
+    return rows.map(partial(_selected, names)) if isinstance(rows, Source) else select(rows, names)
+
+
+def _selected(names: list[str], chunk: Chunk) -> Chunk:
+    return chunk._replace(X=select(chunk.X, names))
+
+
+def model_named(name: str, settings: Mapping[str, Any]) -> Any:
+    """A model by its public name, with parameters that it has."""
+    import mercer
+
+    if name not in MODELS:
+        raise DataError(f"There is no model {name!r}. {did_you_mean(name, MODELS)}")
+    model = getattr(mercer, name)()
+    known = list(model.get_params(deep=False))
+    if unknown := [each for each in settings if each not in known]:
+        raise DataError(f"{name} has no parameter {unknown[0]!r}. {did_you_mean(unknown[0], known)}")
+    try:
+        model.set_params(**settings)._validate_params()
+    except ValueError as refusal:
+        raise DataError(" ".join(str(refusal).split())) from None
+    return model
+
+
+def _of_columns(model: Any, shown: Shown, rows: Any) -> Prepared:
+    if not shown.described:
+        raise DataError(f"{type(model).__name__} has no family for text and dates, and there are no other columns.")
+    schema = Schema(tuple(shown.schema[name] for name in shown.described))
+    ready = (
+        model if "families" not in model.get_params() or model.families != "auto" else model.set_params(families=schema)
+    )
+    return Prepared(ready, _only(rows, shown.described), shown.schema, _left_out(shown, shown.described))
+
+
+def _left_out(shown: Shown, kept: list[str]) -> tuple[str, ...]:
+    return _not_shown([f"{column.name}" for column in shown.schema if column.name not in kept])
+
+
+def _not_shown(names: list[str]) -> tuple[str, ...]:
+    return (f"The model is not shown {listed(names)}.",) if names else ()

@@ -1,0 +1,131 @@
+"""The first record, marks of quotation and gaps of files of separated fields are what everybody else takes them for."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mercer.data
+from mercer._errors import DataError
+from mercer.data import read_table
+from mercer.data._first_record import first_record, most_frequent
+from mercer.data.readers_separated import LONGEST_HEADER
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def make(text: str | bytes, name: str = "a.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return make
+
+
+def both_ways(path: Path) -> list[dict[str, list[Any]]]:
+    """The rows read at once, and by pieces."""
+    pieces: dict[str, list[Any]] = {}
+    for chunk in mercer.data.open(path):
+        for name, values in chunk.X.to_pydict().items():
+            pieces.setdefault(name, []).extend(values)
+    return [read_table(path).to_pydict(), pieces]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"a\nb",c\n1,2\n', {"a\nb": [1], "c": [2]}),
+        ('"a\r\nb""s",c\r\n1,2\r\n', {'a\r\nb"s': [1], "c": [2]}),
+        ("a\u2028b,c\n1,2\n", {"a\u2028b": [1], "c": [2]}),
+        ("a\x0bb,c\x85\n1,2\n", {"a\x0bb": [1], "c": [2]}),
+        ("\n \n\ufeffa,b\n1,2\n", {"\ufeffa": [1], "b": [2]}),
+        ("\ufeff\n\na,b\n1,2\n", {"a": [1], "b": [2]}),
+        (" \n1,x\n2,y\n", {"x0": [1, 2], "x1": ["x", "y"]}),
+        ('"last, first";"age"\nx;1\n', {"last, first": ["x"], "age": [1]}),
+        ('a, "b, c"\n1,2\n', {"a": [1], "b, c": [2]}),
+        (f"{'n' * 200_000},b\n1,2\n", {"n" * 200_000: [1], "b": [2]}),
+    ],
+)
+def test_names_are_found_wherever_the_first_record_is(write: Any, text: str, expected: dict[str, list[Any]]) -> None:
+    assert both_ways(write(text)) == [expected, expected]
+
+
+@pytest.mark.parametrize("gap", ["NA ", "  NA", "    ?  ", '" NA "', "NaN    "])
+def test_spaces_around_a_gap_do_not_count(write: Any, gap: str) -> None:
+    expected = {"x": [1, None], "w": ["a", None]}
+    assert both_ways(write(f"x,w\n1,a\n{gap},{gap}\n")) == [expected, expected]
+
+
+def test_many_spaces_around_a_gap_do_not_count_among_words(write: Any) -> None:
+    expected = {"w": ["a", None]}
+    assert both_ways(write(f"w\na\n{' ' * 30}NA\t\n")) == [expected, expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('a,b\n1,"2\n3,4\n', 2),
+        ('a\n"\n', 2),
+        ('"a,b\n1,2\n', 1),
+        ('a,b\n5" x,1\n"y"" z,2\n', 3),
+        ('a;b\n1;"x;""\n', 2),
+        ("a,b\n" + '"",""\n' * 2000 + '1,"2\n', 2002),
+    ],
+)
+def test_a_quotation_mark_that_is_never_closed_is_refused(write: Any, text: str, line: int) -> None:
+    path = write(text)
+    for read in (read_table, lambda path: list(mercer.data.open(path))):
+        with pytest.raises(DataError, match=rf"Line {line} of 'a\.csv' .*never closed"):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('a,b\n1,5" disk\n', {"a": [1], "b": ['5" disk']}),
+        ('a,b\n1,"x,"\n', {"a": [1], "b": ["x,"]}),
+        ('a,b\n1,"x"y"\n', {"a": [1], "b": ['xy"']}),
+        ("a,b\n1,\n" + '2,""\n' * 1500, {"a": [1, *[2] * 1500], "b": [None] * 1501}),
+    ],
+)
+def test_others_are_text_or_closed(write: Any, text: str, expected: dict[str, list[Any]]) -> None:
+    at_once, pieces = both_ways(write(text))
+    assert at_once == expected
+    assert pieces["a"] == expected["a"]
+
+
+def test_names_that_are_no_text_are_refused(write: Any) -> None:
+    with pytest.raises(DataError, match=r"'a\.csv' is not utf-8 text.*latin-1"):
+        read_table(write("é,b\n1,2\n".encode("latin-1")))
+    assert read_table(write("\ufffd,b\n1,2\n")).column_names == ["\ufffd", "b"]
+
+
+def test_a_first_line_without_an_end_is_refused(write: Any) -> None:
+    with pytest.raises(DataError, match=r"first line of 'a\.csv' is longer than 1,048,576 bytes"):
+        read_table(write("n" * (LONGEST_HEADER + 1)))
+
+
+def test_a_long_field_in_a_ragged_line_is_no_other_exception(write: Any) -> None:
+    with pytest.raises(DataError, match="Expected 2 columns, got 3"):
+        read_table(write(f"a,b\n1,{'z' * 200_000},3\n"))
+
+
+def test_blank_lines_before_names_in_a_compressed_file(write: Any) -> None:
+    path = write(gzip.compress(b"\r\n\r\na,b\r\n1,2\r\n", mtime=0), "a.csv.gz")
+    assert both_ways(path) == [{"a": [1], "b": [2]}] * 2
+
+
+def test_where_the_first_record_ends() -> None:
+    record = first_record('\n \n"x\n1",y \nz', ",", quoted=True)
+    assert record == (("x\n1", "y "), 3, 12)
+    assert first_record('"x,y\n', ",", quoted=False).fields == ('"x', "y")
+    assert first_record("", ",", quoted=True) == (("",), 0, 0)
+
+
+def test_separators_in_quotation_marks_do_not_count() -> None:
+    assert most_frequent(",;", '"a,b,c";d\n1;2\n') == ";"
+    assert most_frequent(",;", '"a;b"\n') == ";"
+    assert most_frequent(",;", "a\n") == ","

@@ -1,0 +1,80 @@
+"""docs/architecture.md tells the truth: its picture and table are those of the code, its walks are the way rows go."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PAGE = REPOSITORY / "docs" / "architecture.md"
+
+
+class Walk(NamedTuple):
+    """A section of the page: what is run, and the places it is said to come by."""
+
+    title: str
+    language: str
+    block: str
+    steps: list[str]
+
+
+def walks() -> list[Walk]:
+    found = []
+    for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
+        steps = re.findall(r"`([\w/]+\.py::[\w.]+)`", section)
+        if steps:
+            ((language, block),) = re.findall(r"```(python|sh)\n(.*?)```", section, flags=re.DOTALL)
+            found.append(Walk(section.splitlines()[0], language, block, steps))
+    return found
+
+
+def rows_of_the_walks() -> str:
+    (block,) = re.findall(r"```python\n(# the rows .*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return str(block)
+
+
+@pytest.fixture(scope="module")
+def layers() -> dict[str, Any]:
+    return runpy.run_path(str(REPOSITORY / "docs" / "pictures" / "layers.py"))
+
+
+def test_the_picture_of_the_layers_is_of_this_code(layers: dict[str, Any]) -> None:
+    assert (REPOSITORY / "docs" / "pictures" / "layers.svg").read_text(encoding="utf-8") == layers["picture"]()
+
+
+def test_the_table_of_rooms_is_what_the_rooms_say(layers: dict[str, Any]) -> None:
+    assert PAGE.read_text(encoding="utf-8") == layers["page"]()
+
+
+def test_all_imports_go_down(layers: dict[str, Any]) -> None:
+    height = {room: level for level, layer in enumerate(layers["layers"]()) for room in layer}
+    assert [pair for pair in layers["imports"]() if pair[1] in height and height[pair[0]] >= height[pair[1]]] == []
+
+
+@pytest.mark.parametrize("walk", walks(), ids=lambda walk: walk.title)
+def test_a_row_walks_as_the_page_says(walk: Walk, tmp_path: Path) -> None:
+    """Each step is come to after the one before it."""
+    if "dask" in walk.block:
+        pytest.importorskip("distributed", reason="the package distributed is not installed")
+    if "torch" in walk.block:
+        pytest.importorskip("torch", reason="the package torch is not installed")
+    called = [sys.executable, "-m", "tests.docs._walk", walk.language, walk.block, rows_of_the_walks()]
+    done = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True, env={**_environment()})
+    assert done.returncode == 0, done.stderr
+    order = json.loads(done.stdout.splitlines()[-1])
+    assert [step for step in walk.steps if step not in order] == []
+    places = [order.index(step) for step in walk.steps]
+    assert [step for step, place, last in zip(walk.steps[1:], places[1:], places, strict=False) if place < last] == []
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(REPOSITORY)}

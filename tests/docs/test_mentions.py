@@ -1,0 +1,55 @@
+"""What the documentation points to exists: names, tests, pages. That its code runs is in `test_pages_run.py`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import mercer
+from tests.docs._pages import REPOSITORY
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+LECTURES = (REPOSITORY / "docs" / "lectures.md").read_text(encoding="utf-8")
+PAGES = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("bench/*.md")]
+
+
+def models_of_readme() -> list[str]:
+    section = README.split("## Models")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    return [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+
+
+def lecture_tests() -> list[tuple[str, str]]:
+    return sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", LECTURES)))
+
+
+@pytest.mark.parametrize("name", models_of_readme())
+def test_every_model_of_the_readme_can_be_imported(name: str) -> None:
+    assert callable(getattr(mercer, name))
+
+
+def test_the_readme_shows_every_model() -> None:
+    estimators = {name for name in mercer.__all__ if hasattr(getattr(mercer, name), "fit")}
+    assert set(models_of_readme()) == estimators
+
+
+@pytest.mark.parametrize(("file", "name"), lecture_tests())
+def test_every_test_the_lectures_point_to_exists(file: str, name: str) -> None:
+    source = (REPOSITORY / "tests" / file).read_text(encoding="utf-8")
+    assert re.search(rf"^\s*def {name}\(", source, flags=re.MULTILINE)
+
+
+def test_every_test_of_scikit_learn_that_is_left_out_is_written_down() -> None:
+    page = (REPOSITORY / "docs" / "decisions" / "0005-deviations-from-scikit-learn.md").read_text(encoding="utf-8")
+    suites = (REPOSITORY / "tests" / "sklearn_suite").glob("test_*.py")
+    left_out = [name for suite in suites for name in re.findall(r'"(test_\w+)":', suite.read_text(encoding="utf-8"))]
+    assert left_out
+    assert [name for name in left_out if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []

@@ -1,0 +1,90 @@
+"""A process of its own that loads model files: bounded memory, and an eye on what it imports, opens and runs.
+
+It reads paths from standard input and answers each with a line of JSON; what brings it down brings nobody else down.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import warnings
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mercer
+from mercer._errors import ModelFileError
+from mercer.files import describe, load
+from mercer.files._table import CLASSES
+
+#: bytes that it may take beside what it has when it begins
+ROOM = 2 << 30
+#: who may be asked for more of their modules by a name that is in the table
+TRUSTED = {"mercer", "sklearn", "scipy", "numpy"}
+#: what no file is to make anybody do
+FORBIDDEN = ("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system")
+FORBIDDEN += ("pickle.", "socket.", "subprocess.", "shutil.")
+
+events: list[str] = []
+
+
+def _watch(event: str, arguments: tuple[Any, ...]) -> None:
+    writes = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+    if writes or event.startswith(FORBIDDEN):
+        events.append(event)
+
+
+def _asked(model: Any) -> str:
+    """Ask a model that was built for predictions; any exception of Python's will do."""
+    width = getattr(model, "n_features_in_", 0)
+    if not isinstance(width, int) or not 0 < width < 10_000:
+        return "built"
+    for question in ("predict", "predict_proba", "transform", "score_samples"):
+        try:
+            getattr(model, question)(np.zeros((3, width)))
+        except Exception as refusal:
+            refusal.__traceback__ = None
+    return "built and asked"
+
+
+def answer(path: str) -> dict[str, Any]:
+    events.clear()
+    before = set(sys.modules)
+    with suppress(ModelFileError):
+        describe(path)
+    try:
+        model = load(path)
+        outcome = ""
+    except ModelFileError as refusal:
+        model, outcome = None, "refused" if str(refusal).rstrip().endswith((".", "?")) else f"badly refused: {refusal}"
+    except MemoryError:
+        model, outcome = None, "took too much memory"
+    except Exception as failure:
+        model, outcome = None, f"raised {type(failure).__name__}: {failure}"
+    imported = sorted({name.partition(".")[0] for name in set(sys.modules) - before} - TRUSTED)
+    found = list(events)
+    return {"outcome": outcome or _asked(model), "imported": imported, "events": found}
+
+
+def main() -> None:
+    """Import what the table names and load the files of a folder, so that nothing remains to be imported; then answer."""
+    warnings.simplefilter("ignore")
+    for module in (*CLASSES, "pandas", "pyarrow.ipc"):
+        import_module(module)
+    for path in Path(sys.argv[1]).glob("*.mercer"):
+        _asked(load(path))
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, taken + ROOM))
+    sys.addaudithook(_watch)
+    with mercer.engine(threads=1):
+        for line in sys.stdin:
+            sys.stdout.write(json.dumps(answer(line.rstrip("\n"))) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Writes docs/scikit-learn-tests.md: which of scikit-learn's tests run on our classes, and which do not and why.
+
+`python -m tests.sklearn_suite._page` writes it anew.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+from tests.sklearn_suite._swap import LOADED, Loaded
+
+FOLDER = Path(__file__).parent
+PAGE = FOLDER.parents[1] / "docs" / "scikit-learn-tests.md"
+HEAD = """# scikit-learn's tests on our classes
+
+`tests/sklearn_suite` reads the test files of the scikit-learn that is installed, takes our classes for the ones they import, and runs
+them: those of the classes themselves, and those of its pipelines, searches, ensembles and displays in which one takes part.
+`make test` runs the former, `make test-slow` the others, too. This page is written by `python -m tests.sklearn_suite._page`, and a test says when it is
+out of date. Differences of behaviour have [a page of their own](decisions/0005-deviations-from-scikit-learn.md), the checks of
+conventions are in `tests/models/test_check_estimator.py`.
+"""
+
+
+def written() -> str:
+    """The page."""
+    found = sorted(loaded(), key=lambda one: (one.module, one.replaced))
+    ran, out = sum(len(one.runs) for one in found), sum(len(one.left_out) for one in found)
+    return "\n".join(
+        [
+            HEAD,
+            f"{ran} test functions of {len({one.module for one in found})} files run, {out} are left out.",
+            "",
+            "## What is left out, and why",
+            "",
+            "| file | tests | why |",
+            "| --- | --- | --- |",
+            *(row for one in found for row in reasons(one)),
+            "",
+            "## What runs",
+            "",
+            "| file | tests | left out | our classes in it |",
+            "| --- | --- | --- | --- |",
+            *(f"| {_file(one)} | {len(one.runs)} | {len(one.left_out)} | {_names(one.replaced)} |" for one in found),
+            "",
+        ]
+    )
+
+
+def loaded() -> list[Loaded]:
+    """What every suite loads."""
+    for path in sorted(FOLDER.glob("test_*.py")):
+        if path.stem not in ("test_page", "test_swap"):
+            importlib.import_module(f"tests.sklearn_suite.{path.stem}")
+    return LOADED
+
+
+def reasons(one: Loaded) -> Iterator[str]:
+    """A row for each reason."""
+    ordered = sorted(one.left_out.items(), key=lambda item: item[1])
+    for reason, tests in groupby(ordered, key=lambda item: item[1]):
+        yield f"| {_file(one)} | {_names(name for name, _ in tests)} | {reason} |"
+
+
+def _file(one: Loaded) -> str:
+    return f"`{one.module.removeprefix('sklearn.')}`"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+if __name__ == "__main__":
+    if "--show" in sys.argv:
+        sys.stdout.write(written())
+    else:
+        PAGE.write_text(written(), encoding="utf-8")

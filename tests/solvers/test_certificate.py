@@ -1,0 +1,16 @@
+"""A certificate reads as a sentence, whether it holds or not."""
+
+from __future__ import annotations
+
+from mercer.solvers.certificate import Certificate
+
+
+def test_a_formula_needs_no_tolerance() -> None:
+    assert str(Certificate("closed form", 0.0, 0.0, "one pass")) == "closed form: one pass"
+
+
+def test_what_is_reached_is_compared_with_what_was_asked() -> None:
+    assert str(Certificate("duality gap", 1e-5, 1e-3, "after 3 steps")) == "duality gap 1e-05 ≤ 0.001: after 3 steps"
+    short = Certificate("duality gap", 1e-2, 1e-3, "after 3 steps")
+    assert not short.holds
+    assert str(short) == "duality gap 0.01 > 0.001: after 3 steps"

@@ -1,0 +1,166 @@
+"""Contributions add up to what the model says, whichever model it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit, softmax
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mercer import (
+    GLM,
+    SVC,
+    BernoulliNB,
+    GaussianDiscriminant,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    LinearThreshold,
+    LogisticRegression,
+    MultinomialNB,
+    NaiveBayes,
+    Ridge,
+    TableFeatures,
+)
+from mercer._errors import NoExplanationError
+from mercer.using.explaining.explanation import explain_rows
+
+EXACTLY = 1e-9
+X, SPECIES = load_iris(return_X_y=True)
+TWO = SPECIES < 2
+
+
+def mixed(n: int = 60) -> tuple[pd.DataFrame, Any]:
+    """Numbers with gaps, a category, two values and text."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    age = rng.normal(40 + 5 * y, 10)
+    age[::7] = np.nan
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "dose": rng.normal(size=n),
+            "colour": np.where(rng.random(n) < 0.3 + 0.4 * y, "red", "blue"),
+            "said": [" ".join(rng.choice(["good", "bad", "so", "what", "now", "then"], 4)) for _ in range(n)],
+        }
+    )
+    return frame, np.where(y, "yes", "no")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianNB(),
+        GaussianNB(shared_variance=True),
+        NaiveBayes(),
+        LinearDiscriminantAnalysis(),
+        GaussianDiscriminant(),
+        GaussianDiscriminant(shrinkage="oas"),
+        LogisticRegression(),
+        BernoulliNB(),
+        MultinomialNB(),
+        make_pipeline(StandardScaler(), LogisticRegression(C=10)),
+    ],
+    ids=str,
+)
+def test_log_odds_of_two_classes_are_base_and_contributions(model: Any) -> None:
+    told = explain_rows(model.fit(X[TWO], SPECIES[TWO]), X[TWO])
+    assert told.what == "log odds"
+    assert told.outputs == ("1",)
+    log_proba = model.predict_log_proba(X[TWO])
+    np.testing.assert_allclose(told.totals[:, 0], log_proba[:, 1] - log_proba[:, 0], rtol=EXACTLY, atol=EXACTLY)
+
+
+@pytest.mark.parametrize(
+    "model", [GaussianNB(), LinearDiscriminantAnalysis(), GaussianDiscriminant(), LogisticRegression()], ids=str
+)
+def test_probabilities_of_several_classes_follow_from_contributions(model: Any) -> None:
+    told = explain_rows(model.fit(X, SPECIES), X)
+    assert told.what == "log odds against the average class"
+    np.testing.assert_allclose(softmax(told.totals, axis=1), model.predict_proba(X), atol=EXACTLY)
+    np.testing.assert_allclose(told.contributions.sum(axis=2), 0, atol=1e-8)
+
+
+def test_features_of_a_column_are_one_contribution_and_words_are_many() -> None:
+    frame, y = mixed()
+    model = make_pipeline(TableFeatures(unseen="ignore"), LogisticRegression()).fit(frame, y)
+    told = explain_rows(model, frame)
+    assert told.names[:3] == ("age", "dose", "colour")
+    assert {"said[good]", "said[bad]"} <= set(told.names[3:])
+    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
+
+
+def test_steps_between_features_and_model_keep_the_columns() -> None:
+    frame, y = mixed()
+    features = TableFeatures(unseen="ignore", output="array", exclude=["said"])
+    model = make_pipeline(features, StandardScaler(), LogisticRegression()).fit(frame, y)
+    told = explain_rows(model, frame)
+    assert told.names == ("age", "dose", "colour")
+    np.testing.assert_allclose(expit(told.totals[:, 0]), model.predict_proba(frame)[:, 1], atol=EXACTLY)
+
+
+def test_weight_of_evidence_of_naive_bayes_is_the_likelihood_ratio_of_each_column() -> None:
+    frame, y = mixed()
+    frame = frame[["dose", "age", "colour"]]
+    model = NaiveBayes().fit(frame, y)
+    told = explain_rows(model, frame)
+    assert told.names == ("dose", "age", "colour")
+    tables = model.tables()["colour"]
+    red = frame["colour"] == "red"
+    np.testing.assert_allclose(
+        told.contributions[red, 2, 0], np.log(tables["yes"]["red"] / tables["no"]["red"]), atol=EXACTLY
+    )
+    # nothing was observed, so that nothing is said
+    assert (told.contributions[frame["age"].isna(), 1, 0] == 0).all()
+    np.testing.assert_allclose(told.base, logit([(y == "yes").mean()]), atol=EXACTLY)
+    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
+
+
+def test_words_of_multinomial_naive_bayes() -> None:
+    frame, y = mixed()
+    model = make_pipeline(TableFeatures(text="counts", exclude=["age", "dose", "colour"]), MultinomialNB())
+    told = explain_rows(model.fit(frame, y), frame)
+    assert "said[good]" in told.names
+    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
+
+
+def test_predictions_of_numbers_and_counts() -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(50, 2))
+    counts = rng.poisson(np.exp(0.5 * rows[:, 0]))
+    told = explain_rows(GLM("poisson").fit(rows, counts), rows)
+    assert told.what == "log of the prediction"
+    ridge = Ridge().fit(rows, counts)
+    told = explain_rows(ridge, rows)
+    assert (told.what, told.names) == ("prediction", ("x0", "x1"))
+    np.testing.assert_allclose(told.totals[:, 0], ridge.predict(rows), atol=EXACTLY)
+
+
+def test_scores_that_are_no_log_odds_are_called_scores() -> None:
+    model = LinearThreshold("perceptron").fit(X[TWO], SPECIES[TWO])
+    told = explain_rows(model, X[TWO])
+    assert told.what == "score"
+    np.testing.assert_allclose(told.totals[:, 0], model.decision_function(X[TWO]), atol=1e-8)
+
+
+def test_a_kernel_machine_says_why_there_is_none() -> None:
+    model = SVC().fit(X[TWO], SPECIES[TWO])
+    with pytest.raises(NoExplanationError, match="no sum of what its columns say"):
+        explain_rows(model, X)
+
+
+def test_gaps_that_others_fill_have_no_contribution_of_their_own() -> None:
+    rows = X.copy()
+    rows[0, 2] = np.nan
+    model = LinearDiscriminantAnalysis().fit(rows, SPECIES)
+    with pytest.raises(NoExplanationError, match="'x2' is missing"):
+        explain_rows(model, rows)
+
+
+def test_what_parts_the_classes_comes_first() -> None:
+    told = explain_rows(GaussianNB().fit(X[TWO], SPECIES[TWO]), X[TWO])
+    assert told.strongest(2) == ["x2", "x3"]  # length and width of the petals

@@ -1,0 +1,34 @@
+"""What each column says of one row, as a table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer import GaussianNB
+from mercer.using.explaining.explanation import explain_rows
+from mercer.using.explaining.told import MOST_CLASSES, evidence_grid
+
+RNG = np.random.default_rng(0)
+
+
+def test_of_many_classes_those_that_may_be_meant_are_shown() -> None:
+    y = np.repeat(np.arange(20), 5)
+    X = y[:, None] + RNG.normal(size=(100, 2))
+    model, row = GaussianNB(shared_variance=True).fit(X, y), np.array([[9.0, 9.0]])
+    grid = evidence_grid(model, row, explain_rows(model, row))
+    shown = [field.heading for field in grid.fields[2:]]
+    proba = model.predict_proba(row)[0]
+    assert shown == [str(k) for k in np.sort(np.argsort(-proba)[:MOST_CLASSES])]
+    assert grid.notes[0] == "Shown are the 6 classes of 20 that are highest all together."
+    assert "14 others: " in grid.notes[1]
+    np.testing.assert_allclose(np.sum([line[2:] for line in grid.rows[:-1]], axis=0), grid.rows[-1][2:], atol=1e-9)
+
+
+def test_of_few_classes_all_are_shown() -> None:
+    y = np.arange(60) % 3
+    X = y[:, None] + RNG.normal(size=(60, 1))
+    model = GaussianNB().fit(X, y)
+    grid = evidence_grid(model, X[:1], explain_rows(model, X[:1]))
+    assert [field.heading for field in grid.fields[2:]] == ["0", "1", "2"]
+    assert len(grid.notes) == 1
+    assert "others" not in grid.notes[0]

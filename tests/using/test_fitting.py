@@ -1,0 +1,49 @@
+"""One model, fitted to a table as it comes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from mercer._errors import DataError
+from mercer.using.fitting import fitted
+
+FRAME = pa.table({"x": [i % 9 / 2 for i in range(60)], "c": ["u", "v", "w"] * 20})
+CLASSES = ["a" if i % 9 < 4 else "b" for i in range(60)]
+
+
+def test_it_is_fitted_and_says_how_we_know() -> None:
+    found = fitted("LogisticRegression", FRAME, CLASSES)
+    assert (found.model.predict(FRAME) == CLASSES).mean() > 0.9
+    assert found.notes[-1].startswith("Certificate: ")
+
+
+def test_numbers_that_are_taken_for_classes_are_remarked_on() -> None:
+    rings = [i % 35 for i in range(60)]
+    assert any(
+        "35 numbers, each of which is a class to NaiveBayes" in note
+        for note in fitted("NaiveBayes", FRAME, rings).notes
+    )
+    assert not any("is a class to" in note for note in fitted("NaiveBayes", FRAME, [i % 2 for i in range(60)]).notes)
+
+
+def test_wrapped() -> None:
+    found = fitted("LogisticRegression", FRAME, CLASSES, calibrate="platt", conformal=0.8)
+    assert found.model.predict_set(FRAME).shape == (60, 2)
+    again = fitted("LogisticRegression", FRAME, CLASSES, calibrate="platt", conformal=0.8)
+    assert (found.model.predict_proba(FRAME) == again.model.predict_proba(FRAME)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "options", "sentence"),
+    [
+        ("Ridge", CLASSES, {}, "Ridge predicts numbers, but the target holds names such as .a."),
+        ("Ridge", [1.0] * 60, {}, "nothing to learn"),
+        ("NaiveBayes", ["a"] * 60, {}, "Every row has the label 'a'"),
+        ("Ridge", [i / 3 for i in range(60)], {"calibrate": "platt"}, "leave out --calibrate"),
+        ("NaiveBayes", CLASSES, {"conformal": 1.0}, "between 0 and 1"),
+    ],
+)
+def test_targets_that_teach_nothing(name: str, y: list[object], options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        fitted(name, FRAME, y, **options)  # type: ignore[arg-type]
