@@ -30,6 +30,7 @@ extensions = [
     "public_members",
     "public_names",
     "shared_sidebar",
+    "stale_pages",
 ]
 templates_path = ["_templates"]
 exclude_patterns = [

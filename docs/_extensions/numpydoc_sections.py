@@ -43,7 +43,9 @@ def as_definitions(lines: list[str]) -> list[str]:
     shown = []
     for line, following in pairwise([*lines, ""]):
         at_margin = bool(line) and not line[0].isspace()
-        shown += ([term(line)] if at_margin else [line]) + (["    \\ "] if at_margin and not following.strip() else [])
+        shown.append(term(line) if at_margin else line)
+        if at_margin and not following.startswith(" "):
+            shown.append("    \\ ")
     return shown
 
 

@@ -1,24 +1,50 @@
-"""Which members a page of the reference shows: those that mercer wrote, not what every estimator or tuple has."""
+"""Which members a page of the reference shows: those that mercer wrote, not what every estimator or tuple has.
+
+What all families, kernels, … have in common stands once, on the page of their base.
+"""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from sphinx.application import Sphinx
 
+from mercer.families import Family, Link, Penalty
+from mercer.kernels import FeatureMap, Kernel
+from mercer.smoothing import Density, Rule, SmoothingKernel
 
-def home(member: Any) -> str:
-    """The module that a method or property was written in."""
-    inner = (
-        getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", None) or member
-    )
-    return getattr(inner, "__module__", None) or ""
+BASES = (Family, Link, Penalty, FeatureMap, Kernel, Density, Rule, SmoothingKernel)
+ROOMS = ("mercer.families", "mercer.kernels", "mercer.smoothing")
+
+
+def function_of(member: Any) -> Any:
+    for inside in ("fget", "func", "__func__"):
+        member = getattr(member, inside, None) or member
+    return member
 
 
 def skipped(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    return True if what == "class" and not home(member).startswith("mercer") else None
+    if what != "class":
+        return None
+    function = function_of(member)
+    home = getattr(function, "__module__", None) or ""
+    said_by_base = home.startswith(ROOMS) and not function.__doc__
+    return True if inspect.isclass(member) or said_by_base or not home.startswith("mercer") else None
+
+
+def base_of(thing: Any) -> str | None:
+    if not inspect.isclass(thing) or thing in BASES:
+        return None
+    return next((base.__name__ for base in BASES if issubclass(thing, base)), None)
+
+
+def on_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    if what == "class" and (base := base_of(thing)):
+        lines += ["", f"Methods that are not listed here are those of `{base}`.", ""]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-skip-member", skipped)
+    app.connect("autodoc-process-docstring", on_docstring, priority=600)  # below the examples
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -73,7 +73,9 @@ def picture() -> str:
     size = len(rooms) * CELL
     width, height = LEFT + size + 16, TOP + size + 40
     parts = [*_bands(stack, size), *_grid(rooms, size), *_marks(rooms)]
-    parts.append(f'<text class="few" x="{LEFT}" y="{TOP + size + 24}">A row imports from the columns marked in it.</text>')
+    parts.append(
+        f'<text class="few" x="{LEFT}" y="{TOP + size + 24}">A row imports from the columns marked in it.</text>'
+    )
     body = "\n".join(parts)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
     return f"{head}\n<style>{STYLE}</style>\n{body}\n</svg>\n"
@@ -110,11 +112,7 @@ def _marks(rooms: list[str]) -> Iterator[str]:
 
 def table() -> str:
     """The rooms with their purposes, by layer."""
-    rows = [
-        f"| {_link(room)} | {purpose(room)} |"
-        for layer in layers()
-        for room in layer
-    ]
+    rows = [f"| {_link(room)} | {purpose(room)} |" for layer in layers() for room in layer]
     return "\n".join(["| room | purpose |", "| --- | --- |", *rows])
 
 
@@ -126,7 +124,9 @@ def _link(room: str) -> str:
 def page() -> str:
     """architecture.md with the table of today."""
     written = PAGE.read_text(encoding="utf-8")
-    return re.sub(r"(<!-- rooms -->\n).*?(\n<!-- /rooms -->)", lambda m: m[1] + table() + m[2], written, flags=re.DOTALL)
+    return re.sub(
+        r"(<!-- rooms -->\n).*?(\n<!-- /rooms -->)", lambda m: m[1] + table() + m[2], written, flags=re.DOTALL
+    )
 
 
 if __name__ == "__main__":

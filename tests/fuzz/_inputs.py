@@ -1,4 +1,4 @@
-"""Rows, targets and weights of every kind, each named by a few words and a seed, so that a find prints as what it is."""
+"""Rows, targets and weights of every kind, each named by words and a seed, so that a find prints as what it is."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ DTYPES = (
 
 DENSE = ("C", "Fortran", "strided", "reversed", "read-only", "list")
 SPARSE = (
-    "csr_matrix", "csr_array", "csc_matrix", "csc_array", "coo_array", "bsr_array", "lil_matrix", "dok_array", "dia_array",
-    "long indices", "unsorted", "entries twice", "explicit zeros",
+    "csr_matrix", "csr_array", "csc_matrix", "csc_array", "coo_array", "bsr_array", "lil_matrix", "dok_array",
+    "dia_array", "long indices", "unsorted", "entries twice", "explicit zeros",
 )  # fmt: skip
 FRAMES = ("pandas", "pandas nullable", "pandas categories", "polars", "pyarrow")
 TAME_FRAMES = ("pandas", "polars", "pyarrow")  # in which numbers are no categories, for who tells them apart

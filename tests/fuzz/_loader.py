@@ -24,7 +24,7 @@ from mercer.files._table import CLASSES
 #: bytes that it may take beside what it has when it begins
 ROOM = 2 << 30
 #: who may be asked for more of their modules by a name that is in the table
-TRUSTED = {"mercer", "sklearn", "scipy", "numpy"}
+TRUSTED = {"mercer", "sklearn", "scipy", "numpy", "pandas", "pyarrow"}
 #: what no file is to make anybody do
 FORBIDDEN = ("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system")
 FORBIDDEN += ("pickle.", "socket.", "subprocess.", "shutil.")
@@ -40,7 +40,10 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _asked(model: Any) -> str:
     """Ask a model that was built for predictions; any exception of Python's will do."""
-    width = getattr(model, "n_features_in_", 0)
+    try:
+        width = getattr(model, "n_features_in_", 0)
+    except Exception:  # of a pipeline that is none
+        width = 0
     if not isinstance(width, int) or not 0 < width < 10_000:
         return "built"
     for question in ("predict", "predict_proba", "transform", "score_samples"):
@@ -71,7 +74,7 @@ def answer(path: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Import what the table names and load the files of a folder, so that nothing remains to be imported; then answer."""
+    """Import what the table names and load the files of a folder, so that nothing is left to import; then answer."""
     warnings.simplefilter("ignore")
     for module in (*CLASSES, "pandas", "pyarrow.ipc"):
         import_module(module)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 from collections.abc import Mapping
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
-
-from sklearn.utils import all_estimators
 
 import mercer
 from tests.sklearn_suite._swap import load_swapped, parsed
@@ -42,16 +41,15 @@ def _as_class(module: str, exclude: Mapping[str, str]) -> type:
 
 @cache
 def drop_ins() -> dict[str, Any]:
-    """Our classes that scikit-learn has, too, by name."""
-    theirs = {name for name, _ in all_estimators()}
-    return {name: getattr(mercer, name) for name in mercer.__all__ if name in theirs}
+    """Our classes by name: what a test imports from scikit-learn under one of these names is replaced."""
+    return {name: made for name in mercer.__all__ if inspect.isclass(made := getattr(mercer, name))}
 
 
 def replacements_in(tree: ast.Module) -> dict[str, Any]:
     """What takes the place of the names that a test module imports."""
     found: dict[str, Any] = {}
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
             names = {alias.name for alias in node.names if alias.asname is None}
             found |= {name: drop_ins()[name] for name in names & drop_ins().keys()}
             if node.module == "sklearn":

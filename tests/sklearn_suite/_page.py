@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from itertools import groupby
 from pathlib import Path
 
@@ -74,7 +76,9 @@ def _names(names: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
+    with redirect_stdout(StringIO()):  # some test files print while they load
+        page = written()
     if "--show" in sys.argv:
-        sys.stdout.write(written())
+        sys.stdout.write(page)
     else:
-        PAGE.write_text(written(), encoding="utf-8")
+        PAGE.write_text(page, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "thread_unsafe: scikit-learn's mark for tests that must not run side by side")
+    config.addinivalue_line("markers", "no_check_spmatrix: scikit-learn's mark for its own check of sparse matrices")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -27,3 +29,14 @@ def global_random_seed(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(params=[np.float32, np.float64])
 def global_dtype(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+@pytest.fixture
+def pyplot() -> Iterator[Any]:
+    """Without a window, and with no figure left open."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    plots = pytest.importorskip("matplotlib.pyplot")
+    plots.close("all")
+    yield plots
+    plots.close("all")

@@ -349,9 +349,10 @@ def test_a_penalty_below_the_rounding_of_slopes_is_none(response: str) -> None:
     np.testing.assert_allclose(solution.value, newton.solve(problem(response, penalty=L2(0.0))).value, atol=1e-6)
 
 
-def test_columns_of_float32_are_refined_once() -> None:
-    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
-    made = model.Model(DenseDesign.of(X), Penalty(np.ones(4), np.zeros(4)))
+def test_columns_of_float32_are_refined_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "MANY", 1)
+    X = sparse.csr_array(np.random.default_rng(0).normal(size=(20, 3)))
+    made = model.Model(SparseDesign.of(X), Penalty(np.ones(4), np.zeros(4)))
     assert made.columns.dtype == np.float32
     assert made.refine()
     assert made.columns.dtype == np.float64

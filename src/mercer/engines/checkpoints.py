@@ -106,7 +106,7 @@ class Checkpoint:
         try:
             fits = json.loads(ledger.read_text())["fits"]
             return [{str(what): str(digest) for what, digest in fit.items()} for fit in fits]
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise CheckpointError(
                 f"The ledger of the checkpoint in {str(self._folder)!r} cannot be read; delete the folder to begin "
                 "anew."

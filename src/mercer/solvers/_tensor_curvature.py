@@ -47,7 +47,7 @@ class TensorInverse:
             else:
                 self._curve = _OfLandmarks(design, float(h.mean()), float(h.sum()))
             self._factorise(strengths)
-        except torch.cuda.OutOfMemoryError as full:
+        except torch.cuda.OutOfMemoryError as full:  # pragma: no cover – only on a card
             raise DeviceMemoryError(
                 f"a preconditioner of {self._M:,} landmarks has no room on {design.X.device}; use fewer landmarks "
                 "(approximate=Nystroem(n_components=…)), or free what else lies there."

@@ -1,0 +1,99 @@
+"""A checkpoint that was damaged is refused, or the fit is the same; a body of any bytes is answered, or refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import mercer
+import mercer.data
+from mercer._errors import CheckpointError, ModelFileError
+from mercer.engines.checkpoints import Checkpoint, checkpointed
+from mercer.engines.running import Run, running
+from tests.fuzz._mutate import damaged, in_json
+from tests.fuzz.test_tables import WORDS
+
+RNG = np.random.default_rng(3)
+X, Y = RNG.normal(size=(60, 2)), np.arange(60) % 3
+ROWS = [{"x0": 1.5, "x1": -2}, {"x0": None, "x1": 0}, {"x1": 1e3, "x0": 3.25}]
+SEEDS = st.integers(0, 2**60)
+
+
+def fitted(max_iter: int = 20) -> Any:
+    return mercer.LogisticRegression(max_iter=max_iter).fit(mercer.data.open(X, y=Y, rows=7))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The folder of a fit that was killed at its end, and the model."""
+    folder = tmp_path_factory.mktemp("kept") / "fit"
+    with running(Run(journal=Checkpoint(folder, every=0.0))):
+        model = fitted()
+    return folder, model
+
+
+def test_a_damaged_checkpoint_is_refused_or_changes_nothing(campaign: Any, kept: Any, tmp_path: Path) -> None:
+    folder, model = kept
+    files = sorted(path.name for path in folder.iterdir())
+
+    def change(seed: int) -> tuple[str, bytes]:
+        rng = Random(seed)
+        name = rng.choice((rng.choice(files), "checkpoint.json"))
+        octets = (folder / name).read_bytes()
+        if name.endswith(".json") and rng.random() < 0.7:
+            return name, json.dumps(in_json(json.loads(octets), rng)).encode()
+        return name, damaged(octets, rng, WORDS)
+
+    def law(changed: tuple[str, bytes]) -> str:
+        name, octets = changed
+        copy = tmp_path / "fit"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(folder, copy)
+        (copy / name).write_bytes(octets)
+        try:
+            with checkpointed(copy):
+                again = fitted()
+        except (CheckpointError, ModelFileError):
+            return "refused"
+        np.testing.assert_array_equal(again.coef_, model.coef_)
+        return "the same"
+
+    campaign(law, SEEDS.map(change), samples=15)
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    pytest.importorskip("fastapi", reason="serving needs fastapi")
+    pytest.importorskip("httpx", reason="the server is asked through httpx")
+    from tests.serving._server import served
+
+    with served(mercer.GaussianNB().fit(X, Y), max_body_bytes=50_000, max_rows=100) as client:
+        yield client
+
+
+def test_any_body_is_answered_or_refused_with_a_sentence(campaign: Any, client: Any) -> None:
+    def change(seed: int) -> bytes:
+        rng = Random(seed)
+        rows: Any = ROWS if rng.random() < 0.5 else {"rows": ROWS}
+        for _ in range(rng.randrange(3)):
+            rows = in_json(rows, rng, ("x0", "\ud800", "NaN", -0.0))
+        return damaged(json.dumps(rows).encode(), rng, WORDS, most=rng.choice((0, 0, 3)))
+
+    def law(body: bytes) -> str:
+        response = client.post("/predict", content=body, headers={"content-type": "application/json"})
+        said = response.json()
+        if response.status_code == 200:
+            assert len(said["predictions"]) > 0
+            return "answered"
+        assert 400 <= response.status_code < 500, (response.status_code, said)
+        assert str(next(iter(said.values()))).strip(), said
+        return "refused"
+
+    campaign(law, SEEDS.map(change), samples=40)

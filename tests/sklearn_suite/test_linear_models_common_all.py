@@ -1,0 +1,20 @@
+"""scikit-learn's tests of what all linear models have in common, run on those of ours that have no suite of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from mercer import models
+from tests.sklearn_suite._swap import load_swapped
+from tests.sklearn_suite.test_linear_models_common import on_ours_only
+
+pytestmark = pytest.mark.slow
+
+NAMES = (
+    "ElasticNet ElasticNetCV Lasso LassoCV LinearSVC LinearSVR Perceptron PoissonRegressor GammaRegressor "
+    "TweedieRegressor"
+).split()
+
+TESTS = load_swapped("sklearn.linear_model.tests.test_common", {name: getattr(models, name) for name in NAMES})
+
+globals().update({name: on_ours_only(test) for name, test in TESTS.items()})
