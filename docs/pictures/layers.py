@@ -2,8 +2,8 @@
 
     python docs/pictures/layers.py
 
-A mark in row a and column b says that files of a import from b; its area grows with how many. Rooms stand in the order of
-the contract in pyproject.toml, so that all marks lie above the diagonal as long as imports flow one way.
+A mark in row a and column b says that files of a import from b; it is larger where many do. Rooms stand in the order
+of the contract in pyproject.toml, so that all marks lie above the diagonal as long as imports flow one way.
 """
 
 from __future__ import annotations
@@ -104,10 +104,9 @@ def _marks(rooms: list[str]) -> Iterator[str]:
     place = {room: number * CELL + CELL / 2 for number, room in enumerate(rooms)}
     for (room, other), count in sorted(imports().items()):
         if other in place:
-            radius = min(2 + 1.6 * math.log2(1 + count), CELL / 2 - 1)
-            said = f"{room} imports {count} times from {other}"
-            where = f'cx="{LEFT + place[other]}" cy="{TOP + place[room]}" r="{radius:.1f}"'
-            yield f'<circle class="mark" {where}><title>{said}</title></circle>'
+            radius = min(3 + 3 * int(math.log10(count)), CELL / 2 - 1)  # a size for ones, tens and hundreds
+            where = f'cx="{LEFT + place[other]}" cy="{TOP + place[room]}" r="{radius:g}"'
+            yield f'<circle class="mark" {where}><title>{room} imports from {other}</title></circle>'
 
 
 def table() -> str:
@@ -123,10 +122,8 @@ def _link(room: str) -> str:
 
 def page() -> str:
     """architecture.md with the table of today."""
-    written = PAGE.read_text(encoding="utf-8")
-    return re.sub(
-        r"(<!-- rooms -->\n).*?(\n<!-- /rooms -->)", lambda m: m[1] + table() + m[2], written, flags=re.DOTALL
-    )
+    before, mark, rest = PAGE.read_text(encoding="utf-8").partition("<!-- rooms -->\n")
+    return before + mark + table() + "\n" + rest[rest.index("<!-- /rooms -->") :]
 
 
 if __name__ == "__main__":

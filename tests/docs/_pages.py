@@ -10,7 +10,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[2]
 
 #: code that is run, what it prints, and data that is only looked at
-PYTHON, SHELL, PRINTED, DATA = {"python"}, {"bash"}, {"text"}, {"sql", "json", "toml", "mermaid"}
+PYTHON, SHELL, PRINTED, DATA = {"python"}, {"bash", "sh"}, {"text"}, {"sql", "json", "toml", "mermaid"}
 
 #: what pages may import beyond what mercer itself needs
 OPTIONAL = ("dask", "duckdb", "fastapi", "formulaic", "matplotlib", "onnxruntime", "pandas", "polars", "torch")

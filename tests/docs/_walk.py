@@ -56,4 +56,5 @@ if __name__ == "__main__":
     language, block, *before = sys.argv[1:]
     for earlier in before:
         exec(compile(earlier, "architecture.md", "exec"), {})
-    print("\n" + json.dumps(walked(lambda: done(block, language))))
+    found = walked(lambda: done(block, language))
+    sys.stdout.write("\n" + json.dumps(found))

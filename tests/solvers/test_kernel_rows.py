@@ -104,3 +104,15 @@ def test_a_machine_of_a_pair() -> None:
     shared = SharedRows(Gram(RBF(gamma=0.5), X), groups, 5e3)
     alone, paired = (solve(BoxProblem(k, y, lower, upper), tolerance=1e-11) for k in (rows(60), shared.pair(0, 1)))
     np.testing.assert_allclose(paired.value.beta, alone.value.beta, atol=1e-8)
+
+
+def test_what_a_pair_gives_back_is_made_again_and_the_rest_is_not() -> None:
+    groups = [np.arange(0, 20), np.arange(20, 45)]
+    shared = SharedRows(Gram(RBF(gamma=0.5), X), groups, 1e6)
+    pair, numbers, factors = shared.pair(0, 1), np.arange(45), np.ones(45)
+    totals = np.zeros((2, 45))
+    for total in totals:
+        pair.add_to(total, numbers, factors, np.ones(45, dtype=bool))
+        pair.clear()
+    np.testing.assert_array_equal(totals[0], totals[1])
+    assert [own.made for own in shared._own] == [20, 25]

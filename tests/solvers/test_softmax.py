@@ -176,3 +176,14 @@ def test_gradients_of_some_rows_add_up() -> None:
         this.gradient_of_rows(v, x[rows], data.y[rows], weight[rows], None) for rows in (slice(0, 70), slice(70, 240))
     ]
     np.testing.assert_allclose(sum(parts), this.at(v, GRADIENT).gradient, rtol=1e-9, atol=1e-9)
+
+
+def test_the_value_alone_is_the_value_with_its_slopes() -> None:
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(40, 3)), rng.integers(0, 3, 40).astype(np.int32)
+    strengths = Strengths(np.zeros(4), np.ones(4), np.zeros(4))
+    problem = SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
+    v = rng.normal(size=problem.n_columns)
+    alone = problem.at(v, LOSS)
+    assert alone.value == pytest.approx(problem.at(v).value, rel=1e-13)
+    assert alone.gradient.size == alone.hessian.size == 0
