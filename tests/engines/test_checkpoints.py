@@ -232,9 +232,10 @@ def test_folders_that_are_none_of_ours(tmp_path):
     with pytest.raises(WriteError, match="cannot be made"), checkpointed(tmp_path / "no" / "such" / "folder"):
         pass
     (tmp_path / "fit").mkdir()
-    (tmp_path / "fit" / LEDGER).write_text(json.dumps({"fits": 3}))
-    with pytest.raises(CheckpointError, match="cannot be read"):
-        Checkpoint(Path(tmp_path / "fit"))
+    for nonsense in (json.dumps({"fits": 3}), "[" * 100_000):
+        (tmp_path / "fit" / LEDGER).write_text(nonsense)
+        with pytest.raises(CheckpointError, match="cannot be read"):
+            Checkpoint(Path(tmp_path / "fit"))
 
 
 def total(chunk):

@@ -23,6 +23,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.compiled("loops over pairs take minutes")
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_rows_and_products_are_those_of_the_matrix(kernel: k.Kernel) -> None:
     K, numbers, v = kernel(X, Z), np.array([3, 749, 3, 0, 500]), rng.normal(size=(401, 2))
@@ -39,6 +40,7 @@ def test_rows_and_products_are_those_of_the_matrix(kernel: k.Kernel) -> None:
     np.testing.assert_allclose(tiles, K, atol=1e-12 * scale)
 
 
+@pytest.mark.compiled("loops over pairs take minutes")
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_the_matrix_of_rows_with_themselves(kernel: k.Kernel) -> None:
     K, v, numbers = kernel(X), rng.normal(size=750), np.array([749, 0, 333])
@@ -53,6 +55,7 @@ def test_the_matrix_of_rows_with_themselves(kernel: k.Kernel) -> None:
         assert (square.rows(numbers)[np.arange(3), numbers] == square.diagonal[numbers]).all()
 
 
+@pytest.mark.compiled("loops over pairs take minutes")
 def test_parts_share_only_what_is_the_same() -> None:
     parts = [
         k.Linear(),
@@ -68,6 +71,7 @@ def test_parts_share_only_what_is_the_same() -> None:
     np.testing.assert_allclose(total(X, Z), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
+@pytest.mark.compiled("loops over pairs take minutes")
 def test_nothing_depends_on_the_threads() -> None:
     kernel, v = KERNELS[3], rng.normal(size=750)
     with mercer.engine(threads=1):

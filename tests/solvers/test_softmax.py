@@ -15,7 +15,7 @@ from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers import softmax
 from mercer.solvers.scaling import FewRows
 from mercer.solvers.softmax import SoftmaxProblem
-from mercer.stats.quadratic import GRADIENT, HESSIAN
+from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
 
 def problem(
