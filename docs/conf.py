@@ -40,6 +40,7 @@ exclude_patterns = [
     "gallery",
     "**/sg_execution_times.rst",
 ]
+smartquotes = False  # quotation marks around a word are often those of a string
 default_role = "literal"  # docstrings have code between single backticks, as Markdown does
 maximum_signature_line_length = 90
 

@@ -23,6 +23,8 @@ SHOWN = {
 }
 LINK = re.compile(r"(?<=\]\()(?P<path>[^)#\s:]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
+#: a link to a folder; one that has no page is a word on the site
+FOLDER = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<path>[^)#\s:]+/)\)")
 #: how scripts name each other: by their folder, not by that of the pages which are made of them
 SCRIPT = re.compile(r"sphx_glr_(tutorials|gallery)_")
 
@@ -53,7 +55,11 @@ def relinked(text: str, written: Path, read: Path) -> str:
             return link[0]
         return Path(relpath(page or file, read.parent)).as_posix() + (link["anchor"] or "")
 
-    return LINK.sub(mended, text)
+    def shown(link: re.Match[str]) -> str:
+        folder = Path(normpath(written.parent / link["path"]))
+        return link["text"] if folder.is_dir() and page_of(folder) is None else link[0]
+
+    return LINK.sub(mended, FOLDER.sub(shown, text))
 
 
 def on_read(app: Sphinx, docname: str, source: list[str]) -> None:

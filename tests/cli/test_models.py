@@ -182,6 +182,8 @@ def test_outliers(run: Run, people: Path, tmp_path: Path) -> None:
     assert re.search(r"80 +Ulm +0\.\d+ .* height", result.stdout)
     assert run("outliers", people, "--drop", "size", "-o", tmp_path / "odd.csv").exit_code == 0
     assert read_table(tmp_path / "odd.csv")["row"].to_pylist()[0] == 80
+    printed = run("outliers", people, "--drop", "size", "-o", "-", "-q")
+    assert printed.stdout == (tmp_path / "odd.csv").read_text()
     held = run("outliers", people, "--usual", people, "--fdr", "0.2", "--most", "3")
     assert "flagged" in held.stdout
 

@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from mercer import LogisticRegression
 from mercer._errors import DataError
 from mercer.comparison import Comparison, Entry, compare
-from mercer.comparison.results.words import tied
+from mercer.comparison.results.sentences import tied
 from mercer.comparison.sections.whole import SECTIONS
 
 X, Y = load_iris(return_X_y=True)

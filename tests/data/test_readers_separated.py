@@ -53,6 +53,11 @@ def test_names_are_found_wherever_the_first_record_is(write: Any, text: str, exp
     assert both_ways(write(text)) == [expected, expected]
 
 
+@pytest.mark.parametrize(("name", "is_name"), [("2019_2020", True), ("٣", True), ("\x1f1", False), (" 1", False)])
+def test_what_only_python_takes_for_a_number_is_a_name(write: Any, name: str, is_name: bool) -> None:
+    assert read_table(write(f"a,{name}\n1,2\n")).column_names == (["a", name] if is_name else ["x0", "x1"])
+
+
 @pytest.mark.parametrize("gap", ["NA ", "  NA", "    ?  ", '" NA "', "NaN    "])
 def test_spaces_around_a_gap_do_not_count(write: Any, gap: str) -> None:
     expected = {"x": [1, None], "w": ["a", None]}

@@ -159,7 +159,7 @@ def test_powers_that_a_database_would_refuse() -> None:
     from mercer.export.sql import _Statement
 
     outputs = (Exp(Number(-1e6)), Log(Number(-1.0)), Log(Number(0.0)), Arctangent(Number(1.0)))
-    sql = _Statement(Formula("none", (), outputs), ["data"], ()).text()
+    sql = _Statement(Formula(model="none", columns=(), said=Said(outputs)), ["data"], ()).text()
     with duckdb.connect() as connection:
         connection.sql("CREATE TABLE data AS SELECT 1 AS one")
         assert connection.sql(sql).fetchall() == [(0.0, None, None, math.pi / 4)]

@@ -10,8 +10,8 @@ from scipy.special import gammaln
 
 from mercer import families as f
 from mercer._errors import BinsError, DataError, TooLargeError
-from mercer.families._bin_rules import NUMBERS, WIDTHS, number_of_bins
 from mercer.families._axis import Lattice
+from mercer.families._bin_rules import NUMBERS, WIDTHS, number_of_bins
 from mercer.families.bins import Axis, Sample, Width, axis_from, bins_in_words, bins_per_column
 
 RNG = np.random.default_rng(0)
@@ -313,6 +313,8 @@ def test_a_value_lies_between_the_edge_below_it_and_the_next(start: float, step:
         assert lattice.edge(below) <= value < lattice.edge(below + 1)
 
 
-@pytest.mark.parametrize(("start", "step", "value", "number"), [(0.7, 0.7, 3.4999999999999996, 3), (0.7, 0.001, 0.6769999999999999, -23)])
+@pytest.mark.parametrize(
+    ("start", "step", "value", "number"), [(0.7, 0.7, 3.4999999999999996, 3), (0.7, 0.001, 0.6769999999999999, -23)]
+)
 def test_a_quotient_that_rounds_over_an_edge_is_put_right(start: float, step: float, value: float, number: int) -> None:
     assert Lattice(start, step).below(value) == number

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer._errors import MercerError
@@ -240,6 +241,7 @@ def all_finite(said: dict[str, Any]) -> bool:
 DOCUMENTED = (
     "Negative values in data passed to `sample_weight`",
     "with binarize=None the data must lie between 0 and 1",
+    "covariance of all classes together is singular",  # where its rounding happens to leave an inverse
     "Input sample_weight contains",  # NaN or infinity, with which libsvm leaves rows out
     "but categories are coded 0, 1, 2",  # -0.5, which scikit-learn cuts off to 0
     # numbers about 1e150 and more, of which it makes some answer or other
@@ -278,7 +280,7 @@ def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
             other, X, digits = LAWS[law](subject, option, case, numbers, y, weight)
             if other is None:
                 return f"{law}: says nothing"
-            again = answers(other, X, tuple(said))
+            again = other if isinstance(other, dict) else answers(other, X, tuple(said))
     except Refused as refusal:
         if law == "form":  # whoever takes no sparse matrix says so
             return "form: refused"
@@ -333,21 +335,36 @@ def in_batches(subject: Subject, option: int, case: Case, numbers: Any, y: Any, 
 
 def like_the_twin(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
     twin = subject.twin(option)
-    # scikit-learn's saga may stop far from the optimum, however small `tol` is
-    if twin is None or subject.options[option].get("solver") == "saga":
+    # scikit-learn's saga may stop far from the optimum, however small `tol` is, and its sag diverge
+    if twin is None or subject.options[option].get("solver") in ("sag", "saga"):
         return None, None, None
     twin.set_params(**{k: v for k, v in subject.exactly if k in twin.get_params()})
     given = (numbers,) if y is None else (numbers, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", ConvergenceWarning)  # who has not arrived is not compared with
         try:
             twin.fit(*given, **({} if weight is None or not subject.weighted else {"sample_weight": weight}))
             said = answers(twin, numbers, (*SMOOTH, "predict"))
         except Exception:
             return None, None, None
-    if not all_finite(said):
+    if not all_finite(said) or not one_optimum(subject, twin, weight):
         return None, None, None
-    return twin, numbers, subject.twin_digits
+    said.pop("transform" if subject.learns == "classes" else "", None)  # directions, whose signs are anyhow
+    return said, numbers, subject.twin_digits
+
+
+def one_optimum(subject: Subject, twin: Any, weight: Any) -> bool:
+    """Whether there is nothing to choose: of folds with equal scores one penalty, of an interval one intercept.
+
+    And every class has some weight: without, ours says so, or keeps the class, and liblinear loses it.
+    """
+    if hasattr(twin, "Cs_") or (subject.learns == "classes" and weight is not None and not (weight > 0).all()):
+        return False
+    if not hasattr(twin, "dual_coef_") or not hasattr(twin, "support_"):
+        return True
+    price = twin.C if weight is None else twin.C * weight[twin.support_]
+    return bool((np.abs(twin.dual_coef_) < price * (1 - 1e-6)).any())
 
 
 def laws_of(subject: Subject) -> list[str]:

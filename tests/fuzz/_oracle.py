@@ -60,11 +60,8 @@ def _rows(text: str, separator: str, *, quoted: bool) -> list[list[str]]:
 
 
 def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
+    digits = r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?"
+    return re.fullmatch(rf"[-+]?({digits}|inf|infinity|nan)", field, re.IGNORECASE) is not None
 
 
 def agrees(read: Any, written: Sequence[str]) -> bool:

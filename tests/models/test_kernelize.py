@@ -311,7 +311,7 @@ def test_bad_data_are_refused() -> None:
     for other in (Ridge(), PoissonRegressor(), Perceptron()):
         with pytest.raises(DataError, match="give some rows a weight"):
             kernelize(other, "rbf").fit(TALL, np.arange(90) % 2, sample_weight=np.zeros(90))
-    with pytest.raises(DataError, match="no numbers"):
+    with pytest.raises(DataError, match="predicts numbers"):
         kernelize(Ridge(), "rbf").fit(TALL, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(WIDE)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import mercer
-from tests.sklearn_suite._swap import load_swapped, parsed
+from tests.sklearn_suite._swap import is_fixture, load_swapped, parsed
 
 #: modules of scikit-learn's that tests import whole, and take our classes from by their names
 WHOLE = ("linear_model", "naive_bayes", "svm")
@@ -36,7 +36,14 @@ def _as_class(module: str, exclude: Mapping[str, str]) -> type:
     tree = parsed(module)
     replacements = replacements_in(tree)
     tests = load_swapped(module, replacements, exclude=exclude, only=about(set(replacements), tree))
-    return type(class_name(module), (), {name: staticmethod(value) for name, value in tests.items()})
+    return type(class_name(module), (), {name: _without_self(value) for name, value in tests.items()})
+
+
+def _without_self(value: Any) -> Any:
+    """A function or a fixture as a member of a class that does not get the instance."""
+    if is_fixture(value):
+        return value._fixture_function_marker(staticmethod(value._get_wrapped_function()))
+    return staticmethod(value)
 
 
 @cache

@@ -19,11 +19,12 @@ FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "scikit-learn-tests.md"
 HEAD = """# scikit-learn's tests on our classes
 
-`tests/sklearn_suite` reads the test files of the scikit-learn that is installed, takes our classes for the ones they import, and runs
-them: those of the classes themselves, and those of its pipelines, searches, ensembles and displays in which one takes part.
-`make test` runs the former, `make test-slow` the others, too. This page is written by `python -m tests.sklearn_suite._page`, and a test says when it is
-out of date. Differences of behaviour have [a page of their own](decisions/0005-deviations-from-scikit-learn.md), the checks of
-conventions are in `tests/models/test_check_estimator.py`.
+`tests/sklearn_suite` reads the test files of the scikit-learn that is installed, takes our classes for the ones that
+they import, and runs them: those of the classes themselves, and those of its pipelines, searches, ensembles and
+displays in which one takes part. `make test` runs the former, `make test-slow` the latter.
+`python -m tests.sklearn_suite._page` writes this page, and a test says when it is out of date. Differences of behaviour
+have [a page of their own](decisions/0005-deviations-from-scikit-learn.md); the checks of conventions are in
+`tests/models/test_check_estimator.py`.
 """
 
 

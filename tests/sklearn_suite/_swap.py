@@ -54,7 +54,7 @@ def load_swapped(
     path = str(_source_of(module_name))
     namespace: dict[str, Any] = {"__name__": f"swapped.{module_name}", "__file__": path, **replacements}
     exec(compile(tree, path, "exec"), namespace)
-    tests = {name: value for name, value in namespace.items() if _is_test(name, only) or _is_fixture(value)}
+    tests = {name: value for name, value in namespace.items() if _is_test(name, only) or is_fixture(value)}
     for name, reason in (exclude or {}).items():
         if tests.pop(name, None) is None:
             raise LookupError(f"{module_name} has no test {name!r} to exclude ({reason}); take it off the list")
@@ -72,7 +72,7 @@ def _is_test(name: str, only: Collection[str] | None) -> bool:
     return name.startswith("test_") and (only is None or name in only)
 
 
-def _is_fixture(value: Any) -> bool:
+def is_fixture(value: Any) -> bool:
     return type(value).__name__ == "FixtureFunctionDefinition"
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn's tests of what all linear models have in common, run on those of ours that have no suite of their own."""
+"""scikit-learn's tests of what all linear models have in common, run on those of ours that no other suite has."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ from tests.sklearn_suite.test_linear_models_common import on_ours_only
 
 pytestmark = pytest.mark.slow
 
-NAMES = (
-    "ElasticNet ElasticNetCV Lasso LassoCV LinearSVC LinearSVR Perceptron PoissonRegressor GammaRegressor "
-    "TweedieRegressor"
-).split()
+NAMES = [
+    "ElasticNet",
+    "ElasticNetCV",
+    "Lasso",
+    "LassoCV",
+    "LinearSVC",
+    "LinearSVR",
+    "Perceptron",
+    "PoissonRegressor",
+    "GammaRegressor",
+    "TweedieRegressor",
+]
 
 TESTS = load_swapped("sklearn.linear_model.tests.test_common", {name: getattr(models, name) for name in NAMES})
 

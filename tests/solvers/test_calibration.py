@@ -150,3 +150,9 @@ def test_a_step_beyond_the_bounds_is_halved() -> None:
     tau, trace = _root(np.array([[0.0, 100.0]]), np.ones(1), 60.0)
     assert tau == pytest.approx(np.log(1.5) / 100.0, rel=1e-6)
     assert trace[:2] == [1.0, 0.5]
+
+
+def test_free_vectors_of_no_length_span_nothing() -> None:
+    """And are no unit for the lengths of others, which would overflow."""
+    span = Span.of(np.zeros((2, 2)), intercept=False)
+    np.testing.assert_allclose(span.squared_distances_of(np.array([9.0]), np.zeros((1, 2))), [9.0])

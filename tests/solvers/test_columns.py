@@ -108,6 +108,8 @@ def test_entries_stored_twice_are_added() -> None:
         (np.repeat(halves.data / 2, 2), np.repeat(halves.indices, 2), 2 * halves.indptr), shape=X.shape
     )
     assert not halves.has_canonical_format
-    twice, once = (SparseColumns.standardised(data, np.ones(50), centred=True) for data in (halves, sparse.csc_array(X)))
+    twice, once = (
+        SparseColumns.standardised(data, np.ones(50), centred=True) for data in (halves, sparse.csc_array(X))
+    )
     np.testing.assert_allclose(twice[0].scale, once[0].scale, rtol=1e-14)
     np.testing.assert_allclose(twice[1], once[1], rtol=1e-14)

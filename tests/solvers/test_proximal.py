@@ -29,10 +29,9 @@ from mercer.families import (
     Poisson,
     Response,
 )
+from mercer.solvers import _duality, newton, proximal
 from mercer.solvers import _proximal_columns as columns
 from mercer.solvers import _proximal_model as model
-from mercer.solvers import newton, proximal
-from mercer.solvers._duality import Penalty
 from mercer.solvers._proximal_losses import Losses
 from mercer.solvers.problem import Problem
 
@@ -352,7 +351,7 @@ def test_a_penalty_below_the_rounding_of_slopes_is_none(response: str) -> None:
 def test_columns_of_float32_are_refined_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "MANY", 1)
     X = sparse.csr_array(np.random.default_rng(0).normal(size=(20, 3)))
-    made = model.Model(SparseDesign.of(X), Penalty(np.ones(4), np.zeros(4)))
+    made = model.Model(SparseDesign.of(X), _duality.Penalty(np.ones(4), np.zeros(4)))
     assert made.columns.dtype == np.float32
     assert made.refine()
     assert made.columns.dtype == np.float64

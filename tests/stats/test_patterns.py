@@ -107,7 +107,9 @@ def test_tensors_with_gaps_have_the_patterns_of_arrays(weighted: bool) -> None:
     weight = np.random.default_rng(0).random(40) if weighted else None
     zero = PatternMoments.zero(int(groups.max()) + 1, 3)
     expected = zero.update(x, groups, weight)
-    found = zero.update(torch.as_tensor(x), torch.as_tensor(groups), None if weight is None else torch.as_tensor(weight))
+    found = zero.update(
+        torch.as_tensor(x), torch.as_tensor(groups), None if weight is None else torch.as_tensor(weight)
+    )
     assert found.patterns.keys() == expected.patterns.keys()
     for (_, ours), (_, theirs) in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours.scatter, theirs.scatter, rtol=1e-12, atol=1e-13)

@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer.designs import DenseDesign, Design, MixedDesign, Observations, SparseDesign, TensorDesign, TensorObservations
+from mercer.designs import (
+    DenseDesign,
+    Design,
+    MixedDesign,
+    Observations,
+    SparseDesign,
+    TensorDesign,
+    TensorObservations,
+)
 from mercer.engines.reducing import reduce
 from mercer.families.softmax import SoftmaxResponse
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS

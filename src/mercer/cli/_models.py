@@ -13,13 +13,6 @@ if TYPE_CHECKING:
     from mercer.data.readers import Part, Reading, Rows
 
 
-def opened(path: str) -> Any:
-    """The model in a file."""
-    from mercer.files import load
-
-    return load(path)
-
-
 def named(model: object) -> str:
     """What somebody would call the model."""
     steps = getattr(model, "steps", None)
@@ -36,6 +29,14 @@ def rows_for(model: Any, data: str, reading: Reading) -> Rows:
     refuse_other_table(model, names, data)
     held = {name: what for name, what in held_by(model).items() if name in names}
     return open_data(data, replace(reading, held=held | dict(reading.held)))
+
+
+def read_by(model: Any, table: Any) -> Any:
+    """The columns of a table that the model reads."""
+    from mercer.data.select import select
+    from mercer.using.reading import columns_of
+
+    return select(table, columns_of(model) or table.column_names)
 
 
 def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, Any]]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mercer.data.readers import Reading
     from mercer.data.readers_base import Held
 
+#: the largest seed that scikit-learn takes
+MOST_SEED = 2**32 - 1
 DATA_HELP = (
     "A CSV, TSV, Parquet, Arrow or JSON file (.jsonl, .json), a folder of such files with the same columns, a DuckDB "
     "file, or breast-cancer, digits, iris, wine."
@@ -52,6 +54,7 @@ Encoding = Annotated[
 ]
 Sql = Annotated[str | None, typer.Option(metavar="QUERY", help="What to ask a DuckDB file: SELECT …")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor remarks; only the answer.")]
+Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes how rows are dealt to folds, or set aside.")]
 Bars = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="Progress bars; by default where standard error is a terminal."),
@@ -103,8 +106,6 @@ def models_begun(incomplete: str) -> list[str]:
     return [name for name in MODELS if name.lower().startswith(incomplete.lower())]
 
 
-#: the largest seed that scikit-learn takes
-MOST_SEED = 2**32 - 1
 #: kinds of columns, and as what files are read that are told so
 KINDS: dict[str, Held | None] = {
     "number": "number",

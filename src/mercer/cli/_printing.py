@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mercer.data.readers import Rows
     from mercer.data.schema import Schema
+    from mercer.data.target import Problem
     from mercer.report import Grid
 
 #: columns that are listed one by one; of more only how many there are of each kind
 MOST_COLUMNS = 40
+#: characters of a table in a file or a pipe, where no terminal says how many there are in a line
+MOST_WIDE = 160
 
 
 def console() -> Console:
@@ -27,10 +32,6 @@ def console() -> Console:
 
     # a file or a pipe is as wide as what is written, and whoever reads it wraps lines
     return Plain() if sys.stdout.isatty() else Plain(width=MOST_WIDE, soft_wrap=True)
-
-
-#: characters of a table in a file or a pipe, where no terminal says how many there are in a line
-MOST_WIDE = 160
 
 
 def show(grid: Grid) -> None:
@@ -62,6 +63,13 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
+def remark_problem(data: str, rows: Rows, problem: Problem, quiet: bool) -> None:
+    """What was read, and which of it is to be predicted."""
+    remark(f"{data}: {rows.described}; {problem.X.num_rows} rows, target {problem.target!r}.", quiet)
+    if problem.unlabelled:
+        remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
+
+
 def remark_columns(schema: Schema, quiet: bool) -> None:
     """What the columns were taken for."""
     if quiet:
@@ -84,17 +92,20 @@ def _show_columns(schema: Schema) -> None:
     print_grid(schema.grid(), Console(stderr=True))
 
 
-def write(text: str | bytes, path: str | Path) -> None:
+def write(content: str | bytes | Iterable[bytes], path: str | Path) -> None:
     """To a file, whole or not at all; "-" is standard output."""
-    if str(path) == "-":
-        print(text if isinstance(text, str) else text.decode())
-        return
-    from mercer._atomic import write_atomically
+    if str(path) != "-":
+        from mercer._atomic import write_atomically
 
-    write_atomically(path, text)
+        write_atomically(path, content)
+    elif isinstance(content, str):
+        print(content)
+    else:
+        for piece in (content,) if isinstance(content, bytes) else content:
+            _write_out(piece)
 
 
-def write_out(content: bytes) -> None:
+def _write_out(content: bytes) -> None:
     """All of it to standard output, which writes only a part of it at a time where Python does not buffer it."""
     rest = memoryview(content)
     while rest:

@@ -12,32 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mercer._errors import DataError
-from mercer.cli._options import (
-    DATA_HELP,
-    MOST_SEED,
-    Bars,
-    Drop,
-    Encoding,
-    Header,
-    Kinds,
-    Missing,
-    OnlyMissing,
-    Quiet,
-    Separator,
-    Sql,
-    Target,
-    models_begun,
-    reading_of,
-)
+from mercer._errors import ComparisonInterrupted, DataError
+from mercer.cli._options import DATA_HELP, Bars, Drop, Quiet, Seed, Target, models_begun, with_reading
 
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
     from mercer.comparison.comparison import Comparison
-    from mercer.data.readers import Rows
+    from mercer.data.readers import Reading, Rows
     from mercer.data.target import Problem
 
 
+@with_reading(kinds=True)
 def compare(
     data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)] = "breast-cancer",
     target: Target = None,
@@ -68,7 +53,7 @@ def compare(
             metavar="SECONDS", min=0.1, help="For all of it, the page too: what is not done in time is left out."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes how rows are dealt to the folds.")] = 0,
+    seed: Seed = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Write a page with all that was found: report.html.")
     ] = None,
@@ -79,15 +64,10 @@ def compare(
     save: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Write the best model, fitted to all rows: best.mercer.")
     ] = None,
-    kind: Kinds = None,
-    header: Header = None,
-    separator: Separator = None,
-    missing: Missing = None,
-    only_missing: OnlyMissing = False,
-    encoding: Encoding = None,
-    sql: Sql = None,
     quiet: Quiet = False,
     progress: Bars = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Cross-validate every model that suits DATA; say which to use, and why.
 
@@ -101,7 +81,7 @@ def compare(
     """
     started = perf_counter()
     from mercer.cli._first_run import remark_first_run
-    from mercer.cli._printing import as_json, check_places, remark, remark_columns, write
+    from mercer.cli._printing import check_places, remark, remark_columns, remark_problem
     from mercer.cli._progress import stages
     from mercer.comparison.racing.budget import FOR_THE_PAGE, Budget
     from mercer.data import Schema
@@ -111,39 +91,15 @@ def compare(
     check_places(report, json, markdown, save, kept=(data,))
     if json == markdown == "-":
         raise DataError("JSON and Markdown cannot both go to standard output; name a file for one of them.")
-    options: dict[str, Any] = {
-        "header": header,
-        "separator": separator,
-        "missing": missing,
-        "encoding": encoding,
-        "sql": sql,
-    }
-    rows = open_data(data, reading_of(**options, only_missing=only_missing, kinds=kind))
+    rows = open_data(data, reading)
     problem, asides = _apart(rows, target, drop or [], {"groups": group, "times": time})
-    remark(f"{data}: {rows.described}; {problem.X.num_rows} rows, target {problem.target!r}.", quiet)
-    if problem.unlabelled:
-        remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
+    remark_problem(data, rows, problem, quiet)
     remark_columns(Schema.infer(problem.X), quiet)
     remark_first_run(quiet)
+    options = {"models": models, "task": task, "cv": folds, "repeats": repeats, "random_state": seed, **asides}
     with stages(quiet, progress) as bars:
-        found, stopped = _compared(
-            problem.X,
-            problem.y,
-            models=models,
-            task=task,
-            cv=folds,
-            repeats=repeats,
-            random_state=seed,
-            time_limit=budget,
-            progress=bars.tell,
-            **asides,
-        )
-    if "-" not in (json, markdown):
-        _print(found)
-    if json is not None:
-        write(as_json(found.json()), json)
-    if markdown is not None:
-        write(found.markdown(), markdown)
+        found, stopped = _compared(problem.X, problem.y, **options, time_limit=budget, progress=bars.tell)
+    _tell(found, json, markdown)
     if stopped:
         raise KeyboardInterrupt
     if not found.done:
@@ -196,17 +152,28 @@ def _compared(X: Any, y: Any, **options: Any) -> tuple[Comparison, bool]:
     from mercer.comparison import compare as compare_models
 
     try:
-        return compare_models(X, y, **{name: value for name, value in options.items() if value is not None}), False
-    except KeyboardInterrupt as stopped:
-        done = getattr(stopped, "comparison", None)
-        if done is None:
+        return compare_models(X, y, **options), False
+    except ComparisonInterrupted as stopped:
+        if stopped.comparison is None:
             raise
-        return done, True
+        return stopped.comparison, True
 
 
 def _nothing_done(found: Comparison) -> str:
     reasons = [f"{entry.name}: {note}" for entry in found.entries for note in entry.notes]
     return " ".join(["No model could be fitted.", *(reasons or found.notes)[:1]])
+
+
+def _tell(found: Comparison, json: str | None, markdown: str | None) -> None:
+    """What was found, where it is asked for; on standard output one form of it."""
+    from mercer.cli._printing import as_json, write
+
+    if "-" not in (json, markdown):
+        _print(found)
+    if json is not None:
+        write(as_json(found.json()), json)
+    if markdown is not None:
+        write(found.markdown(), markdown)
 
 
 def _print(found: Comparison) -> None:

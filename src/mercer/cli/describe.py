@@ -11,11 +11,11 @@ def describe(model: Model) -> None:
     \b
     mercer describe patients.mercer
     """
-    from mercer.cli._models import opened
     from mercer.files import describe as look_at
+    from mercer.files import load
     from mercer.using.explaining.described import described
 
     file = look_at(model)
     print(f"{model}: {file.size:,} bytes, format {file.version}, written by mercer {file.mercer}")
-    for line in described(opened(model)):
+    for line in described(load(model)):
         print(line)

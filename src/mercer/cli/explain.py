@@ -46,14 +46,15 @@ def explain(
     mercer explain patients.mercer '{"age": 63, "sex": "male"}'
     mercer explain patients.mercer 3 --data tomorrow.csv
     """
-    from mercer.cli._models import opened, unseen_in
+    from mercer.cli._models import unseen_in
     from mercer.cli._printing import remark, show
+    from mercer.files import load
+    from mercer.using.explaining.evidence_table import evidence_grid
     from mercer.using.explaining.explanation import explain_rows
-    from mercer.using.explaining.inside import learnt
-    from mercer.using.explaining.told import evidence_grid
+    from mercer.using.explaining.learnt import learnt
 
     _check_use(model, row, data)
-    loaded = opened(model)
+    loaded = load(model)
     if row is None:
         for grid in learnt(loaded, most):
             show(grid)
@@ -108,12 +109,10 @@ def _written(model: Any, row: str) -> Any:
 
 def _numbered(model: Any, data: str, number: int, reading: Reading) -> Any:
     """A row of a table."""
-    from mercer.cli._models import rows_for
-    from mercer.data.select import select
-    from mercer.using.reading import columns_of
+    from mercer.cli._models import read_by, rows_for
 
     rows = rows_for(model, data, reading)
     table = rows.table()
     if number >= table.num_rows:
         raise DataError(f"{rows.path.name!r} has rows 0 to {table.num_rows - 1}, and none numbered {number}.")
-    return select(table, columns_of(model) or table.column_names).slice(number, 1)
+    return read_by(model, table).slice(number, 1)

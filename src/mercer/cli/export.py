@@ -26,21 +26,23 @@ def export(
     mercer export patients.mercer --to onnx -o patients.onnx
     mercer export patients.mercer --to python
     """
-    from mercer.cli._models import opened
     from mercer.cli._printing import check_places, remark, write
-    from mercer.export import to_sql
+    from mercer.files import load
 
     if to == "onnx" and output == "-":
         raise DataError("ONNX is no text: say where it goes with --output model.onnx.")
     check_places(output, kept=(model,))
-    loaded = opened(model)
-    written: str | bytes = to_sql(loaded, table=table) if to == "sql" else _written(loaded, to)
-    write(written, output)
+    write(_written(load(model), to, table), output)
     if output != "-":
         remark(f"The model is in {output}.", quiet)
 
 
-def _written(model: object, language: str) -> str | bytes:
-    from mercer.export import to_onnx, to_python
+def _written(model: object, language: str, table: str) -> str | bytes:
+    from mercer.export import to_onnx, to_python, to_sql
 
-    return to_onnx(model) if language == "onnx" else to_python(model)
+    match language:
+        case "sql":
+            return to_sql(model, table=table)
+        case "onnx":
+            return to_onnx(model)
+    return to_python(model)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mercer._errors import DataError
-from mercer.cli._options import MOST_SEED, Bars, Data, Drop, Quiet, Target, models_begun, setting_of, with_reading
+from mercer.cli._options import Bars, Data, Drop, Quiet, Seed, Target, models_begun, setting_of, with_reading
 
 if TYPE_CHECKING:
     from mercer.data.readers import Reading
-    from mercer.using.preparing import Prepared
+    from mercer.data.target import Problem
 
 
 @with_reading(kinds=True)
@@ -38,7 +38,7 @@ def fit(
             help="Set rows aside for intervals or sets of classes that hold the truth so often: 0.9.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes which rows are set aside.")] = 0,
+    seed: Seed = 0,
     drop: Drop = None,
     stream: Annotated[
         bool | None,
@@ -81,29 +81,18 @@ def fit(
     from mercer.cli._progress import stages
     from mercer.cli._streaming import Asked, fitted_streamed, forget_checkpoint, opened_source, why_streamed
     from mercer.files import save
+    from mercer.using.fitting import fitted
 
     check_places(output, kept=(data,))
     asked = Asked(stream, engine, scheduler, checkpoint, skip_damaged)
     asked.check()
+    aside = {"calibrate": calibrate, "conformal": conformal}
     if (why := why_streamed(data, asked)) is None:
-        found = _in_memory(
-            data,
-            target,
-            drop or [],
-            reading,
-            quiet,
-            name=model,
-            settings=setting_of(settings),
-            calibrate=calibrate,
-            conformal=conformal,
-            seed=seed,
-        )
+        problem = _read(data, target, drop or [], reading, quiet)
+        remark_first_run(quiet)
+        found = fitted(model, problem.X, problem.y, settings=setting_of(settings), **aside, seed=seed)
     else:
-        if calibrate is not None or conformal is not None:
-            raise DataError(
-                "--calibrate and --conformal set rows aside, which takes all of them in memory: leave them out, or "
-                "give --in-memory."
-            )
+        _refuse_aside(aside)
         source = opened_source(data, target=target, drop=drop or (), reading=reading, asked=asked)
         remark(f"{data}: {source.described}, read piece by piece ({why}); target {source.columns.target!r}.", quiet)
         remark_first_run(quiet)
@@ -117,18 +106,19 @@ def fit(
     remark(f"The model is in {output}.", quiet)
 
 
-def _in_memory(
-    data: str, target: str | None, drop: list[str], reading: Reading, quiet: bool, *, name: str, **options: Any
-) -> Prepared:
-    from mercer.cli._first_run import remark_first_run
-    from mercer.cli._printing import remark
+def _read(data: str, target: str | None, drop: list[str], reading: Reading, quiet: bool) -> Problem:
+    from mercer.cli._printing import remark_problem
     from mercer.using.datasets import open_data, problem_of
-    from mercer.using.fitting import fitted
 
     rows = open_data(data, reading)
     problem = problem_of(rows, target=target, drop=drop)
-    remark(f"{data}: {rows.described}; {problem.X.num_rows} rows, target {problem.target!r}.", quiet)
-    if problem.unlabelled:
-        remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
-    remark_first_run(quiet)
-    return fitted(name, problem.X, problem.y, **options)
+    remark_problem(data, rows, problem, quiet)
+    return problem
+
+
+def _refuse_aside(wanted: dict[str, Any]) -> None:
+    if any(value is not None for value in wanted.values()):
+        raise DataError(
+            "--calibrate and --conformal set rows aside, which takes all of them in memory: leave them out, or give "
+            "--in-memory."
+        )

@@ -30,15 +30,13 @@ def forget(
     \b
     mercer forget patients.mercer withdrawn.csv --target outcome -o patients.mercer
     """
-    from mercer.cli._models import named, opened, rows_for
+    from mercer.cli._models import named, read_by, rows_for
     from mercer.cli._printing import check_places, remark
-    from mercer.data.select import select
-    from mercer.files import save
+    from mercer.files import load, save
     from mercer.using.datasets import problem_of
-    from mercer.using.reading import columns_of
 
     check_places(output, kept=(data,))
-    loaded = opened(model)
+    loaded = load(model)
     if not hasattr(loaded, "forget"):
         raise MergeError(
             f"{named(loaded)} cannot forget rows exactly: fit it again without them. NaiveBayes, GaussianNB and "
@@ -46,6 +44,5 @@ def forget(
         )
     rows = rows_for(loaded, data, reading)
     problem = problem_of(rows, target=target)
-    wanted = columns_of(loaded) or problem.X.column_names
-    save(loaded.forget(select(problem.X, wanted), problem.y), output)
+    save(loaded.forget(read_by(loaded, problem.X), problem.y), output)
     remark(f"The model without {len(problem.y)} rows is in {output}.", quiet)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli._options import DATA_HELP, MOST_SEED, Data, Drop, Quiet, with_reading
+from mercer.cli._options import DATA_HELP, Data, Drop, Quiet, Seed, with_reading
 
 if TYPE_CHECKING:
     from mercer.data.readers import Reading
@@ -29,10 +29,11 @@ def outliers(
         list[str] | None, typer.Option(metavar="COLUMN", help="A column to show beside each row. Repeatable.")
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="PATH", help="All rows of the list as .csv or .parquet.")
+        str | None,
+        typer.Option("--output", "-o", metavar="PATH", help="The list as .csv or .parquet; - for standard output."),
     ] = None,
     drop: Drop = None,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes which rows are held out.")] = 0,
+    seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
     """List the most unusual rows of DATA, with p-values and the columns in which they are odd.
@@ -92,11 +93,10 @@ def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
 def _write(grid: Any, output: str) -> None:
     import numpy as np
 
-    from mercer._atomic import write_atomically
+    from mercer.cli._printing import write
     from mercer.data.build import frame_like
     from mercer.data.writers import encoded, format_of
 
     names = [field.heading for field in grid.fields]
     columns = [np.array(column) for column in zip(*grid.rows, strict=True)]
-    pieces = encoded([frame_like(names, columns, "pyarrow")], format_of(output))
-    write_atomically(output, pieces)
+    write(encoded([frame_like(names, columns, "pyarrow")], format_of(output)), output)

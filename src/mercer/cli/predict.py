@@ -68,18 +68,18 @@ def predict(
     mercer predict patients.mercer tomorrow.parquet --abstain 0.8 -o predicted.parquet
     mercer predict patients.mercer tomorrow.csv --costs '{"ill": {"well": 10}, "well": {"ill": 1}}' | head
     """
-    from mercer._atomic import write_atomically
-    from mercer.cli._models import opened, rows_for
-    from mercer.cli._printing import check_places, remark, write_out
+    from mercer.cli._models import rows_for
+    from mercer.cli._printing import check_places, remark, write
     from mercer.cli._progress import stages
     from mercer.data.writers import encoded, format_of
+    from mercer.files import load
     from mercer.using.predicting import Asked, decided
 
     if trained_priors is not None and priors is None:
         raise DataError("--trained-priors says what --priors changes from: give both.")
     form = format_of(output)
     check_places(output, kept=(model, data))
-    loaded = opened(model)
+    loaded = load(model)
     rows = rows_for(loaded, data, reading)
     loaded = decided(
         loaded,
@@ -90,12 +90,7 @@ def predict(
     asked = Asked(probabilities, abstain, intervals)
     remark(f"{data}: {rows.described}.", quiet)
     with stages(quiet, progress) as bars:
-        pieces = encoded(_predicted(loaded, rows, keep or [], asked, bars, quiet), form)
-        if output == "-":
-            for piece in pieces:
-                write_out(piece)
-        else:
-            write_atomically(output, pieces)
+        write(encoded(_predicted(loaded, rows, keep or [], asked, bars, quiet), form), output)
     if output != "-":
         remark(f"The predictions are in {output}.", quiet)
 

@@ -33,13 +33,13 @@ def serve(
     mercer serve patients.mercer
     MERCER_TOKEN=secret mercer serve patients.mercer --host 0.0.0.0 --port 8080
     """
-    from mercer.cli._models import opened
     from mercer.cli._printing import remark
+    from mercer.files import load
     from mercer.serving import serve as serve_model
 
     try:
         serve_model(
-            opened(model),
+            load(model),
             host,
             port,
             token=token,

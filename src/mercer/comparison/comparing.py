@@ -12,7 +12,7 @@ from mercer.comparison.measuring.duplicates import duplicates_note
 from mercer.comparison.measuring.paired import overlap_of
 from mercer.comparison.measuring.splits import deal
 from mercer.comparison.racing.budget import Budget
-from mercer.comparison.racing.race import Progress, Race
+from mercer.comparison.racing.race import Progress, Race, untold
 from mercer.comparison.racing.ranking import ranked
 from mercer.comparison.racing.settings import settings_of
 from mercer.comparison.taking_part.chosen import chosen
@@ -87,7 +87,7 @@ def compare(
     >>> print(f"{comparison.entries[0].mean('accuracy'):.2f}")
     0.96
     """
-    tell = progress or (lambda stage, done, total, name: None)
+    tell = progress or untold
     budget = Budget.of(time_limit)
     tell("data", 0, 1, "")
     table = Table.of(X, dates=True)

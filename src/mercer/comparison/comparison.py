@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mercer.comparison.racing.race import Progress
     from mercer.report.records import Page
 
-__all__ = ["Comparison", "Entry"]
-
 Array = NDArray[Any]
 
 
@@ -132,13 +130,13 @@ class Comparison:
 
     def differences(self) -> Grid:
         """Which models are worse than the best beyond chance: paired tests, corrected for how many there are."""
-        from mercer.comparison.results.leaderboard import differences
+        from mercer.comparison.results.differences import differences
 
         return differences(self)
 
     def sentences(self) -> list[str]:
         """Which model to use and why, in plain words."""
-        from mercer.comparison.results.words import sentences
+        from mercer.comparison.results.sentences import sentences
 
         return sentences(self)
 
@@ -150,13 +148,13 @@ class Comparison:
 
     def json(self) -> dict[str, Any]:
         """All that was found, as strict JSON can say it: NaN is null, infinity the string "inf"."""
-        from mercer.comparison.results.written import as_json
+        from mercer.comparison.results.json_and_markdown import as_json
 
         return as_json(self)
 
     def markdown(self) -> str:
         """Leaderboard, differences and sentences as Markdown."""
-        from mercer.comparison.results.written import as_markdown
+        from mercer.comparison.results.json_and_markdown import as_markdown
 
         return as_markdown(self)
 
@@ -195,10 +193,11 @@ class Comparison:
         """
         from mercer._atomic import write_atomically
         from mercer.comparison.racing.budget import Budget, OutOfTime
+        from mercer.comparison.racing.race import untold
         from mercer.comparison.sections.whole import STEPS, page
         from mercer.report.page import page_html
 
-        tell, budget = progress or (lambda stage, done, total, name: None), Budget.of(time_limit)
+        tell, budget = progress or untold, Budget.of(time_limit)
         if self.done and not self.entry().fit_seconds > budget.left:
             tell("refit", 0, 1, self.entry().name)
             with suppress(OutOfTime), budget.cutting():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
@@ -43,7 +42,7 @@ def first_record(text: str, separator: str, *, quoted: bool, names: bool = False
             return Record(tuple(fields), start, place)
 
 
-def most_frequent(separators: Sequence[str], text: str) -> str:
+def most_frequent(separators: str, text: str) -> str:
     """Which of these the first line has most often outside of quotation marks, or at all."""
     text = text[BLANK.match(text).end() :]  # type: ignore[union-attr]
     for line in (_first_line(re.sub(rf"(?<![^{re.escape(separators)}\r\n]){QUOTED}", "", text)), _first_line(text)):

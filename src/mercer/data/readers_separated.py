@@ -318,12 +318,13 @@ def _not_text(file: str, encoding: str) -> str:
 
 
 def _is_header(fields: Sequence[str], markers: Sequence[str]) -> bool:
-    return not any(_is_number(field) or (field.strip() and field.strip() in markers) for field in fields)
+    return not any(field and (_is_number(field) or field in markers) for field in map(str.strip, fields))
 
 
 def _is_number(field: str) -> bool:
+    """Whether pyarrow would take it for one: to Python, 2019_2020 and ٣ are numbers, too."""
     try:
         float(field)
     except ValueError:
         return False
-    return True
+    return field.isascii() and "_" not in field

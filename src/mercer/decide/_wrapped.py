@@ -21,6 +21,7 @@ from mercer._suggest import quoted
 from mercer.data.labels import codes_of
 from mercer.decide._training import Training
 from mercer.models._base import Plan, old_state_on_failure
+from mercer.models._reader import inside, steps_of
 
 Array = NDArray[Any]
 
@@ -70,6 +71,13 @@ def is_fitted(model: Any) -> bool:
     except (NotFittedError, TypeError):
         return False
     return True
+
+
+def layers(model: Any) -> Iterator[Any]:
+    """A fitted model and what it is built around, from outside in; within a pipeline, the step that predicts."""
+    while model is not None:
+        yield model
+        model = steps_of(model)[-1] if hasattr(model, "steps") else inside(model)
 
 
 def last_step(model: Any) -> Any:

@@ -10,13 +10,12 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 from scipy.special import logsumexp
 from scipy.stats import chi2
-from sklearn.pipeline import Pipeline
 from sklearn.utils.class_weight import compute_sample_weight
 
 from mercer._errors import EmptyDataError, NotConvergedWarning, PriorError
 from mercer._suggest import quoted
 from mercer._warn import warn
-from mercer.decide._wrapped import known_codes, last_step
+from mercer.decide._wrapped import known_codes, last_step, layers
 from mercer.models._generative import checked_priors
 from mercer.solvers.certificate import Certificate
 
@@ -76,7 +75,7 @@ def trained_priors(model: Any, given: Any, shares: Array | None = None) -> Array
     """
     if given is not None:
         return checked_priors(given, np.asarray(model.classes_))
-    for each in _inside(model):
+    for each in layers(model):
         if hasattr(each, "feature_all_"):  # ComplementNB has a class_log_prior_ that it never adds
             return np.full(len(model.classes_), 1 / len(model.classes_))
         for name in ("class_prior_", "priors_"):
@@ -97,22 +96,12 @@ def trained_priors(model: Any, given: Any, shares: Array | None = None) -> Array
 def class_shares(model: Any, y: Array, weight: Array | None) -> Array:
     """Of the training rows, as the fitted model weighs them, in the order of its classes."""
     weight = np.ones(len(y)) if weight is None else weight
-    for each in _inside(model):
+    for each in layers(model):
         if (balance := getattr(each, "class_weight", None)) is not None:
             weight = weight * compute_sample_weight(balance, y)
             break
     total = np.bincount(known_codes(y, np.asarray(model.classes_)), weight, minlength=len(model.classes_))
     return np.asarray(total / total.sum())
-
-
-def _inside(model: Any) -> list[Any]:
-    """The model, and what it is wrapped around."""
-    if isinstance(model, Pipeline):
-        return [model, *_inside(model.steps[-1][1])]
-    for name in ("best_estimator_", "model_", "estimator_"):
-        if (inner := getattr(model, name, None)) is not None:
-            return [model, *_inside(inner)]
-    return [model]
 
 
 def reweighted(log_p: Array, trained: Array, priors: Array, classes: Array) -> Array:

@@ -27,6 +27,8 @@ from mercer.export.formula import Said
 from mercer.models import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mercer.models._reader import part_of
 
+LINEAR_AND_QUADRATIC = (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis)
+
 
 def calibrated(model: Any, inside: Said) -> Said:
     """What `Calibrated` makes of its model's scores."""
@@ -54,8 +56,7 @@ def _logs(inside: Said) -> list[Expression]:
             "A calibrated GLM whose link is not the logit cannot be exported. Fit it with the canonical link, or leave "
             "the calibration out."
         )
-    top = named(Greatest(tuple(inside.logs)))
-    total = named(Log(Sum(tuple((1.0, Exp(Sum(((1.0, score), (-1.0, top))))) for score in inside.logs))))
+    top, total = _log_total(inside.logs)
     return [named(Greatest((Sum(((1.0, score), (-1.0, top), (-1.0, total))), Number(LOWEST)))) for score in inside.logs]
 
 
@@ -83,15 +84,16 @@ def _against_the_rest(model: Any, inside: Said) -> list[Expression]:
     return logs if decides else [_odds(logs, k) for k in range(len(logs))]
 
 
-LINEAR_AND_QUADRATIC = (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis)
-
-
 def _odds(logs: Sequence[Expression], k: int) -> Expression:
     """log p − log Σ of the others."""
-    others = [log for j, log in enumerate(logs) if j != k]
-    top = named(Greatest(tuple(others)))
-    total = Log(Sum(tuple((1.0, Exp(Sum(((1.0, log), (-1.0, top))))) for log in others)))
+    top, total = _log_total([log for j, log in enumerate(logs) if j != k])
     return Sum(((1.0, logs[k]), (-1.0, top), (-1.0, total)))
+
+
+def _log_total(logs: Sequence[Expression]) -> tuple[Expression, Expression]:
+    """log Σ e^log in two parts: the greatest, and what the others add to it."""
+    top = named(Greatest(tuple(logs)))
+    return top, named(Log(Sum(tuple((1.0, Exp(Sum(((1.0, log), (-1.0, top))))) for log in logs))))
 
 
 def _interpolated(x: Expression, places: Sequence[float], values: Sequence[float]) -> Expression:

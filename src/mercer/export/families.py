@@ -29,6 +29,7 @@ from mercer.export.expression import (
     named,
     weighted,
 )
+from mercer.export.gaussians import quadratic
 from mercer.families import (
     Bernoulli,
     Beta,
@@ -68,7 +69,9 @@ def _scores(name: str, family: Family, x: Expression, parameters: Parameters) ->
             count = _from_zero(x)
             return [_negative_binomial(count, mean, r) for mean, r in np.column_stack(parameters).tolist()]
         case LogNormal():
-            return _normal(named(Log(x)), *parameters)
+            mean, variance = parameters
+            about, inverse = np.mean(mean, keepdims=True), 1 / variance[:, None, None]
+            return quadratic([Log(x)], about, (mean - about)[:, None], inverse, -0.5 * np.log(2 * np.pi * variance))
     sufficient = _sufficient(name, family, x)
     eta = family.natural(parameters)
     constants = -family.log_partition(eta)
@@ -114,23 +117,23 @@ def table_of(
     x: Expression, values: Sequence[Any], logs: Sequence[float], *, missing: float, other: float
 ) -> Expression:
     """Log probabilities of values."""
-    table = tuple((value, _written(log)) for value, log in zip(values, logs, strict=True))
-    return Lookup(x, table, missing, _written(other))
+    return Lookup(x, tuple(zip(values, finite(logs).tolist(), strict=True)), missing, float(finite(other)))
 
 
-def _written(log: float) -> float:
-    return max(log, IMPOSSIBLE) if log == log else log
+def finite(logs: Any) -> Any:
+    """Logarithms of probabilities, with what stands for that of 0; NaN stays."""
+    return np.maximum(logs, IMPOSSIBLE)
 
 
 def _by_bin(family: Histogram, x: Expression, parameters: Parameters) -> list[Expression]:
     """From the last bin downwards: which one is the first whose upper edge is above x."""
     with np.errstate(divide="ignore"):
-        logs = np.log(np.asarray(parameters[0])) - np.log(family.widths)
+        logs = finite(np.log(np.asarray(parameters[0])) - np.log(family.widths))
     scores = []
     for of_class in logs.tolist():
-        score: Expression = Number(_written(of_class[-1]))
+        score: Expression = Number(of_class[-1])
         for edge, log in zip(family.edges[-2:0:-1].tolist(), of_class[-2::-1], strict=True):
-            score = Choice(Above(Number(edge), x), Number(_written(log)), score)
+            score = Choice(Above(Number(edge), x), Number(log), score)
         scores.append(score)
     return scores
 
@@ -156,13 +159,3 @@ def _log_gamma(z: Expression) -> Expression:
     series = Product(inverse, Sum(((1.0, Product(square, Sum(((1 / 1260, square),), -1 / 360))),), 1 / 12))
     main = Product(minus(high, 0.5), Log(high))
     return Sum(((1.0, main), (-1.0, high), (1.0, series), (-1.0, Log(product))), 0.5 * math.log(2 * math.pi))
-
-
-def _normal(x: Expression, mean: Array, variance: Array) -> list[Expression]:
-    about = float(np.mean(mean))
-    z = named(minus(x, about))
-    square = named(Product(z, z))
-    return [
-        weighted([(m - about) / v, -0.5 / v], [z, square], -0.5 * ((m - about) ** 2 / v + math.log(2 * math.pi * v)))
-        for m, v in np.column_stack([mean, variance]).tolist()
-    ]

@@ -21,36 +21,11 @@ from mercer.export.expression import (
 
 
 @dataclass(frozen=True)
-class Formula:
-    """What a model says of a row.
+class Said:
+    """What a model says of its features, whatever columns these are made of.
 
     A classifier has `probabilities` of its `classes`, or only `scores` of them; a regression has `predictions`.
     """
-
-    model: str
-    columns: tuple[Column, ...]
-    predictions: tuple[Expression, ...] = ()
-    classes: tuple[Label, ...] = ()
-    probabilities: tuple[Expression, ...] = ()
-    scores: tuple[Expression, ...] = ()
-    #: whether of two classes that are as good the second is predicted
-    second_wins: bool = False
-    #: the number of columns of the fit, where these had no names
-    width: int | None = None
-
-    @property
-    def outputs(self) -> tuple[Expression, ...]:
-        return self.predictions or self.decisive
-
-    @property
-    def decisive(self) -> tuple[Expression, ...]:
-        """The class with the greatest of these is predicted."""
-        return self.probabilities or self.scores
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a model says of features; the columns that these are made of are somebody else's business."""
 
     predictions: Sequence[Expression] = ()
     classes: Sequence[Label] = ()
@@ -60,6 +35,15 @@ class Said:
     logs: Sequence[Expression] = ()
     #: whether of two classes that are as good the second is predicted
     second_wins: bool = False
+
+    @property
+    def decisive(self) -> Sequence[Expression]:
+        """The class with the greatest of these is predicted."""
+        return self.probabilities or self.scores
+
+    @property
+    def outputs(self) -> Sequence[Expression]:
+        return self.predictions or self.decisive
 
     @classmethod
     def of_scores(cls, classes: Sequence[Label], scores: Sequence[Expression]) -> Said:
@@ -77,6 +61,17 @@ class Said:
         return cls.of_scores(
             classes, [Choice(hopeless, Number(prior), score) for prior, score in zip(log_prior, scores, strict=True)]
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """What a model says of a row of a table."""
+
+    model: str
+    columns: Sequence[Column]
+    said: Said
+    #: the number of columns of the fit, where these had no names
+    width: int | None = None
 
 
 def _may_be_impossible(expression: Expression) -> bool:

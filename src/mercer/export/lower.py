@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import models
 from mercer._errors import ExportError
 from mercer.decide import Calibrated
-from mercer.export import linear, naive_bayes, tables
+from mercer.export import discriminants, linear, naive_bayes, tables
 from mercer.export.calibrated import calibrated
 from mercer.export.columns import columns_read
 from mercer.export.expression import Column, Expression, numbers_in, walk
@@ -48,9 +48,9 @@ MODELS: dict[type, Lowering] = {
     models.MultinomialNB: naive_bayes.multinomial_nb,
     models.ComplementNB: naive_bayes.complement_nb,
     models.CategoricalNB: naive_bayes.categorical_nb,
-    models.GaussianDiscriminant: naive_bayes.discriminant,
-    models.LinearDiscriminantAnalysis: naive_bayes.discriminant,
-    models.QuadraticDiscriminantAnalysis: naive_bayes.discriminant,
+    models.GaussianDiscriminant: discriminants.discriminant,
+    models.LinearDiscriminantAnalysis: discriminants.discriminant,
+    models.QuadraticDiscriminantAnalysis: discriminants.discriminant,
 }
 FEATURES: dict[type, Callable[[Any, Sequence[Expression]], list[Expression]]] = {
     models.TableFeatures: tables.table_features,
@@ -73,24 +73,19 @@ def lower(model: Any, *, missing: bool = True) -> Formula:
         columns = [replace(column, complete=column.kind == "number") for column in columns]
     with np.errstate(over="ignore", invalid="ignore"):  # what is infinite is refused below
         said = _said(model, columns)
-    outputs = (*said.predictions, *said.probabilities, *said.scores)
-    if any(map(math.isinf, numbers_in(outputs))):
+    if any(map(math.isinf, numbers_in(said.outputs))):
         raise ExportError(
             f"{type(last).__name__} cannot be exported: one of its coefficients is infinite in float64. "
             "Fit it with a penalty; or multiply columns of very small numbers by a power of ten, and fit again."
         )
-    read = {part for part in walk(outputs) if isinstance(part, Column)}
+    read = {part for part in walk(said.outputs) if isinstance(part, Column)}
     unnamed = not hasattr(first, "feature_names_in_") and all(column.kind == "number" for column in columns)
     return Formula(
-        type(last).__name__,
+        model=type(last).__name__,
         # one column at least, which tells how many rows there are
-        tuple(column for column in columns if column in read) or tuple(columns[:1]),
-        tuple(said.predictions),
-        tuple(said.classes),
-        tuple(said.probabilities),
-        tuple(said.scores),
-        said.second_wins,
-        first.n_features_in_ if unnamed else None,
+        columns=[column for column in columns if column in read] or columns[:1],
+        said=said,
+        width=first.n_features_in_ if unnamed else None,
     )
 
 

@@ -26,7 +26,7 @@ from mercer.export.expression import (
     named,
     weighted,
 )
-from mercer.export.families import log_densities, table_of
+from mercer.export.families import finite, log_densities, table_of
 from mercer.export.formula import Said
 from mercer.export.labels import plain_labels
 from mercer.families.collinear import cholesky
@@ -37,11 +37,6 @@ from mercer.models.parts.gaussian_vector import GaussianVectorConditional
 from mercer.models.parts.numbers import GaussianConditional, NumbersConditional
 
 Array = NDArray[Any]
-
-
-def finite(logs: Array) -> Array:
-    """With what stands for the logarithm of 0."""
-    return np.maximum(logs, IMPOSSIBLE)
 
 
 def bayes(model: Any, columns: Sequence[list[Expression]]) -> Said:
@@ -55,10 +50,10 @@ def bayes(model: Any, columns: Sequence[list[Expression]]) -> Said:
 
 
 def gaussian_nb(model: Any, inputs: Sequence[Expression]) -> Said:
-    return bayes(model, [_normal_columns(model._scores, inputs)])
+    return bayes(model, [normal_columns(model._scores, inputs)])
 
 
-def _normal_columns(scores: Any, inputs: Sequence[Expression]) -> list[Expression]:
+def normal_columns(scores: Any, inputs: Sequence[Expression]) -> list[Expression]:
     return gaussians.independent(
         inputs, np.nan_to_num(scores.mean), np.square(scores.inverse_deviation), scores.constants
     )
@@ -132,7 +127,7 @@ def _part(conditional: Any, x: list[Expression]) -> list[Expression]:
         case CategoryConditional():
             return _category(conditional, x[0])
         case GaussianConditional():
-            return _normal_columns(conditional.scores, x)
+            return normal_columns(conditional.scores, x)
         case NumbersConditional():
             return _numbers(conditional, x)
         case CountsConditional():
@@ -179,32 +174,3 @@ def _vector(conditional: GaussianVectorConditional, x: list[Expression]) -> list
     constants = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
     complete = gaussians.quadratic(known, centre, mean - centre, precision, constants)
     return gaussians.with_gaps(known, complete, centre, mean - centre, covariance)
-
-
-def discriminant(model: Any, inputs: Sequence[Expression]) -> Said:
-    """Normal classes, with covariances of any structure."""
-    model._refuse_unusable()
-    densities = model._densities
-    if hasattr(densities, "covariance"):
-        scores = _full(densities, inputs)
-    else:
-        scores = _normal_columns(densities._scores, inputs)
-    never = np.where(densities.seen, 0.0, IMPOSSIBLE).tolist()
-    if min(never) < HARDLY:
-        scores = [weighted([1.0], [score], constant) for score, constant in zip(scores, never, strict=True)]
-    return bayes(model, [scores])
-
-
-def _full(densities: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    centre, away = densities.centre, densities.away
-    if densities.shared:
-        complete = gaussians.linear(
-            inputs, densities.linear.centre, densities.linear.weights, densities.linear.intercept
-        )
-    else:
-        constants = -0.5 * densities.log_determinant
-        complete = gaussians.quadratic(inputs, centre, away, densities.precision, constants)
-    covariance = densities.covariance
-    if not densities.shared:  # a class never seen has none
-        covariance = np.where(densities.seen[:, None, None], covariance, np.eye(len(centre)))
-    return gaussians.with_gaps(inputs, complete, centre, away, covariance)

@@ -100,12 +100,12 @@ class _Graph:
         self.taken = {"X", *(column.name for column in formula.columns)}
 
     def graph(self) -> Any:
-        formula, helper = self.formula, self.onnx.helper
+        said, helper = self.formula.said, self.onnx.helper
         inputs = self._inputs()
-        for value in named_values(formula.outputs):
+        for value in named_values(said.outputs):
             self.memo[value] = self.write(value.value)
-        outputs = self._class_outputs() if formula.classes else self._prediction()
-        return helper.make_graph(self.nodes, formula.model, inputs, outputs, self.tensors)
+        outputs = self._class_outputs() if said.classes else self._prediction()
+        return helper.make_graph(self.nodes, self.formula.model, inputs, outputs, self.tensors)
 
     def _inputs(self) -> list[Any]:
         helper, types = self.onnx.helper, self.onnx.TensorProto
@@ -124,22 +124,22 @@ class _Graph:
         return inputs
 
     def _prediction(self) -> list[Any]:
-        values = [self._row_by_row(each) for each in self.formula.predictions]
+        values = [self._row_by_row(each) for each in self.formula.said.predictions]
         name = self._free("prediction")
         self._joined(values, name)
         return [self._output(name, self.onnx.TensorProto.DOUBLE, len(values))]
 
     def _class_outputs(self) -> list[Any]:
-        formula, types = self.formula, self.onnx.TensorProto
-        word, label = self._free("probabilities" if formula.probabilities else "scores"), self._free("label")
-        self._joined([self._row_by_row(each) for each in formula.decisive], word)
-        best = self.node("ArgMax", [word], axis=1, keepdims=0, select_last_index=int(formula.second_wins))
+        said, types = self.formula.said, self.onnx.TensorProto
+        word, label = self._free("probabilities" if said.probabilities else "scores"), self._free("label")
+        self._joined([self._row_by_row(each) for each in said.decisive], word)
+        best = self.node("ArgMax", [word], axis=1, keepdims=0, select_last_index=int(said.second_wins))
         labels, kind = self._labels()
         self.nodes.append(self.onnx.helper.make_node("Gather", [labels, best], [label], axis=0))
-        return [self._output(label, kind, None), self._output(word, types.DOUBLE, len(formula.classes))]
+        return [self._output(label, kind, None), self._output(word, types.DOUBLE, len(said.classes))]
 
     def _labels(self) -> tuple[str, int]:
-        types, classes = self.onnx.TensorProto, self.formula.classes
+        types, classes = self.onnx.TensorProto, self.formula.said.classes
         if all(isinstance(label, bool) for label in classes):
             return self.constant(np.array(classes, dtype=bool)), types.BOOL
         if all(isinstance(label, int) for label in classes):

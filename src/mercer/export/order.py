@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from mercer.export.expression import Expression, Named, parts
+
+E = TypeVar("E", bound=Expression)
 
 
 def named_values(outputs: Iterable[Expression]) -> list[Named]:
@@ -16,7 +19,7 @@ def named_values(outputs: Iterable[Expression]) -> list[Named]:
         value = waiting[-1]
         if not isinstance(value, Named):
             waiting.pop()
-            waiting.extend(needs(value))
+            waiting.extend(written_in(value, Named))
         elif value in done:
             waiting.pop()
         elif value in opened:
@@ -24,14 +27,14 @@ def named_values(outputs: Iterable[Expression]) -> list[Named]:
             waiting.pop()
         else:
             opened.add(value)
-            waiting.extend(reversed(list(needs(value.value))))
+            waiting.extend(reversed(list(written_in(value.value, Named))))
     return list(done)
 
 
-def needs(expression: Expression) -> Iterator[Named]:
-    """The named values that are written in an expression itself."""
-    if isinstance(expression, Named):
+def written_in(expression: Expression, kind: type[E]) -> Iterator[E]:
+    """The parts of a kind that are written in an expression itself, not in what it names."""
+    if isinstance(expression, kind):
         yield expression
-        return
-    for part in parts(expression):
-        yield from needs(part)
+    elif not isinstance(expression, Named):
+        for part in parts(expression):
+            yield from written_in(part, kind)

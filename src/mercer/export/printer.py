@@ -1,11 +1,23 @@
-"""What SQL and Python write alike: names, sums and products."""
+"""What SQL and Python write alike: names, sums, products, and quotients by a number."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from mercer.export.expression import Above, Choice, Column, Condition, Expression, Lacks, Named, Number, Product, Sum
+from mercer.export.expression import (
+    Above,
+    Choice,
+    Column,
+    Condition,
+    Expression,
+    Lacks,
+    Named,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+)
 from mercer.export.formula import Formula
 
 #: terms of a sum in one pair of brackets: languages limit how deep an expression may be
@@ -43,6 +55,8 @@ class Printer(ABC):
                 return self._sum(terms, constant)
             case Product(left, right):
                 return f"{self.factor(left)} * {self.factor(right)}"
+            case Quotient(left, Number() as right):
+                return f"{self.factor(left)} / {self.factor(right)}"
         return self.special(expression)
 
     def factor(self, expression: Expression) -> str:

@@ -15,7 +15,6 @@ from mercer.export.expression import (
     Greatest,
     Log,
     Lookup,
-    Number,
     Quotient,
 )
 from mercer.export.formula import Formula
@@ -111,17 +110,17 @@ class _Module(Printer):
         self.tables: dict[str, str] = {}
 
     def text(self) -> str:
-        formula = self.formula
+        said = self.formula.said
         body = [f"    {short} = {self._read(column)}" for column, short in self._read_columns()]
-        for j, value in enumerate(named_values(formula.outputs), 1):
+        for j, value in enumerate(named_values(said.outputs), 1):
             body.append(f"    v{j} = {self.write(value.value)}")
             self.names[value] = f"v{j}"
-        body.append(f"    return [{', '.join(map(self.write, formula.outputs))}]")
+        body.append(f"    return [{', '.join(map(self.write, said.outputs))}]")
         tables = [f"{name} = {table}" for table, name in self.tables.items()]
-        classes = [f"CLASSES = {list(formula.classes)!r}"] if formula.classes else []
+        classes = [f"CLASSES = {list(said.classes)!r}"] if said.classes else []
         return "\n".join(
             [
-                f'"""The predictions of a {formula.model}, exported by mercer."""',
+                f'"""The predictions of a {self.formula.model}, exported by mercer."""',
                 "",
                 "import math",
                 "",
@@ -141,11 +140,12 @@ class _Module(Printer):
         return ((column, self.columns[column.name]) for column in self.formula.columns)
 
     def _functions(self) -> list[str]:
-        if not self.formula.classes:
+        said = self.formula.said
+        if not said.classes:
             return [PREDICT]
-        ask, of = (PROBABILITIES, "probability") if self.formula.probabilities else (SCORES, "score")
+        ask, of = (PROBABILITIES, "probability") if said.probabilities else (SCORES, "score")
         # the first of those that are as good
-        order = "(1, 0)" if self.formula.second_wins else "range(len(CLASSES))"
+        order = "(1, 0)" if said.second_wins else "range(len(CLASSES))"
         return [ask, PREDICT_CLASS.format(of=of, order=order)]
 
     def _read(self, column: Column) -> str:
@@ -159,8 +159,6 @@ class _Module(Printer):
 
     def special(self, expression: Expression) -> str:
         match expression:
-            case Quotient(left, Number(value)):
-                return f"{self.factor(left)} / {self.factor(Number(value))}"
             case Quotient(left, right):
                 return f"_ratio({self.write(left)}, {self.write(right)})"
             case Exp(power):

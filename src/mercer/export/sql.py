@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mercer._errors import ExportError
@@ -19,13 +19,11 @@ from mercer.export.expression import (
     Log,
     Lookup,
     Named,
-    Number,
     Quotient,
-    parts,
 )
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
-from mercer.export.order import named_values, needs
+from mercer.export.order import named_values, written_in
 from mercer.export.printer import Printer, choices
 
 #: e to a smaller power is 0, and some databases refuse to say so
@@ -97,7 +95,7 @@ class _Statement(Printer):
     def __init__(self, formula: Formula, table: Sequence[str], keep: Sequence[str], means: str = "AS") -> None:
         super().__init__(formula)
         self.table, self.keep, self.means = table, list(keep), means
-        self.values = named_values(formula.outputs)
+        self.values = named_values(formula.said.outputs)
         self.names = {value: f"v{j}" for j, value in enumerate(self.values, 1)}
 
     def text(self) -> str:
@@ -113,7 +111,7 @@ class _Statement(Printer):
     def _stages(self) -> list[list[Named]]:
         level: dict[Named, int] = {}
         for value in self.values:
-            level[value] = 1 + max((level[need] for need in needs(value.value)), default=0)
+            level[value] = 1 + max((level[need] for need in written_in(value.value, Named)), default=0)
         stages: list[list[Named]] = [[] for _ in range(max(level.values(), default=0))]
         for value, at in level.items():
             stages[at - 1].append(value)
@@ -126,11 +124,10 @@ class _Statement(Printer):
 
     def _carried(self, later: list[list[Named]], before: list[list[Named]]) -> list[str]:
         """What was there before this stage and is still needed after it."""
-        wanted = {need for stage in later for value in stage for need in needs(value.value)}
-        wanted |= {need for output in self.formula.outputs for need in needs(output)}
+        to_come = [*(value.value for stage in later for value in stage), *self.formula.said.outputs]
+        wanted = {value for expression in to_come for value in written_in(expression, Named)}
+        columns = {column.name for expression in to_come for column in written_in(expression, Column)}
         there = [value for stage in before for value in stage]
-        columns = {column.name for stage in later for value in stage for column in _columns(value.value)}
-        columns |= {column.name for output in self.formula.outputs for column in _columns(output)}
         return [
             *(f"k{j}" for j in range(1, len(self.keep) + 1)),
             *(short for name, short in self.columns.items() if name in columns),
@@ -138,18 +135,18 @@ class _Statement(Printer):
         ]
 
     def _results(self) -> list[str]:
-        formula = self.formula
+        said = self.formula.said
         kept = [(f"k{j}", name) for j, name in enumerate(self.keep, 1)]
-        if not formula.classes:
-            several = len(formula.predictions) > 1
-            names = [f"prediction_{j}" if several else "prediction" for j in range(1, len(formula.predictions) + 1)]
-            pairs = [(self.write(each), name) for each, name in zip(formula.predictions, names, strict=True)]
+        if not said.classes:
+            several = len(said.predictions) > 1
+            names = [f"prediction_{j}" if several else "prediction" for j in range(1, len(said.predictions) + 1)]
+            pairs = [(self.write(each), name) for each, name in zip(said.predictions, names, strict=True)]
         else:
-            scores = [self.write(each) for each in formula.decisive]
-            word = "probability" if formula.probabilities else "score"
-            names = [f"{word}_{label}" for label in formula.classes]
-            order = (1, 0) if formula.second_wins else range(len(scores))  # the first of those that are as good
-            best = _greatest([scores[k] for k in order], [literal(formula.classes[k]) for k in order])
+            scores = [self.write(each) for each in said.decisive]
+            word = "probability" if said.probabilities else "score"
+            names = [f"{word}_{label}" for label in said.classes]
+            order = (1, 0) if said.second_wins else range(len(scores))  # the first of those that are as good
+            best = _greatest([scores[k] for k in order], [literal(said.classes[k]) for k in order])
             pairs = [(best, "prediction")]
             pairs += zip(scores, _distinct(names), strict=True)
         self._refuse_twice([name for _, name in (*kept, *pairs)])
@@ -168,8 +165,6 @@ class _Statement(Printer):
 
     def special(self, expression: Expression) -> str:
         match expression:
-            case Quotient(left, Number(value)):
-                return f"{self.factor(left)} / {self.factor(Number(value))}"
             case Quotient(left, right):
                 return f"{self.factor(left)} / NULLIF({self.write(right)}, 0e0)"
             case Exp(power):
@@ -200,15 +195,6 @@ class _Statement(Printer):
             if value != lookup.other
         ]
         return f"CASE {' '.join(cases)} ELSE {number(lookup.other)} END"
-
-
-def _columns(expression: Expression) -> Iterable[Column]:
-    """The columns that are written in an expression itself, not in what it names."""
-    if isinstance(expression, Column):
-        yield expression
-    elif not isinstance(expression, Named):
-        for part in parts(expression):
-            yield from _columns(part)
 
 
 def _read(column: Column) -> str:

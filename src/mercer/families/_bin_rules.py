@@ -184,7 +184,7 @@ def _around(x: Array, weight: Array, q: float) -> tuple[float, float]:
 
 
 def _middles_of_steps(x: Array, weight: Array, below: float) -> tuple[Array, Array]:
-    """Values in their order, equal ones by their weight whatever rows they are of, and the weight up to their middles."""
+    """Values in order, equal ones by their weight and not by their rows, and the weight up to the middle of each."""
     order = np.lexsort((weight, x))
     weight = weight[order]
     return x[order], below + np.cumsum(weight) - weight / 2

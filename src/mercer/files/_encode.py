@@ -1,8 +1,8 @@
 """From objects to plain records and arrays: what a file holds.
 
 Values are written as JSON has them; everything else is an object with one key, its tag, and
-docs/guides/model-file-format.md lists them. Objects of the table stand in one list, each after all that it refers to, so
-that reading needs no recursion from object to object and there is no way to write a cycle.
+docs/guides/model-file-format.md lists them. Objects of the table stand in one list, each after all that it refers to,
+so that reading needs no recursion from object to object and there is no way to write a cycle.
 """
 
 from __future__ import annotations

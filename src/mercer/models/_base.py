@@ -28,7 +28,7 @@ from mercer.data.select import fetched
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
 from mercer.models._encoded_rows import checked_encoded, encoded_table
-from mercer.models._refusal import explained, refuse_gaps
+from mercer.models._refusal import explained, refuse_spoilt_target
 
 Array = NDArray[Any]
 
@@ -58,6 +58,10 @@ class Plan:
         return said + (f"; skipped {', '.join(self.skipped)}" if self.skipped else "")
 
 
+#: what is said of weights that are all zero
+NO_WEIGHT = "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
+
+
 @contextmanager
 def old_state_on_failure(estimator: Any) -> Iterator[None]:
     """Put every attribute back if the body raises: a failed fit leaves the model that was there.
@@ -73,6 +77,12 @@ def old_state_on_failure(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+def forget_fit(estimator: Any) -> None:
+    """Take away what the last fit has published: not every fit publishes the same."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
 
 
 def in_main_memory(estimator: str, **given: Any) -> tuple[Any, ...]:
@@ -118,7 +128,7 @@ def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool =
             raise
         raise better from None
     if numeric and getattr(y, "dtype", "O") == "O":  # None is missing, too, which scikit-learn overlooks
-        refuse_gaps(y, numeric=True)
+        refuse_spoilt_target(y, numeric=True)
     return taken
 
 
@@ -180,7 +190,10 @@ def checked_weight(sample_weight: Any, X: Any, *, forgets: bool = False, part: b
     if sample_weight is None:
         return None
     (sample_weight,) = in_main_memory("the model", sample_weight=sample_weight)
-    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=part)
+    try:
+        weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
+    except ValueError as refusal:
+        raise DataError(f"{refusal} Give one weight for each row.") from None
     if (negative := weight < 0).any():
         row = int(np.argmax(negative))
         advice = ", and take rows out again with `forget`" if forgets else ""
@@ -188,6 +201,8 @@ def checked_weight(sample_weight: Any, X: Any, *, forgets: bool = False, part: b
             f"Negative values in data passed to `sample_weight`. Row {row} has the weight {weight[row]:g}; give 0 or "
             f"more to each row{advice}."
         )
+    if not (part or weight.any()):
+        raise DataError(NO_WEIGHT)
     return weight
 
 

@@ -68,9 +68,6 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
             return replace(solution, value=replace(solution.value, path=RANDOM))
         return solution
 
-    def _flat(self, y: Any) -> bool:
-        return bool(y.ndim == 1 or y.shape[1] == 1)
-
     def _findings(self, solution: Solution) -> list[Finding]:
         found = super()._findings(solution)
         if not solution.value.coefficients.any():

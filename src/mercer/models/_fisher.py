@@ -44,7 +44,7 @@ def directions_by_rank(within: Array, away: Array, share: Array, tolerance: floa
 def directions_by_ratio(within: Array, between: Array) -> Directions:
     """All directions, by the ratio of the variances; `LinAlgError` if the one within is not positive definite."""
     ratios, vectors = scipy.linalg.eigh(between, within)
-    return Directions(with_fixed_signs(vectors[:, ::-1]), np.sort(ratio(ratios, np.sum(ratios)))[::-1])
+    return Directions(with_fixed_signs(vectors[:, ::-1]), np.sort(ratio(ratios, np.asarray(np.sum(ratios))))[::-1])
 
 
 def with_fixed_signs(vectors: Array) -> Array:

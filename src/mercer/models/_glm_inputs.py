@@ -11,23 +11,9 @@ from mercer._errors import DataError, NonFiniteError
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
 from mercer.families import LOG, Link
-from mercer.models._base import checked_weight
 from mercer.models._linear_predictor import refuse_non_finite as refuse_non_finite_matrix
 
 Array = NDArray[Any]
-
-
-def read_weight(sample_weight: Any, y: Array, *, part: bool = False) -> Array | None:
-    """Weights of the rows, of which some must be above 0, but where the rows are `part` of more."""
-    if sample_weight is not None and (bad := np.asarray(sample_weight, dtype=float) < 0).any():
-        raise DataError(
-            f"Negative values in data passed to `sample_weight`. Row {int(np.argmax(bad))} has a negative weight; give "
-            "0 or more to each."
-        )
-    try:
-        return checked_weight(sample_weight, y, part=part)
-    except ValueError as refusal:
-        raise DataError(f"{refusal} Give one weight for each row, some of them above 0.") from None
 
 
 def read_offset(offset: Any, exposure: Any, link: Link, n_rows: int) -> Array | None:

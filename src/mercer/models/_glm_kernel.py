@@ -7,20 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
-from mercer._errors import DataError, MercerWarning, UnsuitableSolverError
-from mercer._gpu import is_tensor
+from mercer._errors import MercerWarning, UnsuitableSolverError
 from mercer.families import Family, Link, link_from, penalty_from
 from mercer.families.penalties import Strengths
 from mercer.kernels import Kernel, kernel_from
 from mercer.models._approximate import features_for
-from mercer.models._base import Array
-from mercer.models._comparisons import count
+from mercer.models._base import Array, checked_weight
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._feature_function import Function
 from mercer.models._glm_diagnosis import no_overdispersion, overdispersion
-from mercer.models._glm_inputs import read_offset, read_weight
+from mercer.models._glm_inputs import read_offset
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_solve import Limits, Solved
@@ -37,6 +34,7 @@ from mercer.models._kernel_fit import (
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import strength_of
 from mercer.models._progress import watched
+from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows, responses
 from mercer.solvers._kernel_freedom import used_degrees
 from mercer.solvers._kernel_losses import constant
@@ -77,7 +75,7 @@ class KernelForm(ABC):
         X, y = self._checked_rows(kernel, X, y)
         given = {"sample_weight": sample_weight, "offset": offset, "exposure": exposure}
         sample_weight, offset, exposure = (of_rows(values, X, name) for name, values in given.items())
-        machine, data = self._machine(family, kernel, y, read_weight(sample_weight, y), offset, exposure)
+        machine, data = self._machine(family, kernel, y, checked_weight(sample_weight, y), offset, exposure)
         machine = replace(machine, map=features_for(self, kernel, data.counted(X)))
         outputs = getattr(machine.kind.response, "columns", 1)  # type: ignore[attr-defined]
         same = before is not None and before.alpha.shape == (len(y), outputs)
@@ -93,15 +91,9 @@ class KernelForm(ABC):
         return not_converged(fit, self._limits)
 
     def _checked_rows(self, kernel: Kernel, X: Any, y: Any) -> tuple[Any, Any]:
-        if y is None:
-            raise DataError("This GLM estimator requires y to be passed, but the target y is None. Pass the responses.")
+        refuse_no_target(self, y, "response")
         X = checked_rows(self, kernel, X, reset=True)
-        y = responses(y, X) if is_tensor(X) else column_or_1d(y, warn=True)
-        if len(y) != count(X):
-            raise DataError(
-                f"Found input variables with inconsistent numbers of samples: {[count(X), len(y)]}. Give one response "
-                "for each row of X."
-            )
+        y = responses(y, X)
         refuse_no_kernel(kernel, X)
         return X, y
 

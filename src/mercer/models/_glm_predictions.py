@@ -13,9 +13,9 @@ from mercer._gpu import is_tensor, like, namespace
 from mercer.designs import Terms
 from mercer.families import Distribution, Family, Link, response_family_from
 from mercer.families.response import Response
-from mercer.models._base import Array, checked_table, column_names
+from mercer.models._base import Array, checked_table, checked_weight, column_names
 from mercer.models._feature_function import Function
-from mercer.models._glm_inputs import read_offset, read_weight, refuse_non_finite
+from mercer.models._glm_inputs import read_offset, refuse_non_finite
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_regressor import deviance_explained
 from mercer.models._glm_target import is_label_family, read_target
@@ -203,5 +203,5 @@ class Predictions:
         eta = in_memory(self._predictors(X, offset, exposure))
         values = read_target(self.family_, column_or_1d(in_memory(y))).values
         check_consistent_length(eta, values)
-        weight = read_weight(in_memory(sample_weight), values)
+        weight = checked_weight(in_memory(sample_weight), values)
         return deviance_explained(Response(self.family_, self.link_), values, eta, weight)

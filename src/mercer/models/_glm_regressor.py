@@ -44,6 +44,7 @@ from mercer.models._glm_solve import Limits, Solved, SolveInterrupted, solve
 from mercer.models._glm_target import read_numbers
 from mercer.models._linear_predictor import linear_predictor, refuse_not_finite
 from mercer.models._progress import watched
+from mercer.models._refusal import refuse_no_target
 from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan
 from mercer.models._streamed_problem import observe
 from mercer.models._tensor_linear import in_memory
@@ -172,11 +173,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         self.plan_ = streamed_plan(self.plan_.path, X.dtype)
 
     def _checked_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        if y is None:
-            raise DataError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
-                "responses."
-            )
+        refuse_no_target(self, y, "response")
         taken: tuple[Any, Any] = checked(
             self,
             X,

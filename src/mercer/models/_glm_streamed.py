@@ -18,8 +18,8 @@ from mercer.designs.encoded import Encoded
 from mercer.designs.streamed import Responses
 from mercer.designs.survey import Parts, Seen, Survey
 from mercer.families import Family, Link, NegativeBinomial, Penalty, link_from, penalty_from, response_family_from
-from mercer.models._base import Array, Plan, checked_table
-from mercer.models._glm_inputs import read_offset, read_weight
+from mercer.models._base import Array, Plan, checked_table, checked_weight
+from mercer.models._glm_inputs import read_offset
 from mercer.models._glm_target import is_label_family, read_target, refuse_classes
 from mercer.models._progress import with_callbacks
 from mercer.models._streamed import naming_the_place, reader_of, streamed_plan
@@ -102,7 +102,7 @@ def streams(model: Any, family: Family) -> bool:
 def seen_of(reader: Any, family: Family, link: Link, chunk: Chunk) -> Seen:
     """The rows of a chunk, checked like all others."""
     table, y = checked_table(reader, chunk.X, chunk.y, reset=False, codes=True)
-    weight = read_weight(chunk.weight, y, part=True)
+    weight = checked_weight(chunk.weight, y, part=True)
     values = np.asarray(y) if is_label_family(family) else read_target(family, y, weight).values
     return Seen(_columns(table), values, weight, read_offset(chunk.offset, None, link, len(values)))
 

@@ -11,7 +11,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._errors import DataError
 from mercer._gpu import is_tensor
 from mercer.kernels import Kernel, KernelHolder
 from mercer.models._base import Array, Plan
@@ -48,13 +47,6 @@ class KernelModel(KernelHolder, BaseEstimator, ABC):
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self: ...
-
-    def _refuse_no_target(self, y: Any) -> None:
-        if y is None:
-            raise DataError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
-                "response of every row."
-            )
 
     def _publish(self, function: Function, *, flat: bool) -> None:
         """The function in attributes: of one output without an axis for outputs."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.metrics import accuracy_score
 
-from mercer._errors import DataError, FitInterrupted, NotConvergedWarning
+from mercer._errors import FitInterrupted, NotConvergedWarning
 from mercer._threads import blas_for
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
@@ -20,6 +20,7 @@ from mercer.models._kernel_model import KernelModel
 from mercer.models._kernel_perceptron_rules import Learnt, Lesson, rule_of
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel, row_weight
 from mercer.models._progress import watched
+from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models.linear_threshold import LinearThreshold
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.kernel_perceptron import kept_rows
@@ -93,7 +94,7 @@ class KernelPerceptron(KernelModel):
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> str | None:
-        self._refuse_no_target(y)
+        refuse_no_target(self, y, "response")
         self.model._validate_params()
         rule, kernel = rule_of(self.model), kernel_from(self.kernel)
         X, y = checked_rows(self, kernel, X, y, reset=True)
@@ -102,11 +103,7 @@ class KernelPerceptron(KernelModel):
         weight = np.ones(len(y)) if weight is None else weight
         seen = np.flatnonzero(weight)
         self.classes_, codes = encode_labels(np.asarray(y)[seen])
-        if len(self.classes_) < 2:
-            raise DataError(
-                "The number of classes has to be greater than one; got 1 class. All rows are of class "
-                f"{self.classes_.tolist()[0]!r}; add rows of another."
-            )
+        refuse_one_class(self.classes_)
         rows = kept_rows(Gram(kernel, X if len(seen) == len(y) else take(X, seen)))
         lesson = Lesson(rows, codes, self.classes_, weight[seen], is_sparse(X))
         self.plan_ = Plan(f"perceptron in the span of {len(seen)} rows", "float64", 1, 1)

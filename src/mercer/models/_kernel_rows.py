@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._errors import DataError, EmptyDataError
+from mercer._errors import EmptyDataError
 from mercer._gpu import is_tensor, to_numpy
 from mercer.kernels import FromFunction, Kernel, check_positive_definite
 from mercer.kernels._inputs import is_table
@@ -50,12 +50,7 @@ def checked_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, reset
 
 def row_weight(sample_weight: Any, y: Array) -> Array | None:
     """Weights of the rows, one for each response and not all of them 0; None stays None."""
-    sample_weight = in_memory(sample_weight)
-    if sample_weight is not None and (given := np.asarray(sample_weight)).size and not given.any():
-        raise DataError(
-            "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
-        )
-    return checked_weight(sample_weight, y)
+    return checked_weight(in_memory(sample_weight), y)
 
 
 def _things(X: Any) -> list[Any]:

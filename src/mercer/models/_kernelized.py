@@ -23,6 +23,7 @@ from mercer.models._kernel_model import KernelModel, best_class, is_classifier
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import Target, norm_regularised
 from mercer.models._progress import watched
+from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows
 
 
@@ -111,7 +112,7 @@ class Kernelized(KernelModel):
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[MercerWarning, ...]:
-        self._refuse_no_target(y)
+        refuse_no_target(self, y, "response")
         self.model._validate_params()
         asked = norm_regularised(self.model)
         kernel = kernel_from(self.kernel)

@@ -22,6 +22,7 @@ from mercer.models._base import (
     checked,
     checked_weight,
     column_names,
+    forget_fit,
     in_main_memory,
     is_sparse,
     old_state_on_failure,
@@ -29,6 +30,7 @@ from mercer.models._base import (
 )
 from mercer.models._diagnosis import Diagnosis, Finding
 from mercer.models._linear_predictor import linear_predictor, refuse_not_finite
+from mercer.models._refusal import refuse_no_target
 from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan
 from mercer.models._tensor_linear import in_memory, r_squared
 from mercer.models._tensors import checked_tensor, refuse_other_device
@@ -55,8 +57,8 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         return True
 
     def _flat(self, y: Any) -> bool:
-        """Whether one target has a vector of coefficients, not a matrix."""
-        return bool(y.ndim == 1)
+        """Whether one target has a vector of coefficients, not a matrix, also where y is a matrix of one column."""
+        return bool(y.ndim == 1 or y.shape[1] == 1)
 
     def _accepts_sparse(self) -> bool:
         return True
@@ -74,8 +76,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             if not self._takes_tensors():
                 X, y, sample_weight = in_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
             self._refuse_options(X)
-            for name in [name for name in vars(self) if name.endswith("_")]:
-                delattr(self, name)
+            forget_fit(self)
             X, y = self._checked_tensors(X, y) if is_tensor(X) else self._checked(X, y)
             Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
             rows = self._rows(X, Y, sample_weight)
@@ -98,8 +99,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
 
     def _fit_rows_of(self, source: Source, solved: Callable[[Rows], Solution]) -> Any:
         """`_fit` where rows are read piece by piece; NotImplemented where they are so few that they must be held."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        forget_fit(self)
         first = source.head()
         refuse_offset(self, first)
         self._refuse_options(first.X)
@@ -129,11 +129,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         return rows_of(X, Y, checked_weight(in_memory(sample_weight), range(len(X))))
 
     def _checked(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
-        if y is None:
-            raise DataError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
-                "target of every row."
-            )
+        refuse_no_target(self, y)
         X, y = checked(
             self,
             X,

@@ -63,8 +63,8 @@ def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:
     if np.isnan(value):
         raise NonFiniteError(
             f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and {estimator} does "
-            "not accept missing values encoded as NaN natively; drop such rows, or impute them, e.g. with "
-            "sklearn.impute.SimpleImputer."
+            "not accept missing values encoded as NaN natively; drop such rows, or put TableFeatures() "
+            "before it, which fills the gaps and says where they were."
         )
     raise NonFiniteError(
         f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "

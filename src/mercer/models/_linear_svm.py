@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from mercer.designs import Observations
 from mercer.families.penalties import Strengths
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, is_sparse
 from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._progress import Progress
+from mercer.models._refusal import refuse_no_target
 from mercer.solvers import proximal
 from mercer.solvers._proximal_model import ALL_AT_ONCE
 from mercer.solvers.certificate import Certificate, Solution
@@ -25,8 +27,6 @@ from mercer.solvers.hinge_lasso import HingeColumns, HingeLasso
 from mercer.solvers.margin_newton import MOST_FACTORISED, MarginNewton
 from mercer.solvers.margins import Descent, MarginLosses, MarginProblem, MarginRows, run
 from mercer.solvers.squared_hinge import SquaredHinge, SquaredHingeProblem
-
-Progress = Callable[[int, float, float], None]
 
 #: the gap asked for, as a portion of the objective, for a `tol` of 1: liblinear's slopes of 1e-4 leave about 1e-6
 GAP_PER_TOL = 1e-2
@@ -61,11 +61,7 @@ def refuse_unsupported(penalty: str, loss: str, dual: Any) -> None:
 
 def checked_rows(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Array]:
     """X in float64 and C order, or CSR, and y; `refuse_spoilt` looks for what is not finite."""
-    if y is None:
-        raise DataError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. Pass the "
-            "target of every row."
-        )
+    refuse_no_target(estimator, y)
     options = {"dtype": np.float64, "order": "C", **options}
     X, y = checked(estimator, X, y, reset=True, **options)
     return X, y
@@ -89,10 +85,6 @@ def refuse_spoilt(estimator: Any, rows: MarginRows) -> None:
 
 def row_weights(sample_weight: Any, X: Any) -> Array:
     """One per row, and not all of them zero."""
-    if sample_weight is not None and not np.any(np.asarray(sample_weight)):
-        raise DataError(
-            "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
-        )
     weight = checked_weight(sample_weight, X)
     return np.ones(X.shape[0]) if weight is None else weight
 

@@ -19,6 +19,7 @@ from mercer.designs.survey import Seen
 from mercer.models._base import Array, checked, checked_weight, column_names
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._logistic_path import Point
+from mercer.models._refusal import refuse_no_target
 from mercer.models._tensors import refuse_other_device
 
 SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
@@ -26,8 +27,6 @@ SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 SMALL_INDICES = ("liblinear", "sag", "saga")
 #: scikit-learn refuses larger values for liblinear
 LIBLINEAR_LARGEST = 1e30
-
-NO_WEIGHT = "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
 
 CONSTRAINTS: dict[str, Any] = {
     "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
@@ -86,11 +85,7 @@ def refuse_few_classes(classes: Array, solver: str) -> None:
 
 def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any, *, reset: bool = True) -> tuple[Any, Any]:
     """X as floats, in any order, and y; what is not finite is found by the fit."""
-    if y is None:
-        raise DataError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. Pass the "
-            "class of every row."
-        )
+    refuse_no_target(estimator, y, "class")
     X, y = checked(
         estimator,
         X,
@@ -131,8 +126,6 @@ def _refuse_huge(X: Any, estimator: Any) -> None:
 
 def row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Array) -> Array | None:
     """Weights of rows times those of their classes; None if all are 1."""
-    if sample_weight is not None and not np.any(np.asarray(sample_weight)):
-        raise DataError(NO_WEIGHT)
     return _times_class_weights(checked_weight(sample_weight, X), class_weight, classes, codes)
 
 

@@ -40,7 +40,7 @@ THEOREM = (
     "By the representer theorem the optimum lies in the span of the rows only if the penalty is an increasing function "
     "of the norm ‖w‖"
 )
-INSTEAD = "Write the features out, e.g. with kernel.feature_map(columns) or sklearn.kernel_approximation.Nystroem"
+INSTEAD = "Write the features out, e.g. with kernel.feature_map(columns) or Nystroem"
 
 
 class Target(NamedTuple):

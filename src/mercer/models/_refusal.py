@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer._suggest import quoted
 from mercer.data.labels import encode_labels
 from mercer.data.table import Table
+
+Array = NDArray[Any]
 
 #: how refusals of a y with gaps begin; the last is what NumPy makes of pandas' NA
 NO_VALUE = ("Input y contains", "Input contains NaN", "boolean value of NA is ambiguous")
@@ -37,7 +40,7 @@ def explained(refusal: Exception, X: Any, y: Any, *, estimator: str, numeric: bo
     sentence = str(refusal)
     try:
         if y is not None and sentence.startswith(NO_VALUE):
-            refuse_gaps(y, numeric=numeric)
+            refuse_spoilt_target(y, numeric=numeric)
         if sentence.startswith(NOT_NUMBERS):
             return _text(sentence, X, y, estimator, numeric=numeric)
         if sentence.startswith(NO_COLUMN):
@@ -47,7 +50,25 @@ def explained(refusal: Exception, X: Any, y: Any, *, estimator: str, numeric: bo
     return refusal
 
 
-def refuse_gaps(y: Any, *, numeric: bool) -> None:
+def refuse_no_target(estimator: Any, y: Any, what: str = "target") -> None:
+    """Raise if there is no y, which has `what` of every row."""
+    if y is None:
+        raise DataError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. Pass the "
+            f"{what} of every row."
+        )
+
+
+def refuse_one_class(classes: Array, advice: str = "") -> None:
+    """There must be two classes at least."""
+    if len(classes) < 2:
+        raise DataError(
+            f"The number of classes has to be greater than one; got {len(classes)} class. All rows are of class "
+            f"{classes.tolist()[0]!r}; add rows of another{advice}."
+        )
+
+
+def refuse_spoilt_target(y: Any, *, numeric: bool) -> None:
     """Raise an error that names the first row of y that is missing or infinite, if there is one."""
     if not numeric:
         encode_labels(y)

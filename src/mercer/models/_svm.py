@@ -32,7 +32,7 @@ from mercer.models._comparisons import (
 )
 from mercer.models._kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel
 from mercer.models._linear_predictor import refuse_non_finite
-from mercer.models._refusal import refuse_gaps
+from mercer.models._refusal import refuse_no_target, refuse_spoilt_target
 from mercer.models._svm_approximate import ByFeatures, Known, by_features, described
 from mercer.models._svm_machines import Machines, solved
 from mercer.models._svm_training import Training, by_kernel, by_matrix, centre_of
@@ -100,17 +100,13 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     def _checked(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, Any]:
         """X as numbers, unless the kernel compares other things, and y as a vector."""
-        if y is None:
-            raise DataError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass one for "
-                "every row."
-            )
+        refuse_no_target(self, y)
         if is_sparse(X) and _is(self.kernel, "precomputed"):
             raise TypeError("Sparse precomputed kernels are not supported. Give K.toarray().")
         self._sparse = (is_sparse(X) or isinstance(X, Encoded)) and not self._calls_back()
         if self._takes_anything():
             _refuse_other_lengths(X, y)
-            refuse_gaps(y, numeric=numeric)
+            refuse_spoilt_target(y, numeric=numeric)
             return X, column_or_1d(y, warn=True)
         X, y = checked(self, X, y, reset=True, y_numeric=numeric, **self._form(X))
         self._refuse_gaps(X)

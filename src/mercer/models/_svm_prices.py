@@ -40,15 +40,6 @@ def row_weights(sample_weight: Any, X: Any) -> Array:
     return weight
 
 
-def refuse_one_class(classes: Array) -> None:
-    """There must be two classes at least."""
-    if len(classes) < 2:
-        raise DataError(
-            f"The number of classes has to be greater than one; got {len(classes)} class. All rows are of class "
-            f"{classes.tolist()[0]!r}; add rows of another."
-        )
-
-
 def refuse_lost_classes(classes: Array, codes: Array) -> None:
     """Each must have rows, by their codes, that take part."""
     there = np.bincount(codes, minlength=len(classes)) > 0

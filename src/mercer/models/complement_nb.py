@@ -126,4 +126,4 @@ def normalised(log_p: Array) -> Array:
     infinite = np.isinf(log_p)
     size = np.where(infinite.any(axis=1, keepdims=True), infinite, np.where(infinite, 0.0, log_p))
     total = size.sum(axis=1, keepdims=True)
-    return np.divide(size, total, out=np.ones_like(log_p), where=total != 0)
+    return np.asarray(np.divide(size, total, out=np.ones_like(log_p), where=total != 0))

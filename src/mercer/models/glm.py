@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._errors import DataError, LinkError, MercerWarning, NonFiniteError, SeparationWarning
+from mercer._errors import LinkError, MercerWarning, NonFiniteError, SeparationWarning
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
 from mercer._warn import warn
@@ -29,13 +29,21 @@ from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.kernels import Kernel, KernelHolder
 from mercer.models._approximate import APPROXIMATE
-from mercer.models._base import Array, Plan, checked_table, column_names, in_main_memory, old_state_on_failure
+from mercer.models._base import (
+    Array,
+    Plan,
+    checked_table,
+    checked_weight,
+    column_names,
+    in_main_memory,
+    old_state_on_failure,
+)
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._from_source import fits_sources
 from mercer.models._glm_classes import Classes
 from mercer.models._glm_diagnosis import no_overdispersion, overdispersion
 from mercer.models._glm_figures import UNKNOWN, Figures
-from mercer.models._glm_inputs import read_offset, read_weight, refuse_non_finite
+from mercer.models._glm_inputs import read_offset, refuse_non_finite
 from mercer.models._glm_kernel import OWN, KernelForm
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_one_mean import OneMean
@@ -46,6 +54,7 @@ from mercer.models._glm_streamed import SourceForm, dtype_of
 from mercer.models._glm_target import is_label_family, read_target
 from mercer.models._glm_tensors import fits_tensors, read_tensors, tensor_terms
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.models._refusal import refuse_no_target
 from mercer.models._tensors import refuse_not_finite, tensor_plan
 from mercer.solvers.choose import SOLVERS
 
@@ -254,7 +263,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
             table, y, sample_weight, offset, exposure = read_tensors(self, X, y, sample_weight, offset, exposure)
         else:
             table, y = self._checked(X, y)
-        problem = self._described(family, table, y, read_weight(sample_weight, y), offset, exposure)
+        problem = self._described(family, table, y, checked_weight(sample_weight, y), offset, exposure)
         try:
             return self._minimise(problem, before, X, y)
         except NonFiniteError:
@@ -284,8 +293,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         return settled.cautions if separated else (*settled.cautions, *unfinished(settled.solved, self._limits))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
-        if y is None:
-            raise DataError("This GLM estimator requires y to be passed, but the target y is None. Pass the responses.")
+        refuse_no_target(self, y, "response")
         return checked_table(self, X, y, reset=True, codes=True)
 
     def _described(self, family: Family, table: Any, y: Any, weight: Array | None, offset: Any, exposure: Any) -> Any:

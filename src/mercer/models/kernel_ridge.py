@@ -13,14 +13,14 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._errors import DataError, FitInterrupted
+from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._threads import row_blocks, thread_count
 from mercer._warn import warn
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
 from mercer.models._approximate import APPROXIMATE
-from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
+from mercer.models._base import Array, Plan, forget_fit, is_sparse, old_state_on_failure
 from mercer.models._comparisons import refuse_no_kernel_matrix, take
 from mercer.models._feature_function import Function
 from mercer.models._from_source import fits_sources
@@ -30,6 +30,7 @@ from mercer.models._kernel_function import KernelFunction
 from mercer.models._kernel_rows import checked_rows, row_weight
 from mercer.models._kernel_tuning import Tried, best_of
 from mercer.models._least_squares import checked_penalties
+from mercer.models._refusal import refuse_no_target
 from mercer.models._ridge_features import LIMITS, OnFeatures
 from mercer.models._ridge_kernel import (
     is_precomputed,
@@ -179,8 +180,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         """
         with old_state_on_failure(self):
             self._validate_params()
-            for name in [name for name in vars(self) if name.endswith("_")]:
-                delattr(self, name)
+            forget_fit(self)
             X, y, weight = self._checked(X, y, sample_weight)
             task = Task(X, y.reshape(len(y), -1), weight)
             features = OnFeatures.of(self, task)
@@ -240,11 +240,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     # Learning.
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
-        if y is None:
-            raise DataError(
-                "This KernelRidge estimator requires y to be passed, but the target y is None. Pass the target of "
-                "every row."
-            )
+        refuse_no_target(self, y)
         asked: dict[str, Any] = {"accept_sparse": SPARSE, "y_numeric": True, "multi_output": True}
         sample_weight = of_rows(sample_weight, X, "sample_weight")
         if is_tensor(X) and (self._is_tuned or is_precomputed(self.kernel) or np.any(np.equal(self.alpha, 0))):

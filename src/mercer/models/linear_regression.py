@@ -114,6 +114,9 @@ class LinearRegression(LeastSquaresRegressor):
     def _fit_source(self, source: Source) -> Any:
         return self._fit_rows_of(source, self._solved)
 
+    def _flat(self, y: Any) -> bool:
+        return bool(y.ndim == 1)
+
     def _takes_tensors(self) -> bool:
         return not self.positive
 

@@ -17,7 +17,6 @@ from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_svm import (
     Fitted,
     Limits,
-    Progress,
     SvmInterrupted,
     checked_rows,
     constant,
@@ -30,7 +29,7 @@ from mercer.models._linear_svm import (
     store,
     warn_if_unfinished,
 )
-from mercer.models._progress import watched
+from mercer.models._progress import Progress, watched
 from mercer.solvers.margins import MarginLosses, MarginRows
 
 CRAMMER_SINGER = "crammer_singer"

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import unique_labels
 
-from mercer._errors import DataError, FitInterrupted
+from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import thread_count
 from mercer.data.labels import codes_of, encode_labels
@@ -24,6 +24,7 @@ from mercer.models._growing_classes import regrown
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models._streamed_online import learn_in_order
 from mercer.models._tensors import labelled
 from mercer.solvers.certificate import Solution
@@ -32,6 +33,9 @@ from mercer.solvers.learning import learn
 from mercer.solvers.lesson import Lesson
 from mercer.solvers.rules import RULES, How
 from mercer.solvers.units import Units
+
+#: what else there is to do where all rows are of one class
+OR_BY_PARTS = ", or learn with partial_fit, which may start with one"
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -183,7 +187,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             self._classes_fixed = False
             X, y, weight = self._checked(X, y, sample_weight, reset=True)
             self.classes_, codes = encode_labels(y)
-            self._refuse_one_class()
+            refuse_one_class(self.classes_, OR_BY_PARTS)
             lesson = self._lesson(X, codes, weight)
             self._units = self._placed(np.zeros((lesson.units, X.shape[1])), np.zeros(lesson.units), lesson)
             self._learn(lesson, X, y, tolerance=self.tol, most_passes=self.max_iter)
@@ -200,17 +204,9 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
         self._classes_fixed = False
         learn_in_order(self, source, learn_from)
-        self._refuse_one_class()
+        refuse_one_class(self.classes_, OR_BY_PARTS)
         self.trace_ = History.of_parts(records)
         return self
-
-    def _refuse_one_class(self) -> None:
-        if len(self.classes_) < 2:
-            raise DataError(
-                "The number of classes has to be greater than one; got 1 class. All rows are of class "
-                f"{self.classes_.tolist()[0]!r}; add rows of another, or learn with partial_fit, which may start "
-                "with one."
-            )
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over more rows.
@@ -243,11 +239,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         return self
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Any, Array | None]:
-        if y is None:
-            raise DataError(
-                "This LinearThreshold estimator requires y to be passed, but the target y is None. Pass the class of "
-                "every row."
-            )
+        refuse_no_target(self, y, "class")
         X, y = checked(self, X, y, reset=reset, dtype=[np.float64, np.float32])
         weight = checked_weight(sample_weight, X)
         if weight is not None and (there := weight > 0).sum() < len(weight):

@@ -15,7 +15,7 @@ from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.designs.streamed import Responses
 from mercer.designs.survey import Survey
-from mercer.models._base import Plan, column_names, in_main_memory, old_state_on_failure, publish
+from mercer.models._base import NO_WEIGHT, Plan, column_names, in_main_memory, old_state_on_failure, publish
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._from_source import fits_sources
 from mercer.models._linear_classifier import LinearClassifier
@@ -24,7 +24,6 @@ from mercer.models._logistic_callbacks import told_of_steps
 from mercer.models._logistic_diagnosis import settled
 from mercer.models._logistic_options import (
     CONSTRAINTS,
-    NO_WEIGHT,
     checked_rows,
     class_weights,
     classes_and_codes,

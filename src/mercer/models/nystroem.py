@@ -20,7 +20,7 @@ from mercer.features.landmarks import ROWS_FOR_EACH, RULES, Landmarks, fewest, r
 from mercer.features.nystroem import FEWEST, TILE, NystroemMap, eigenvalues, rounding, trace_error
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels._tensor_tiles import diagonal_of
-from mercer.models._base import Array, Plan, old_state_on_failure
+from mercer.models._base import Array, Plan, forget_fit, old_state_on_failure
 from mercer.models._comparisons import count, take
 from mercer.models._from_source import fits_sources, maps_sources
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, sample_of
@@ -152,8 +152,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         with old_state_on_failure(self):
             self._validate_params()
-            for name in [name for name in vars(self) if name.endswith("_")]:
-                delattr(self, name)
+            forget_fit(self)
             rows = self._checked(X, reset=True)
             by = comparing(self, rows)
             self._store(by, rows, *self._compared(by, rows))

@@ -23,6 +23,7 @@ from mercer.models._from_source import fits_sources
 from mercer.models._held_out import Judge, held_out_rows
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models._streamed_online import labels_of, learn_in_order
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.scikit_perceptron import PENALTIES, SPARSE_INTERCEPT_RATE, Rows, Stopping, Unit
@@ -194,7 +195,7 @@ class Perceptron(LinearClassifier):
                 self.densify()
                 coef_init = self.coef_ if coef_init is None else coef_init
                 intercept_init = self.intercept_ if intercept_init is None else intercept_init
-            self._refuse_one_class()
+            refuse_one_class(self.classes_)
             self._begin(X, coef_init, intercept_init)
             self.t_ = 1.0
             self._learn(X, y, codes, sample_weight, passes=self.max_iter)
@@ -243,7 +244,7 @@ class Perceptron(LinearClassifier):
                 self._refuse_in_partial_fit()
             X, y = self._checked(X, y, reset=first)
             self.classes_ = self._announced(classes, first)
-            self._refuse_one_class()
+            refuse_one_class(self.classes_)
             if not hasattr(self, "coef_"):
                 self._begin(X, None, None)
                 self.t_ = 1.0
@@ -251,11 +252,7 @@ class Perceptron(LinearClassifier):
         return self
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        if y is None:
-            raise DataError(
-                "This Perceptron estimator requires y to be passed, but the target y is None. Pass the class of every "
-                "row."
-            )
+        refuse_no_target(self, y, "class")
         X, y = checked(self, X, y, reset=reset, dtype=[np.float64, np.float32], order="C", accept_large_sparse=False)
         with np.errstate(over="ignore", invalid="ignore"):
             total = X.sum()
@@ -291,13 +288,6 @@ class Perceptron(LinearClassifier):
                 "classes out after the first call, or start a new model."
             )
         return announced
-
-    def _refuse_one_class(self) -> None:
-        if len(self.classes_) < 2:
-            raise DataError(
-                f"The number of classes has to be greater than one; got {len(self.classes_)} class. All rows are of "
-                f"class {self.classes_.tolist()[0]!r}; add rows of another."
-            )
 
     def _begin(self, X: Any, coef_init: Any, intercept_init: Any) -> None:
         """Set weights and intercepts to begin with, not shared with the user's."""

@@ -155,9 +155,6 @@ class Ridge(LeastSquaresRegressor):
     def _fit_source(self, source: Source) -> Any:
         return self._fit_rows_of(source, self._solved)
 
-    def _flat(self, y: Any) -> bool:
-        return bool(y.ndim == 1 or y.shape[1] == 1)
-
     def _takes_tensors(self) -> bool:
         return not self.positive
 

@@ -151,9 +151,6 @@ class RidgeCV(LeastSquaresRegressor):
         flat = source.head().y.ndim == 1
         return self._fit_rows_of(source, partial(self._cross_validated, flat=flat, score_params={}))
 
-    def _flat(self, y: Any) -> bool:
-        return bool(y.ndim == 1 or y.shape[1] == 1)
-
     # By leaving out one row.
 
     def _score_params(self, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -17,11 +17,12 @@ from mercer.models._base import Array, old_state_on_failure
 from mercer.models._comparisons import ByKernel, count
 from mercer.models._from_source import fits_sources
 from mercer.models._one_against_one import dual_layout, one_against_rest, pair_columns, pairs, rows_of_pairs, winners
+from mercer.models._refusal import refuse_one_class
 from mercer.models._svm import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models._svm_approximate import ByFeatures
 from mercer.models._svm_calibration import Calibration
 from mercer.models._svm_machines import Machines
-from mercer.models._svm_prices import prices, refuse_lost_classes, refuse_one_class, row_weights
+from mercer.models._svm_prices import prices, refuse_lost_classes, row_weights
 from mercer.models._svm_probabilities import WithProbabilities
 from mercer.models._svm_training import Training
 from mercer.solvers.box_problem import BoxProblem, feasible

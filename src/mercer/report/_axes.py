@@ -12,8 +12,9 @@ from mercer._optional import require
 
 Array = NDArray[Any]
 
-#: of what stands back: points, and rows that are no outliers
-QUIET = "#5f6b76"
+#: of what stands back (points, rows that are no outliers), and of an outline; these and `plots.STRIKING` can be told
+#: apart by eyes of every kind, and in print
+QUIET, OUTLINE = "#5f6b76", "#0b3a66"
 #: ticks of a rug, and points of a cloud, beyond which a picture becomes slow to draw and no clearer
 MOST_TICKS, MOST_POINTS = 4000, 20_000
 #: how many times further below the best than nine tenths of the rows the worst lies, if an axis is to move it closer

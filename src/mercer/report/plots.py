@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mercer.report._axes import (
     MOST_POINTS,
     MOST_TICKS,
+    OUTLINE,
     QUIET,
     close_to_the_minimum,
     cloud,
@@ -31,9 +32,8 @@ from mercer.report._axes import (
 
 Array = NDArray[Any]
 
-#: what stands out (an outlier, a choice), and the shades of a density in the plane with its outline; all of them, and
-#: the quiet colour of points, can be told apart by eyes of every kind, and in print
-STRIKING, SHADES, OUTLINE = "#c8401e", "Blues", "#0b3a66"
+#: what stands out (an outlier, a choice), and the shades of a density in the plane
+STRIKING, SHADES = "#c8401e", "Blues"
 #: outliers that are named, bins that have an outline each
 MOST_NAMED, MOST_OUTLINED = 5, 80
 

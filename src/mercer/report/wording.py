@@ -28,12 +28,12 @@ def in_full(value: float, digits: int = 4) -> str:
     return f"{value:,.0f}" if 10**digits - 0.5 <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
-def named(words: Sequence[str], most: int = 6, last: str = "and") -> str:
+def enumerated(words: Sequence[str], most: int = 6, last: str = "and") -> str:
     """Words as a list in a sentence; of many, the first and how many more.
 
     Examples
     --------
-    >>> named(["a", "b", "c"]), named(["a", "b", "c"], most=2)
+    >>> enumerated(["a", "b", "c"]), enumerated(["a", "b", "c"], most=2)
     ('a, b and c', 'a, b and 1 more')
     """
     few = list(words[:most])

@@ -74,5 +74,6 @@ def _centred(of_class: Points) -> Points:
     if not len(points):
         return of_class
     # a class in one place is to have no spread to the last bit, which a mean does not promise
-    about = points - points[0]
-    return about - np.average(about, axis=0, weights=weight), weight
+    with np.errstate(over="ignore", invalid="ignore"):  # which `Spread` refuses, by name
+        about = points - points[0]
+        return about - np.average(about, axis=0, weights=weight), weight

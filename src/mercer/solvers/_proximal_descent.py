@@ -162,7 +162,9 @@ class ProximalDescent:
                 self._tell()
             elif not self._model.refine():  # pragma: no cover – a guard against rounding; no test gets here
                 break
-            if vain >= IN_VAIN and not self._model.refine():  # pragma: no cover – a guard against rounding; no test gets here
+            if (
+                vain >= IN_VAIN and not self._model.refine()
+            ):  # pragma: no cover – a guard against rounding; no test gets here
                 break
 
     def _has_gained(self, before: Place) -> bool:

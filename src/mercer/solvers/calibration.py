@@ -52,7 +52,8 @@ class Span:
     @classmethod
     def of(cls, K: Array, *, intercept: bool) -> Span:
         """From the kernel matrix of the free support vectors."""
-        n, size = len(K), max(float(np.abs(K).max()), np.finfo(float).tiny)
+        n, size = len(K), float(np.abs(K).max())
+        size = size if size > np.finfo(float).tiny else 1.0  # vectors of no length are no unit for others
         K = K / size
         with blas_for(1):  # threads of BLAS spin, and wait for each other where cores are busy
             factor = _factor(K)

@@ -61,22 +61,15 @@ def open_data(data: str | Path, reading: Reading | None = None) -> Rows:
     return BundledRows(Path(data), reading or Reading())
 
 
-def open_problem(
-    data: str | Path, *, target: str | None = None, drop: Sequence[str] = (), reading: Reading | None = None
-) -> Problem:
-    """Rows to learn from: `data` is a path, or the name of a bundled data set, whose target is known.
+def problem_of(rows: Rows, *, target: str | None = None, drop: Sequence[str] = ()) -> Problem:
+    """What to predict from what, in rows that were opened; of a bundled data set the target is known.
 
     Examples
     --------
-    >>> problem = open_problem("iris")
+    >>> problem = problem_of(open_data("iris"))
     >>> problem.X.num_rows, problem.X.num_columns, problem.target
     (150, 4, 'species')
     """
-    return problem_of(open_data(data, reading), target=target, drop=drop)
-
-
-def problem_of(rows: Rows, *, target: str | None = None, drop: Sequence[str] = ()) -> Problem:
-    """What to predict from what, in rows that were opened."""
     frame = rows.table()
     if target is None and isinstance(rows, BundledRows):
         target = BUNDLED[str(rows.path)].target

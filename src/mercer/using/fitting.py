@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer.data.sources.base import Source
+from mercer.decide._wrapped import last_step
 from mercer.using.preparing import CLASSIFIERS, Prepared, model_named, prepared, prepared_source
 from mercer.using.tasks import task_for
 
@@ -26,15 +27,42 @@ def fitted(
 ) -> Prepared:
     """The model of that name, fitted to a frame as it comes."""
     ready = prepared(name, X, settings=settings)
-    classes = name in CLASSIFIERS or (name == "GLM" and _names_classes(ready.model, y))
-    if not classes:
-        _refuse_names(name, y)
+    classes = _asks_for_classes(name, y)
     question = task_for(y, len(y), "classification" if classes else "regression")
     question.check()
     target = np.asarray(y) if classes else question.y
     model = _wrapped(ready.model, classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
     notes = (*ready.notes, *(_remark_on_amounts(name, y) if classes else ()))
     return replace(ready, model=model.fit(ready.frame, target), notes=(*notes, *_certified(model)))
+
+
+def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
+    """The model of that name, fitted to a source, which is read as often as it takes."""
+    ready = prepared_source(name, source, settings=settings)
+    _asks_for_classes(name, source.head().y)
+    model = ready.model.fit(ready.frame)
+    return replace(ready, model=model, notes=(*ready.notes, *_certified(model), f"How: {last_step(model).plan_}."))
+
+
+def expected(name: str, source: Source, settings: Mapping[str, Any]) -> Any:
+    """What the fit will cost, about: features of the columns are the most that may have to be made."""
+    from sklearn.pipeline import make_pipeline
+
+    from mercer.models import TableFeatures, estimate_cost
+
+    return estimate_cost(make_pipeline(TableFeatures(unseen="ignore"), model_named(name, settings)), source)
+
+
+def _asks_for_classes(name: str, y: Any) -> bool:
+    """Whether classes are to be named: by a classifier, or by a GLM, which takes any family, if its target is no number."""
+    if name in CLASSIFIERS or (name == "GLM" and np.asarray(y).dtype.kind not in "iufb"):
+        return True
+    if isinstance(first := next(iter(y), None), str):
+        raise DataError(
+            f"{name} predicts numbers, but the target holds names such as {first!r}. Take a classifier, e.g. "
+            "LogisticRegression or NaiveBayes, or another target."
+        )
+    return False
 
 
 def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:
@@ -47,40 +75,6 @@ def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:
         "take a model of numbers, e.g. GLM with --set family=poisson, or Ridge."
     )
     return (remark,)
-
-
-def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
-    """The model of that name, fitted to a source, which is read as often as it takes."""
-    ready = prepared_source(name, source, settings=settings)
-    first = source.head().y
-    classes = name in CLASSIFIERS or (name == "GLM" and _names_classes(ready.model, first))
-    if not classes:
-        _refuse_names(name, first)
-    model = ready.model.fit(ready.frame)
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return replace(ready, model=model, notes=(*ready.notes, *_certified(model), f"How: {last.plan_}."))
-
-
-def expected(name: str, source: Source, settings: Mapping[str, Any]) -> Any:
-    """What the fit will cost, about: features of the columns are the most that may have to be made."""
-    from sklearn.pipeline import make_pipeline
-
-    from mercer.models import TableFeatures, estimate_cost
-
-    return estimate_cost(make_pipeline(TableFeatures(unseen="ignore"), model_named(name, settings)), source)
-
-
-def _refuse_names(name: str, y: Any) -> None:
-    if isinstance(first := next(iter(y), None), str):
-        raise DataError(
-            f"{name} predicts numbers, but the target holds names such as {first!r}. Take a classifier, e.g. "
-            "LogisticRegression or NaiveBayes, or another target."
-        )
-
-
-def _names_classes(model: Any, y: Any) -> bool:
-    """Whether a GLM, which takes any family, is asked for classes: its target is no number."""
-    return np.asarray(y).dtype.kind not in "iufb"
 
 
 def _wrapped(model: Any, *, classes: bool, calibrate: str | None, conformal: float | None, seed: int) -> Any:
@@ -100,6 +94,5 @@ def _wrapped(model: Any, *, classes: bool, calibrate: str | None, conformal: flo
 
 def _certified(model: Any) -> tuple[str, ...]:
     """How we know that this is the optimum."""
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    certificate = getattr(last, "certificate_", None)
+    certificate = getattr(last_step(model), "certificate_", None)
     return () if certificate is None else (f"Certificate: {certificate.sentence}",)

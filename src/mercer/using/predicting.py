@@ -21,7 +21,7 @@ class Asked:
     probabilities: bool = True
     #: probability below which a class is not named
     abstain: float | None = None
-    #: probability with which intervals, or sets of classes, are to hold the truth
+    #: intervals of values, or sets of classes, which hold the truth with the probability that the model was fitted for
     intervals: bool = False
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError, EmptyDataError
 from mercer.data.labels import encode_labels
+from mercer.decide._wrapped import log_probabilities
 from mercer.using.metrics import CLASSES, COUNTS, NUMBERS, Forecast, Metric, Outcome
 
 Array = NDArray[Any]
@@ -134,7 +135,7 @@ class Classification(Task):
         if len(decisions) and (decisions < 0).all():
             raise DataError("none of its predictions is a class of the target; is it a model of numbers?")
         if hasattr(model, "predict_proba"):
-            return Forecast(decisions, self._columns(model, log_proba_of(model, X), -np.inf))
+            return Forecast(decisions, self._columns(model, log_probabilities(model, X), -np.inf))
         if hasattr(model, "decision_function"):
             return Forecast(decisions, scores=self._scores(model, np.asarray(model.decision_function(X))))
         return Forecast(decisions)
@@ -311,11 +312,3 @@ def _thins_out(values: Array, counts: Array) -> bool:
     """
     close = len(values) > (values[-1] - values[0]) / 2
     return len(values) > MANY_CLASSES and bool(close) and counts[-1] * 10 <= counts.max()
-
-
-def log_proba_of(model: Any, X: Any) -> Array:
-    """Logarithms of probabilities, by the model where it has them: those of what was rounded to 0 would be −∞."""
-    with np.errstate(divide="ignore"):
-        if hasattr(model, "predict_log_proba"):
-            return np.asarray(model.predict_log_proba(X))
-        return np.asarray(np.log(model.predict_proba(X)))

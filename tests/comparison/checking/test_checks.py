@@ -15,9 +15,9 @@ from sklearn.datasets import load_iris
 
 from mercer.comparison.checking._checks_of_shape import box_m, variance_inflation
 from mercer.comparison.checking.checks import CHECKS, Check, check
-from mercer.comparison.checking.view import View
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.entry import Entry
+from mercer.comparison.view import View
 from mercer.data import Table
 from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.models._base import Plan

@@ -44,7 +44,7 @@ def test_shapes_and_ranges(curves: Any) -> None:
 
 
 def test_the_last_error_is_that_of_a_model_fitted_by_hand(curves: Any) -> None:
-    from mercer.comparison.experiments._subsets import deal
+    from mercer.comparison.experiments.subsets import deal
 
     order, test = deal(Y, 1 / 3, np.random.default_rng(0))
     rows = order[:90]

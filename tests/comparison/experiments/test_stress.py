@@ -34,7 +34,7 @@ def result() -> Any:
 
 
 def test_no_damage_is_the_plain_score(result: Any) -> None:
-    from mercer.comparison.experiments._subsets import deal
+    from mercer.comparison.experiments.subsets import deal
 
     order, test = deal(Y, 1 / 3, np.random.default_rng(0))
     by_hand = GaussianNB().fit(X[order], LABELS[order]).score(X[test], LABELS[test])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer._errors import DataError
-from mercer.comparison.experiments._subsets import checked_sizes, deal, train_rows
+from mercer.comparison.experiments.subsets import checked_sizes, deal, train_rows
 
 
 @given(st.lists(st.integers(0, 3), min_size=8, max_size=80), st.floats(0.1, 0.6), st.integers(0, 5))

@@ -10,13 +10,13 @@ import pytest
 from sklearn.datasets import load_iris
 
 from mercer import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, compare
-from mercer.comparison.checking.view import View
 from mercer.comparison.comparison import Comparison
-from mercer.comparison.experiments._curves import LearningCurves
+from mercer.comparison.experiments.curves_result import LearningCurves
 from mercer.comparison.racing import budget
 from mercer.comparison.racing.budget import Budget
 from mercer.comparison.sections import curves as module
 from mercer.comparison.sections.curves import _with_crossover, curves, pairs
+from mercer.comparison.view import View
 from mercer.report import Chart, Line, Note
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer._errors import NonFiniteError
+from mercer._errors import BandwidthError, NonFiniteError
 from mercer.smoothing.rules.spread import IQR_OF_GAUSSIAN, Spread
 
 RNG = np.random.default_rng(1)
@@ -63,3 +63,8 @@ def test_what_is_no_number_is_named(bad: float) -> None:
     with pytest.raises(NonFiniteError, match=f"column 'age' has {bad}"):
         Spread(spoilt, names=["size", "age", "mass"])
     assert Spread(spoilt, np.where(np.arange(50) == 7, 0.0, 1.0)).columns == 3
+
+
+def test_a_column_whose_spread_overflows_is_refused_by_name() -> None:
+    with pytest.raises(BandwidthError, match=r"^column 'x' is so wide that its spread is too large for float64"):
+        Spread(np.finfo(float).max * np.array([[1.0], [-1.0], [0.0]]), names=["x"])

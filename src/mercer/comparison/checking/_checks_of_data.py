@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison.checking.view import View
+from mercer.comparison.checking.found import Found
 from mercer.comparison.measuring.duplicates import row_numbers
+from mercer.comparison.view import View
 from mercer.data import Kind
-from mercer.report.wording import named
+from mercer.report.wording import enumerated
 
 Array = NDArray[Any]
 
@@ -24,18 +25,6 @@ MANY_DUPLICATES = 0.01
 ROWS_PER_LEVEL = 5
 #: how unlikely a difference between rows with and without a gap has to be by chance
 SURELY = 0.001
-
-
-class NotAsked(Exception):
-    """Why a check was not made."""
-
-
-class Found(NamedTuple):
-    """A sentence, a remedy, and the columns that it is about."""
-
-    sentence: str
-    remedy: str
-    columns: tuple[str, ...] = ()
 
 
 def duplicates(view: View) -> Iterator[Found]:
@@ -60,14 +49,14 @@ def rare_class(view: View) -> Iterator[Found]:
     rare = [f"{view.labels[k]} ({counts[k]})" for k in np.flatnonzero(counts < FEW_OF_CLASS).tolist()]
     if rare:
         yield Found(
-            f"There are fewer than {FEW_OF_CLASS} rows of {named(rare)}.",
+            f"There are fewer than {FEW_OF_CLASS} rows of {enumerated(rare)}.",
             "Collect more of them, put them together with a class that is like them, or leave them out.",
         )
 
 
 def leakage(view: View) -> Iterator[Found]:
     """A column whose value alone gives the target away."""
-    if view.comparison.table.library == "scipy":
+    if view.sparse:
         return
     for column in view.schema:
         if column.kind in (Kind.IDENTIFIER, Kind.TEXT, Kind.CONSTANT, Kind.DATE):
@@ -115,13 +104,13 @@ def _sorted_apart(values: Array, classes: Array) -> bool:
 
 
 def mostly_missing(view: View) -> Iterator[Found]:
-    if view.comparison.table.library == "scipy":
+    if view.sparse:
         return
     shares = {name: _missing(view, name).mean() for name in view.table.names}
     found = {name: share for name, share in shares.items() if 0.5 < share < 1}
     if found:
         yield Found(
-            f"More than half of the values are missing in {named([f'{n} ({s:.0%})' for n, s in found.items()])}.",
+            f"More than half of the values are missing in {enumerated([f'{n} ({s:.0%})' for n, s in found.items()])}.",
             "Ask whether the column is worth its place: what is known of it is known of few rows.",
             tuple(found),
         )
@@ -136,7 +125,7 @@ def says_nothing(view: View) -> Iterator[Found]:
     if idle:
         verb = "is" if len(idle) == 1 else "are"
         yield Found(
-            f"{named(idle)} {verb} constant, or a name for each row, and {verb} not learnt from.",
+            f"{enumerated(idle)} {verb} constant, or a name for each row, and {verb} not learnt from.",
             "Drop such columns; if one is a code with a meaning, make categories of it.",
             tuple(idle),
         )
@@ -160,7 +149,7 @@ def contradictions(view: View) -> Iterator[Found]:
 
 def few_rows(view: View) -> Iterator[Found]:
     table = view.comparison.table
-    if table.library != "scipy" and table.n_columns >= table.n_rows:
+    if not view.sparse and table.n_columns >= table.n_rows:
         yield Found(
             f"Columns: {table.n_columns:,}, rows: {table.n_rows:,}, so that a linear model without a penalty fits any "
             "target.",
@@ -170,14 +159,14 @@ def few_rows(view: View) -> Iterator[Found]:
 
 def missing_tells(view: View) -> Iterator[Found]:
     """Whether rows with a gap have another target than those without (χ² or t)."""
-    if view.comparison.table.library == "scipy":
+    if view.sparse:
         return
     gaps = {name: _missing(view, name) for name in view.table.names}
     some = {name: missing for name, missing in gaps.items() if 0 < missing.sum() < len(missing)}
     found = [name for name, missing in some.items() if _difference_by_chance(view, missing) * len(some) < SURELY]
     if found:
         yield Found(
-            f"Where {named(found, last='or')} is missing, the target is another than where it is known.",
+            f"Where {enumerated(found, last='or')} is missing, the target is another than where it is known.",
             "Let models see the gap (TableFeatures marks it), rather than fill it silently; ask why it is missing.",
             tuple(found),
         )

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.comparison.checking._checks_of_data import Found
-from mercer.comparison.checking.view import View, certified
+from mercer.comparison.checking.found import Found
+from mercer.comparison.view import View, certified
+from mercer.decide import calibration_error
 from mercer.kernels.positive_definite import PositiveDefinite
+from mercer.using.metrics import Forecast, Outcome
 
 
 def _parts(view: View) -> Iterator[tuple[str, Any]]:
@@ -110,16 +112,13 @@ def _numbers(values: Any) -> Any:
 
 def probabilities_off(view: View) -> Iterator[Found]:
     """Whether the best model's probabilities are further from frequencies than chance, and enough to matter."""
-    from mercer.decide.reliability import calibration_error
-
     entry = view.best(probable=True) if view.classification else None
     if entry is None:
         return
-    proba, truth = view.held_out(entry)
+    proba, truth = view.probabilities(entry)
     if len(truth) < 50:
         return
-    proba = np.clip(proba, 0, 1)
-    found = calibration_error(proba / proba.sum(axis=1, keepdims=True), truth)
+    found = calibration_error(proba, truth)
     if found.p_value < 0.01 and found.matters:
         yield Found(
             f"The probabilities of {entry.name} are off by {found.error:.3f} on average, where chance alone gives "
@@ -133,7 +132,7 @@ def no_better_than_guessing(view: View) -> Iterator[Found]:
     best = view.best()
     if best is None or best.kind == "baseline":  # no model was judged: there is nothing to say of the columns
         return
-    metric, known = view.comparison.task.metrics[0], _of_knowing_nothing(view)
+    metric, known = view.comparison.task.metric, _of_knowing_nothing(view)
     mean, low, high = view.comparison.interval(best.name)
     if not np.isfinite(mean) or known is None:
         return
@@ -149,10 +148,7 @@ def no_better_than_guessing(view: View) -> Iterator[Found]:
 
 def _of_knowing_nothing(view: View) -> float | None:
     """The first measure, for the shares of the classes or the mean of the training rows as the answer to all."""
-    task = view.comparison.task
-    from mercer.using.metrics import Forecast, Outcome
-
-    values = []
+    task, values = view.comparison.task, []
     for train, test in view.comparison.splits:
         truth, learnt = task.truth[test], task.truth[train]
         if view.classification:
@@ -162,7 +158,7 @@ def _of_knowing_nothing(view: View) -> float | None:
             forecast = Forecast(np.full(len(test), shares.argmax()), log_proba)
         else:
             forecast = Forecast(np.full(len(test), learnt.mean()))
-        values.append(task.metrics[0].measure(Outcome(truth, forecast, float(learnt.mean()))))
+        values.append(task.metric.measure(Outcome(truth, forecast, float(learnt.mean()))))
     return float(np.mean(values)) if np.isfinite(values).all() else None
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison.checking._checks_of_data import Found, NotAsked
-from mercer.comparison.checking.view import View
-from mercer.report.wording import chance, named
+from mercer.comparison.checking.found import Found, NotAsked
+from mercer.comparison.measuring.paired import holm
+from mercer.comparison.view import View
+from mercer.report.wording import chance, enumerated
 
 Array = NDArray[Any]
 
@@ -77,7 +78,7 @@ def _features(view: View) -> tuple[Array, list[str], Array]:
     """What linear models are shown, as numbers, and the class of each row."""
     from mercer.models import TableFeatures
 
-    if view.comparison.table.library == "scipy":
+    if view.sparse:
         raise NotAsked("the rows are a sparse matrix.")
     made = TableFeatures(output="sparse", unseen="ignore", on_leak="ignore").fit(view.comparison.table.native)
     names = [str(name) for name in made.get_feature_names_out()]
@@ -98,7 +99,7 @@ def collinearity(view: View) -> Iterator[Found]:
     if found:
         told = [f"{names[j]} ({_times(inflation[j])})" for j in found]
         yield Found(
-            f"Columns nearly determine each other: the variance of a coefficient is inflated for {named(told)}.",
+            f"Columns nearly determine each other: the variance of a coefficient is inflated for {enumerated(told)}.",
             "Drop one of them or combine them; a penalty keeps predictions sound, but single coefficients mean little.",
             tuple(names[j] for j in found),
         )
@@ -123,7 +124,7 @@ def variance_inflation(X: Array) -> Array:
 
 def _complete(view: View) -> tuple[list[str], Array]:
     """Columns of numbers that vary, and the rows in which none of them is missing."""
-    if not view.amounts or view.comparison.table.library == "scipy":
+    if not view.amounts or view.sparse:
         return [], np.zeros((0, 0))
     X = view.numbers
     mostly = np.isfinite(X).mean(axis=0) > 0.5
@@ -167,7 +168,7 @@ def unequal_covariances(view: View) -> Iterator[Found]:
     statistic, freedom, p = box_m(groups)
     if p < SURELY:
         yield Found(
-            f"The classes have different covariances of {named(names)} (Box's M, χ²({freedom}) = {statistic:.4g}, "
+            f"The classes have different covariances of {enumerated(names)} (Box's M, χ²({freedom}) = {statistic:.4g}, "
             f"{chance(p)}); linear discriminants assume one for all.",
             "Compare with the quadratic discriminant (GaussianDiscriminant) and with logistic regression, which "
             "assumes none. The test also reacts to columns that are not normal.",
@@ -177,7 +178,7 @@ def unequal_covariances(view: View) -> Iterator[Found]:
 
 def _class_rows(view: View) -> tuple[list[Array], list[str]]:
     """Complete rows of each class that has enough of them for a covariance."""
-    if not view.classification or not view.amounts or view.comparison.table.library == "scipy":
+    if not view.classification or not view.amounts or view.sparse:
         return [], []
     known = np.isfinite(view.numbers).all(axis=1)
     X, codes = view.numbers[known], view.target[known]
@@ -214,9 +215,7 @@ def non_gaussian(view: View) -> Iterator[Found]:
     """Columns that are skewed or heavy-tailed within a class; D'Agostino's test with Holm's correction."""
     from scipy.stats import kurtosis, normaltest, skew
 
-    from mercer.comparison.measuring.paired import holm
-
-    if not view.classification or view.comparison.table.library == "scipy":
+    if not view.classification or view.sparse:
         return
     tested, p_values = [], []
     for j, name in enumerate(view.amounts):
@@ -232,7 +231,7 @@ def non_gaussian(view: View) -> Iterator[Found]:
     if odd:
         verb = "is" if len(odd) == 1 else "are"
         yield Found(
-            f"{named(odd)} {verb} far from normal within a class: skewed, or with heavy tails.",
+            f"{enumerated(odd)} {verb} far from normal within a class: skewed, or with heavy tails.",
             "Take logarithms of positive amounts, give NaiveBayes another family (Gamma, Poisson, Histogram), or "
             "prefer a discriminative model.",
             odd,
@@ -252,7 +251,7 @@ def dependent(view: View) -> Iterator[Found]:
     if order:
         pairs = [f"{names[i[k]]} and {names[j[k]]} ({correlation[i[k], j[k]]:+.2f})" for k in order]
         yield Found(
-            f"Within the classes {named(pairs)} are correlated, and naive Bayes counts their evidence twice: its "
+            f"Within the classes {enumerated(pairs)} are correlated, and naive Bayes counts their evidence twice: its "
             "probabilities are too sure.",
             "Describe such columns together (MultivariateGaussian in NaiveBayes), or use a discriminant or logistic "
             "regression.",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from mercer.comparison.checking import _checks_of_data as data
 from mercer.comparison.checking import _checks_of_models as fits
 from mercer.comparison.checking import _checks_of_shape as shape
-from mercer.comparison.checking.view import View
+from mercer.comparison.checking.found import Found, NotAsked
+from mercer.comparison.view import View
 from mercer.models._diagnosis import Finding
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Check(NamedTuple):
     code: str
     name: str
     severity: str
-    look: Callable[[View], Iterator[data.Found]]
+    look: Callable[[View], Iterator[Found]]
 
 
 class Checked(NamedTuple):
@@ -80,7 +81,7 @@ def check(comparison: Comparison | View) -> Checked:
     for each in CHECKS:
         try:
             found = [Finding(each.code, each.severity, *told) for told in each.look(view)]
-        except data.NotAsked as reason:
+        except NotAsked as reason:
             undone.append(f"{each.code} ({each.name}): {reason}")
             continue
         except Exception as failure:

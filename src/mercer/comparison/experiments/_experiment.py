@@ -1,16 +1,21 @@
-"""What experiments with models have in common: who takes part under which name, and how often they are repeated."""
+"""What experiments with models have in common: who takes part under which name, and how they are repeated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral
-from typing import Any, NoReturn
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mercer._errors import DataError, EmptyDataError, ExperimentInterrupted
+from mercer.comparison.experiments.subsets import deal
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.data.labels import encode_labels
 from mercer.using.tasks import Classification
 
+Array = NDArray[Any]
+Result = TypeVar("Result", covariant=True)
 #: told how many fits are done, of how many, and which model is next
 Progress = Callable[[int, int, str], None]
 
@@ -44,18 +49,38 @@ def classes_of(y: Any, *n_rows: int) -> Classification:
     return task
 
 
-def check_repeats(repeats: Any) -> None:
-    if not isinstance(repeats, Integral) or repeats < 1:
-        raise DataError(f"There must be one repeat or more, and a whole number of them, not {repeats}.")
-
-
 def check_among(given: str, known: Sequence[str], what: str) -> None:
     """Refuse a name that is none of those known."""
     if given not in known:
         raise DataError(f"{what} is one of {', '.join(map(repr, known))}, not {given!r}.")
 
 
-def interrupted(stopped: KeyboardInterrupt, done: int, repeats: int, result: Callable[[int], Any]) -> NoReturn:
-    """Hand over what came of the repeats that were done. One that was not is left out: its sizes are not all there."""
-    kept = result(done) if done else None
-    raise ExperimentInterrupted(f"stopped by Ctrl-C; {done} of {repeats} repeats are done.", kept) from stopped
+class Trials(Protocol[Result]):
+    """What is done to models in each repeat, and what came of it."""
+
+    tell: Progress
+    total: int
+
+    def run(self, repeat: int, train: Array, test: Array, rng: np.random.Generator) -> None: ...
+
+    def result(self, repeats: int) -> Result: ...
+
+
+def repeated(trials: Trials[Result], repeats: int, codes: Array, test_size: float, random_state: int) -> Result:
+    """What came of so many repeats, in each of which rows are held out anew, class by class.
+
+    Ctrl-C hands over what came of those that were done. One that was not is left out: its parts are not all there.
+    """
+    rng, repeat = np.random.default_rng(random_state), 0
+    try:
+        for repeat in range(repeats):
+            trials.run(repeat, *deal(codes, test_size, rng), rng)
+        trials.tell(trials.total, trials.total, "")
+    except KeyboardInterrupt as stopped:
+        kept = trials.result(repeat) if repeat else None
+        raise ExperimentInterrupted(f"stopped by Ctrl-C; {repeat} of {repeats} repeats are done.", kept) from stopped
+    return trials.result(repeats)
+
+
+def untold(done: int, total: int, model: str) -> None:
+    """To whom nothing is told."""

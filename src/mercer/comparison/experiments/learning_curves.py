@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import DataError
-from mercer.comparison.experiments._curves import Array, LearningCurves
-from mercer.comparison.experiments._experiment import Progress, by_name, check_repeats, classes_of, interrupted
-from mercer.comparison.experiments._subsets import checked_sizes, deal, train_rows
+from mercer.comparison.experiments._experiment import Progress, by_name, classes_of, repeated, untold
+from mercer.comparison.experiments.curves_result import Array, LearningCurves
+from mercer.comparison.experiments.subsets import checked_sizes, train_rows
+from mercer.comparison.measuring.splits import check_repeats
 from mercer.comparison.racing.crossvalidation import described
 from mercer.comparison.taking_part.pairs import counterpart, half_of
 from mercer.data import Table
@@ -80,17 +81,8 @@ def learning_curves(
     check_repeats(repeats)
     most = train_rows(task.codes, test_size)
     chosen = checked_sizes(sizes, most, len(task.labels))
-    trials = _Trials(task, models, tables, chosen, repeats, progress or (lambda done, total, model: None))
-    generator = np.random.default_rng(random_state)
-    n_test = len(task.codes) - most
-    repeat = 0
-    try:
-        for repeat in range(repeats):
-            trials.run(repeat, *deal(task.codes, test_size, generator))
-        trials.tell(trials.total, trials.total, "")
-    except KeyboardInterrupt as stopped:
-        interrupted(stopped, repeat, repeats, lambda done: trials.curves(done, n_test))
-    return trials.curves(repeats, n_test)
+    trials = _Trials(task, models, tables, chosen, repeats, len(task.codes) - most, progress or untold)
+    return repeated(trials, repeats, task.codes, test_size, random_state)
 
 
 class _Rows(NamedTuple):
@@ -145,15 +137,18 @@ class _Trials:
         tables: list[_Rows],
         sizes: Array,
         repeats: int,
+        n_test: int,
         tell: Progress,
     ) -> None:
-        self.task, self.models, self.tables, self.sizes, self.tell = task, models, tables, sizes, tell
+        self.task, self.models, self.tables, self.sizes = task, models, tables, sizes
+        self.n_test, self.tell = n_test, tell
         shape = (len(models), len(sizes), repeats)
         self.errors, self.losses, self.seconds = (np.full(shape, np.nan) for _ in range(3))
         self.total, self.done = int(np.prod(shape)), 0
         self._told: dict[tuple[str, str], list[str]] = {}
 
-    def run(self, repeat: int, order: Array, test: Array) -> None:
+    def run(self, repeat: int, train: Array, test: Array, rng: np.random.Generator) -> None:
+        """Fit every model to each beginning of the training rows."""
         for place, size in enumerate(self.sizes.tolist()):
             for position, (name, model) in enumerate(self.models.items()):
                 self.tell(self.done, self.total, name)
@@ -161,7 +156,7 @@ class _Trials:
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     try:
-                        measured = self._fitted(model, self.tables[position], order[:size], test)
+                        measured = self._fitted(model, self.tables[position], train[:size], test)
                     except Exception as failure:
                         self._told.setdefault((name, "failed"), []).append(described(failure))
                         continue
@@ -180,10 +175,10 @@ class _Trials:
         outcome = Outcome(self.task.codes[test], self.task.forecast(fresh, rows.take(test)))
         return 1 - accuracy(outcome), log_loss(outcome), seconds
 
-    def curves(self, repeats: int, n_test: int) -> LearningCurves:
+    def result(self, repeats: int) -> LearningCurves:
         """What came of so many repeats."""
         errors, losses, seconds = (each[:, :, :repeats] for each in (self.errors, self.losses, self.seconds))
-        return LearningCurves(tuple(self.models), self.sizes, errors, losses, seconds, n_test, self._notes())
+        return LearningCurves(tuple(self.models), self.sizes, errors, losses, seconds, self.n_test, self._notes())
 
     def _notes(self) -> tuple[str, ...]:
         fits = -(-self.done // len(self.models))

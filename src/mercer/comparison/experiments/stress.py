@@ -14,19 +14,17 @@ from mercer.comparison.experiments._experiment import (
     Progress,
     by_name,
     check_among,
-    check_repeats,
     classes_of,
-    interrupted,
+    repeated,
+    untold,
 )
-from mercer.comparison.experiments._strain import DAMAGES, MEASURES, Stress
-from mercer.comparison.experiments._subsets import deal, train_rows
+from mercer.comparison.experiments.stress_result import DAMAGES, MEASURES, PLACES, Stress
+from mercer.comparison.experiments.subsets import train_rows
+from mercer.comparison.measuring.splits import check_repeats
 from mercer.comparison.racing.crossvalidation import described
 from mercer.decide import calibration_error
 from mercer.using.metrics import Outcome, accuracy, log_loss
 from mercer.using.tasks import Classification
-
-#: which rows are damaged
-PLACES = ("test", "train", "both")
 
 
 def stress(
@@ -93,20 +91,12 @@ def stress(
     task = classes_of(y, rows.table.n_rows)
     amounts = {"missing": _shares(missing), "noise": _deviations(noise)}
     n_test = len(task.codes) - train_rows(task.codes, test_size)
-    check_among(where, PLACES, "where")
+    check_among(where, tuple(PLACES), "where")
     check_repeats(repeats)
     if not any(map(len, amounts.values())):
         raise DataError("There must be an amount of missing values or of noise; both are empty.")
-    trial = _Trial(rows, task, named, amounts, where, repeats, progress or (lambda done, total, model: None))
-    rng = np.random.default_rng(random_state)
-    repeat = 0
-    try:
-        for repeat in range(repeats):
-            trial.run(repeat, *deal(task.codes, test_size, rng), rng)
-        trial.tell(trial.total, trial.total, "")
-    except KeyboardInterrupt as stopped:
-        interrupted(stopped, repeat, repeats, lambda done: trial.result(done, n_test))
-    return trial.result(repeats, n_test)
+    trials = _Trials(rows, task, named, amounts, where, repeats, n_test, progress or untold)
+    return repeated(trials, repeats, task.codes, test_size, random_state)
 
 
 def _named(models: Any) -> dict[str, Any]:
@@ -130,7 +120,7 @@ def _deviations(noise: Sequence[float]) -> Array:
     return amounts
 
 
-class _Trial:
+class _Trials:
     """All models, fitted and asked in every condition."""
 
     def __init__(
@@ -141,10 +131,11 @@ class _Trial:
         amounts: dict[str, Array],
         where: str,
         repeats: int,
+        n_test: int,
         tell: Progress,
     ) -> None:
         self.rows, self.task, self.models = rows, task, models
-        self.amounts, self.where, self.tell = amounts, where, tell
+        self.amounts, self.where, self.n_test, self.tell = amounts, where, n_test, tell
         self.measured: dict[str, Array] = {
             damage: np.full((len(models), len(amounts[damage]), repeats, len(MEASURES)), np.nan) for damage in DAMAGES
         }
@@ -165,13 +156,13 @@ class _Trial:
                     model = models[name] if self.where == "test" else self._fitted(name, fitted_to, known)
                     self.measured[damage][position, place, repeat] = self._measured(name, model, X, truth)
 
-    def result(self, repeats: int, n_test: int) -> Stress:
+    def result(self, repeats: int) -> Stress:
         """What came of so many repeats."""
         notes = [f"{name}: {words}" for name, sentences in self.told.items() for words in dict.fromkeys(sentences)]
         if len(self.amounts["noise"]) and not self.rows.measured:
             notes.append("No column is an amount that noise could be added to.")
         measured = {damage: values[:, :, :repeats] for damage, values in self.measured.items()}
-        return Stress(tuple(self.models), self.amounts, measured, self.where, n_test, tuple(notes))
+        return Stress(tuple(self.models), self.amounts, measured, self.where, self.n_test, tuple(notes))
 
     def _fitted(self, name: str, X: Any, y: Array) -> Any:
         """The model, or None with a note if it cannot be fitted."""

@@ -1,1 +1,1 @@
-"""What is asked of every model: the task, the splits, the numbers, and whether a difference is real."""
+"""How rows are parted, which of them are equal, and whether a difference between scores is real."""

@@ -17,6 +17,8 @@ Array = NDArray[Any]
 
 #: of the intervals
 CONFIDENCE = 0.95
+#: a difference is called real below this
+LEVEL = 0.05
 #: relative difference of scores that says nothing
 ROUNDING = 1e-10
 

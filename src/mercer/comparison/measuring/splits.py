@@ -30,13 +30,17 @@ class Dealing(NamedTuple):
 def deal(task: Task, folds: int, repeats: int, seed: int | None, groups: Any = None, times: Any = None) -> Dealing:
     """Part the rows: into folds, `repeats` times; or by groups; or such that the past foretells what came later."""
     task.check()
-    if not isinstance(repeats, Integral) or repeats < 1:
-        raise DataError(f"There must be one repeat or more, not {repeats!r}.")
+    check_repeats(repeats)
     if times is not None:
         return _forward(task, folds, repeats, groups, times)
     if groups is not None:
         return _grouped(task, folds, repeats, seed, _a_value_per_row(groups, len(task.truth), "groups"))
     return _plain(task, folds, repeats, seed)
+
+
+def check_repeats(repeats: Any) -> None:
+    if not isinstance(repeats, Integral) or repeats < 1:
+        raise DataError(f"There must be one repeat or more, not {repeats!r}: a whole number of them.")
 
 
 def _plain(task: Task, folds: int, repeats: int, seed: int | None) -> Dealing:

@@ -17,6 +17,10 @@ from mercer.using.tasks import Task
 Progress = Callable[[str, int, int, str], None]
 
 
+def untold(stage: str, done: int, total: int, name: str) -> None:
+    """To whom nothing is told."""
+
+
 @dataclass
 class Race:
     """What is done so far, and who was left out for lack of time."""

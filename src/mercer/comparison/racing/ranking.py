@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.paired import difference_of, holm
-from mercer.comparison.results.leaderboard import LEVEL
+from mercer.comparison.measuring.paired import LEVEL, difference_of, holm
 from mercer.using.tasks import Classification, Task
 
 

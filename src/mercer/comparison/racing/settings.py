@@ -16,15 +16,19 @@ def settings_of(
     task: Task, *, cv: int, repeats: int, random_state: int | None, groups: Any, times: Any
 ) -> dict[str, Any]:
     """What was asked for, and the versions of what answered."""
-    from mercer import __version__
-
     return {
         "task": task.name,
         "folds": cv,
         "repeats": repeats,
         "seed": random_state,
         "splits": "forward in time" if times is not None else "by groups" if groups is not None else "random",
-        "mercer": __version__,
-        "python": platform.python_version(),
-        **{package: version(package) for package in PACKAGES},
+        **installed(),
     }
+
+
+def installed() -> dict[str, str]:
+    """Versions of mercer, of Python, and of the packages that numbers depend on."""
+    from mercer import __version__
+
+    versions = {package: version(package) for package in PACKAGES}
+    return {"mercer": __version__, "python": platform.python_version(), **versions}

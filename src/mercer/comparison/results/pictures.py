@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
-from mercer._optional import require
-from mercer.comparison.measuring.paired import interval_of, overlap_of
+from mercer.comparison.measuring.roc import roc_points
 from mercer.decide import calibration_curve_with_intervals
+from mercer.report._axes import OUTLINE, QUIET, named_axes
 from mercer.using.tasks import Classification
 
 if TYPE_CHECKING:
@@ -26,29 +26,25 @@ MOST_CURVES = 5
 def leaderboard_picture(comparison: Comparison, metric: str | None = None, ax: Any = None) -> Any:
     """A measure of every model with its interval, best at the top."""
     chosen = comparison.metric(metric)
-    ax = _axes(ax)
-    overlap = overlap_of(comparison.splits)
+    ax = named_axes(ax, f"{chosen.heading} (95% interval)", "")
     entries = [each for each in comparison.done if np.isfinite(each.mean(chosen.name))][::-1]
     for place, entry in enumerate(entries):
-        mean, low, high = interval_of(entry.scores[chosen.name], overlap, chosen.low, chosen.high)
-        ax.plot([low, high], [place, place], color="#7a8794", linewidth=2, solid_capstyle="butt")
-        ax.plot(mean, place, "o", color="#0b3a66")
+        mean, low, high = comparison.interval(entry.name, chosen.name)
+        ax.plot([low, high], [place, place], color=QUIET, linewidth=2, solid_capstyle="butt")
+        ax.plot(mean, place, "o", color=OUTLINE)
     ax.set_yticks(range(len(entries)), [entry.name for entry in entries])
-    ax.set_xlabel(f"{chosen.heading} (95% interval)")
     return ax
 
 
 def calibration_picture(comparison: Comparison, names: list[str] | None = None, ax: Any = None) -> Any:
     """How often what was predicted with a probability happened; on the diagonal the two agree."""
     task = _classes(comparison)
-    ax = _axes(ax)
-    ax.plot([0, 1], [0, 1], color="#7a8794", linestyle="--", linewidth=1)
+    ax = _unit_square(ax, "predicted probability", "observed share")
     for entry in _with_probabilities(comparison, names):
         rows = _held(entry)
         curve = calibration_curve_with_intervals(entry.held_out[rows], task.truth[rows])
         (line,) = ax.plot(curve.predicted, curve.observed, marker="o", label=entry.name)
         ax.fill_between(curve.predicted, curve.low, curve.high, color=line.get_color(), alpha=0.15, linewidth=0)
-    ax.set(xlabel="predicted probability", ylabel="observed share", xlim=(0, 1), ylim=(0, 1))
     ax.legend()
     return ax
 
@@ -57,38 +53,20 @@ def roc_picture(comparison: Comparison, names: list[str] | None = None, label: A
     """Share of a class that is found against the share of the others that is mistaken for it, over all thresholds."""
     task = _classes(comparison)
     column = len(task.labels) - 1 if label is None else _column(task, label)
-    ax = _axes(ax)
-    ax.plot([0, 1], [0, 1], color="#7a8794", linestyle="--", linewidth=1)
+    ax = _unit_square(ax, "false positives", f"true positives ({task.labels.tolist()[column]})")
     for entry in _with_probabilities(comparison, names):
         rows = _held(entry)
-        found, mistaken = roc_points(task.truth[rows] == column, entry.held_out[rows, column])
-        ax.plot(mistaken, found, label=entry.name)
-    ax.set(
-        xlabel="false positives", ylabel=f"true positives ({task.labels.tolist()[column]})", xlim=(0, 1), ylim=(0, 1)
-    )
+        ax.plot(*roc_points(entry.held_out[rows, column], task.truth[rows] == column), label=entry.name)
     ax.legend()
     return ax
 
 
-def roc_points(positive: Array, score: Array) -> tuple[Array, Array]:
-    """Shares of positive and of other rows at or above each threshold, from none to all.
-
-    Examples
-    --------
-    >>> found, mistaken = roc_points(np.array([True, False, True]), np.array([0.9, 0.5, 0.5]))
-    >>> found.tolist(), mistaken.tolist()
-    ([0.0, 0.5, 1.0], [0.0, 0.0, 1.0])
-    """
-    order = np.argsort(-score, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
-    found, mistaken = np.cumsum(positive[order])[ends], np.cumsum(~positive[order])[ends]
-    return np.append(0, found) / max(found[-1], 1), np.append(0, mistaken) / max(mistaken[-1], 1)
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    return require("matplotlib.pyplot", purpose="Drawing a comparison", extra="plot").subplots(layout="constrained")[1]
+def _unit_square(ax: Any, horizontal: str, vertical: str) -> Any:
+    """Axes from 0 to 1, and their diagonal."""
+    ax = named_axes(ax, horizontal, vertical)
+    ax.plot([0, 1], [0, 1], color=QUIET, linestyle="--", linewidth=1)
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    return ax
 
 
 def _classes(comparison: Comparison) -> Classification:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from mercer.comparison.checking.view import View, some_rows
-from mercer.decide.reliability import calibration_curve_with_intervals, calibration_error
+from mercer.comparison.view import View, some_rows
+from mercer.decide import calibration_curve_with_intervals, calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
 from mercer.report.wording import counted
 
@@ -73,7 +71,6 @@ def _curve(view: View, entry: Any) -> tuple[Line, Points]:
 
 
 def _held(view: View, entry: Any) -> tuple[Any, Any]:
-    proba, truth = view.held_out(entry)
+    proba, truth = view.probabilities(entry)
     rows = some_rows(len(truth), MOST_ROWS)
-    proba = np.clip(proba[rows], 0, 1)
-    return proba / proba.sum(axis=1, keepdims=True), truth[rows]
+    return proba[rows], truth[rows]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
-from mercer.comparison.checking.view import View
+from mercer.comparison.view import View
+from mercer.decide._wrapped import last_step
 from mercer.report import Axis, Bars, Chart, Section
 from mercer.using.explaining.coefficients import (
     INTERCEPT,
@@ -34,7 +35,7 @@ def coefficients(view: View) -> Section | None:
     """Coefficients of the best linear model, the largest first."""
     for entry in view.ranked:
         model = view.fitted(entry)
-        last = model[-1] if isinstance(model, Pipeline) else model
+        last = last_step(model)
         if hasattr(last, "coef_") and hasattr(last, "intercept_") and entry.kind != "baseline":
             try:
                 return _section(view, entry, model, last)
@@ -46,7 +47,7 @@ def coefficients(view: View) -> Section | None:
 def _section(view: View, entry: Any, model: Any, last: Any) -> Section:
     told, why_not = _summary(view, entry, model, last)
     if told is None:
-        names, columns = plain_coefficients(model, last)
+        names, columns = plain_coefficients(model)
         grid_notes: tuple[str, ...] = ()
     else:
         names, columns, grid_notes = told

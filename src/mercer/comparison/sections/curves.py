@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from mercer._errors import DataError
-from mercer.comparison.checking.view import View, some_rows
-from mercer.comparison.experiments._curves import LearningCurves
-from mercer.comparison.experiments._subsets import train_rows
+from mercer.comparison.experiments.curves_result import LearningCurves
+from mercer.comparison.experiments.learning_curves import learning_curves
+from mercer.comparison.experiments.subsets import growing_sizes, train_rows
 from mercer.comparison.racing.budget import Budget
 from mercer.comparison.taking_part.kinds import innermost
+from mercer.comparison.view import View, drawn, some_rows
 from mercer.report import Chart, Line, Note, Section
 
 Array = NDArray[Any]
@@ -30,8 +31,6 @@ MOST_ROWS, MANY_ROWS, MANY_ENTRIES = 1_000, 10_000, 1_000_000
 #: seconds of the processor, whatever else it does, after which an experiment is given up: more than so few rows take,
 #: so that pages hardly ever depend on it
 FUSE = 40.0
-
-
 #: generative models that are fitted in one look at the rows
 ONE_LOOK = frozenset({"NaiveBayes", "GaussianNB", "BernoulliNB", "MultinomialNB", "CategoricalNB", "ComplementNB"})
 
@@ -76,15 +75,13 @@ def _rows(view: View, generative: Any) -> Array:
 
 
 def _with_rows(view: View, chart: Chart, generative: Any) -> Chart:
-    rows, n = len(_rows(view, generative)), view.comparison.table.n_rows
-    told = f" From {rows:,} of the {n:,} rows, drawn at random." if rows < n else ""
-    return replace(chart, caption=f"{chart.caption}{told}")
+    told = drawn(_rows(view, generative), view.comparison.table.n_rows)
+    return replace(chart, caption=f"{chart.caption} {told}".rstrip())
 
 
 def _with_crossover(found: LearningCurves) -> Chart:
     """The curves, and where they cross for the last time."""
-    chart: Chart = found.chart()
-    at = found.crossover_
+    chart, at = found.chart(), found.crossover_
     if not at.found:
         return chart
     shown = [side for line in chart.marks if isinstance(line, Line) for side in (line.y, line.low, line.high)]
@@ -114,15 +111,11 @@ def _same(entry: Any, other: Any) -> bool:
 
 
 def _experiment(view: View, generative: Any, discriminative: Any) -> Any:
-    from mercer.comparison.experiments.learning_curves import learning_curves
-
     rows = _rows(view, generative)
     models = {entry.name: clone(view.fitted(entry)) for entry in (generative, discriminative)}
     tables = (generative.table.take(rows), discriminative.table.take(rows))
     codes = view.comparison.task.truth[rows]
-    most = train_rows(codes, HELD_OUT)
-    least = min(max(10, 2 * len(np.unique(codes))), most)
-    sizes = np.unique(np.geomspace(least, most, SIZES).round().astype(int))
+    sizes = growing_sizes(train_rows(codes, HELD_OUT), len(np.unique(codes)), SIZES)
     y = view.comparison.y[rows]
     return learning_curves(
         models, tables, y, sizes=sizes.tolist(), repeats=REPEATS, test_size=HELD_OUT, progress=_fuse(view.budget)

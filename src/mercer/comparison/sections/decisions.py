@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison.checking.view import View, some_rows
+from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Costs, Field, Grid, Heat, Section
 
 Array = NDArray[Any]

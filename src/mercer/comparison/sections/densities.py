@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import MercerError
-from mercer.comparison.checking.useful import by_usefulness
-from mercer.comparison.checking.view import View, some_rows
+from mercer.comparison.sections.useful import by_usefulness
+from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Line, Section
 
 Array = NDArray[Any]

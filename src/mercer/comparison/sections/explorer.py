@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import MercerError
-from mercer.comparison.checking.view import View, some_rows
+from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Evidence, Field, Grid, Line, Note, Points, Rows, Section
 from mercer.report.wording import shortened, written
 from mercer.using.explaining.explanation import Explanation, explain_rows
@@ -82,7 +82,7 @@ def _chosen(view: View) -> Array:
 
 def _rows(view: View, rows: Array, told: list[tuple[Any, Explanation]]) -> Rows:
     table = view.comparison.table.take(rows)
-    names = list(table.names[:MOST_COLUMNS]) if table.library != "scipy" else []
+    names = list(table.names[:MOST_COLUMNS]) if not view.sparse else []
     texts = [_texts(table, j) for j in range(len(names))]
     truth = np.asarray(view.comparison.task.truth)[rows]
     return Rows(
@@ -145,7 +145,7 @@ def _nomogram(view: View, entry: Any) -> list[Any]:
     """What each value of each column adds; only where that does not depend on the other columns."""
     rows = view.rows[some_rows(len(view.rows), NOMOGRAM_ROWS)]
     table = entry.table.take(rows)
-    if table.library == "scipy":
+    if view.sparse:
         return []
     told = explain_rows(_model(view, entry), table.native)
     output = len(told.outputs) - 1

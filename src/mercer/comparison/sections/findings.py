@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.comparison.checking.checks import CHECKS, check
-from mercer.comparison.checking.view import View
+from mercer.comparison.view import View
 from mercer.report import Note, Section
 
 LEVELS = {"note": "info", "warning": "warning", "error": "bad"}

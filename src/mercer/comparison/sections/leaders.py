@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.comparison.checking.view import View
+from mercer.comparison.view import View
 from mercer.report import Axis, Bars, Chart, Note, Section
 
 #: models that a chart has room for
@@ -40,7 +40,7 @@ def leaders(view: View) -> Section:
 
 
 def _chart(view: View) -> Chart:
-    comparison, metric = view.comparison, view.comparison.task.metrics[0]
+    comparison, metric = view.comparison, view.comparison.task.metric
     entries = [entry for entry in view.ranked if np.isfinite(entry.scores[metric.name]).all()][:MOST_MODELS]
     found = [comparison.interval(entry.name) for entry in entries]
     mean, low, high = np.array(found).reshape(-1, 3).T

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
-
-from mercer.comparison.checking.view import View
+from mercer.comparison.view import View
 from mercer.report import Section
 from mercer.using.explaining.likelihoods import likelihood_grids
-
-Array = NDArray[Any]
 
 MOST_CLASSES = 10
 
@@ -22,9 +17,7 @@ def likelihoods(view: View) -> Section | None:
         return None
     blocks: list[Any] = []
     for entry in view.ranked:
-        model = view.fitted(entry)
-        last = model[-1] if isinstance(model, Pipeline) else model
-        grids = likelihood_grids(model, last)
+        grids = likelihood_grids(view.fitted(entry))
         if grids and not any(block.title == grids[0].title for block in blocks):
             blocks += grids
     if not blocks:

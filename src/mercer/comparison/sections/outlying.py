@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mercer._errors import MercerError
-from mercer.comparison.checking.view import View
+from mercer.comparison.view import View
 from mercer.report import Field, Grid, Section
 from mercer.report.wording import written
 from mercer.using.explaining.unusual import unusual_rows

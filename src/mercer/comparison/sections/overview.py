@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison.checking.view import View
 from mercer.comparison.measuring.duplicates import row_numbers
+from mercer.comparison.view import View
 from mercer.data import Kind
 from mercer.data.schema import Column
 from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section
@@ -36,9 +36,8 @@ FIELDS = (
 
 def overview(view: View) -> Section:
     """Types, gaps, values and outliers of the columns, and how the target is distributed."""
-    table = view.comparison.table
     blocks: list[Any] = [_target(view)]
-    if table.library == "scipy":
+    if view.sparse:
         blocks.append(_of_sparse(view))
     else:
         blocks += [_grid(view), *_pictures(view)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison.checking.view import View, some_rows
+from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
 from mercer.report.wording import counted
 

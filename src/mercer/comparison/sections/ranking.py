@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison.checking.view import View
+from mercer.comparison.measuring.roc import precision_recall_points, roc_points
+from mercer.comparison.view import View
 from mercer.report import Axis, Chart, Line, Section
 
 Array = NDArray[Any]
@@ -79,28 +80,6 @@ def _precision_recall(curves: list[tuple[str, Array, Array]]) -> Chart:
         tuple(lines),
         "Towards the top right is better.",
     )
-
-
-def roc_points(score: Array, positive: Array) -> tuple[Array, Array]:
-    """False and true positive rates at every distinct threshold, from (0, 0) to (1, 1)."""
-    true, false = _upto(score, positive)
-    return np.append(0, false) / max(1, false[-1]), np.append(0, true) / max(1, true[-1])
-
-
-def precision_recall_points(score: Array, positive: Array) -> tuple[Array, Array, float]:
-    """Precision and recall at every distinct threshold, and the average precision (no interpolation)."""
-    true, false = _upto(score, positive)
-    precision, recall = true / (true + false), true / max(1, true[-1])
-    average = float(np.diff(np.append(0, recall)) @ precision)
-    return precision, recall, average
-
-
-def _upto(score: Array, positive: Array) -> tuple[Array, Array]:
-    """How many of either kind score at least as high, at each distinct score from the top down."""
-    order = np.argsort(-score, kind="stable")
-    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
-    true = np.cumsum(positive[order])[last]
-    return true.astype(float), (last + 1 - true).astype(float)
 
 
 def thinned(x: Array, y: Array) -> tuple[Array, Array]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison.checking.useful import by_usefulness
-from mercer.comparison.checking.view import View, some_rows
+from mercer.comparison.sections.useful import by_usefulness
+from mercer.comparison.view import View, some_rows
 from mercer.data import Table
 from mercer.data.build import frame_like
 from mercer.report import Axis, Chart, Heat, Line, Points, Section
@@ -22,7 +22,7 @@ CELLS, MOST_POINTS, MOST_CLASSES = 40, 300, 10
 def regions(view: View) -> Section | None:
     """Class regions over the two most useful columns of numbers; of numbers, the prediction along the most useful."""
     entry = view.best(probable=view.classification)
-    if entry is None or not view.amounts or view.comparison.table.library == "scipy":
+    if entry is None or not view.amounts or view.sparse:
         return None
     model = view.fitted(entry)
     useful = [j for j in by_usefulness(view) if view.amounts[j] in entry.table.names]

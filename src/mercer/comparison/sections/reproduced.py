@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from mercer.comparison.checking.view import View
+from mercer.comparison.view import View
 from mercer.report import Field, Grid, Section
-
-PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def reproduced(view: View) -> Section:
     """Settings, versions, and the command or call."""
     settings: dict[str, Any] = {str(key): value for key, value in view.comparison.settings.items()}
     command = settings.pop("command", None)
-    versions = {} if "numpy" in settings else installed()
     rows = [(key, str(value)) for key, value in settings.items() if value is not None]
-    rows += [(f"version of {name}", str(number)) for name, number in versions.items()]
     rows.append(("seconds", f"{view.comparison.seconds:.1f}"))
     blocks: list[Any] = [f"On the command line: `{command}`"] if command else []
     blocks.append(f"In Python: `{_call(settings)}`")
@@ -38,14 +32,3 @@ def _call(settings: Mapping[str, Any]) -> str:
     named = {"task": "task", "folds": "cv", "repeats": "repeats", "seed": "random_state"}
     given = [f"{option}={settings[key]!r}" for key, option in named.items() if key in settings]
     return f"mercer.compare({', '.join(['X', 'y', *given, *filter(None, [by])])})"
-
-
-def installed() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers depend on."""
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

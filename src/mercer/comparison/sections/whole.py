@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mercer.comparison.checking.view import View
 from mercer.comparison.racing.budget import Budget, OutOfTime
+from mercer.comparison.racing.race import Progress, untold
+from mercer.comparison.racing.settings import installed
 from mercer.comparison.sections.calibration import calibration
 from mercer.comparison.sections.coefficients import coefficients
 from mercer.comparison.sections.curves import curves
@@ -24,12 +25,13 @@ from mercer.comparison.sections.proofs import proofs
 from mercer.comparison.sections.ranking import ranking
 from mercer.comparison.sections.regions import regions
 from mercer.comparison.sections.reproduced import reproduced
+from mercer.comparison.view import View
 from mercer.report import Note, Page, Section
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
-    from mercer.comparison.racing.race import Progress
 
+TITLE = "Which model?"
 #: in the order of the page: first the answer, then why, then what it rests on
 SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     leaders,
@@ -49,8 +51,6 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     proofs,
     reproduced,
 )
-
-
 #: those that fit models again, which are made after the others, so that a limit of time cuts these off: first the
 #: checks, then what rests on the models as they are, last the experiment
 FITTING = (findings, coefficients, explorer, likelihoods, regions, proofs, curves)
@@ -62,21 +62,13 @@ STEPS = len(SECTIONS) + 1
 LATE = "left out for want of time"
 
 
-def page(
-    comparison: Comparison,
-    *,
-    title: str = "Which model?",
-    budget: Budget | None = None,
-    progress: Progress | None = None,
-) -> Page:
+def page(comparison: Comparison, *, budget: Budget | None = None, progress: Progress | None = None) -> Page:
     """Everything that there is to say about a comparison. A section that fails is left out, and a note says so.
 
     Parameters
     ----------
     comparison : Comparison
         What `compare` returned.
-    title : str, default="Which model?"
-        Heading of the page.
     budget : Budget, default=None
         Seconds that all sections may take; what is not done in time is left out by name.
     progress : callable, default=None
@@ -88,7 +80,7 @@ def page(
         Sections of plain records, for `mercer.report.page.page_html`.
     """
     view = View(comparison, budget=budget or Budget(None))
-    tell = progress or (lambda stage, done, total, name: None)
+    tell = progress or untold
     made: dict[str, Section | None] = {}
     left_out: list[Note] = []
     for number, write in enumerate(sorted(SECTIONS, key=_turn)):
@@ -105,7 +97,7 @@ def page(
     sections = [section for section in inside if section is not None and section.blocks]
     if left_out:
         sections.append(Section("left-out", "Left out", tuple(left_out), "These sections could not be made."))
-    return Page(title, comparison.title, tuple(sections), _footer(comparison))
+    return Page(TITLE, comparison.title, tuple(sections), _footer(comparison))
 
 
 def _turn(write: Callable[[View], Section | None]) -> int:
@@ -123,8 +115,6 @@ def _made(view: View, write: Callable[[View], Section | None]) -> Section | None
 
 
 def _footer(comparison: Comparison) -> tuple[str, ...]:
-    from mercer.comparison.sections.reproduced import installed
-
     told = ", ".join(f"{name} {number}" for name, number in installed().items())
     command = comparison.settings.get("command")
     return (*([str(command)] if command else []), f"Made by mercer in {comparison.seconds:.1f} s with {told}.")

@@ -23,7 +23,7 @@ from mercer.comparison.taking_part.candidates import (
     for_sparse,
 )
 from mercer.comparison.taking_part.inner import Inner
-from mercer.comparison.taking_part.kinds import innermost, kind_of, partners_of, uses_products
+from mercer.comparison.taking_part.kinds import innermost, kind_of, partners_of, unprepared, uses_products
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
 from mercer.using.shown import Shown
@@ -107,7 +107,7 @@ def _invitation(
     """Those whose needs are met, and who else would have liked to come."""
     invited, filled, left_out = [], [], []
     for model, need, table, fills, most_rows in candidates:
-        name = named(model)
+        name = name_of(model)
         if need not in met or table.n_rows > most_rows:
             left_out.append(f"{name} (needs {need if need not in met else f'at most {most_rows:,} rows'})")
             continue
@@ -132,13 +132,7 @@ def _tuned(entrants: list[Entrant], inner: Inner | None) -> list[str]:
 
 
 def _searched(model: Any) -> str:
-    while not isinstance(model, Tuned):
-        if hasattr(model, "steps"):
-            model = model.steps[-1][1]
-        elif getattr(model, "regressor", None) is not None:
-            model = model.regressor
-        else:
-            break
+    model = unprepared(model)
     if isinstance(model, Tuned):
         return model.parameter.rpartition("__")[2]
     name = type(model).__name__
@@ -146,7 +140,7 @@ def _searched(model: Any) -> str:
     return {"LogisticRegressionCV": "C", "LassoCV": "alpha"}.get(name, "alpha" if by_rows else "")
 
 
-def named(model: Any) -> str:
+def name_of(model: Any) -> str:
     """A model as it was written, on one line, without what prepares its rows and its target."""
     of_products = " of products" if uses_products(model) else ""
     model = innermost(model)

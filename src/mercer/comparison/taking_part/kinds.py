@@ -49,15 +49,16 @@ def kind_of(model: Any) -> Kind:
 
 def innermost(model: Any) -> Any:
     """The model itself, without what prepares its rows, its target or its parameters."""
-    while True:
-        if hasattr(model, "steps"):
-            model = model.steps[-1][1]
-        elif getattr(model, "regressor", None) is not None:
-            model = model.regressor
-        elif isinstance(model, Tuned):
-            model = model.model
-        else:
-            return model
+    model = unprepared(model)
+    return innermost(model.model) if isinstance(model, Tuned) else model
+
+
+def unprepared(model: Any) -> Any:
+    """A model, or the search for one, without what prepares its rows or its target."""
+    if hasattr(model, "steps"):
+        return unprepared(model.steps[-1][1])
+    regressor = getattr(model, "regressor", None)
+    return model if regressor is None else unprepared(regressor)
 
 
 def uses_products(model: Any) -> bool:

@@ -13,8 +13,8 @@ from mercer.designs import Design, Observations, design_of
 from mercer.families import Categorical, NegativeBinomial, family_from, penalty_from
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.models._base import checked_table
-from mercer.models._glm_inputs import read_offset, read_weight
+from mercer.models._base import checked_table, checked_weight
+from mercer.models._glm_inputs import read_offset
 from mercer.models._glm_target import read_target
 from mercer.models._separation import CODE, weak_prior
 from mercer.models.inference.fits import Beside, Reading, fitted_classes, fitted_of, refuse_other_classes
@@ -35,7 +35,7 @@ def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
     design, terms = design_of(table, intercept=model.fit_intercept, drop_first=penalty is None and model.fit_intercept)
     _refuse_other_data(model, terms.names, target.classes)
     offset = read_offset(beside.offset, beside.exposure, model.link_, len(y))
-    observations = Observations(design, target.values, read_weight(beside.sample_weight, y), offset)
+    observations = Observations(design, target.values, checked_weight(beside.sample_weight, y), offset)
     given = Strengths.none(len(terms.names)) if penalty is None else penalty.strengths(len(terms.names))
     separated = CODE in model.diagnosis_.codes
     remedied = separated and model.on_separation == "ridge"

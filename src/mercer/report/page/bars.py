@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mercer.report.markup import short, tag
 from mercer.report.page.marks import Drawn, colour
-from mercer.report.page.markup import short, tag
 from mercer.report.page.numbers import written
 from mercer.report.page.plot import Plot
 from mercer.report.records import Bars

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.report.markup import Markup, joined, short, tag
 from mercer.report.page.marks import Drawn
-from mercer.report.page.markup import Markup, joined, short, tag
 from mercer.report.page.numbers import written
 from mercer.report.page.plot import Plot, width_of
 from mercer.report.page.scales import Scale

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from mercer.report.markup import Markup, data, inline, joined, short, tag
 from mercer.report.page.bars import draw_bars
 from mercer.report.page.cells import draw_cells, legend_of_shades
 from mercer.report.page.limits import Limits
 from mercer.report.page.marks import Drawn, colour, draw_line, draw_points
-from mercer.report.page.markup import Markup, data, inline, joined, short, tag
 from mercer.report.page.numbers import written
 from mercer.report.page.plot import Plot, axes_svg, laid_out
 from mercer.report.records import Bars, Chart, Heat, Line, Mark

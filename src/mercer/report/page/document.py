@@ -8,10 +8,10 @@ from importlib.resources import files
 from itertools import count, groupby
 
 from mercer.report.grid import Grid
+from mercer.report.markup import Markup, inline, joined, prose, tag
 from mercer.report.page.charts import chart_html
 from mercer.report.page.costs import costs_html
 from mercer.report.page.limits import Limits
-from mercer.report.page.markup import Markup, inline, joined, prose, tag
 from mercer.report.page.notes import note_html
 from mercer.report.page.rows import rows_html
 from mercer.report.page.tables import table_html

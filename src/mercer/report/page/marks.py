@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from mercer.report.markup import Markup, short, tag
 from mercer.report.page.limits import Limits, chosen, evenly
-from mercer.report.page.markup import Markup, short, tag
 from mercer.report.page.numbers import written
 from mercer.report.page.plot import Plot
 from mercer.report.page.scales import Scale

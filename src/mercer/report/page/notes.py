@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.report.page.markup import Markup, inline, tag
+from mercer.report.markup import Markup, inline, tag
 from mercer.report.records import Note
 
 #: the level in words and as a sign, for those who do not see its colour

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.report.page.markup import Markup, joined, short, tag
+from mercer.report.markup import Markup, joined, short, tag
 from mercer.report.page.scales import Scale, Tick, scale_of
 from mercer.report.records import Axis, Bars, Chart, Heat, Mark
 

@@ -6,8 +6,8 @@ import math
 import re
 
 from mercer.report.grid import NOTHING, Cell, Field, Grid
+from mercer.report.markup import Markup, inline, joined, tag, text
 from mercer.report.page.limits import Limits
-from mercer.report.page.markup import Markup, inline, joined, tag, text
 
 #: a number at the beginning of words, as in "0.91 ± 0.02" or "< 0.001"
 _NUMBER = re.compile(r"\s*[<>≤≥~≈]?\s*([-+−]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")

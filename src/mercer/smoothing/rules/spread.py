@@ -38,6 +38,7 @@ class Spread:
         self.X, self.share, self.names = X, weight, names
         self._refuse_no_numbers()
         self._refuse_no_spread()
+        self._refuse_too_wide()
 
     @property
     def columns(self) -> int:
@@ -120,6 +121,15 @@ class Spread:
             raise BandwidthError(
                 f"{self.name(int(constant[0]))} is constant, so that its bandwidth would be 0. Leave it out, or give "
                 "the bandwidth as a number or one per column."
+            )
+
+    def _refuse_too_wide(self) -> None:
+        with np.errstate(over="ignore"):
+            sums = len(self.X) * (self.X.max(axis=0) - self.X.min(axis=0))
+        if (beyond := np.flatnonzero(np.isinf(sums))).size:
+            raise BandwidthError(
+                f"{self.name(int(beyond[0]))} is so wide that its spread is too large for float64. Divide it by its "
+                "scale, or give the bandwidth as a number."
             )
 
     def _refuse_too_few(self) -> None:

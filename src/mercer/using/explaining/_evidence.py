@@ -16,6 +16,7 @@ from mercer.models._base import checked, column_names, is_sparse
 from mercer.models._column_likelihoods import column_likelihoods
 from mercer.models._discriminant import DiscriminantClassifier
 from mercer.models._linear_form import HasLinearForm
+from mercer.using.explaining.coefficients import feature_names
 
 Array = NDArray[Any]
 
@@ -46,7 +47,7 @@ def evidence_of(model: Any, X: Any) -> Evidence:
     if isinstance(model, Pipeline):
         before, last = model[:-1], model[-1]
         found = evidence_of(last, before.transform(X))
-        return _by_column(_named_features(before, found), before)
+        return _by_column(_named_features(model, found), before)
     check_is_fitted(model)
     match model:
         case NaiveBayes() | GaussianNB():
@@ -141,14 +142,11 @@ def _dense(values: Any) -> Array:
     return np.asarray(values.toarray() if is_sparse(values) else values, dtype=float)
 
 
-def _named_features(before: Any, found: Evidence) -> Evidence:
+def _named_features(model: Pipeline, found: Evidence) -> Evidence:
     """Names that the steps give to what they make, where the model got an array without names."""
-    try:
-        names = tuple(map(str, before.get_feature_names_out()))
-    except (AttributeError, ValueError):
-        return found
-    own = found.names
-    return found._replace(names=names) if len(names) == len(own) else found
+    names = feature_names(model)
+    fits = names is not None and len(names) == len(found.names)
+    return found._replace(names=tuple(names or ())) if fits else found
 
 
 def _by_column(found: Evidence, before: Any) -> Evidence:

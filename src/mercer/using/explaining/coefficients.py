@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from mercer.decide._wrapped import last_step
 from mercer.models._base import column_names
 from mercer.report import Field, Grid
 
@@ -29,8 +30,9 @@ def feature_names(model: Any) -> list[str] | None:
         return None
 
 
-def plain_coefficients(model: Any, last: Any) -> tuple[list[str], dict[str, Array]]:
+def plain_coefficients(model: Any) -> tuple[list[str], dict[str, Array]]:
     """Coefficients alone."""
+    last = last_step(model)
     coef = last.coef_.toarray() if hasattr(last.coef_, "toarray") else np.asarray(last.coef_)
     coef = np.atleast_2d(coef)
     names = feature_names(model) or column_names(last)

@@ -10,13 +10,13 @@ import numpy as np
 
 from mercer._suggest import listed
 from mercer.data import Schema
-from mercer.models._reader import inside, part_of, steps_of
+from mercer.decide._wrapped import layers
 from mercer.using.reading import columns_of, reader_of
 
 
 def described(model: Any) -> Iterator[str]:
     """Lines about the model, what it answers with, and the columns that it reads."""
-    predicts, around = part_of(model, -1), list(_around(model))
+    *around, predicts = layers(model)
     yield _written(predicts)
     if around:
         yield ", ".join(f"within {type(each).__name__}" for each in reversed(around))
@@ -32,13 +32,6 @@ def described(model: Any) -> Iterator[str]:
         yield str(schema)
     elif names is not None:
         yield f"Columns: {listed(names)}"
-
-
-def _around(model: Any) -> Iterator[Any]:
-    """What is built around the part that predicts, from outside in."""
-    while (inner := steps_of(model)[-1] if hasattr(model, "steps") else inside(model)) is not None:
-        yield model
-        model = inner
 
 
 def _written(model: Any) -> str:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
+from mercer.decide._wrapped import last_step
 from mercer.models import GaussianNB, NaiveBayes
 from mercer.models._base import column_names
 from mercer.report import Field, Grid
 from mercer.report.wording import in_full, written
+from mercer.using.explaining.coefficients import feature_names
 
 MOST_COLUMNS, MOST_LEVELS, MOST_WORDS = 40, 12, 40
 
 
-def likelihood_grids(model: Any, last: Any) -> list[Grid]:
+def likelihood_grids(model: Any) -> list[Grid]:
     """Means and deviations, shares of levels, or words; none where the model is no naive Bayes."""
+    last = last_step(model)
     if isinstance(last, NaiveBayes):
         return _of_tables(last.tables(), [str(label) for label in last.classes_.tolist()])
     if isinstance(last, GaussianNB):
@@ -29,12 +31,9 @@ def likelihood_grids(model: Any, last: Any) -> list[Grid]:
             for j, name in enumerate(names)
         }
         return _of_tables(tables, [str(label) for label in last.classes_.tolist()])
-    if (
-        hasattr(last, "feature_log_prob_")
-        and isinstance(model, Pipeline)
-        and isinstance(last.feature_log_prob_, np.ndarray)
-    ):
-        return [_of_words(model, last)]
+    names = feature_names(model)
+    if names is not None and isinstance(getattr(last, "feature_log_prob_", None), np.ndarray):
+        return [_of_words(names, last)]
     return []
 
 
@@ -67,13 +66,12 @@ def _of_levels(name: str, parameters: list[dict[Any, float]]) -> list[tuple[Any,
     return [(name, written(keys[k]), *(float(p[keys[k]]) for p in parameters)) for k in kept]
 
 
-def _of_words(model: Pipeline, last: Any) -> Grid:
+def _of_words(names: list[str], last: Any) -> Grid:
     """Words that tell the classes apart, by p log p/q between the class and all others."""
     log_p = np.asarray(last.feature_log_prob_)
     p = np.exp(log_p)
     telling = (p * (log_p - np.log(p.mean(axis=0)))).max(axis=0)
     order = np.argsort(-telling, kind="stable")[:MOST_WORDS].tolist()
-    names = [str(name) for name in model[:-1].get_feature_names_out()]
     fields = (Field("feature"), *(Field(str(label), ".3g") for label in last.classes_.tolist()))
     rows = tuple((names[j], *(1000 * p[:, j]).tolist()) for j in order)
     return Grid(

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer.comparison.experiments._experiment import check_among
 from mercer.comparison.experiments.crossover import Crossover, crossover_of
-from mercer.comparison.measuring.paired import Difference, difference_of, interval_of
+from mercer.comparison.measuring.paired import Difference, difference_of, interval_of, mean_of
 from mercer.data.build import frame_like
-from mercer.report import Field, Grid, grid_html
+from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
+from mercer.report._axes import logarithmic, named_axes
+from mercer.report.wording import counted
 
 Array = NDArray[Any]
 Measure = Literal["error", "log_loss"]
@@ -91,7 +93,7 @@ class LearningCurves:
 
     def _rows(self, position: int) -> list[tuple[float, ...]]:
         means = self._intervals("error")[position], self._intervals("log_loss")[position]
-        seconds = [_mean(each) for each in self.fit_seconds[position]]
+        seconds = [mean_of(each) for each in self.fit_seconds[position]]
         return [(*error, *loss, each) for error, loss, each in zip(*means, seconds, strict=True)]
 
     def grid(self) -> Grid:
@@ -102,7 +104,7 @@ class LearningCurves:
             for name, intervals in zip(self.names, self._intervals(measure), strict=True):
                 fields.append(Field(f"{words}, {name}", ".4f"))
                 columns.append(intervals[:, 0].tolist())
-        repeats = f"{self.n_repeats} repeat{'s' * (self.n_repeats > 1)}"
+        repeats = counted(self.n_repeats, "repeat")
         title = f"{self.names[0]} and {self.names[1]}, {repeats}, {self.n_test:,} rows held out"
         return Grid(title, tuple(fields), tuple(zip(*columns, strict=True)), (*self.sentences(), *self.notes))
 
@@ -133,10 +135,8 @@ class LearningCurves:
             return f"After {self.sizes[-1]:,} rows the difference is no larger than chance: {told}."
         return f"After {self.sizes[-1]:,} rows {better} errs less often than {worse}, by {abs(mean):.4f}."
 
-    def chart(self, measure: Measure = "error") -> Any:
+    def chart(self, measure: Measure = "error") -> Chart:
         """The curves as a record for a page."""
-        from mercer.report.records import Axis, Chart, Line
-
         lines = []
         for position, name in enumerate(self.names):
             mean, low, high = np.where(np.isfinite(found := self._intervals(measure)[position].T), found, np.nan)
@@ -147,8 +147,6 @@ class LearningCurves:
 
     def plot(self, measure: Measure = "error", ax: Any = None) -> Any:
         """Draw the curves with their intervals; returns the Axes. Needs matplotlib."""
-        from mercer.report._axes import logarithmic, named_axes
-
         intervals = self._intervals(measure)
         ax = named_axes(ax, "rows to learn from", WORDS[measure])
         for name, of_model in zip(self.names, intervals, strict=True):
@@ -166,24 +164,11 @@ class LearningCurves:
         return self.errors if measure == "error" else self.log_losses
 
     def _intervals(self, measure: Measure) -> Array:
-        """Mean, low and high: (models, sizes, 3)."""
-        return np.array([[_interval(each) for each in of_model] for of_model in self._values(measure)])
+        """Mean, low and high over the repeats in which the fit did not fail: (models, sizes, 3)."""
+        return np.array([[interval_of(each, 0.0, low=0.0) for each in of_model] for of_model in self._values(measure)])
 
     def __str__(self) -> str:
         return str(self.grid())
 
     def _repr_html_(self) -> str:
         return grid_html(self.grid())
-
-
-def _interval(values: Array) -> tuple[float, float, float]:
-    """Of the mean over repeats, of those in which the fit did not fail."""
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return (np.nan, np.nan, np.nan)
-    return tuple(interval_of(known, 0.0, low=0.0))  # type: ignore[return-value]
-
-
-def _mean(values: Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else np.nan

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mercer.comparison.measuring.paired import Difference, difference_of, interval_of, overlap_of
-from mercer.comparison.results.leaderboard import LEVEL, against_best, verdict
+from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of, overlap_of
+from mercer.comparison.results.differences import against_best, verdict
+from mercer.report.wording import enumerated
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
@@ -41,9 +43,9 @@ def _untried(comparison: Comparison) -> str:
     """Why no model that looks at the columns has been judged, where there should have been one."""
     if late := comparison.unfinished:
         were = "were" if len(late) > 1 else "was"
-        return f"{_listed(list(late))} {were} not finished. Give more time, or fewer rows, to have a comparison"
+        return f"{_named(late)} {were} not finished. Give more time, or fewer rows, to have a comparison"
     failed = [entry.name for entry in comparison.entries if entry.failed]
-    return f"{_listed(failed)} could not be fitted; the notes say why" if failed else ""
+    return f"{_named(failed)} could not be fitted; the notes say why" if failed else ""
 
 
 def _not_compared(comparison: Comparison, best: Entry) -> str:
@@ -51,7 +53,7 @@ def _not_compared(comparison: Comparison, best: Entry) -> str:
     if not comparison.unfinished or best.kind == "baseline":
         return ""
     were = "were" if len(comparison.unfinished) > 1 else "was"
-    return f"{_listed(list(comparison.unfinished))} {were} not finished, and may be better."
+    return f"{_named(comparison.unfinished)} {were} not finished, and may be better."
 
 
 def tied(comparison: Comparison) -> list[Entry]:
@@ -60,7 +62,7 @@ def tied(comparison: Comparison) -> list[Entry]:
     Few splits show few differences: that none was shown is not enough to recommend a model.
     """
     tests, metric = against_best(comparison), comparison.task.metric
-    found = interval_of(comparison.done[0].scores[metric.name], overlap_of(comparison.splits))
+    found = comparison.interval(comparison.done[0].name)
     return [
         entry
         for entry in comparison.done[1:]
@@ -70,6 +72,10 @@ def tied(comparison: Comparison) -> list[Entry]:
     ]
 
 
+def _named(models: Sequence[str]) -> str:
+    return enumerated(models, MOST_NAMED)
+
+
 def _ranked(comparison: Comparison, entry: Entry) -> bool:
     """Whether it has the measure that models are ranked by."""
     return not math.isnan(entry.mean(comparison.task.metric.name))
@@ -77,7 +83,7 @@ def _ranked(comparison: Comparison, entry: Entry) -> bool:
 
 def _best(comparison: Comparison, best: Entry, guessed: bool) -> str:
     metric, others = comparison.task.metric, [each for each in comparison.task.metrics[1:] if each.shown]
-    found = interval_of(best.scores[metric.name], overlap_of(comparison.splits), metric.low, metric.high)
+    found = comparison.interval(best.name)
     way = "highest" if metric.larger_is_better else "lowest"
     reason = "it is right more often than guessing, beyond chance, with a" if guessed else f"it has the {way}"
     sentence = f"Use {best.name}: {reason} {metric.heading} on rows it had not seen, {found.mean:#.3g}"
@@ -128,7 +134,7 @@ def _ties(comparison: Comparison, best: Entry, tests: dict[str, Difference]) -> 
     alike = tied(comparison)
     if not alike:
         return _worse([name for name, found in tests.items() if verdict(found).startswith("yes")], len(tests))
-    sentence = f"{_listed([entry.name for entry in alike])} may be as good: the difference is within chance"
+    sentence = f"{_named([entry.name for entry in alike])} may be as good: the difference is within chance"
     merits = [(entry.name, found) for entry in alike if (found := _merits(best, entry))]
     if not merits:
         return f"{sentence}."
@@ -144,7 +150,7 @@ def _worse(names: list[str], others: int) -> str:
     if len(names) == others:
         return "Every other model is worse beyond chance." if others > 1 else f"{names[0]} is worse beyond chance."
     are = "is" if len(names) == 1 else "are"
-    return f"{_listed(names)} {are} worse beyond chance; of the others, more repeats would tell."
+    return f"{_named(names)} {are} worse beyond chance; of the others, more repeats would tell."
 
 
 def _merits(best: Entry, entry: Entry) -> str:
@@ -156,9 +162,7 @@ def _merits(best: Entry, entry: Entry) -> str:
         merits.append(f"is {best.size_bytes / entry.size_bytes:.0f} times smaller")
     if best.calibration and entry.calibration and best.calibration.matters and not entry.calibration.matters:
         merits.append("has probabilities that can be taken at their word")
-    if not merits:
-        return ""
-    return f"{', '.join(merits[:-1])}{' and ' if len(merits) > 1 else ''}{merits[-1]}"
+    return enumerated(merits)
 
 
 def _calibration(best: Entry) -> str:
@@ -198,9 +202,3 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
             "more repeats, would tell."
         )
     return f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}): {why}."
-
-
-def _listed(names: list[str]) -> str:
-    if len(names) > MOST_NAMED:
-        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

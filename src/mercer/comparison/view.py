@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from mercer.comparison.racing.budget import Budget
 from mercer.data import Kind, Schema, Table
 from mercer.data.select import select
+from mercer.decide._wrapped import layers
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
@@ -34,37 +34,35 @@ AMOUNTS = (Kind.NUMBER, Kind.INTEGER, Kind.COUNT)
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A comparison as its sections see it. The sample of rows follows from `seed`.
+    """A comparison as its sections see it.
 
     With a limit of time, a model is fitted to all rows only if its fits to the splits took less than what is left.
     """
 
     comparison: Comparison
     most_rows: int = MOST_ROWS
-    seed: int = 0
     budget: Budget = field(default_factory=lambda: Budget(None))
     _models: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> Array:
         """Positions of the rows looked at, in order: all of them, if they are few."""
-        return some_rows(self.comparison.table.n_rows, self.most_rows, self.seed)
+        return some_rows(self.comparison.table.n_rows, self.most_rows)
 
     @property
-    def sampled(self) -> bool:
-        return len(self.rows) < self.comparison.table.n_rows
+    def sparse(self) -> bool:
+        """Whether the rows are a sparse matrix, whose columns have neither names nor kinds."""
+        return self.comparison.table.library == "scipy"
 
     def note(self) -> str:
         """A sentence about the sample, where there is one."""
-        if not self.sampled:
-            return ""
-        return f"From {len(self.rows):,} of the {self.comparison.table.n_rows:,} rows, drawn at random."
+        return drawn(self.rows, self.comparison.table.n_rows)
 
     @cached_property
     def schema(self) -> Schema:
         """What the columns are, by all rows; of a sparse matrix by its type."""
         table = self.comparison.table
-        return Schema.of(table) if table.library == "scipy" else Schema.infer(table)
+        return Schema.of(table) if self.sparse else Schema.infer(table)
 
     @cached_property
     def table(self) -> Table:
@@ -108,8 +106,8 @@ class View:
 
     @cached_property
     def ranked(self) -> tuple[Entry, ...]:
-        """Entries that have an answer for each row, best first."""
-        return tuple(entry for entry in self.comparison.entries if not entry.failed)
+        """Entries that were scored, best first."""
+        return self.comparison.done
 
     @cached_property
     def probable(self) -> tuple[Entry, ...]:
@@ -125,6 +123,12 @@ class View:
         """What the model said of rows that it had not seen, and the truth of these."""
         known = np.isfinite(entry.held_out.reshape(len(entry.held_out), -1)).all(axis=1)
         return entry.held_out[known], np.asarray(self.comparison.task.truth)[known]
+
+    def probabilities(self, entry: Entry) -> tuple[Array, Array]:
+        """The same of a model with probabilities, which sum to 1 but for rounding: so that they do."""
+        held, truth = self.held_out(entry)
+        proba = np.clip(held, 0, 1)
+        return proba / proba.sum(axis=1, keepdims=True), truth
 
     @cached_property
     def affordable(self) -> tuple[str, ...]:
@@ -165,13 +169,11 @@ def some_rows(n: int, most: int, seed: int = 0) -> Array:
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
+def drawn(rows: Array, n: int) -> str:
+    """A sentence that says of how many of n rows something is; none where it is of all."""
+    return f"From {len(rows):,} of the {n:,} rows, drawn at random." if len(rows) < n else ""
+
+
 def certified(model: Any) -> list[Any]:
-    """The estimators within a model that have a certificate."""
-    if model is None:
-        return []
-    if isinstance(model, Pipeline):
-        return certified(model[-1])
-    if hasattr(model, "certificate_"):
-        return [model]
-    inner = [getattr(model, name, None) for name in ("regressor_", "estimator_", "model_")]
-    return [part for each in inner for part in certified(each)]
+    """The outermost estimator of a model that has a certificate, if one has."""
+    return [layer for layer in layers(model) if hasattr(layer, "certificate_")][:1]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.comparison.checking.view import View
+from mercer.comparison.view import View
 
 Array = NDArray[Any]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._errors import NoExplanationError
 from mercer.data import Kind
+from mercer.decide._wrapped import last_step
 from mercer.report import Grid
 from mercer.using.explaining import coefficients, likelihoods
 from mercer.using.reading import reader_of
@@ -26,11 +27,11 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
         Where a model is no sum of what its columns say, such as a kernel machine.
     """
     model = _innermost(model)
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    if grids := likelihoods.likelihood_grids(model, last):
+    last = last_step(model)
+    if grids := likelihoods.likelihood_grids(model):
         return [replace(grid, rows=grid.rows[:most]) for grid in grids]
     if hasattr(last, "coef_") and hasattr(last, "intercept_"):
-        names, columns = coefficients.plain_coefficients(model, last)
+        names, columns = coefficients.plain_coefficients(model)
         order = coefficients.by_size(names, columns["coefficient"])[:most]
         units = coefficients.UNITS if coefficients.scaled(model) and _has_amounts(model) else ""
         notes = (f"Intercept: {_written(last.intercept_)}.", f"{_meaning(last)}{units}")

@@ -8,9 +8,9 @@ import pytest
 from mercer import Calibrated
 from mercer._errors import NoExplanationError
 from mercer.using.explaining.described import described
+from mercer.using.explaining.evidence_table import evidence_grid
 from mercer.using.explaining.explanation import explain_rows
-from mercer.using.explaining.inside import learnt
-from mercer.using.explaining.told import evidence_grid
+from mercer.using.explaining.learnt import learnt
 from mercer.using.fitting import fitted
 
 FRAME = pa.table({"x": [i % 9 / 2 for i in range(60)], "c": ["u", "v", None] * 20})

@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from mercer.comparison.experiments._experiment import check_among
 from mercer.data.build import frame_like
-from mercer.report import Field, Grid, grid_html
+from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
+from mercer.report._axes import named_axes
 
 Array = NDArray[Any]
 Damage = Literal["missing", "noise"]
 Measure = Literal["accuracy", "log_loss", "calibration"]
 DAMAGES: tuple[Damage, ...] = ("missing", "noise")
 MEASURES: tuple[Measure, ...] = ("accuracy", "log_loss", "calibration")
+#: which rows are damaged, in words
 PLACES = {"test": "damaged rows to predict", "train": "damaged rows to learn from", "both": "damaged rows"}
 WORDS = {
     "missing": "share of values removed",
@@ -92,10 +94,8 @@ class Stress:
         title = f"Under stress: {PLACES[self.where]}; {self.n_test} rows held out"
         return Grid(title, fields, tuple(self._rows()), self.notes)
 
-    def chart(self, damage: Damage = "missing", measure: Measure = "accuracy") -> Any:
+    def chart(self, damage: Damage = "missing", measure: Measure = "accuracy") -> Chart:
         """One measure under one damage as a record for a page."""
-        from mercer.report.records import Axis, Chart, Line
-
         means = self._means_of(damage, measure)
         means = np.where(np.isfinite(means), means, np.nan)
         lines = tuple(Line(name, self.amounts[damage], values) for name, values in zip(self.names, means, strict=True))
@@ -107,8 +107,6 @@ class Stress:
 
     def plot(self, damage: Damage = "missing", measure: Measure = "accuracy", ax: Any = None) -> Any:
         """Draw one measure under one damage; returns the Axes. Needs matplotlib."""
-        from mercer.report._axes import named_axes
-
         means = self._means_of(damage, measure)
         ax = named_axes(ax, WORDS[damage], WORDS[measure])
         for name, values in zip(self.names, means, strict=True):

@@ -58,11 +58,16 @@ def train_rows(codes: Array, test_size: float) -> int:
     return len(dealt.order)
 
 
+def growing_sizes(most: int, classes: int, number: int = SIZES) -> Array:
+    """So many numbers of rows, each as many times the one before: from a few of each class to all."""
+    fewest = min(max(FEWEST, EACH * classes), most)
+    return np.unique(np.geomspace(fewest, most, number).round().astype(int))
+
+
 def checked_sizes(sizes: Sequence[float] | None, most: int, classes: int) -> Array:
     """Increasing numbers of rows; shares of those there are become numbers."""
     if sizes is None:
-        fewest = min(max(FEWEST, EACH * classes), most)
-        return np.unique(np.geomspace(fewest, most, SIZES).round().astype(int))
+        return growing_sizes(most, classes)
     given = np.asarray(sizes, dtype=float).ravel()
     numbers = np.where(given <= 1, np.floor(given * most), given)
     wrong = ~((numbers >= classes) & (numbers <= most) & (numbers == np.floor(numbers)))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.comparison.measuring.paired import CONFIDENCE, overlap_of
-from mercer.comparison.results.leaderboard import against_best, interval, shared_metric, verdict
+from mercer.comparison.measuring.paired import CONFIDENCE
+from mercer.comparison.results.differences import against_best, shared_metric, verdict
 from mercer.report import Grid
 
 if TYPE_CHECKING:
@@ -110,7 +110,6 @@ def _plain(text: str) -> str:
 
 
 def _model(comparison: Comparison, entry: Entry) -> dict[str, Any]:
-    overlap = overlap_of(comparison.splits)
     calibration = entry.calibration
     return {
         "name": entry.name,
@@ -119,7 +118,10 @@ def _model(comparison: Comparison, entry: Entry) -> dict[str, Any]:
         "failed": entry.failed,
         "probabilistic": entry.probabilistic,
         "measures": {
-            metric.name: {**interval(entry, metric, overlap)._asdict(), "splits": entry.scores[metric.name]}
+            metric.name: {
+                **comparison.interval(entry.name, metric.name)._asdict(),
+                "splits": entry.scores[metric.name],
+            }
             for metric in comparison.task.metrics
         },
         "calibration": None if calibration is None else calibration._asdict(),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mercer import GaussianNB
+from mercer.using.explaining.evidence_table import MOST_CLASSES, evidence_grid
 from mercer.using.explaining.explanation import explain_rows
-from mercer.using.explaining.told import MOST_CLASSES, evidence_grid
 
 RNG = np.random.default_rng(0)
 

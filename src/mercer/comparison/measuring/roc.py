@@ -1,0 +1,39 @@
+"""How well scores put one class above the others, at every threshold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def roc_points(score: Array, positive: Array) -> tuple[Array, Array]:
+    """False and true positive rates at every distinct threshold, from (0, 0) to (1, 1).
+
+    Examples
+    --------
+    >>> false, true = roc_points(np.array([0.9, 0.5, 0.5]), np.array([True, False, True]))
+    >>> false.tolist(), true.tolist()
+    ([0.0, 0.0, 1.0], [0.0, 0.5, 1.0])
+    """
+    true, false = _upto(score, positive)
+    return np.append(0, false) / max(1, false[-1]), np.append(0, true) / max(1, true[-1])
+
+
+def precision_recall_points(score: Array, positive: Array) -> tuple[Array, Array, float]:
+    """Precision and recall at every distinct threshold, and the average precision (no interpolation)."""
+    true, false = _upto(score, positive)
+    precision, recall = true / (true + false), true / max(1, true[-1])
+    average = float(np.diff(np.append(0, recall)) @ precision)
+    return precision, recall, average
+
+
+def _upto(score: Array, positive: Array) -> tuple[Array, Array]:
+    """How many of either kind score at least as high, at each distinct score from the top down."""
+    order = np.argsort(-score, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
+    true = np.cumsum(positive[order])[last]
+    return true.astype(float), (last + 1 - true).astype(float)
