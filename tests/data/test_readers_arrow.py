@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
+import mercer.data
 from mercer._errors import DataError
 from mercer.data import readers_arrow
 from mercer.data.readers import open_rows
@@ -72,3 +73,12 @@ def test_words_in_one_file_and_numbers_in_another_are_named(tmp_path):
         parquet.write_table(pa.table({"x": values}), tmp_path / f"{name}.parquet")
     with pytest.raises(DataError, match=r"Column 'x' is of the type string in 'b.parquet', but double in 'a.parquet'"):
         open_rows(tmp_path).table()
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    write_stream(pa.table({"name": [1]}), path := tmp_path / "a.arrows")
+    path.write_bytes(path.read_bytes().replace(b"name", b"n\xffme"))
+    with pytest.raises(DataError, match=r"'a\.arrows' cannot be read as Arrow"):
+        open_rows(path).names()
+    with pytest.raises(DataError, match=r"'a\.arrows' cannot be read as Arrow"):
+        mercer.data.open(path)

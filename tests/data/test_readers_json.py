@@ -80,6 +80,7 @@ def test_nothing(tmp_path: Path, name: str, text: str) -> None:
         ("a.jsonl", b'{"x": "a"}\n{"x": "\xff"}\n', r"Line 2 of 'a\.jsonl' is no JSON: 'utf-8' codec"),
         ("a.json", b"[" * 100_000, r"'a\.json' is no JSON: maximum recursion depth"),
         ("a.json", b'[{"x": 1' + b"0" * 30 + b"}]", r"Column 'x' of 'a\.json' holds values .* no column holds"),
+        ("a.json", b'[{"\\ud800": 1}]', r"of 'a\.json' holds values .* no column holds"),
         ("a.json", b'[{"x": "\\ud800"}]', r"Column 'x' of 'a\.json' holds values .* no column holds"),
     ],
 )

@@ -302,6 +302,7 @@ SCALED = {
     "table": make_pipeline(m.TableFeatures(), m.LogisticRegression()),
     "GaussianNB": m.GaussianNB(),
     "gamma": m.NaiveBayes("gamma"),
+    "lognormal": m.NaiveBayes("lognormal"),
     "LDA": m.LinearDiscriminantAnalysis(),
     "full": m.GaussianDiscriminant("full"),
 }
@@ -312,6 +313,12 @@ SCALED = {
 def test_numbers_of_any_size(name: str, scale: float) -> None:
     X = IRIS.data.to_numpy() * scale  # of an array, whose columns onnxruntime takes to be values like others
     check(SCALED[name].fit(X, IRIS.target), X)
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e170])
+def test_means_of_inverse_gaussians_whose_squares_are_no_numbers(scale: float) -> None:
+    X = IRIS.data.to_numpy() * scale
+    check(m.NaiveBayes("inverse_gaussian").fit(X, IRIS.target), X)
 
 
 def test_numbers_whose_squares_are_no_numbers_are_refused() -> None:

@@ -155,7 +155,7 @@ def test_a_table_without_a_column_is_refused() -> None:
 
 
 def test_powers_that_a_database_would_refuse() -> None:
-    from mercer.export.formula import Formula
+    from mercer.export.formula import Formula, Said
     from mercer.export.sql import _Statement
 
     outputs = (Exp(Number(-1e6)), Log(Number(-1.0)), Log(Number(0.0)), Arctangent(Number(1.0)))

@@ -242,6 +242,7 @@ DOCUMENTED = (
     "Negative values in data passed to `sample_weight`",
     "with binarize=None the data must lie between 0 and 1",
     "covariance of all classes together is singular",  # where its rounding happens to leave an inverse
+    "is required to leave one out",  # RidgeCV of one row: there is nothing to choose a penalty by
     "Input sample_weight contains",  # NaN or infinity, with which libsvm leaves rows out
     "but categories are coded 0, 1, 2",  # -0.5, which scikit-learn cuts off to 0
     # numbers about 1e150 and more, of which it makes some answer or other

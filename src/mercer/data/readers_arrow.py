@@ -126,5 +126,5 @@ class Arrow(Rows):
                     wanted = [batches.schema.get_field_index(name) for name in columns]
                     batches = reader(file, options=pa.ipc.IpcReadOptions(included_fields=wanted))
                 yield batches
-        except (pa.ArrowException, OSError) as failure:
+        except (pa.ArrowException, OSError, UnicodeError) as failure:  # names of columns that are no text
             raise DataError(f"{self.path.name!r} cannot be read as Arrow: {what_failed(failure)}.") from None

@@ -129,6 +129,7 @@ class JsonRows(Rows):
         columns = {}
         for name in names:
             try:
+                name.encode()  # or it is no name
                 columns[name] = pa.array([row.get(name) for row in rows])
             except (pa.ArrowException, UnicodeError, OverflowError, TypeError) as failure:
                 raise DataError(

@@ -9,26 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from mercer._errors import CalibrationWarning, DataError
 from mercer._warn import warn
 from mercer.decide._split import split_rows
-from mercer.decide._training import Training, folds_of
-from mercer.decide._wrapped import refuse_unfitted
+from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
+from mercer.decide._wrapped import WrapsModel, plan_of, refuse_unfitted
 from mercer.decide.conformal import ROUNDING, exact_rank
 from mercer.models._generative import as_generator
+from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
 
 CONSTRAINTS: dict[str, Any] = {
     "coverage": [Interval(Real, 0, 1, closed="neither")],
-    "cv": [
-        Interval(Integral, 2, None, closed="left"),
-        StrOptions({"split", "prefit"}),
-        HasMethods(["split", "get_n_splits"]),
-        list,
-    ],
+    "cv": cv_constraint("split", "prefit"),
     "calibration": [Interval(Real, 0, 1, closed="neither")],
     "random_state": ["random_state", np.random.Generator],
 }
@@ -41,35 +37,61 @@ class Fold(NamedTuple):
     rows: Array
 
 
-def parts_of(owner: Any, training: Training) -> list[Fold]:
-    """Models fitted on some rows each with the rows held out from it, as `cv` says."""
-    n = len(training)
-    if isinstance(owner.cv, str) and owner.cv == "prefit":
-        refuse_unfitted(owner.model)
-        return [Fold(owner.model, np.arange(n))]
-    if n < 2:
-        raise DataError(f"n_samples={n} leaves no row to compare others with; give two rows or more.")
-    return [Fold(training.fitted(owner.model, train), test) for train, test in _folds(owner, training)]
+class HoldsOut(WrapsModel):
+    """A model within whose answers are compared with those about rows that it has not seen."""
 
+    coverage: float
+    cv: Any
+    calibration: float
+    random_state: Any
+    models_: list[Any]
+    calibration_scores_: list[Array]
 
-def _folds(owner: Any, training: Training) -> list[tuple[Array, Array]]:
-    """Rows to learn from and held out, in a random order: the promise is for rows that could have come in any."""
-    cv, n = owner.cv, len(training)
-    if isinstance(cv, str):
-        return [split_rows(n, held_out=owner.calibration, rng=as_generator(owner.random_state))]
-    if isinstance(cv, Integral):
-        if int(cv) > n:
-            raise DataError(f"Cannot have cv={cv} folds of n_samples={n} rows; give a smaller cv, or more rows.")
-        order = as_generator(owner.random_state).permutation(n)
-        tests = [np.sort(part) for part in np.array_split(order, int(cv))]
-        return [(np.setdiff1d(order, test), test) for test in tests]
-    folds = folds_of(check_cv(cv, training.y), training)
-    counts = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
-    if (counts > 1).any():
-        raise DataError(
-            f"cv holds out row {int(np.argmax(counts > 1))} more than once; each row can be compared with once."
-        )
-    return folds
+    @property
+    def _n_held_out(self) -> int:
+        return sum(map(len, self.calibration_scores_))
+
+    def _fit_parts(self, training: Training) -> list[Fold]:
+        """Fit the models; each comes with the rows held out from it, as `cv` says."""
+        parts = self._parts_of(training)
+        self.models_ = [part.model for part in parts]
+        self.model_ = self.models_[0] if len(parts) == 1 else training.fitted(self.model)
+        return parts
+
+    def _parts_of(self, training: Training) -> list[Fold]:
+        n = len(training)
+        if is_prefit(self):
+            refuse_unfitted(self.model)
+            return [Fold(self.model, np.arange(n))]
+        if n < 2:
+            raise DataError(f"n_samples={n} leaves no row to compare others with; give two rows or more.")
+        return [Fold(training.fitted(self.model, train), test) for train, test in self._folds(training)]
+
+    def _folds(self, training: Training) -> list[tuple[Array, Array]]:
+        """Rows to learn from and held out, in a random order: the promise is for rows that could have come in any."""
+        cv, n = self.cv, len(training)
+        if isinstance(cv, str):
+            return [split_rows(n, held_out=self.calibration, rng=as_generator(self.random_state))]
+        if isinstance(cv, Integral):
+            if int(cv) > n:
+                raise DataError(f"Cannot have cv={cv} folds of n_samples={n} rows; give a smaller cv, or more rows.")
+            order = as_generator(self.random_state).permutation(n)
+            tests = [np.sort(part) for part in np.array_split(order, int(cv))]
+            return [(np.setdiff1d(order, test), test) for test in tests]
+        folds = folds_of(check_cv(cv, training.y), training)
+        counts = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
+        if (counts > 1).any():
+            raise DataError(
+                f"cv holds out row {int(np.argmax(counts > 1))} more than once; each row can be compared with once."
+            )
+        return folds
+
+    def _publish(self, promised: Promise, path: str, ranks: str) -> None:
+        """What is promised, how we know, and which path was taken."""
+        self.guaranteed_coverage_, self.guarantee_ = promised
+        self.certificate_ = Certificate.closed_form(f"ranks among {ranks} of rows held out")
+        parts = f"{self._n_held_out} rows held out in {len(self.models_)} part(s)"
+        self.plan_ = plan_of(self.model_, f"{path} of {parts}")
 
 
 class Promise(NamedTuple):

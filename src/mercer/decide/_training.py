@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import _num_samples, column_or_1d, has_fit_parameter
 
@@ -66,6 +68,17 @@ class Training:
             raise KeyboardInterrupt(str(stopped)) from None
 
 
+def is_prefit(owner: Any) -> bool:
+    """Whether the model is to be used as it is."""
+    return isinstance(cv := getattr(owner, "cv", None), str) and cv == "prefit"
+
+
+def cv_constraint(*words: str) -> list[Any]:
+    """What the parameter `cv` may be, besides these words."""
+    folds = Interval(Integral, 2, None, closed="left")
+    return [folds, StrOptions(set(words)), HasMethods(["split", "get_n_splits"]), list]
+
+
 def folds_of(cv: Any, training: Training) -> list[tuple[Array, Array]]:
     """Rows to learn from and rows held out, by a splitter of scikit-learn."""
     folds = list(cv.split(training.X, training.y))
@@ -95,7 +108,7 @@ def _checked_rows(owner: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
 
 def _parameters(owner: Any, sample_weight: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the `fit` of the owner's model is given besides X and y; nothing, where it is fitted already."""
-    if isinstance(cv := getattr(owner, "cv", None), str) and cv == "prefit":
+    if is_prefit(owner):
         return {}
     if get_config()["enable_metadata_routing"]:
         if sample_weight is not None:

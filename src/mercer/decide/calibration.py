@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError, NotConvergedWarning, PriorError
@@ -18,7 +18,7 @@ from mercer._suggest import quoted
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.decide._scores import class_scores, scores_against_the_rest
-from mercer.decide._training import Training, folds_of
+from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
 from mercer.decide._wrapped import WrapsModel, known_codes, plan_of, refuse_unfitted
 from mercer.decide.priors import class_shares, trained_priors
 from mercer.models._from_source import fits_sources
@@ -90,12 +90,7 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "model": [HasMethods(["fit"]), HasMethods(["predict_proba"]), HasMethods(["decision_function"])],
         "method": [StrOptions({"temperature", "platt", "isotonic"})],
-        "cv": [
-            Interval(Integral, 2, None, closed="left"),
-            StrOptions({"prefit"}),
-            HasMethods(["split", "get_n_splits"]),
-            list,
-        ],
+        "cv": cv_constraint("prefit"),
     }
 
     def __init__(self, model: Any, *, method: str = "temperature", cv: Any = 5) -> None:
@@ -130,7 +125,7 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
             scores, codes, rows = self._fit_model(training)
             self._forget()
             self._calibrate(_finite(scores), codes, None if weight is None else weight[rows])
-            held = "rows given" if isinstance(self.cv, str) else "rows held out in turn"
+            held = "rows given" if is_prefit(self) else "rows held out in turn"
             self.plan_ = plan_of(self.model_, f"{self.method} calibration on {held}")
         if not self.certificate_.holds:
             warn(
@@ -143,7 +138,7 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
     def _fit_model(self, training: Training) -> tuple[Array, Array, Array]:
         """Scores of rows the model has not seen, their classes, and which rows these are."""
         labels, codes = encode_labels(training.y)
-        if isinstance(self.cv, str):
+        if is_prefit(self):
             return self._take_fitted(training)
         folds = self._folds(training, labels, codes)
         scores = np.full((len(training), self._columns(len(labels))), np.nan)

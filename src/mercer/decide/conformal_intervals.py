@@ -12,12 +12,10 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError
-from mercer.decide._conformal import CONSTRAINTS, Fold, parts_of, promise, warn_if_too_few
+from mercer.decide._conformal import CONSTRAINTS, Fold, HoldsOut, promise, warn_if_too_few
 from mercer.decide._training import Training
-from mercer.decide._wrapped import WrapsModel, plan_of
 from mercer.decide.conformal import exact_rank
 from mercer.models._from_source import fits_sources
-from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
 
@@ -31,7 +29,7 @@ MOST_LOG = 500.0
 SMALLEST = 1e-3
 
 
-class ConformalRegressor(WrapsModel, RegressorMixin, BaseEstimator):
+class ConformalRegressor(HoldsOut, RegressorMixin, BaseEstimator):
     """A regressor that answers with an interval, which holds the true value with a stated probability.
 
     The interval is as wide as the errors on rows held out were. A poor model has wide intervals, not wrong ones: the
@@ -142,29 +140,14 @@ class ConformalRegressor(WrapsModel, RegressorMixin, BaseEstimator):
         """
         with self._learning(X, y, sample_weight, parameters) as given:
             training = replace(given, y=_numbers(given.y))
-            parts = parts_of(self, training)
-            self.models_ = [part.model for part in parts]
-            self.model_ = self.models_[0] if len(parts) == 1 else training.fitted(self.model)
+            parts = self._fit_parts(training)
             self.spreads_ = [self._fit_spread(training, part) for part in parts if self.method == "normalised"]
             self.quantiles_ = [self._fit_quantiles(training, part) for part in parts if self.method == "quantile"]
             self.calibration_scores_ = [self._errors(training, number, part) for number, part in enumerate(parts)]
-            self._finish()
-        self._warn_of_few()
-        return self
-
-    def _warn_of_few(self) -> None:
+            sizes = np.array([len(scores) for scores in self.calibration_scores_])
+            self._publish(promise(self.coverage, [sizes], what="value"), "conformal intervals", "errors")
         warn_if_too_few(self._n_held_out, self.coverage, "every interval is without end")
-
-    @property
-    def _n_held_out(self) -> int:
-        return sum(map(len, self.calibration_scores_))
-
-    def _finish(self) -> None:
-        n = self._n_held_out
-        sizes = np.array([len(scores) for scores in self.calibration_scores_])
-        self.guaranteed_coverage_, self.guarantee_ = promise(self.coverage, [sizes], what="value")
-        self.certificate_ = Certificate.closed_form("ranks among errors of rows held out")
-        self.plan_ = plan_of(self.model_, f"conformal intervals of {n} rows held out in {len(self.models_)} part(s)")
+        return self
 
     def _fit_spread(self, training: Training, part: Fold) -> Any:
         """How large errors are, from rows that are not compared with."""

@@ -12,16 +12,15 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.labels import codes_of, encode_labels
-from mercer.decide._conformal import CONSTRAINTS, parts_of, promise, warn_if_too_few
-from mercer.decide._wrapped import WrapsModel, in_order, plan_of, probabilities, refuse_scores_only
+from mercer.decide._conformal import CONSTRAINTS, HoldsOut, promise, warn_if_too_few
+from mercer.decide._wrapped import in_order, probabilities, refuse_scores_only
 from mercer.decide.conformal import exact_level
 from mercer.models._from_source import fits_sources
-from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
 
 
-class ConformalClassifier(WrapsModel, ClassifierMixin, BaseEstimator):
+class ConformalClassifier(HoldsOut, ClassifierMixin, BaseEstimator):
     """A classifier that answers with a set of classes, which holds the true one with a stated probability.
 
     A class is in the set of a row unless it is stranger there than the true class was in most of the rows held out. A
@@ -142,35 +141,27 @@ class ConformalClassifier(WrapsModel, ClassifierMixin, BaseEstimator):
         """
         with self._learning(X, y, sample_weight, parameters) as training:
             labels, _ = encode_labels(training.y)
-            parts = parts_of(self, training)
-            self.models_ = [part.model for part in parts]
-            refuse_scores_only(self.models_[0])
-            self.model_ = self.models_[0] if len(parts) == 1 else training.fitted(self.model)
+            parts = self._fit_parts(training)
+            refuse_scores_only(self.model_)
             self.classes_ = np.unique(np.concatenate([labels, *(np.asarray(m.classes_) for m in self.models_)]))
             self.calibration_codes_ = [codes_of(training.y[part.rows], self.classes_) for part in parts]
             self.calibration_scores_ = [
                 self._scores(part.model, training.taken(part.rows))[np.arange(len(codes)), codes]
                 for part, codes in zip(parts, self.calibration_codes_, strict=True)
             ]
-            self._finish()
-        self._warn_of_few()
+            sizes = self._sizes()
+            promised = promise(self.coverage, sizes, what="class", by_class=self.by_class)
+            self._publish(promised, "conformal sets", "scores")
+        fewest = min(int(each.sum()) for each in sizes)
+        consequence = "every set holds the class that has so few" if self.by_class else "every set holds all classes"
+        warn_if_too_few(fewest, self.coverage, consequence)
         return self
 
-    def _finish(self) -> None:
-        n, K = sum(map(len, self.calibration_scores_)), len(self.classes_)
+    def _sizes(self) -> list[Array]:
+        """How many rows were held out in each fold: of all classes, or for each class apart."""
+        K = len(self.classes_)
         sizes = np.array([np.bincount(codes, minlength=K) for codes in self.calibration_codes_])
-        counted = list(sizes.T) if self.by_class else [sizes.sum(axis=1)]
-        self.guaranteed_coverage_, self.guarantee_ = promise(
-            self.coverage, counted, what="class", by_class=self.by_class
-        )
-        self.certificate_ = Certificate.closed_form("ranks among scores of rows held out")
-        self.plan_ = plan_of(self.model_, f"conformal sets of {n} rows held out in {len(self.models_)} part(s)")
-
-    def _warn_of_few(self) -> None:
-        codes = np.concatenate(self.calibration_codes_)
-        counts = np.bincount(codes, minlength=len(self.classes_)) if self.by_class else np.array([len(codes)])
-        consequence = "every set holds the class that has so few" if self.by_class else "every set holds all classes"
-        warn_if_too_few(int(counts.min()), self.coverage, consequence)
+        return list(sizes.T) if self.by_class else [sizes.sum(axis=1)]
 
     def _scores(self, model: Any, X: Any) -> Array:
         """How usual each class would be as the true one of each row; low is strange."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from mercer._errors import DataError, NonFiniteError
-from mercer.data.labels import codes_of
+from mercer._errors import DataError
+from mercer.decide._forecasts import Forecast, forecasts_of, pooled
 
 Array = NDArray[Any]
 
@@ -18,8 +17,6 @@ Array = NDArray[Any]
 NORMAL = 10_000
 #: a mean distance from frequencies that nobody would notice: with many rows the slightest is more than chance gives
 NEGLIGIBLE = 0.02
-#: how far from 1 the probabilities of a row may sum, as those of float32 do
-ROUNDING = 1e-4
 
 
 class CalibrationCurve(NamedTuple):
@@ -119,8 +116,8 @@ def calibration_curve_with_intervals(
     (array([0.1, 0.8]), array([0.25, 1.  ]), array([4, 2]))
     """
     _refuse_level(level)
-    forecasts = _forecasts(p, y, labels, sample_weight, of)
-    forecast = _pooled(forecasts)
+    forecasts = forecasts_of(p, y, labels, sample_weight, of)
+    forecast = pooled(forecasts)
     number = binned(forecast.p, forecast.weight, bins)
     sums = _sums(forecast, number)
     observed = sums.events / sums.weight
@@ -185,7 +182,7 @@ def calibration_error(
     (0.1667, 0.1533)
     """
     _refuse_level(level)
-    forecasts = _forecasts(p, y, labels, sample_weight, of)
+    forecasts = forecasts_of(p, y, labels, sample_weight, of)
     numbers = [binned(forecast.p, forecast.weight, bins) for forecast in forecasts]
     error = _error(forecasts, numbers)
     low = high = by_chance = p_value = np.nan
@@ -196,7 +193,7 @@ def calibration_error(
         low, high = max(0.0, min(error, 2 * error - upper)), max(error, 2 * error - lower)
         drawn = _drawn(forecasts, numbers, rng, repeats)
         by_chance, p_value = float(drawn.mean()), float((1 + np.count_nonzero(drawn >= error)) / (repeats + 1))
-    every = _forecasts(p, y, labels, sample_weight, "top" if np.shape(p)[1:] == (2,) else "each")
+    every = forecasts_of(p, y, labels, sample_weight, "top" if np.shape(p)[1:] == (2,) else "each")
     brier = np.sum([_brier(forecast, binned(forecast.p, forecast.weight, bins)) for forecast in every], axis=0)
     most = max(int(number.max()) + 1 for number in numbers)
     interval = float(low), float(high)
@@ -204,6 +201,11 @@ def calibration_error(
     return CalibrationError(
         error, *interval, by_chance, p_value, score, reliability, resolution, uncertainty, within, most
     )
+
+
+def _refuse_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise DataError(f"level={level:g}, but the level of an interval lies between 0 and 1.")
 
 
 def binned(p: Array, weight: Array, bins: int) -> Array:
@@ -225,15 +227,9 @@ def wilson(share: Array, n: Array, level: float) -> tuple[Array, Array]:
     return np.clip(centre - half, 0.0, share), np.clip(centre + half, share, 1.0)
 
 
-class Forecast(NamedTuple):
-    """Probabilities of one event, whether it happened, and the weights of the rows."""
-
-    p: Array
-    event: Array
-    weight: Array
-
-
 class Sums(NamedTuple):
+    """Over the rows of each bin: their weight, what was predicted, what happened, and the squares of their weights."""
+
     weight: Array
     predicted: Array
     events: Array
@@ -301,84 +297,3 @@ def _errors_of_sums(mean: Array, spread: Array, total: float, rng: np.random.Gen
     """Errors of many rows, whose sums over bins are normal by the central limit theorem."""
     sums = rng.multivariate_normal(mean, spread, size=repeats, check_valid="ignore", method="eigh")
     return np.asarray(np.abs(sums).sum(axis=1) / total)
-
-
-def _pooled(forecasts: list[Forecast]) -> Forecast:
-    return Forecast(*(np.concatenate(part) for part in zip(*forecasts, strict=True)))
-
-
-def _forecasts(p: Any, y: Any, labels: Any, sample_weight: Any, of: str | int) -> list[Forecast]:
-    """One event, or one for each class."""
-    p = _checked(p)
-    weight = np.ones(len(p)) if sample_weight is None else _weights(sample_weight)
-    codes = _events(y, labels) if p.ndim == 1 else _codes(y, labels, p.shape[1])
-    _refuse_lengths(len(p), len(codes), len(weight))
-    counted = weight > 0  # a bin of rows that weigh nothing has no frequency
-    p, codes, weight = p[counted], codes[counted], weight[counted]
-    if p.ndim == 1:
-        return [Forecast(p, codes, weight)]
-    if of == "top" and p.shape[1] != 2:
-        top = p.argmax(axis=1)
-        return [Forecast(p[np.arange(len(p)), top], codes == top, weight)]
-    columns = [1] if of == "top" else range(p.shape[1]) if of == "each" else [_column(of, p.shape[1])]
-    return [Forecast(p[:, k], codes == k, weight) for k in columns]
-
-
-def _column(of: str | int, n_classes: int) -> int:
-    if isinstance(of, Integral) and 0 <= of < n_classes:
-        return int(of)
-    raise DataError(f'of={of!r}, but it is "top", "each" or the number of a column of p, from 0 to {n_classes - 1}.')
-
-
-def _weights(sample_weight: Any) -> Array:
-    weight = np.asarray(sample_weight, dtype=float)
-    if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-        raise DataError("sample_weight has one number for each row, none negative and not all of them 0.")
-    return weight
-
-
-def _checked(p: Any) -> Array:
-    values = np.asarray(p, dtype=float)
-    if values.ndim not in (1, 2) or not values.size:
-        raise DataError(f"p has the shape {values.shape}; give one probability per row, or one for each class.")
-    if (bad := ~np.isfinite(values).reshape(len(values), -1).all(axis=1)).any():
-        raise NonFiniteError(
-            f"the probabilities of row {int(np.argmax(bad))} are not all numbers; leave such rows out."
-        )
-    if values.min() < 0 or values.max() > 1 + ROUNDING:
-        raise DataError(f"probabilities are from 0 to 1, but these go from {values.min():g} to {values.max():g}.")
-    if values.ndim == 2 and (off := np.abs(values.sum(axis=1) - 1) > ROUNDING).any():
-        row = int(np.argmax(off))
-        raise DataError(f"the probabilities of row {row} sum to {values[row].sum():g}, not to 1.")
-    return np.asarray(np.minimum(values, 1.0))
-
-
-def _events(y: Any, labels: Any) -> Array:
-    """y as 0 and 1; with two labels the second is the event."""
-    if labels is not None:
-        return np.asarray(_codes(y, labels, 2) == 1)
-    events = np.asarray(y)
-    if events.ndim != 1 or not np.isin(events, [0, 1]).all():
-        raise DataError("y says for every row whether the event happened: True or False, 1 or 0; or give the labels.")
-    return events.astype(bool)
-
-
-def _codes(y: Any, labels: Any, n_classes: int) -> Array:
-    names = np.arange(n_classes) if labels is None else np.asarray(labels)
-    if len(names) != n_classes:
-        raise DataError(f"there are {len(names)} labels for {n_classes} columns of p; give one for each.")
-    codes = codes_of(y, names)
-    if (unknown := codes < 0).any():
-        stranger = np.asarray(y).tolist()[int(np.argmax(unknown))]
-        raise DataError(f"y holds {stranger!r}, which is none of the columns of p: {', '.join(map(str, names[:10]))}.")
-    return codes
-
-
-def _refuse_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise DataError(f"level={level:g}, but the level of an interval lies between 0 and 1.")
-
-
-def _refuse_lengths(rows: int, labels: int, weights: int) -> None:
-    if not rows == labels == weights:
-        raise DataError(f"p has {rows} rows, y {labels} and sample_weight {weights}; give one for each row.")

@@ -17,10 +17,8 @@ def discriminant(model: Any, inputs: Sequence[Expression]) -> Said:
     """p(y|x) from the densities of the classes."""
     model._refuse_unusable()
     densities = model._densities
-    if hasattr(densities, "covariance"):
-        scores = _full(densities, inputs)
-    else:
-        scores = normal_columns(densities._scores, inputs)
+    full = hasattr(densities, "covariance")
+    scores = _full(densities, inputs) if full else normal_columns(densities._scores, inputs)
     never = np.where(densities.seen, 0.0, IMPOSSIBLE).tolist()
     if min(never) < HARDLY:
         scores = [weighted([1.0], [score], constant) for score, constant in zip(scores, never, strict=True)]
@@ -28,13 +26,11 @@ def discriminant(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def _full(densities: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    centre, away = densities.centre, densities.away
+    centre, away, covariance = densities.centre, densities.away, densities.covariance
     if densities.shared:
         complete = linear(inputs, densities.linear.centre, densities.linear.weights, densities.linear.intercept)
     else:
-        constants = -0.5 * densities.log_determinant
-        complete = quadratic(inputs, centre, away, densities.precision, constants)
-    covariance = densities.covariance
-    if not densities.shared:  # a class never seen has none
+        complete = quadratic(inputs, centre, away, densities.precision, -0.5 * densities.log_determinant)
+        # a class never seen has none
         covariance = np.where(densities.seen[:, None, None], covariance, np.eye(len(centre)))
     return with_gaps(inputs, complete, centre, away, covariance)

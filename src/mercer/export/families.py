@@ -72,17 +72,33 @@ def _scores(name: str, family: Family, x: Expression, parameters: Parameters) ->
             mean, variance = parameters
             about, inverse = np.mean(mean, keepdims=True), 1 / variance[:, None, None]
             return quadratic([Log(x)], about, (mean - about)[:, None], inverse, -0.5 * np.log(2 * np.pi * variance))
-    sufficient = _sufficient(name, family, x)
-    eta = family.natural(parameters)
-    constants = -family.log_partition(eta)
-    if not np.isfinite(eta).all() or not np.isfinite(constants).all():
+    features, weights, constants = _linear(name, family, x, parameters)
+    if not np.isfinite(weights).all() or not np.isfinite(constants).all():
         raise ExportError(
             f"Column {name!r} cannot be exported: a value has probability 0 in some class. Fit with smoothing above 0."
         )
     return [
-        weighted(weights, sufficient, constant)
-        for weights, constant in zip(eta.tolist(), constants.tolist(), strict=True)
+        weighted(of_class, features, constant)
+        for of_class, constant in zip(weights.tolist(), constants.tolist(), strict=True)
     ]
+
+
+def _linear(name: str, family: Family, x: Expression, parameters: Parameters) -> tuple[list[Expression], Array, Array]:
+    """Features of x, and for each class their weights and a constant: T, η and −A."""
+    if isinstance(family, InverseGaussian):
+        return _inverse_gaussian(x, *parameters)
+    sufficient = _sufficient(name, family, x)
+    eta = family.natural(parameters)
+    return sufficient, eta, -family.log_partition(eta)
+
+
+def _inverse_gaussian(x: Expression, mean: Array, shape: Array) -> tuple[list[Expression], Array, Array]:
+    """½ log λ − λ(x − μ)²/2μ²x, with x in a unit near the means, whose squares may be no numbers."""
+    unit = float(np.exp2(np.round(np.log2(mean).mean())))
+    u = named(Choice(Above(x, ZERO), Sum(((1 / unit, x),)), UNKNOWN))
+    ratio, strength = mean / unit, shape / mean
+    weights = np.column_stack([-0.5 * strength / ratio, -0.5 * strength * ratio])
+    return [u, named(Quotient(ONE, u))], weights, strength + 0.5 * np.log(shape)
 
 
 def _sufficient(name: str, family: Family, x: Expression) -> list[Expression]:
@@ -91,9 +107,6 @@ def _sufficient(name: str, family: Family, x: Expression) -> list[Expression]:
             return [_from_zero(x)]
         case Gamma():
             return [named(Log(x)), x]
-        case InverseGaussian():
-            positive = named(Choice(Above(x, ZERO), x, UNKNOWN))
-            return [positive, named(Quotient(ONE, positive))]
         case Beta():
             return [named(Log(x)), named(Log(Sum(((-1.0, x),), 1.0)))]
     raise ExportError(

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from mercer._errors import ExportError
 from mercer.export import gaussians
 from mercer.export.expression import (
-    HARDLY,
-    IMPOSSIBLE,
     ONE,
     ZERO,
     Above,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,16 +37,27 @@ def fit(rows: Rows, alpha: float, terms: Terms, *, precompute: Any = False, star
     terms = replace(terms, closely=True, gram=usable_gram(precompute, tasks[0], intercept=terms.intercept))
     starts = starts_of(start, rows)
     constant = constant_columns(X, weight) if terms.intercept else ()
+    return each_target(tasks, alpha, terms, starts, partial(together, constant=constant))
+
+
+def each_target(
+    tasks: Sequence[Task],
+    alpha: float,
+    terms: Terms,
+    starts: Sequence[Array | None],
+    finished: Callable[[list[Point]], Fitted],
+) -> Fitted:
+    """What `finished` makes of the models of all targets, also of those that were found when the user stopped."""
     found: list[Point] = []
     for task, begin in zip(tasks, starts, strict=True):
         try:
             found.extend(points(task, np.array([alpha]), terms, begin))
         except FitInterrupted as stop:
             found.append(stop.solution[-1])
-            found.extend(untouched(task) for task in tasks[len(found) :])
-            raise FitInterrupted(str(stop), together(found, constant)) from None
+            found.extend(_untouched(task) for task in tasks[len(found) :])
+            raise FitInterrupted(str(stop), finished(found)) from None
     warn_of(found, np.full(len(found), alpha), tasks[0].total)
-    return together(found, constant)
+    return finished(found)
 
 
 def columnwise(X: Any) -> Any:
@@ -84,7 +97,7 @@ def starts_of(start: Any, rows: Rows) -> list[Array | None]:
     return list(begin)
 
 
-def untouched(task: Task) -> Point:
+def _untouched(task: Task) -> Point:
     """A target that was not got to."""
     certificate = Certificate("duality gap", np.inf, 0.0, "stopped by the user before this target")
     return Point(np.zeros(task.X.shape[1]), float(task.y.mean()), np.inf, 0, certificate, WORKING_SETS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,16 +12,10 @@ from mercer._threads import row_blocks
 from mercer.data.blocks import rows_per_block
 from mercer.models._base import Array
 from mercer.models._coordinate_points import Point, Task, Terms, points, warn_of
+from mercer.models._folds import weight_in_fold
 
 #: rows to learn from, and rows to be judged by
 Split = tuple[Array, Array]
-
-
-class Choice(NamedTuple):
-    """The penalty with the smallest mean error."""
-
-    alpha: Any
-    l1_ratio: Any
 
 
 def mean_squared_errors(
@@ -39,28 +33,17 @@ def mean_squared_errors(
     errors = []
     for grid, terms in zip(alphas, ratios, strict=True):
         for train, test in splits:
-            errors.append(_errors(Task.of(X, y, _in_fold(train, len(y), weight)), by_row, test, weight, grid, terms))
+            task = Task.of(X, y, weight_in_fold(train, len(y), weight))
+            errors.append(_errors(task, by_row, test, weight, grid, terms))
             told()
     return np.reshape(errors, (len(ratios), len(splits), -1))
 
 
-def best(errors: Array, alphas: Sequence[Array], l1_ratios: Sequence[Any]) -> Choice:
-    """The first of the smallest mean errors over folds."""
+def best(errors: Array, alphas: Sequence[Array], l1_ratios: Sequence[Any]) -> tuple[Any, Any]:
+    """The alpha and the l1_ratio of the first of the smallest mean errors over folds."""
     means = errors.mean(axis=1)
     kind = int(np.argmin(means.min(axis=1)))
-    return Choice(alphas[kind][np.argmin(means[kind])], l1_ratios[kind])
-
-
-def _in_fold(train: Array, n: int, weight: Array | None) -> Array:
-    """Rows outside a fold have no weight in it: nothing is copied."""
-    chosen = np.bincount(np.arange(n)[train], minlength=n).astype(np.float64)
-    chosen = chosen if weight is None else chosen * weight
-    if not chosen.any():
-        raise DataError(
-            "the rows of a fold are none, or all have the weight zero, so that there is nothing to learn from; use "
-            "fewer folds, or shuffle them."
-        )
-    return chosen
+    return alphas[kind][np.argmin(means[kind])], l1_ratios[kind]
 
 
 def _errors(task: Task, X: Any, test: Array, weight: Array | None, alphas: Array, terms: Terms) -> Array:

@@ -33,25 +33,27 @@ def asked_of(model: Any) -> Asked:
     l1_ratios = _l1_ratios(model)
     penalty = _penalty(model, l1_ratios)
     if isinstance(model.scoring, str) and model.scoring == "warn":
-        _warn(
+        warn(
             "The default value of the parameter 'scoring' will change from None, i.e. accuracy, to 'neg_log_loss' "
             "in version 1.11. To silence this warning, explicitly set the scoring parameter: "
-            "scoring='neg_log_loss' for the new, scoring='accuracy' or scoring=None for the old default."
+            "scoring='neg_log_loss' for the new, scoring='accuracy' or scoring=None for the old default.",
+            FutureWarning,
         )
     if isinstance(model.use_legacy_attributes, str):
         name = type(model).__name__
-        _warn(
+        warn(
             f"The fitted attributes of {name} will be simplified in scikit-learn 1.10 to remove redundancy. Set"
             "`use_legacy_attributes=False` to enable the new behavior now, or set it to `True` to silence this "
             "warning during the transition period while keeping the deprecated behavior for the time being. The "
             "default value of use_legacy_attributes will change from True to False in scikit-learn 1.10. See the "
-            f"docstring of {name} for more details."
+            f"docstring of {name} for more details.",
+            FutureWarning,
         )
     refuse_unsuitable(model.solver, penalty, model.dual)
     if penalty == "elasticnet":
         _refuse_odd_ratios(l1_ratios)
     elif l1_ratios is not None and model.penalty != "deprecated":
-        _warn(f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})", UserWarning)
+        warn(f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})", UserWarning)
     scoring = None if isinstance(model.scoring, str) and model.scoring == "warn" else model.scoring
     return Asked(penalty, [None] if l1_ratios is None else list(l1_ratios), scoring, bool(model.use_legacy_attributes))
 
@@ -68,10 +70,11 @@ def checked_Cs(Cs: Any) -> Array:
 
 def _l1_ratios(model: Any) -> Any:
     if isinstance(model.l1_ratios, str):
-        _warn(
+        warn(
             "The default value for l1_ratios will change from None to (0.0,) in version 1.10. From version 1.10 "
             "onwards, only array-like with values in [0, 1] will be allowed, None will be forbidden. To avoid this "
-            "warning, explicitly set a value, e.g. l1_ratios=(0,)."
+            "warning, explicitly set a value, e.g. l1_ratios=(0,).",
+            FutureWarning,
         )
         return None
     return model.l1_ratios
@@ -79,17 +82,19 @@ def _l1_ratios(model: Any) -> Any:
 
 def _penalty(model: Any, l1_ratios: Any) -> str:
     if model.penalty != "deprecated":
-        _warn(
+        warn(
             "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave "
             "'penalty' set to its default value and use 'l1_ratios' and 'Cs' instead. Use l1_ratios=(0,) instead "
             "of penalty='l2', l1_ratios=(1,) instead of penalty='l1', l1_ratios set to floats between 0 and 1 "
-            "instead of penalty='elasticnet', and Cs=(np.inf,) instead of penalty=None."
+            "instead of penalty='elasticnet', and Cs=(np.inf,) instead of penalty=None.",
+            FutureWarning,
         )
         return str(model.penalty)
     if model.l1_ratios is None:
-        _warn(
+        warn(
             "'l1_ratios=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use an array-like "
-            "with values in [0, 1] instead."
+            "with values in [0, 1] instead.",
+            FutureWarning,
         )
     if l1_ratios is None or np.all(np.asarray(l1_ratios) == 0):
         return "l2"
@@ -103,7 +108,3 @@ def _refuse_odd_ratios(l1_ratios: Any) -> None:
             f"l1_ratios must be an array-like of numbers between 0 and 1; got (l1_ratios={l1_ratios!r}). Give one or "
             "more."
         )
-
-
-def _warn(message: str, category: type[Warning] = FutureWarning) -> None:
-    warn(message, category)

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.metrics import get_scorer, make_scorer
 from sklearn.utils.validation import _check_method_params
 
-from mercer._errors import DataError
 from mercer.models._base import Array
+from mercer.models._folds import weight_in_fold
 from mercer.models._logistic_path import Coefficients, LogisticPath, Point
 from mercer.models.logistic_regression import LogisticRegression
 
@@ -64,10 +64,7 @@ def _place_of_best(scores: Array) -> tuple[int, int]:
 
 
 def fit_folds(path: LogisticPath, grid: Grid, trains: Sequence[Array]) -> Points:
-    """Fit each fold along the grid, every C from the coefficients of the one before.
-
-    Rows outside a fold have no weight in it: nothing is copied.
-    """
+    """Fit each fold along the grid, every C from the coefficients of the one before."""
     return [[_along(_of_fold(path, train), grid.Cs, ratio) for ratio in grid.l1_ratios] for train in trains]
 
 
@@ -85,15 +82,7 @@ def _along(path: LogisticPath, Cs: Array, l1_ratio: float) -> list[Point]:
 
 
 def _of_fold(path: LogisticPath, train: Array) -> LogisticPath:
-    n, weight = len(path.observations), path.observations.weight
-    chosen = np.bincount(np.arange(n)[train], minlength=n).astype(float)
-    chosen = chosen if weight is None else chosen * weight
-    if not chosen.any():
-        raise DataError(
-            "a fold has no rows, or all of them have the weight zero, so that there is nothing to learn from; use "
-            "fewer folds, or shuffle them."
-        )
-    return path.weighted(chosen)
+    return path.weighted(weight_in_fold(train, len(path.observations), path.observations.weight))
 
 
 def mean_coefficients(points: Sequence[Point]) -> Coefficients:

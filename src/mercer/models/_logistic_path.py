@@ -31,6 +31,7 @@ from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
 from mercer.models._base import Array, is_sparse
+from mercer.models._glm_solve import Limits
 from mercer.models._logistic_problem import NEWTON, BinaryProblem, MultinomialProblem, solver_for
 from mercer.models._progress import Progress
 from mercer.solvers.certificate import Certificate, Solution
@@ -84,14 +85,6 @@ class Penalised(NamedTuple):
 
     C: float
     l1_ratio: float
-
-
-@dataclass(frozen=True, eq=False)
-class Limits:
-    """When to stop."""
-
-    tol: float
-    max_iter: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +171,7 @@ class LogisticPath:
 
     def _begin(self, problem: Any, start: Coefficients | None) -> Array | None:
         if start is None:
-            if self.limits.max_iter > 0:
+            if self.limits.most_steps > 0:
                 return None
             # scikit-learn begins at zero, which only a fit without a step can tell
             coef = np.zeros((1 if self.n_classes == 2 else self.n_classes, len(self._coordinates.shift)))
@@ -191,7 +184,7 @@ class LogisticPath:
         tolerance = self._tolerance(problem, path)
         try:
             solution = solver.solve(
-                problem, start, tolerance=tolerance, most_steps=self.limits.max_iter, progress=progress
+                problem, start, tolerance=tolerance, most_steps=self.limits.most_steps, progress=progress
             )
         except FitInterrupted as stop:
             raise PathInterrupted(str(stop), self._point(stop.solution, problem, path)) from None
@@ -200,7 +193,7 @@ class LogisticPath:
     def _tolerance(self, problem: Any, path: str) -> float:
         """Of distances in standard errors, for one of gradients per row."""
         root = np.sqrt(self._total) / problem.unit(0.0)
-        tolerance = self.limits.tol * root
+        tolerance = self.limits.tolerance * root
         if path == NEWTON:
             tolerance = min(tolerance, LOOSEST if len(self.observations) >= ALWAYS_HESSIAN else LOOSEST_OF_FEW)
         return float(max(tolerance, TIGHTEST * root))

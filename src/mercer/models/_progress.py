@@ -19,7 +19,7 @@ except ImportError:  # before scikit-learn 1.9; still experimental there
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Progress", "StoppedByCallback", "Watch", "bar", "watched", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Progress", "StoppedByCallback", "Watch", "bar", "line", "watched", "with_callbacks"]
 
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -39,20 +39,20 @@ class StoppedByCallback(KeyboardInterrupt):
 
 @dataclass
 class Watch:
-    """Those who watch a fit; `progress` is what a solver is to call."""
+    """Those who watch a fit; `progress` is what a solver is to call with what it has to tell."""
 
-    watchers: list[Progress]
+    watchers: list[Callable[..., Any]]
     #: whether one of them ended the fit
     stopped: bool = False
 
     @property
-    def progress(self) -> Progress | None:
+    def progress(self) -> Callable[..., None] | None:
         return self._tell if self.watchers else None
 
-    def _tell(self, number: int, objective: float, distance: float) -> None:
+    def _tell(self, *told: Any) -> None:
         try:
             for watcher in self.watchers:
-                watcher(number, objective, distance)
+                watcher(*told)
         except StoppedByCallback:
             self.stopped = True
             raise
@@ -62,9 +62,9 @@ class Watch:
 def watched(estimator: Any, *, verbose: int, X: Any, y: Any) -> Iterator[Watch]:
     """Those who watch the fit of an estimator; to be used in a method `with_callbacks`."""
     with ExitStack() as stack:
-        watchers = []
+        watchers: list[Callable[..., Any]] = []
         if verbose:
-            watchers.append(stack.enter_context(_line(type(estimator).__name__)))
+            watchers.append(stack.enter_context(line(type(estimator).__name__, _of_step)))
         if hasattr(estimator, "_skl_callbacks"):
             watchers.append(stack.enter_context(_callbacks(estimator, X, y)))
         yield Watch(watchers)
@@ -84,21 +84,24 @@ def bar(estimator: Any, *, verbose: Any, total: int, what: str) -> Iterator[Call
 
 
 @contextmanager
-def _line(name: str) -> Iterator[Progress]:
+def line(name: str, sentence: Callable[..., str]) -> Iterator[Callable[..., None]]:
+    """A line on the terminal with the sentence of what was told last, which stays there in the end."""
     from rich.console import Console
 
-    console = Console()
+    console, last = Console(), list[str]()
     with console.status(f"{name}: before the first step") as status:
 
-        def show(number: int, objective: float, distance: float) -> None:
-            status.update(f"{name}: step {number}, objective {objective:.10g}, distance to the optimum {distance:.1e}")
-            last[:] = [number, objective, distance]
+        def show(*told: Any) -> None:
+            last[:] = [f"{name}: {sentence(*told)}"]
+            status.update(last[0])
 
-        last: list[float] = []
         yield show
-    if last:
-        number, objective, distance = last
-        console.print(f"{name}: {number} steps, objective {objective:.10g}, distance to the optimum {distance:.1e}")
+    for shown in last:
+        console.print(shown)
+
+
+def _of_step(number: int, objective: float, distance: float) -> str:
+    return f"{number} steps, objective {objective:.10g}, distance to the optimum {distance:.1e}"
 
 
 @contextmanager

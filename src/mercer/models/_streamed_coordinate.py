@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
 from mercer.models._base import Array
-from mercer.models._coordinate_fit import Fitted, starts_of, together, untouched
-from mercer.models._coordinate_points import Point, Task, Terms, points, warn_of
+from mercer.models._coordinate_fit import Fitted, each_target, starts_of, together
+from mercer.models._coordinate_points import Point, Task, Terms
 from mercer.solvers._fit import NOT_FINITE
 from mercer.solvers._regression import CONSTANT
 from mercer.solvers.streamed_rows import StreamedRows
@@ -39,16 +39,7 @@ def fit_streamed(rows: StreamedRows, alpha: float, terms: Terms, *, start: Any =
     tasks = [Task(A, z, None, sums.weight) for z in Z.T]
     plain = replace(terms, closely=True, intercept=False)
     known = tuple(constant.tolist()) if terms.intercept else ()
-    found: list[Point] = []
-    for task, begin in zip(tasks, starts_of(start, rows), strict=True):
-        try:
-            found.extend(points(task, np.array([alpha]), plain, begin))
-        except FitInterrupted as stop:
-            found.append(stop.solution[-1])
-            found.extend(untouched(task) for task in tasks[len(found) :])
-            raise FitInterrupted(str(stop), _placed(found, rows, known, terms)) from None
-    warn_of(found, np.full(len(found), alpha), sums.weight)
-    return _placed(found, rows, known, terms)
+    return each_target(tasks, alpha, plain, starts_of(start, rows), lambda found: _placed(found, rows, known, terms))
 
 
 def _placed(found: list[Point], rows: StreamedRows, constant: tuple[int, ...], terms: Terms) -> Fitted:

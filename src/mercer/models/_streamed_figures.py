@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from mercer.families import Gaussian
 from mercer.families.response import Response
 from mercer.models._base import Array
 from mercer.models._glm_figures import Figures, deviance_of_constant, likelihood_of, saturated, told_by
+from mercer.models._streamed_looks import Prepare
 from mercer.solvers.problem import Problem
 from mercer.stats.goodness import Goodness
 
@@ -27,8 +29,7 @@ def streamed_figures(problem: Problem, w: Array, coefficients: float, weight_kin
     """See `figures`."""
     observations: Any = problem.observations
     response, known = problem.response, problem.response.family.known_dispersion
-    constant = _Constant(response, _level(problem))
-    look = partial(_looked, observations.prepare, Goodness(response, w), constant, known, weight_kind)
+    look = partial(_looked, observations.prepare, Goodness(response, w), _level(problem), known, weight_kind)
     goodness, null, best = fold(look, observations.source, _merged)
     told = told_by(goodness, response, coefficients, weight_kind)
     if not told.spread > 0:
@@ -49,26 +50,17 @@ def _level(problem: Problem) -> float:
         return float(problem.response.predictor(np.asarray(problem.observations.mean_response)))
 
 
-class _Constant:
-    """The loss of a constant predictor, beside the offset."""
-
-    def __init__(self, response: Response, level: float) -> None:
-        self.response, self.level = response, level
-
-    def loss(self, y: Array, weight: Array | None, offset: Array | None) -> float:
-        eta = np.full(len(y), self.level)
-        return self.response.loss(y, eta if offset is None else eta + offset, weight)
-
-
 def _looked(
-    prepare: Any, goodness: Goodness, constant: _Constant, known: float | None, weight_kind: str, chunk: Chunk
+    prepare: Prepare, goodness: Goodness, level: float, known: float | None, weight_kind: str, chunk: Chunk
 ) -> Sums:
     batch = prepare(chunk)
     _, y, weight, offset = batch
     with np.errstate(over="ignore", under="ignore"):
         fit = goodness.update(*batch)
+    constant = np.full(len(y), level)
+    null = goodness.response.loss(y, constant if offset is None else constant + offset, weight)
     best = np.nan if known is None else _density(goodness.response, y, weight, known, weight_kind)
-    return fit, constant.loss(y, weight, offset), best
+    return fit, null, best
 
 
 def _density(response: Response, y: Array, weight: Array | None, dispersion: float, weight_kind: str) -> float:
@@ -89,13 +81,9 @@ def _best(problem: Problem, dispersion: float, weight_kind: str) -> float:
         of_one = saturated(problem.response, np.zeros(1), None, dispersion, weight_kind)  # y does not matter
         return float(observations.total_weight * of_one)
     look = partial(_density_of_chunk, observations.prepare, problem.response, dispersion, weight_kind)
-    return fold(look, observations.source, _added)
+    return fold(look, observations.source, operator.add)
 
 
-def _density_of_chunk(prepare: Any, response: Response, dispersion: float, weight_kind: str, chunk: Chunk) -> float:
+def _density_of_chunk(prepare: Prepare, response: Response, dispersion: float, weight_kind: str, chunk: Chunk) -> float:
     _, y, weight, _ = prepare(chunk)
     return _density(response, y, weight, dispersion, weight_kind)
-
-
-def _added(mine: float, theirs: float) -> float:
-    return mine + theirs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,9 @@ from mercer.engines.folding import fold
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
 from mercer.models._base import Array
+
+#: a chunk in working coordinates; can be pickled
+Prepare = Callable[[Chunk], ObservedBatch]
 
 
 def cross_products(observations: Any, *, counted: bool) -> Array:
@@ -30,24 +34,19 @@ def class_collapsed(observations: Any, response: SoftmaxResponse, W: Array, port
     return fold(partial(_class_collapsed, observations.prepare, response, W, portion), observations.source, max)
 
 
-def _class_collapsed(prepare: Any, response: SoftmaxResponse, W: Array, portion: float, chunk: Chunk) -> bool:
-    design, y, _, _ = _of(prepare, chunk)
+def _class_collapsed(prepare: Prepare, response: SoftmaxResponse, W: Array, portion: float, chunk: Chunk) -> bool:
+    design, y, _, _ = prepare(chunk)
     own = response.probabilities(design.times(W))[np.arange(len(y)), y]
     return bool((own > 1 - portion).any())
 
 
-def _products(prepare: Any, counted: bool, chunk: Chunk) -> Array:
-    design, y, weight, _ = _of(prepare, chunk)
+def _products(prepare: Prepare, counted: bool, chunk: Chunk) -> Array:
+    design, y, weight, _ = prepare(chunk)
     h = np.ones(len(y)) if weight is None else 1.0 * (weight > 0) if counted else weight
     return design.gram(h)
 
 
-def _least_information(prepare: Any, response: Response, w: Array, chunk: Chunk) -> float:
-    design, y, _, offset = _of(prepare, chunk)
+def _least_information(prepare: Prepare, response: Response, w: Array, chunk: Chunk) -> float:
+    design, y, _, offset = prepare(chunk)
     eta = design.times(w)
     return float(response.slopes(y, eta if offset is None else eta + offset).second.min())
-
-
-def _of(prepare: Any, chunk: Chunk) -> ObservedBatch:
-    batch: ObservedBatch = prepare(chunk)
-    return batch

@@ -6,6 +6,7 @@ one chunk after the other.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.engines.running import current_run
-from mercer.models._base import Array
+from mercer.models._base import Array, forget_fit
 from mercer.models._streamed import reader_of, refuse_offset, streamed_plan
 from mercer.solvers.certificate import Certificate, Solution
 
@@ -28,8 +29,8 @@ SENTENCE = "rows on the wrong side of a hyperplane after one pass; none would pr
 def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any]) -> None:
     """One pass in which `learn` has every chunk in turn, and one that counts the mistakes that are left."""
     refuse_offset(model, source.head())
-    for name in [name for name in vars(model) if name.endswith("_") or name == "_units"]:
-        delattr(model, name)
+    forget_fit(model)
+    vars(model).pop("_units", None)
     try:
         for chunk in _weighted(source):
             learn(chunk)
@@ -41,7 +42,7 @@ def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any]) ->
     model.n_iter_ = 1
     reader = reader_of(model)
     reader.coef_, reader.intercept_, reader.classes_ = model.coef_, model.intercept_, model.classes_
-    wrong = fold(partial(_mistakes, reader), source, _added)
+    wrong = fold(partial(_mistakes, reader), source, operator.add)
     model.certificate_ = Certificate("separation", wrong, 0.0, SENTENCE)
     path = f"{model.plan_.path}, in one pass"
     model.plan_ = streamed_plan(path, model.plan_.dtype)
@@ -49,7 +50,7 @@ def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any]) ->
 
 def labels_of(source: Source) -> Array:
     """All labels, in ascending order: one pass."""
-    return fold(_labels, source, _both)
+    return fold(_labels, source, np.union1d)
 
 
 def _weighted(source: Source) -> Iterator[Chunk]:
@@ -71,13 +72,5 @@ def _mistakes(reader: Any, chunk: Chunk) -> float:
     return float(wrong.sum() if chunk.weight is None else wrong[chunk.weight > 0].sum())
 
 
-def _added(mine: float, theirs: float) -> float:
-    return mine + theirs
-
-
 def _labels(chunk: Chunk) -> Array:
     return encode_labels(chunk.y)[0]
-
-
-def _both(mine: Array, theirs: Array) -> Array:
-    return np.union1d(mine, theirs)

@@ -49,7 +49,7 @@ def observe(
     """
     first = read(source.head())
     drawing = Drawing.of(first, source.n_rows, labels=labels)
-    survey = fold(partial(_surveyed, read, drawing), source, _merged)
+    survey = fold(partial(_surveyed, read, drawing), source, Survey.merge)
     refuse_no_weight(survey.heavy)
     how = responses(survey)  # refuses labels before anything is computed from them
     columns = survey.sample.columns()
@@ -68,7 +68,3 @@ def observe(
 
 def _surveyed(read: Reading, drawing: Drawing, chunk: Chunk) -> Survey:
     return Survey.of(read(chunk), drawing)
-
-
-def _merged(mine: Survey, theirs: Survey) -> Survey:
-    return mine.merge(theirs)

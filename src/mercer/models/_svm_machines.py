@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -12,27 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError, FitInterrupted
-from mercer.models._progress import StoppedByCallback
+from mercer.models._progress import StoppedByCallback, Watch, line
 from mercer.solvers import dual, feature_machine
-from mercer.solvers.box_problem import BoxPoint, BoxProblem, Margins
+from mercer.solvers.box_problem import BoxPoint, BoxProblem, Margins, Progress
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.feature_machine import FeatureRows
 
 Array = NDArray[Any]
-
-
-@dataclass(eq=False)
-class Watch:
-    """Who watches: a line on the terminal, and a function of the user that may end the fit by returning True."""
-
-    watchers: list[Callable[[Any], Any]]
-    stopped: bool = False
-
-    def __call__(self, progress: Any) -> None:
-        for watcher in self.watchers:
-            if isinstance(answer := watcher(progress), bool | np.bool_) and answer:
-                self.stopped = True
-                raise StoppedByCallback
 
 
 @dataclass(eq=False)
@@ -94,7 +81,7 @@ def solved(
                     start=start,
                     max_iter=max_iter,
                     time_limit=left,
-                    callback=watch if watch.watchers else None,
+                    callback=watch.progress,
                 )
             except FitInterrupted as interruption:
                 solution, stopped = interruption.solution, True
@@ -120,21 +107,17 @@ def _not_begun(n: int, tolerance: float) -> Solution:
 
 @contextmanager
 def _watched(name: str, verbose: Any, callback: Callable[[Any], Any] | None) -> Iterator[Watch]:
-    own = [] if callback is None else [callback]
-    if not verbose:
-        yield Watch(own)
-        return
-    from rich.console import Console
+    """A line on the terminal, and a function of the user."""
+    own = [] if callback is None else [partial(_ask, callback)]
+    with line(name, _of_step) if verbose else nullcontext() as show:
+        yield Watch(own if show is None else [show, *own])
 
-    console, last = Console(), [f"{name}: before the first step"]
-    with console.status(last[0]) as status:
 
-        def show(progress: Any) -> None:
-            last[0] = (
-                f"{name}: {progress.iterations} steps, KKT violation {progress.violation:.1e}, gap {progress.gap:.1e}, "
-                f"{progress.seconds:.1f} s"
-            )
-            status.update(last[0])
+def _ask(callback: Callable[[Any], Any], progress: Progress) -> None:
+    """Tell the user, who may end the fit by answering True."""
+    if isinstance(answer := callback(progress), bool | np.bool_) and answer:
+        raise StoppedByCallback
 
-        yield Watch([show, *own])
-    console.print(last[0])
+
+def _of_step(told: Progress) -> str:
+    return f"{told.iterations} steps, KKT violation {told.violation:.1e}, gap {told.gap:.1e}, {told.seconds:.1f} s"

@@ -26,6 +26,7 @@ from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._from_source import fits_sources
+from mercer.models._glm_solve import Limits
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._logistic_asked import Asked, asked_of, checked_Cs
@@ -46,7 +47,7 @@ from mercer.models._logistic_options import (
     row_weights,
     warn_if_unfinished,
 )
-from mercer.models._logistic_path import Limits, LogisticPath, PathInterrupted, Penalised, Point
+from mercer.models._logistic_path import LogisticPath, PathInterrupted, Penalised, Point
 
 
 class LogisticRegressionCV(LinearClassifier):

@@ -18,6 +18,7 @@ from mercer.designs.survey import Survey
 from mercer.models._base import NO_WEIGHT, Plan, column_names, in_main_memory, old_state_on_failure, publish
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._from_source import fits_sources
+from mercer.models._glm_solve import Limits
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._linear_predictor import refuse_not_finite
 from mercer.models._logistic_callbacks import told_of_steps
@@ -36,7 +37,7 @@ from mercer.models._logistic_options import (
     tensor_row_weights,
     warn_if_unfinished,
 )
-from mercer.models._logistic_path import Coefficients, Limits, LogisticPath, PathInterrupted, Penalised, Point
+from mercer.models._logistic_path import Coefficients, LogisticPath, PathInterrupted, Penalised, Point
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan
 from mercer.models._streamed_problem import observe
@@ -304,18 +305,18 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
         refuse_unsuitable(self.solver, penalty, self.dual)
         ratio = self.l1_ratio
         if penalty != "elasticnet" and ratio is not None and 0 < ratio < 1:
-            _warn(f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})")
+            warn(f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})")
         if (self.penalty == "l2" and ratio != 0) or (self.penalty == "l1" and ratio != 1):
-            _warn(
+            warn(
                 f"Inconsistent values: penalty={self.penalty} with l1_ratio={ratio}. penalty is deprecated. Please use "
                 "l1_ratio only."
             )
         if penalty == "elasticnet" and ratio is None:
             raise DataError("l1_ratio must be specified when penalty is elasticnet. Give a number from 0 to 1.")
         if self.penalty is None and self.C != 1.0:
-            _warn("Setting penalty=None will ignore the C and l1_ratio parameters")
+            warn("Setting penalty=None will ignore the C and l1_ratio parameters")
         if self.n_jobs is not None:
-            _warn(
+            warn(
                 f"'n_jobs' has no effect since 1.8 and will be removed in 1.10. You provided 'n_jobs={self.n_jobs}', "
                 "please leave it unspecified.",
                 FutureWarning,
@@ -326,7 +327,7 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
 
     def _penalty(self) -> str | None:
         if self.penalty != "deprecated":
-            _warn(
+            warn(
                 "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave "
                 "'penalty' set to its default value and use 'l1_ratio' or 'C' instead. Use l1_ratio=0 instead of "
                 "penalty='l2', l1_ratio=1 instead of penalty='l1', l1_ratio set to a float between 0 and 1 instead of "
@@ -335,7 +336,7 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
             )
             return self.penalty
         if self.l1_ratio is None:
-            _warn(
+            warn(
                 "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use 0<=l1_ratio<=1 "
                 "instead.",
                 FutureWarning,
@@ -367,7 +368,3 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = self.solver != "liblinear"
         return tags
-
-
-def _warn(message: str, category: type[Warning] = UserWarning) -> None:
-    warn(message, category)

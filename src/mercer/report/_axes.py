@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._optional import require
+from mercer.report.thinning import evenly
 
 Array = NDArray[Any]
 
@@ -41,16 +42,11 @@ def named_axes(ax: Any, horizontal: str, vertical: str) -> Any:
 def cloud(ax: Any, points: Any) -> None:
     """Points, the fainter the more there are of them."""
     x, y = points if isinstance(points, tuple) else np.asarray(points).T
-    x, y = thinned(np.ravel(x), MOST_POINTS), thinned(np.ravel(y), MOST_POINTS)
+    x, y = np.ravel(x), np.ravel(y)
+    kept = evenly(len(x), MOST_POINTS)
+    x, y = x[kept], y[kept]
     faint = max(0.1, min(0.6, 300 / max(len(x), 1)))
     ax.scatter(x, y, s=10, color=QUIET, alpha=faint, linewidths=0, zorder=1, rasterized=len(x) > MOST_TICKS)
-
-
-def thinned(values: Array, most: int) -> Array:
-    """At most so many of the values, evenly spaced in their order, the first and the last among them."""
-    if len(values) <= most:
-        return values
-    return np.asarray(values[np.linspace(0, len(values) - 1, most).round().astype(int)])
 
 
 def spread(places: Array) -> Array:

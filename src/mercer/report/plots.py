@@ -27,8 +27,8 @@ from mercer.report._axes import (
     on_paper,
     reaching,
     spread,
-    thinned,
 )
+from mercer.report.thinning import evenly
 
 Array = NDArray[Any]
 
@@ -65,7 +65,8 @@ def density_curve(
     ax.fill_between(x, density, color=line.get_color(), alpha=0.18, linewidth=0)
     if rug is not None:
         # in shares of the height, so that the ticks stay what they are when another curve is drawn above them
-        ticks = thinned(np.sort(np.ravel(rug)), MOST_TICKS)
+        points = np.sort(np.ravel(rug))
+        ticks = points[evenly(len(points), MOST_TICKS)]
         faint = max(0.12, min(0.7, 60 / max(len(ticks), 1)))
         ax.vlines(
             ticks, 0, 0.035, transform=ax.get_xaxis_transform(), color=line.get_color(), alpha=faint, linewidth=0.9,

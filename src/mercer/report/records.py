@@ -12,15 +12,22 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import RecordError
+from mercer.report._kept import (
+    Numbers,
+    Table,
+    Words,
+    are_names,
+    check,
+    keep,
+    keep_numbers,
+    keep_table,
+    keep_words,
+    same_lengths,
+    table_of,
+)
 from mercer.report.grid import Grid
-
-#: numbers in a row, and numbers in rows; kept as tuples of floats, with NaN where there is nothing
-Numbers = Sequence[float] | NDArray[Any]
-Table = Sequence[Numbers] | NDArray[Any]
-Words = Sequence[str]
 
 
 class Note(NamedTuple):
@@ -55,8 +62,8 @@ class Line:
     dashed: bool = False
 
     def __post_init__(self) -> None:
-        _keep_numbers(self, "x", "y", "low", "high")
-        _same_lengths(self, "x", "y", "low", "high")
+        keep_numbers(self, "x", "y", "low", "high")
+        same_lengths(self, "x", "y", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -71,9 +78,9 @@ class Points:
     high: Numbers | None = None
 
     def __post_init__(self) -> None:
-        _keep_numbers(self, "x", "y", "low", "high")
-        _keep_words(self, "labels")
-        _same_lengths(self, "x", "y", "labels", "low", "high")
+        keep_numbers(self, "x", "y", "low", "high")
+        keep_words(self, "labels")
+        same_lengths(self, "x", "y", "labels", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -87,9 +94,9 @@ class Bars:
     high: Numbers | None = None
 
     def __post_init__(self) -> None:
-        _keep_words(self, "names")
-        _keep_numbers(self, "values", "low", "high")
-        _same_lengths(self, "names", "values", "low", "high")
+        keep_words(self, "names")
+        keep_numbers(self, "values", "low", "high")
+        same_lengths(self, "names", "values", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -120,20 +127,20 @@ class Heat:
     shades: Table | None = None
 
     def __post_init__(self) -> None:
-        _keep_words(self, "classes")
+        keep_words(self, "classes")
         for side in ("rows", "columns"):
             given = getattr(self, side)
-            _keep_words(self, side) if _named(given) else _keep_numbers(self, side)
-        _keep_table(self, "values", self.n_rows, self.n_columns)
-        _keep_table(self, "shades", self.n_rows, self.n_columns)
+            keep_words(self, side) if are_names(given) else keep_numbers(self, side)
+        keep_table(self, "values", self.n_rows, self.n_columns)
+        keep_table(self, "shades", self.n_rows, self.n_columns)
 
     @property
     def n_rows(self) -> int:
-        return len(self.rows) if _named(self.rows) else max(len(self.rows) - 1, 0)
+        return len(self.rows) if are_names(self.rows) else max(len(self.rows) - 1, 0)
 
     @property
     def n_columns(self) -> int:
-        return len(self.columns) if _named(self.columns) else max(len(self.columns) - 1, 0)
+        return len(self.columns) if are_names(self.columns) else max(len(self.columns) - 1, 0)
 
 
 Mark = Line | Points | Bars | Heat
@@ -154,9 +161,9 @@ class Chart:
     small: bool = False
 
     def __post_init__(self) -> None:
-        _keep(self, "marks", tuple(self.marks))
+        keep(self, "marks", tuple(self.marks))
         bars = {tuple(mark.names) for mark in self.marks if isinstance(mark, Bars)}
-        _check(len(bars) <= 1, f"Bars of the chart {self.title!r} have different names; give each its own chart")
+        check(len(bars) <= 1, f"Bars of the chart {self.title!r} have different names; give each its own chart")
 
 
 @dataclass(frozen=True)
@@ -178,15 +185,15 @@ class Costs:
     costs: Table | None = None
 
     def __post_init__(self) -> None:
-        _keep_words(self, "classes")
+        keep_words(self, "classes")
         size = len(self.classes)
-        _keep(self, "models", {str(name): self._model(str(name), *model) for name, model in self.models.items()})
-        _keep_table(self, "costs", size, size)
+        keep(self, "models", {str(name): self._model(str(name), *model) for name, model in self.models.items()})
+        keep_table(self, "costs", size, size)
 
     def _model(self, name: str, probabilities: Table, codes: Numbers) -> tuple[Any, Any]:
         size = len(self.classes)
         kept, truth = (
-            _table(probabilities, f"probabilities of {name!r}", len(codes), size),
+            table_of(probabilities, f"probabilities of {name!r}", len(codes), size),
             np.asarray(codes, dtype=int),
         )
         if truth.size and not (truth.min() >= 0 and truth.max() < size):
@@ -227,10 +234,10 @@ class Evidence:
 
     def __post_init__(self) -> None:
         for name in ("predicted", "features", "classes"):
-            _keep_words(self, name)
-        _keep(self, "base", float(self.base))
-        _keep_table(self, "contributions", len(self.predicted), len(self.features) or None)
-        _keep_table(self, "probabilities", len(self.predicted) if self.classes else 0, len(self.classes))
+            keep_words(self, name)
+        keep(self, "base", float(self.base))
+        keep_table(self, "contributions", len(self.predicted), len(self.features) or None)
+        keep_table(self, "probabilities", len(self.predicted) if self.classes else 0, len(self.classes))
 
 
 @dataclass(frozen=True)
@@ -253,22 +260,22 @@ class Rows:
     truth: Words = ()
 
     def __post_init__(self) -> None:
-        _keep_words(self, "columns")
-        _keep(self, "rows", tuple(tuple(map(str, row)) for row in self.rows))
-        _keep(self, "models", tuple(self.models))
-        _keep(self, "names", tuple(map(str, self.names)) or tuple(f"row {i + 1}" for i in range(len(self.rows))))
-        _keep_words(self, "truth")
-        _same_lengths(self, "rows", "names", *(("truth",) if self.truth else ()))
+        keep_words(self, "columns")
+        keep(self, "rows", tuple(tuple(map(str, row)) for row in self.rows))
+        keep(self, "models", tuple(self.models))
+        keep(self, "names", tuple(map(str, self.names)) or tuple(f"row {i + 1}" for i in range(len(self.rows))))
+        keep_words(self, "truth")
+        same_lengths(self, "rows", "names", *(("truth",) if self.truth else ()))
         for row in self.rows:
-            _check(len(row) == len(self.columns), f"A row has {len(row)} texts for {len(self.columns)} columns")
+            check(len(row) == len(self.columns), f"A row has {len(row)} texts for {len(self.columns)} columns")
         for told in self.models:
-            _check(
+            check(
                 len(told.predicted) == len(self.rows),
                 f"{told.model!r} speaks of {len(told.predicted)} rows of {len(self.rows)}",
             )
             width = len(told.contributions[0]) if len(told.contributions) else 0
             fits = not len(told.contributions) or width == len(told.features or self.columns)
-            _check(fits, f"{told.model!r} has {width} contributions to a row, which is not the number of its features")
+            check(fits, f"{told.model!r} has {width} contributions to a row, which is not the number of its features")
 
 
 Block = str | Note | Grid | Chart | Costs | Rows
@@ -284,9 +291,9 @@ class Section:
     lead: str = ""
 
     def __post_init__(self) -> None:
-        _keep(self, "blocks", tuple(self.blocks))
+        keep(self, "blocks", tuple(self.blocks))
         fits = re.fullmatch(r"[a-z][a-z0-9-]*", self.id) is not None
-        _check(fits, f"The id {self.id!r} of a section must be lower-case letters, digits and hyphens")
+        check(fits, f"The id {self.id!r} of a section must be lower-case letters, digits and hyphens")
 
 
 @dataclass(frozen=True)
@@ -299,50 +306,7 @@ class Page:
     footer: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        _keep(self, "sections", tuple(self.sections))
-        _keep(self, "footer", tuple(self.footer))
+        keep(self, "sections", tuple(self.sections))
+        keep(self, "footer", tuple(self.footer))
         ids = [section.id for section in self.sections]
-        _check(len(set(ids)) == len(ids), f"Two sections have the same id among {ids}")
-
-
-def _check(fits: bool, sentence: str) -> None:
-    if not fits:
-        raise RecordError(f"{sentence}.")
-
-
-def _named(side: Words | Numbers) -> bool:
-    return len(side) == 0 or isinstance(side[0], str)
-
-
-def _keep(record: object, name: str, value: object) -> None:
-    object.__setattr__(record, name, value)
-
-
-def _keep_words(record: object, name: str) -> None:
-    if (given := getattr(record, name)) is not None:
-        _keep(record, name, tuple(map(str, given)))
-
-
-def _keep_numbers(record: object, *names: str) -> None:
-    for name in names:
-        if (given := getattr(record, name)) is not None:
-            _keep(record, name, tuple(np.asarray(given, dtype=float).ravel().tolist()))
-
-
-def _keep_table(record: object, name: str, rows: int, columns: int | None) -> None:
-    if (given := getattr(record, name)) is not None:
-        _keep(record, name, _table(given, name, rows, columns))
-
-
-def _table(given: Table, name: str, rows: int, columns: int | None) -> tuple[tuple[float, ...], ...]:
-    kept = tuple(tuple(np.asarray(row, dtype=float).tolist()) for row in given)
-    _check(len(kept) == rows, f"{name!r} has {len(kept)} rows where there are {rows}")
-    for row in kept:
-        _check(columns is None or len(row) == columns, f"{name!r} has {len(row)} columns where there are {columns}")
-    return kept
-
-
-def _same_lengths(record: object, *names: str) -> None:
-    lengths = {name: len(given) for name in names if (given := getattr(record, name)) is not None}
-    told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-    _check(len(set(lengths.values())) == 1, f"A {type(record).__name__.lower()} has parts of unequal length: {told}")
+        check(len(set(ids)) == len(ids), f"Two sections have the same id among {ids}")

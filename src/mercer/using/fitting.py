@@ -54,7 +54,7 @@ def expected(name: str, source: Source, settings: Mapping[str, Any]) -> Any:
 
 
 def _asks_for_classes(name: str, y: Any) -> bool:
-    """Whether classes are to be named: by a classifier, or by a GLM, which takes any family, if its target is no number."""
+    """Whether classes are to be named: by a classifier, or by a GLM (of any family) whose target is no number."""
     if name in CLASSIFIERS or (name == "GLM" and np.asarray(y).dtype.kind not in "iufb"):
         return True
     if isinstance(first := next(iter(y), None), str):

@@ -13,7 +13,7 @@ from mercer.data import Kind, Schema, Table
 from mercer.data.select import select
 from mercer.data.sources.base import Chunk, Source
 from mercer.models.tables._source import infer_schema
-from mercer.using.shown import Shown
+from mercer.using.shown import AMOUNTS, Shown
 
 CLASSIFIERS = (
     "NaiveBayes",
@@ -67,7 +67,8 @@ OF_COUNTS = frozenset({"MultinomialNB", "ComplementNB", "BernoulliNB", "Categori
 #: models of rows in a space: of numbers in standard units, side by side
 OF_POINTS = frozenset({"SVC", "SVR", "KernelRidge", "NadarayaWatson", "NadarayaWatsonClassifier", "LocalLinear"})
 
-AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.CODE, Kind.BINARY})
+#: kinds that are read as numbers, codes and all
+NUMERIC = AMOUNTS | {Kind.CODE, Kind.BINARY}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ def _prepared(name: str, model: Any, shown: Shown, rows: Any) -> Prepared:
     if name in OF_COLUMNS:
         return _of_columns(model, shown, rows)
     plain = [column.name for column in shown.schema if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)]
-    amounts = [each for each in plain if shown.schema[each].kind in AMOUNTS]
+    amounts = [each for each in plain if shown.schema[each].kind in NUMERIC]
     if amounts and (name in OF_NUMBERS_WITH_GAPS or (name in OF_NUMBERS | OF_COUNTS and amounts == plain)):
         return Prepared(model, _only(rows, amounts), shown.schema, _left_out(shown, amounts))
     if name in OF_COUNTS and shown.texts:

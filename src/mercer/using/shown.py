@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -12,6 +12,8 @@ import numpy as np
 from mercer.data import Kind, Schema, Table
 from mercer.data.select import select
 
+#: kinds whose values are amounts: numbers that are no names
+AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT})
 #: kinds that each fold is told, so that all folds see the same; what has two values or one, a fold sees for itself
 TOLD = frozenset({*Kind} - {Kind.BINARY, Kind.BOOLEAN, Kind.CONSTANT, Kind.IDENTIFIER})
 
@@ -124,8 +126,12 @@ class Shown:
         return [f"Columns left out: {', '.join(left)}."] if left else []
 
     def _only(self, names: list[str]) -> Table:
-        if len(names) == len(self.schema):
-            return Table.of(self.table.native)
-        if self.table.library == "numpy":
-            return Table.of(np.asarray(self.table.native)[:, [self.table.names.index(name) for name in names]])
-        return Table.of(select(self.table.native, names))
+        whole = len(names) == len(self.schema)
+        return Table.of(self.table.native if whole else some_columns(self.table, names))
+
+
+def some_columns(table: Table, names: Sequence[str]) -> Any:
+    """The columns of these names, in what holds the table: an array or a frame."""
+    if table.library == "numpy":
+        return np.asarray(table.native)[:, [table.names.index(name) for name in names]]
+    return select(table.native, names)

@@ -14,13 +14,13 @@ from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.whole import page
 from mercer.report import Grid, Note, Page, Rows
 from mercer.report.page import page_html
-from mercer.using.datasets import open_problem
+from mercer.using.datasets import open_data, problem_of
 
 Find = Callable[[str], Path]
 
 
 def compared(path: Path, target: str, *, rows: int | None = None, **options: Any) -> Comparison:
-    problem = open_problem(path, target=target)
+    problem = problem_of(open_data(path), target=target)
     kept = np.arange(len(problem.y))[:rows]
     return compare(problem.X.take(kept), np.asarray(problem.y)[kept], cv=3, **options)
 

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError
 from mercer.data import Kind, Schema, Table
+from mercer.using.shown import AMOUNTS
 
 Array = NDArray[Any]
 #: an entry of a column, or of all, that was decided to go
 Gone = NDArray[np.bool_]
-#: kinds that a number with noise is still a value of
-MEASURED = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT})
 #: of a day
 MICROSECONDS = 86_400_000_000
 
@@ -40,7 +39,7 @@ class Corruptible:
     @cached_property
     def measured(self) -> list[int]:
         """Columns of numbers that are amounts, not codes."""
-        return [j for j, column in enumerate(Schema.infer(self.table)) if column.kind in MEASURED]
+        return [j for j, column in enumerate(Schema.infer(self.table)) if column.kind in AMOUNTS]
 
     def rows(self, rows: Array) -> Any:
         """Rows as they are."""

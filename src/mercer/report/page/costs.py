@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from mercer.report.grid import Cell, Field, Grid
 from mercer.report.markup import Markup, data, joined, tag
-from mercer.report.page.limits import Limits, evenly
+from mercer.report.page.limits import Limits
 from mercer.report.page.tables import scrolling, table_html
 from mercer.report.records import Costs
+from mercer.report.thinning import evenly
 
 Array = NDArray[Any]
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 
 class Limits(NamedTuple):
@@ -20,14 +17,3 @@ class Limits(NamedTuple):
 
     def halved(self) -> Limits:
         return Limits(*(max(limit // 2, 8) for limit in self))
-
-
-def evenly(length: int, most: int) -> NDArray[Any]:
-    """At most so many places in a sequence, evenly spaced, the first and the last among them."""
-    if length <= most:
-        return np.arange(length)
-    return np.unique(np.linspace(0, length - 1, most).round().astype(int))
-
-
-def chosen(values: Any, places: NDArray[Any]) -> list[Any]:
-    return [values[place] for place in places]

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mercer.report.markup import Markup, short, tag
-from mercer.report.page.limits import Limits, chosen, evenly
+from mercer.report.page.limits import Limits
 from mercer.report.page.numbers import written
 from mercer.report.page.plot import Plot
 from mercer.report.page.scales import Scale
 from mercer.report.records import Line, Points
+from mercer.report.thinning import chosen, evenly
 
 Place = tuple[float, float]
 

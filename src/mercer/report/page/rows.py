@@ -7,10 +7,11 @@ from typing import Any
 
 from mercer.report.grid import Field, Grid
 from mercer.report.markup import Markup, data, tag
-from mercer.report.page.limits import Limits, evenly
+from mercer.report.page.limits import Limits
 from mercer.report.page.numbers import written
 from mercer.report.page.tables import table_html
 from mercer.report.records import Evidence, Rows
+from mercer.report.thinning import evenly
 
 #: rows shown without a script
 _FIRST = 10

@@ -13,9 +13,10 @@ from mercer.decide._wrapped import last_step
 from mercer.report import Grid
 from mercer.using.explaining import coefficients, likelihoods
 from mercer.using.reading import reader_of
+from mercer.using.shown import AMOUNTS
 
 #: kinds of columns that features put in standard units
-AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.DATE})
+SCALED = AMOUNTS | {Kind.DATE}
 
 
 def learnt(model: Any, most: int | None = None) -> list[Grid]:
@@ -55,7 +56,7 @@ def _has_amounts(model: Any) -> bool:
     schema = getattr(reader, "schema_", None)
     if schema is None:
         return True
-    return reader.scale and reader.formula is None and any(column.kind in AMOUNTS for column in schema)
+    return reader.scale and reader.formula is None and any(column.kind in SCALED for column in schema)
 
 
 def _meaning(model: Any) -> str:

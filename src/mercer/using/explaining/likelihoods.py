@@ -31,9 +31,9 @@ def likelihood_grids(model: Any) -> list[Grid]:
             for j, name in enumerate(names)
         }
         return _of_tables(tables, [str(label) for label in last.classes_.tolist()])
-    names = feature_names(model)
-    if names is not None and isinstance(getattr(last, "feature_log_prob_", None), np.ndarray):
-        return [_of_words(names, last)]
+    words = feature_names(model)
+    if words is not None and isinstance(getattr(last, "feature_log_prob_", None), np.ndarray):
+        return [_of_words(words, last)]
     return []
 
 

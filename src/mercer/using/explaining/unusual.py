@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from mercer._errors import CalibrationWarning, DataError
 from mercer.data import Kind, Table
+from mercer.data.select import as_labels
 from mercer.decide.outliers import DensityOutliers
+from mercer.models import KernelDensity, NaiveBayes
 from mercer.using.explaining._evidence import evidence_of
-from mercer.using.shown import Shown
+from mercer.using.shown import Shown, some_columns
 
 Array = NDArray[Any]
 
@@ -132,19 +134,12 @@ def _described(table: Table) -> Table:
 
 def _like(table: Table, usual: Table) -> Table:
     """Rows with the columns, as labels where these are labels."""
-    from mercer.data.select import as_labels, select
-
-    if table.library == "numpy":
-        kept = [table.names.index(name) for name in usual.names]
-        return Table.of(np.asarray(table.native)[:, kept])
     labels = [name for name, kind in zip(usual.names, usual.kinds, strict=True) if kind is Kind.CATEGORY]
-    return Table.of(as_labels(select(table.native, list(usual.names)), labels))
+    return Table.of(as_labels(some_columns(table, usual.names), labels))
 
 
 def _density(usual: Table) -> tuple[Any, str]:
     """A density of all columns together where they are few, complete and numbers; else a product over columns."""
-    from mercer.models import KernelDensity, NaiveBayes
-
     numeric = all(kind.numeric for kind in usual.kinds)
     if numeric and usual.n_columns <= TOGETHER and ROWS_TOGETHER <= usual.n_rows <= MOST_TOGETHER:
         numbers = usual.numbers()
@@ -155,8 +150,6 @@ def _density(usual: Table) -> tuple[Any, str]:
 
 def _odd_columns(usual: Table, asked: Table, rows: Array) -> list[list[str]]:
     """For each row the columns whose own density is among the lowest of that column."""
-    from mercer.models import NaiveBayes
-
     model = NaiveBayes().fit(usual.native, np.zeros(usual.n_rows))
     every = evidence_of(model, usual.native)
     few = evidence_of(model, asked.take(rows).native)

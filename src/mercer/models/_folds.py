@@ -1,0 +1,20 @@
+"""Folds of a cross-validation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._errors import DataError
+from mercer.models._base import Array
+
+
+def weight_in_fold(train: Array, n: int, weight: Array | None) -> Array:
+    """Weights of n rows to learn a fold from: rows outside of it have none, so that nothing is copied."""
+    chosen = np.bincount(np.arange(n)[train], minlength=n).astype(np.float64)
+    chosen = chosen if weight is None else chosen * weight
+    if not chosen.any():
+        raise DataError(
+            "a fold has no rows, or all of them have the weight zero, so that there is nothing to learn from; use "
+            "fewer folds, or shuffle them."
+        )
+    return chosen
