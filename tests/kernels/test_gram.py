@@ -178,3 +178,9 @@ def test_rows_of_many_columns_are_put_piece_by_piece() -> None:
     numbers, slots, kept = np.array([5, 2000, 0]), np.array([2, 0, 1]), np.zeros((3, len(many)))
     k.Gram(k.Linear(), many).put_rows(numbers, kept, slots)
     np.testing.assert_allclose(kept[slots], many[numbers] @ many.T, atol=1e-13)
+
+
+def test_rows_whose_distances_overflow_are_refused_without_a_warning() -> None:
+    X = np.finfo(float).max * np.array([[1.0], [-1.0], [-1.0]])
+    with pytest.raises(DataError, match=r"^row \d is so long that its square is no float64"):
+        gram.Gram(k.RBF(1.0), X).matrix()

@@ -17,7 +17,7 @@ from mercer._errors import DeviceMemoryError, MercerError, MissingDependencyErro
 MISUSED, REFUSED, INTERRUPTED, UNREAD = 2, 3, 130, 141
 
 
-def ending_enumerated(command: Callable[..., None]) -> Callable[..., None]:
+def ending_in_a_sentence(command: Callable[..., None]) -> Callable[..., None]:
     """What mercer refuses to do is one line and a way on; a traceback is for what nobody foresaw."""
 
     @functools.wraps(command)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mercer.cli._ending import ending_enumerated
+from mercer.cli._ending import ending_in_a_sentence
 from mercer.cli.compare import compare
 from mercer.cli.describe import describe
 from mercer.cli.explain import explain
@@ -51,4 +51,4 @@ def main() -> None:
 
 
 for command in (compare, fit, predict, explain, describe, outliers, merge, forget, export, serve):
-    app.command()(ending_enumerated(command))
+    app.command()(ending_in_a_sentence(command))

@@ -24,7 +24,7 @@ def answers(model: Any, X: Any) -> list[dict[str, Any]]:
     if hasattr(model, "predict_set"):
         classes = model.classes_.tolist()
         for row, inside in zip(rows, np.asarray(model.predict_set(X)).tolist(), strict=True):
-            row["set"] = [plain(label) for label, there in zip(classes, inside, strict=True) if there]
+            row["set"] = plain([label for label, there in zip(classes, inside, strict=True) if there])
     if hasattr(model, "predict_interval"):
         for row, ends in zip(rows, _ends(model.predict_interval(X)), strict=True):
             row["interval"] = plain(ends)

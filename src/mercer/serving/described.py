@@ -12,16 +12,22 @@ ANY = ["string", "number", "boolean"]
 
 def described(model: Any, inputs: Inputs) -> dict[str, Any]:
     """Task, classes and columns."""
-    classes = [plain(label) for label in model.classes_.tolist()] if hasattr(model, "classes_") else None
+    classes = plain(model.classes_.tolist()) if hasattr(model, "classes_") else None
     return {
         "task": "regression" if classes is None else "classification",
         "classes": classes,
-        "columns": [_plain_levels(each.described()) for each in inputs],
+        "columns": [_column(each) for each in inputs],
     }
 
 
-def _plain_levels(column: dict[str, Any]) -> dict[str, Any]:
-    return column | {"levels": None if column["levels"] is None else [plain(level) for level in column["levels"]]}
+def _column(each: Input) -> dict[str, Any]:
+    return {
+        "name": each.name,
+        "kind": each.column.kind.value,
+        "type": each.type,
+        "required": each.required,
+        "levels": plain(each.column.levels),
+    }
 
 
 def body_schema(inputs: Inputs) -> dict[str, Any]:
@@ -38,7 +44,7 @@ def body_schema(inputs: Inputs) -> dict[str, Any]:
 
 def _value_schema(each: Input) -> dict[str, Any]:
     kinds = ANY if each.type == "any" else [each.type]
-    examples = {} if not each.column.levels else {"examples": [plain(level) for level in each.column.levels[:5]]}
+    examples = {"examples": plain(each.column.levels[:5])} if each.column.levels else {}
     return {"type": [*kinds, "null"], "description": each.column.kind.value, **examples}
 
 

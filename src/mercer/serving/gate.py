@@ -102,17 +102,31 @@ class Gate:
 
     async def _read(self, scope: Any, receive: Receive) -> bytes:
         """The whole body, or a refusal as soon as it is known to be too large."""
-        most, declared = self.limits.body_bytes, _header(scope, b"content-length")
-        if declared.isdigit() and int(declared) > most:
-            raise self._too_large()
+        declared = _header(scope, b"content-length")
+        if declared.isdigit():
+            self._check_size(int(declared))
         try:
             async with asyncio.timeout(PATIENCE):
-                return await _body(receive, most, self._too_large)
+                return await self._body(receive)
         except TimeoutError:
             raise Refusal(408, f"The rest of the request did not come within {PATIENCE:g} seconds.") from None
 
-    def _too_large(self) -> Refusal:
-        return Refusal(413, f"The request is larger than {self.limits.body_bytes:,} bytes; send fewer rows at a time.")
+    async def _body(self, receive: Receive) -> bytes:
+        parts, size = [], 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Refusal(400, "The client has gone.")
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            self._check_size(size)
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+    def _check_size(self, size: int) -> None:
+        most = self.limits.body_bytes
+        if size > most:
+            raise Refusal(413, f"The request is larger than {most:,} bytes; send fewer rows at a time.")
 
     async def _refuse(self, scope: Any, refusal: Refusal, send: Send) -> None:
         headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
@@ -128,20 +142,6 @@ class Gate:
         headers.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
-
-
-async def _body(receive: Receive, most: int, too_large: Callable[[], Refusal]) -> bytes:
-    parts, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refusal(400, "The client has gone.")
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > most:
-            raise too_large()
-        if not message.get("more_body", False):
-            return b"".join(parts)
 
 
 def _header(scope: Any, name: bytes) -> bytes:

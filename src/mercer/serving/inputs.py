@@ -31,16 +31,6 @@ class Input:
     def name(self) -> str:
         return self.column.name
 
-    def described(self) -> dict[str, Any]:
-        """For /schema."""
-        return {
-            "name": self.name,
-            "kind": self.column.kind.value,
-            "type": self.type,
-            "required": self.required,
-            "levels": None if self.column.levels is None else list(self.column.levels),
-        }
-
 
 @dataclass(frozen=True)
 class Inputs:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Case = TypeVar("Case")
 
@@ -16,6 +17,19 @@ def assert_laws(laws: Sequence[Callable[[Case], None]], case: Case, subject: str
         except AssertionError as failure:
             raise AssertionError(f"{subject} breaks the law “{_sentence(law)}”: {failure}") from failure
     return [_sentence(law) for law in laws]
+
+
+def assert_value(thing: Any, *copies: Any) -> None:
+    """Equal to copies of it and as hashable, and readable."""
+    for copy in copies:
+        assert copy == thing, "its copy is another"
+        assert hash(copy) == hash(thing), "its copy has another hash"
+    assert type(thing).__name__ in repr(thing) and "object at" not in repr(thing), f"its repr is {thing!r}"
+
+
+def pickled(thing: Any) -> Any:
+    """A copy by way of bytes."""
+    return pickle.loads(pickle.dumps(thing))
 
 
 def _sentence(law: Callable[[Case], None]) -> str:
