@@ -104,29 +104,29 @@ def test_kill_9(rows, tmp_path):
 
 def test_results_of_passes_come_back(tmp_path):
     journal = Checkpoint(tmp_path / "fit", every=0.0)
-    assert journal.finished(0) == (False, None)
-    assert journal.begun(0) == (0, None)
-    journal.keep(0, 3, {"sum": np.arange(3.0)}, finished=False)
-    pieces, result = Checkpoint(tmp_path / "fit").begun(0)
+    assert journal.finished(0) is None
+    assert journal.begun(0) is None
+    journal.keep(0, ({"sum": np.arange(3.0)}, 3), finished=False)
+    result, pieces = Checkpoint(tmp_path / "fit").begun(0)
     assert pieces == 3
     np.testing.assert_array_equal(result["sum"], np.arange(3.0))
-    journal.keep(0, 0, 7.5, finished=True)
-    assert Checkpoint(tmp_path / "fit").finished(0) == (True, 7.5)
-    assert journal.begun(0) == (0, None)
+    journal.keep(0, 7.5, finished=True)
+    assert Checkpoint(tmp_path / "fit").finished(0) == 7.5
+    assert journal.begun(0) is None
 
 
 def test_what_goes_on_is_written_now_and_then_only(tmp_path):
     journal = Checkpoint(tmp_path / "fit", every=1000.0)
-    journal.keep(0, 3, 1.0, finished=False)
-    assert journal.begun(0) == (0, None)
-    journal.keep(0, 0, 1.0, finished=True)
-    assert journal.finished(0) == (True, 1.0)
+    journal.keep(0, 1.0, finished=False)
+    assert journal.begun(0) is None
+    journal.keep(0, 1.0, finished=True)
+    assert journal.finished(0) == 1.0
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
     """Bytes are really written up to the limit of the file size, as on a disk without room."""
     journal = Checkpoint(tmp_path / "fit", every=0.0)
-    journal.keep(0, 1, np.arange(10.0), finished=False)
+    journal.keep(0, (np.arange(10.0), 1), finished=False)
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -134,12 +134,12 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
         with pytest.warns(CheckpointWarning, match="the last one stays"):
-            journal.keep(0, 2, np.arange(10_000.0), finished=False)
-        journal.keep(0, 3, np.arange(10_000.0), finished=False)  # and says so once
+            journal.keep(0, (np.arange(10_000.0), 2), finished=False)
+        journal.keep(0, (np.arange(10_000.0), 3), finished=False)  # and says so once
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
-    pieces, result = Checkpoint(tmp_path / "fit").begun(0)
+    result, pieces = Checkpoint(tmp_path / "fit").begun(0)
     assert pieces == 1
     np.testing.assert_array_equal(result, np.arange(10.0))
     assert {file.name for file in (tmp_path / "fit").iterdir()} <= {"pass-0000-begun.mercer", LEDGER}

@@ -102,3 +102,8 @@ def test_knots_that_cannot_be_told_apart_from_afar_are_one() -> None:
     knots = quantile_knots(x, 5)
     assert knots.tolist() == [-9e18, 3.0]
     assert np.isfinite(Splines(knots, natural=True)(x)).all()
+
+
+def test_denormal_values_are_one_place() -> None:
+    assert len(quantile_knots(np.array([0.0, 5e-324]), 5)) == 2
+    assert np.ptp(quantile_knots(np.array([0.0, 5e-324]), 5)) >= 1

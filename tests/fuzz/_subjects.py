@@ -276,5 +276,14 @@ FEATURES = (
         "Nystroem", {"n_components": 5, "random_state": 0}, {"kernel": "linear", "random_state": 0}, any_order=False
     ),
     _features("TableFeatures", {}, {"missing": "error", "scale": False}),
-    _features("TfidfTransformer", {}, {"norm": "l1"}, {"weighting": "bm25"}, values=_COUNTED, merges=True),
+    # zeros that are stored count as terms of a document, as in scikit-learn
+    _features(
+        "TfidfTransformer",
+        {},
+        {"norm": "l1"},
+        {"weighting": "bm25"},
+        values=_COUNTED,
+        merges=True,
+        forms=(*DENSE, "csr_matrix", "csc_array", "coo_array", *TAME_FRAMES),
+    ),
 )

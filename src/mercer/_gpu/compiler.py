@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cache
 from typing import Any
 
 from mercer._errors import MercerWarning
+from mercer._warn import warn
 
 
 @cache
@@ -25,10 +25,9 @@ def compiles(device: Any) -> bool:
             raise
     except Exception as broken:  # a compiler fails in as many ways as there are installations
         why = (str(broken).strip() or type(broken).__name__).splitlines()[0]
-        warnings.warn(
+        warn(
             f"Triton does not run on {device} ({why}), so that torch takes its place, which is slower. It needs a C "
             "compiler (gcc, or one that CC names) and the headers of Python.",
             MercerWarning,
-            stacklevel=2,
         )
     return False

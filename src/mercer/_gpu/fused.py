@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from triton.runtime.errors import OutOfResources
 
+from mercer._gpu.distances import squared_lengths
 from mercer._gpu.profiles import Profile
 from mercer._gpu.triton_sums import FEW, MANY, differences, products
+from mercer._threads import row_blocks
 
 LOG2_E = log2(e)
 #: rows are padded to a multiple of so many, columns to so many at least
@@ -91,7 +93,7 @@ class FusedSums:
         n, m = (self._m, self._n) if transposed else (self._n, self._m)
         several = V.reshape(m, -1)
         out = torch.empty(n, several.shape[1], dtype=V.dtype, device=V.device)
-        for some in _column_blocks(several.shape[1], MANY if self.by_products else FEW):
+        for some in row_blocks(several.shape[1], MANY if self.by_products else FEW):
             width = some.stop - some.start
             padded = torch.zeros(
                 width if width <= FEW else MANY, ceil(m / ROWS) * ROWS, dtype=torch.float32, device=V.device
@@ -178,15 +180,13 @@ def _padded(X: Any, scale: float, columns: int) -> Any:
 
 def _halves(X: Any, scale: float, tf32: bool) -> Side:
     """Float32 numbers as sums of two of 11 bits; the squared lengths are those of what is multiplied."""
-    import torch
-
     d = X.shape[1]
     # a block has a power of two of them
     X = _padded(X, scale, max(WIDTH, 1 << (d - 1).bit_length()) if d <= WIDEST else ceil(d / STEP) * STEP)
     high = X.half()
     low = high if tf32 else (X - high.float()).half()
     kept = high.float() if tf32 else X
-    return Side(high, low, torch.einsum("ij,ij->i", kept, kept) / 2)
+    return Side(high, low, squared_lengths(kept) / 2)
 
 
 def _turned(X: Any, scale: float) -> Any:
@@ -201,7 +201,3 @@ def _grid(V: Any, n: int, cut: Cut) -> tuple[int, int, int, int, Any]:
     per = ceil(blocks / splits)
     splits = ceil(blocks / per)
     return rows, blocks, splits, per, V.new_empty(splits, len(V), n)
-
-
-def _column_blocks(count: int, most: int) -> list[slice]:
-    return [slice(start, min(start + most, count)) for start in range(0, count, most)]

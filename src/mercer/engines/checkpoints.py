@@ -117,17 +117,18 @@ class Checkpoint:
 
     # Results of passes.
 
-    def finished(self, number: int) -> tuple[bool, Any]:
-        """Whether that pass was done before, and its result."""
-        file = self._file(number)
-        return (True, load(file)) if file.exists() else (False, None)
+    def finished(self, number: int) -> Any:
+        """The result of that pass, if it was done before; else None."""
+        return self._kept(self._file(number))
 
-    def begun(self, number: int) -> tuple[int, Any]:
-        """How many pieces of that pass were done before, and their result."""
-        file = self._file(number, part=True)
-        return load(file) if file.exists() else (0, None)
+    def begun(self, number: int) -> Any:
+        """The result of its first pieces, if some were done before; else None."""
+        return self._kept(self._file(number, part=True))
 
-    def keep(self, number: int, pieces: int, result: Any, *, finished: bool) -> None:
+    def _kept(self, file: Path) -> Any:
+        return load(file) if file.exists() else None
+
+    def keep(self, number: int, result: Any, *, finished: bool) -> None:
         """Write the result of a pass: at its end, and now and then on the way.
 
         A disk that is full is no reason to lose the fit: it goes on, the last checkpoint stays, and a warning says so.
@@ -135,7 +136,7 @@ class Checkpoint:
         if self._lost or (not finished and time.monotonic() - self._written < self._every):
             return
         try:
-            save(result if finished else (pieces, result), self._file(number, part=not finished))
+            save(result, self._file(number, part=not finished))
         except (WriteError, UnsavableError) as error:
             self._warn(error)
         else:
@@ -146,9 +147,7 @@ class Checkpoint:
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             self._warned = True
-            warn(
-                CheckpointWarning(f"The fit goes on without new checkpoints, and the last one stays: {error}"),
-            )
+            warn(CheckpointWarning(f"The fit goes on without new checkpoints, and the last one stays: {error}"))
 
     def _file(self, number: int, *, part: bool = False) -> Path:
         return self._folder / f"pass-{number:04d}{'-begun' if part else ''}.mercer"

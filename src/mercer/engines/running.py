@@ -8,7 +8,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-S = Any
 #: called after every piece with the number of the pass, and of its pieces that are done
 Told = Callable[[int, int], None]
 
@@ -22,13 +21,13 @@ class Journal(Protocol):
     def enter(self, model: Any, source: Any) -> None:
         """Whose passes follow."""
 
-    def finished(self, number: int) -> tuple[bool, S]:
-        """Whether that pass was done before, and its result."""
+    def finished(self, number: int) -> Any:
+        """The result of that pass, if it was done before; else None."""
 
-    def begun(self, number: int) -> tuple[int, S]:
-        """How many pieces of that pass were done before, and their result."""
+    def begun(self, number: int) -> Any:
+        """The result of its first pieces, if some were done before; else None."""
 
-    def keep(self, number: int, pieces: int, result: S, *, finished: bool) -> None:
+    def keep(self, number: int, result: Any, *, finished: bool) -> None:
         """The result of a pass so far."""
 
 

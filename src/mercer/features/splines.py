@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline, CubicSpline
 
 from mercer._threads import ordered_map, row_blocks
-from mercer.features.buckets import halved, told_apart
+from mercer.features.buckets import equal_widths, halved, told_apart
 
 Array = NDArray[Any]
 
@@ -35,16 +35,13 @@ def quantile_knots(x: Array, count: int) -> Array:
 
 def even_knots(x: Array, count: int) -> Array:
     """Knots at equal distances, from the smallest value to the largest."""
-    if not len(x):
-        return np.array([0.0, 1.0])
-    x, unit = halved(x)
-    return _two_at_least(np.unique(np.linspace(x.min(), x.max(), count) * unit))
+    return _two_at_least(equal_widths(x, count - 1)) if len(x) else np.array([0.0, 1.0])
 
 
 def _apart(knots: Array) -> Array:
     """Without those that are next to another one, as seen from as far away as the first and the last are."""
-    if len(knots) < 2:
-        return knots
+    if knots[0] / 2 == knots[-1] / 2:  # also of denormal numbers
+        return knots[:1]
     places = _in_units(knots, knots)
     seen = np.append(True, np.diff(np.maximum.accumulate(places)) > 0)
     return np.append(knots[seen][:-1], knots[-1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.families import Family, Parameters
-from mercer.testing._laws import assert_laws
+from mercer.testing._laws import assert_laws, assert_value, pickled
 
 Array = NDArray[Any]
 
@@ -67,9 +66,7 @@ def _is_response(family: Family) -> bool:
 
 def _is_a_value(case: _Case) -> None:
     """a family is a value: equal to its copies, hashable, and readable."""
-    copy = pickle.loads(pickle.dumps(case.family))
-    assert copy == case.family, "its copy is another"
-    assert hash(copy) == hash(case.family), "its copy has another hash"
+    assert_value(case.family, pickled(case.family))
     assert type(case.family).__name__ in repr(case.family), f"its repr is {case.family!r}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import UnseenRowsError
 from mercer.stats import Statistic
-from mercer.testing._laws import assert_laws
+from mercer.testing._laws import assert_laws, pickled
 
 Array = NDArray[Any]
 DrawRows = Callable[[np.random.Generator, int], Any]
@@ -217,4 +216,4 @@ def _values_never_change(case: _Case) -> None:
 def _copies_are_equal(case: _Case) -> None:
     """a pickled copy is the same statistic."""
     a = case.parts[0]
-    _assert_alike(pickle.loads(pickle.dumps(a)), a)
+    _assert_alike(pickled(a), a)

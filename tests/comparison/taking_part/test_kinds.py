@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 import sklearn.naive_bayes
 from sklearn.compose import TransformedTargetRegressor
@@ -25,7 +24,6 @@ from mercer import (
     kernelize,
     kernels,
 )
-from mercer.comparison.racing.size import size_of
 from mercer.comparison.taking_part.kinds import kind_of, partners_of
 from mercer.comparison.taking_part.tuning import Tuned
 
@@ -63,8 +61,3 @@ def test_each_has_the_counterpart_with_the_same_boundary() -> None:
 
 def test_models_of_scikit_learn_have_counterparts_too() -> None:
     assert partners_of([sklearn.naive_bayes.GaussianNB(), LogisticRegression()]) == [1, 0]
-
-
-def test_the_size_of_a_model() -> None:
-    assert 80_000 < size_of(np.zeros(10_000)) < 81_000
-    assert np.isnan(size_of(lambda: None))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pytest
 
 from mercer import GaussianNB
 from mercer.using.explaining.evidence_table import MOST_CLASSES, evidence_grid
 from mercer.using.explaining.explanation import explain_rows
+from mercer.using.fitting import fitted
 
 RNG = np.random.default_rng(0)
+FRAME = pa.table({"x": [i % 9 / 2 for i in range(60)], "c": ["u", "v", None] * 20})
+CLASSES = ["a" if i % 9 < 4 else "b" for i in range(60)]
 
 
 def test_of_many_classes_those_that_may_be_meant_are_shown() -> None:
@@ -32,3 +37,13 @@ def test_of_few_classes_all_are_shown() -> None:
     assert [field.heading for field in grid.fields[2:]] == ["0", "1", "2"]
     assert len(grid.notes) == 1
     assert "others" not in grid.notes[0]
+
+
+@pytest.mark.parametrize("most", [1, 20])
+def test_evidence_of_a_row_adds_up(most: int) -> None:
+    model, row = fitted("NaiveBayes", FRAME, CLASSES).model, FRAME.slice(2, 1)
+    grid = evidence_grid(model, row, explain_rows(model, row), most)
+    added = [line[-1] for line in grid.rows]
+    assert sum(added[:-1]) == pytest.approx(added[-1])
+    assert ("x", "1") in [line[:2] for line in grid.rows]
+    assert grid.notes[0].startswith("Prediction: a (a: ")
