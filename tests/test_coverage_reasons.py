@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
-SETTINGS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"].get("coverage")
+SETTINGS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["coverage"]
 
 
 def test_every_pragma_has_a_reason() -> None:
@@ -19,7 +19,6 @@ def test_every_pragma_has_a_reason() -> None:
     assert [line for line in lines if not re.search(r"# pragma: no cover – \w+ \w+", line)] == []
 
 
-@pytest.mark.skipif(SETTINGS is None, reason="pyproject.toml says nothing of coverage")
 @pytest.mark.parametrize("left_out", ["", " –", ", so"])
 def test_a_pragma_without_a_reason_leaves_nothing_out(left_out: str) -> None:
     patterns = SETTINGS["report"]["exclude_lines"]

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, MergeError, PrecisionWarning
@@ -14,6 +15,17 @@ from mercer.models._base import Array, column_names
 
 #: decimal digits of float64, and how few may be left after forgetting before a warning is due
 DIGITS, ENOUGH_DIGITS = 15.65, 9.0
+
+
+def announced_classes(classes: Any, known: Array | None) -> Array:
+    """All classes that can ever appear, as they were announced to `partial_fit`; no others than are `known` already."""
+    announced: Array = unique_labels(classes)
+    if known is not None and not np.array_equal(announced, known):
+        raise ValueError(
+            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}. Leave classes out "
+            "after the first call, or start a new model."
+        )
+    return announced
 
 
 def refuse_new_classes(labels: Array, known: Array) -> None:

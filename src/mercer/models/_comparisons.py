@@ -109,7 +109,7 @@ def matrix_of_function(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> A
             f"{_name(function)} gave an array of shape {shape} for {wanted[0]} and {wanted[1]} rows, where a kernel "
             f"gives {wanted}; let it return k(x, z) for every pair."
         )
-    refuse_gaps(matrix, _name(function))
+    refuse_spoilt_matrix(matrix, _name(function))
     return matrix
 
 
@@ -131,7 +131,7 @@ def _as_matrix(values: Any, n: int, m: int) -> Array | None:
     return np.ascontiguousarray(values, dtype=float) if values.shape == (n, m) else None
 
 
-def refuse_gaps(matrix: Array, name: str) -> None:
+def refuse_spoilt_matrix(matrix: Array, name: str) -> None:
     """An error that names the first entry which is no finite number."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(matrix.sum()):
@@ -148,7 +148,7 @@ def refuse_no_kernel_matrix(K: Array, name: str) -> None:
             f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix. Give k(X, X) "
             "of the rows of the fit, or another kernel and X itself."
         )
-    refuse_gaps(K, name)
+    refuse_spoilt_matrix(K, name)
     size = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
     blocks = row_blocks(len(K), SIDE)
     for rows in blocks:

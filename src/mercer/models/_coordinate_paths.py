@@ -16,7 +16,7 @@ from mercer.models._base import Array
 from mercer.models._coordinate_gram import usable_gram
 from mercer.models._coordinate_grid import alpha_grid, descending, steepest
 from mercer.models._coordinate_points import Point, Task, Terms, points, warn_of
-from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._finite import refuse_non_finite
 
 CONSTRAINTS: dict[str, Any] = {
     "X": ["array-like", "sparse matrix"],

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+#: what the intercept is called among the terms of a model
+INTERCEPT = "(intercept)"
+
 
 @dataclass(frozen=True)
 class Finding:

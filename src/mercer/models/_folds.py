@@ -14,7 +14,7 @@ def weight_in_fold(train: Array, n: int, weight: Array | None) -> Array:
     chosen = chosen if weight is None else chosen * weight
     if not chosen.any():
         raise DataError(
-            "a fold has no rows, or all of them have the weight zero, so that there is nothing to learn from; use "
+            "the rows of a fold are none, or all have the weight zero, so that there is nothing to learn from; use "
             "fewer folds, or shuffle them."
         )
     return chosen

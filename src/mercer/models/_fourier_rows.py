@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._gpu import is_tensor
 from mercer.features.fourier import FourierMap
-from mercer.models._base import Array, checked, column_names, is_sparse, refuse_infinite
+from mercer.models._base import Array, checked
+from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import maps_sources
-from mercer.models._tensors import checked_tensor, refuse_not_finite
+from mercer.models._tensors import checked_tensor
 
 
 class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -44,15 +45,8 @@ class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._map(X)
 
     def _finite_rows(self, X: Any, *, reset: bool) -> Any:
-        if is_tensor(X):
-            X = checked_tensor(self, X, reset=reset)
-            refuse_not_finite(self, X)
-            return X
-        X = checked(self, X, reset=reset)
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = (X.data if is_sparse(X) else X).sum(dtype=np.float64)
-        if not np.isfinite(total):
-            refuse_infinite(X, column_names(self), estimator=type(self).__name__, missing=False)
+        X = (checked_tensor if is_tensor(X) else checked)(self, X, reset=reset)
+        refuse_not_finite(self, X)
         return X
 
     def __sklearn_tags__(self) -> Any:

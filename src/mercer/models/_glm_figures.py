@@ -16,6 +16,7 @@ from mercer.engines.reducing import reduce
 from mercer.families import IDENTITY, Family, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
+from mercer.models._glm_solve import Limits, solve
 from mercer.solvers.problem import Problem
 from mercer.stats.goodness import Goodness
 
@@ -67,10 +68,10 @@ def told_by(goodness: Goodness, response: Response, coefficients: float, weight_
     if dispersion is None:
         # as many coefficients as rows leave nothing to measure the spread by
         dispersion = goodness.pearson / df if df > 0 else np.nan
-    return Told(dispersion, goodness.deviance / count if _profiled(response) else dispersion, df)
+    return Told(dispersion, goodness.deviance / count if profiled(response) else dispersion, df)
 
 
-def _profiled(response: Response) -> bool:
+def profiled(response: Response) -> bool:
     """Least squares have a maximum likelihood variance in closed form, which information criteria use."""
     return isinstance(response.family, Gaussian) and response.link == IDENTITY and response.family.variance is None
 
@@ -142,8 +143,6 @@ def _fitted_null_deviance(problem: Problem) -> float:
 
 def deviance_of_constant(problem: Problem, constant: Observations, tolerance: float = 1e-8) -> float:
     """Of the best intercept, where nothing is known of the rows but their offsets."""
-    from mercer.models._glm_solve import Limits, solve
-
     alone = replace(problem, observations=constant, strengths=Strengths.none(1))
     return 2 * solve(alone, "newton", Limits(tolerance, 100)).solution.trace[-1]
 

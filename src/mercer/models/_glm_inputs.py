@@ -11,7 +11,7 @@ from mercer._errors import DataError, NonFiniteError
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
 from mercer.families import LOG, Link
-from mercer.models._linear_predictor import refuse_non_finite as refuse_non_finite_matrix
+from mercer.models._finite import refuse_non_finite
 
 Array = NDArray[Any]
 
@@ -46,11 +46,11 @@ def _one_per_row(given: Any, name: str, n_rows: int) -> Array:
     return values
 
 
-def refuse_non_finite(table: Table | Encoded, names: list[str], *, estimator: str) -> None:
+def refuse_spoilt_table(table: Table | Encoded, names: list[str], *, estimator: str) -> None:
     """Find the first number of a table that is missing or infinite and raise an error that names it."""
     if isinstance(table, Encoded):
-        refuse_non_finite_matrix(table, names, estimator)
+        refuse_non_finite(table, names, estimator)
         return
     numeric = [column for column, kind in enumerate(table.kinds) if kind.numeric]
     X = table.matrix() if len(numeric) == table.n_columns else table.numbers(numeric)
-    refuse_non_finite_matrix(X, [names[column] for column in numeric], estimator)
+    refuse_non_finite(X, [names[column] for column in numeric], estimator)

@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.families import NegativeBinomial, Poisson
+from mercer.families import Family, NegativeBinomial, Poisson
 from mercer.families.response import Response
 from mercer.models._glm_solve import Limits, Solved, solve
 from mercer.models._progress import Progress
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate
 from mercer.solvers.problem import Problem
 
 Array = NDArray[Any]
+#: a named tuple with a `solution`
+F = TypeVar("F", bound=Any)
 
 #: counts that vary no more than a Poisson's get this r, of no consequence at any mean that float64 can tell apart
 NO_DISPERSION = 1e12
@@ -35,28 +37,49 @@ MOST_ROUNDS = 100
 TABLE = 1_000_000
 
 
+def estimates_r(family: Family) -> bool:
+    """Whether r is to be found together with the coefficients, for which rows are needed together."""
+    return isinstance(family, NegativeBinomial) and family.r is None
+
+
 def solve_with_r(
     problem: Problem, solver: str, limits: Limits, *, start: Array | None = None, progress: Progress | None = None
 ) -> Solved:
     """Coefficients and r at the maximum of the likelihood."""
-    first = replace(problem, response=Response(Poisson(), problem.response.link))
-    solved = solve(first, solver, limits, start=start, progress=progress)
-    theta, trace = 0.0, solved.solution.trace
-    for _ in range(MOST_ROUNDS):
-        before, theta = theta, best_theta(solved.problem, solved.solution.value)
-        family = NegativeBinomial(r=1 / max(theta, 1 / NO_DISPERSION))
+
+    def fitted(family: Family, last: Solved | None) -> Solved:
         current = replace(problem, response=Response(family, problem.response.link))
-        solved = solve(current, solver, limits, start=solved.solution.value, progress=progress)
-        trace += solved.solution.trace[1:]
+        return solve(current, solver, limits, start=start if last is None else last.solution.value, progress=progress)
+
+    return in_turn(fitted, lambda solved: best_theta(solved.problem, solved.solution.value), "coefficients")
+
+
+def in_turn(fitted: Callable[[Family, F | None], F], theta_of: Callable[[F], float], what: str) -> F:
+    """Fits of a Poisson and then of negative binomials, whose r the fit before makes most likely, until r stays.
+
+    Parameters
+    ----------
+    fitted : callable
+        Takes a family and the last fit, and gives a fit with its `solution`.
+    theta_of : callable
+        The most likely 1/r for the means of a fit.
+    what : str
+        What is fitted, for the certificate.
+    """
+    fit = fitted(Poisson(), None)
+    theta, change, trace = 0.0, np.inf, fit.solution.trace
+    for _ in range(MOST_ROUNDS):
+        before, theta = theta, theta_of(fit)
+        fit = fitted(NegativeBinomial(r=1 / max(theta, 1 / NO_DISPERSION)), fit)
+        trace += fit.solution.trace[1:]
         change = abs(np.log(theta / before)) if before > 0 and theta > 0 else abs(theta - before)
         if change <= CLOSE:
-            return solved._replace(solution=replace(solved.solution, trace=trace))
-    return solved._replace(solution=_unsettled(solved.solution, float(change), trace))
-
-
-def _unsettled(solution: Solution, change: float, trace: tuple[float, ...]) -> Solution:
-    sentence = f"change of log r in the last of {MOST_ROUNDS} rounds of coefficients and r in turn"
-    return replace(solution, certificate=Certificate("gradient norm", change, CLOSE, sentence), trace=trace)
+            break
+    solution = replace(fit.solution, trace=trace)
+    if change > CLOSE:
+        sentence = f"change of log r in the last of {MOST_ROUNDS} rounds of {what} and r in turn"
+        solution = replace(solution, certificate=Certificate("gradient norm", float(change), CLOSE, sentence))
+    return fit._replace(solution=solution)  # type: ignore[no-any-return]
 
 
 def best_theta(problem: Problem, w: Array) -> float:

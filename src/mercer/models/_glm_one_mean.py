@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from mercer._errors import DegenerateDataError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer.designs import Coordinates, Observations
-from mercer.families import Distribution, Family, NegativeBinomial
+from mercer.families import Distribution, Family
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.models._glm_figures import Figures, figures
 from mercer.models._glm_kind import Kind
-from mercer.models._glm_negative_binomial import solve_with_r
+from mercer.models._glm_negative_binomial import estimates_r, solve_with_r
 from mercer.models._glm_settle import Settled, settle
 from mercer.models._glm_solve import Limits, Solved, solve
 from mercer.models._progress import Progress
@@ -39,8 +39,7 @@ class OneMean(Kind):
     def solve(
         self, problem: Any, solver: str, limits: Limits, start: Array | None, progress: Progress | None
     ) -> Solved:
-        family = self.response.family
-        find = solve_with_r if isinstance(family, NegativeBinomial) and family.r is None else solve
+        find = solve_with_r if estimates_r(self.response.family) else solve
         return find(problem, solver, limits, start=start, progress=progress)
 
     def settle(

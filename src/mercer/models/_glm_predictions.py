@@ -15,14 +15,15 @@ from mercer.families import Distribution, Family, Link, response_family_from
 from mercer.families.response import Response
 from mercer.models._base import Array, checked_table, checked_weight, column_names
 from mercer.models._feature_function import Function
-from mercer.models._glm_inputs import read_offset, refuse_non_finite
+from mercer.models._finite import refuse_not_finite
+from mercer.models._glm_inputs import read_offset, refuse_spoilt_table
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_regressor import deviance_explained
 from mercer.models._glm_target import is_label_family, read_target
 from mercer.models._glm_tensors import tensor_predictors
 from mercer.models._kernel_rows import checked_rows
 from mercer.models._tensor_linear import in_memory
-from mercer.models._tensors import labelled, refuse_not_finite
+from mercer.models._tensors import best_class
 
 
 def _has_labels(model: Predictions) -> bool:
@@ -81,7 +82,7 @@ class Predictions:
         with np.errstate(over="ignore", invalid="ignore"):
             eta = self._terms.design(table).times(self._w)
         if not np.isfinite(eta).all():
-            refuse_non_finite(table, column_names(self), estimator="GLM")
+            refuse_spoilt_table(table, column_names(self), estimator="GLM")
         return eta
 
     def _of_tensor(self, X: Any) -> Any:
@@ -116,11 +117,7 @@ class Predictions:
         mean = self._mean(X, offset, exposure)
         if not hasattr(self, "classes_"):
             return mean
-        if is_tensor(mean):
-            codes = mean.argmax(dim=1) if mean.ndim == 2 else (mean > 0.5).long()  # type: ignore[call-overload, attr-defined]
-            return labelled(self.classes_, codes)  # type: ignore[no-any-return]
-        best = np.argmax(mean, axis=1) if mean.ndim == 2 else (mean > 0.5).astype(np.intp)
-        return np.asarray(self.classes_[best])
+        return best_class(mean if mean.ndim == 2 else mean - 0.5, self.classes_)  # type: ignore[no-any-return]
 
     @available_if(_has_labels)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:

@@ -38,11 +38,12 @@ from mercer.models._base import (
     old_state_on_failure,
     publish,
 )
+from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources
 from mercer.models._glm_rank import find_dependence
 from mercer.models._glm_solve import Limits, Solved, SolveInterrupted, solve
 from mercer.models._glm_target import read_numbers
-from mercer.models._linear_predictor import linear_predictor, refuse_not_finite
+from mercer.models._linear_predictor import linear_predictor
 from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target
 from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan

@@ -17,9 +17,10 @@ from mercer.designs import DenseDesign, Design, Terms
 from mercer.designs.encoded import Encoded
 from mercer.designs.streamed import Responses
 from mercer.designs.survey import Parts, Seen, Survey
-from mercer.families import Family, Link, NegativeBinomial, Penalty, link_from, penalty_from, response_family_from
+from mercer.families import Family, Link, Penalty, link_from, penalty_from, response_family_from
 from mercer.models._base import Array, Plan, checked_table, checked_weight
 from mercer.models._glm_inputs import read_offset
+from mercer.models._glm_negative_binomial import estimates_r
 from mercer.models._glm_target import is_label_family, read_target, refuse_classes
 from mercer.models._progress import with_callbacks
 from mercer.models._streamed import naming_the_place, reader_of, streamed_plan
@@ -95,8 +96,7 @@ class SourceForm(ABC):
 
 def streams(model: Any, family: Family) -> bool:
     """Whether what is asked for needs no rows together: no kernel, and no family that is estimated."""
-    known = not isinstance(family, NegativeBinomial) or family.r is not None
-    return known and model.kernel is None and model.solver in STREAMING
+    return not estimates_r(family) and model.kernel is None and model.solver in STREAMING
 
 
 def seen_of(reader: Any, family: Family, link: Link, chunk: Chunk) -> Seen:

@@ -8,8 +8,9 @@ import numpy as np
 
 from mercer._errors import DeviceError
 from mercer.designs import TensorDesign, Terms
-from mercer.families import Family, NegativeBinomial, penalty_from
+from mercer.families import Family, penalty_from
 from mercer.models._base import checked_table
+from mercer.models._glm_negative_binomial import estimates_r
 from mercer.models._tensor_linear import in_memory
 from mercer.models._tensors import checked_tensor, refuse_other_device
 
@@ -21,8 +22,7 @@ def fits_tensors(model: Any, family: Family, columns: int) -> bool:
     """Whether what is asked for is done where tensors are: no absolute values, and no family that is estimated."""
     penalty = penalty_from(model.penalty)
     smooth = penalty is None or penalty.strengths(columns).smooth
-    known = not isinstance(family, NegativeBinomial) or family.r is not None
-    return smooth and known and model.solver in WITH_TENSORS
+    return smooth and not estimates_r(family) and model.solver in WITH_TENSORS
 
 
 def read_tensors(model: Any, X: Any, y: Any, *beside: Any) -> tuple[Any, ...]:

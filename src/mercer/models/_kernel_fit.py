@@ -15,7 +15,7 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer.designs import Coordinates, DenseDesign, Observations
 from mercer.designs.mapped import MappedDesign
 from mercer.designs.mapped_tensors import LandmarkTensors, MappedTensors
-from mercer.families import IDENTITY, Gaussian, NegativeBinomial
+from mercer.families import IDENTITY, Family, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.features.fourier import FourierMap
@@ -26,7 +26,7 @@ from mercer.models._comparisons import count, take
 from mercer.models._feature_function import Function, feature_function, tensor_design
 from mercer.models._glm_classes import Classes
 from mercer.models._glm_kind import Kind
-from mercer.models._glm_negative_binomial import CLOSE, MOST_ROUNDS, NO_DISPERSION, best_theta
+from mercer.models._glm_negative_binomial import best_theta, estimates_r, in_turn
 from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_solve import Limits
 from mercer.models._kernel_function import KernelFunction
@@ -36,7 +36,7 @@ from mercer.solvers import mapped_newton
 from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse
 from mercer.solvers._kernel_products import Products, products_of
 from mercer.solvers._tensor_losses import OnDevice
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Solution
 from mercer.solvers.kernel_newton import Expansion, KernelProblem, solve
 from mercer.solvers.mapped_newton import MappedFit, MappedProblem
 
@@ -216,7 +216,7 @@ class _Fitting:
             if self._by_features:
                 return self._least_squares_on_features(kind, start)
             return self._least_squares(kind)
-        if isinstance(family, NegativeBinomial) and family.r is None:
+        if estimates_r(family):
             return self._with_r(kind.response, start)
         return self._solved(kind, self._losses(kind.response), start)
 
@@ -320,20 +320,13 @@ class _Fitting:
 
     def _with_r(self, response: Response, start: Any) -> Fit:
         """f and the r of a negative binomial in turn, as `solve_with_r` does with coefficients."""
-        theta, change, trace = 0.0, np.inf, list[float]()
-        for _ in range(MOST_ROUNDS):
-            current = Response(NegativeBinomial(r=1 / max(theta, 1 / NO_DISPERSION)), response.link)
-            fit = self._solved(OneMean(current), self._losses(current), start)
-            start, trace = fit.solution.value, trace + list(fit.solution.trace)
-            if change <= CLOSE:
-                break
-            before, theta = theta, best_theta(*fit.as_column())
-            change = abs(np.log(theta / before)) if before > 0 and theta > 0 else abs(theta - before)
-        solution = replace(fit.solution, trace=tuple(trace))
-        if change > CLOSE:
-            sentence = f"change of log r in the last of {MOST_ROUNDS} rounds of the function and r in turn"
-            solution = replace(solution, certificate=Certificate("gradient norm", change, CLOSE, sentence))
-        return fit._replace(solution=solution)
+
+        def fitted(family: Family, last: Fit | None) -> Fit:
+            current = Response(family, response.link)
+            begin = start if last is None else last.solution.value
+            return self._solved(OneMean(current), self._losses(current), begin)
+
+        return in_turn(fitted, lambda fit: best_theta(*fit.as_column()), "the function")
 
 
 def _powers_of_2(sizes: Array) -> Array:

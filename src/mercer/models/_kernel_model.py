@@ -5,18 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._gpu import is_tensor
 from mercer.kernels import Kernel, KernelHolder
 from mercer.models._base import Array, Plan
 from mercer.models._feature_function import Function
 from mercer.models._kernel_rows import checked_rows
-from mercer.models._tensors import labelled
 from mercer.solvers.certificate import Certificate
 
 
@@ -93,10 +90,3 @@ class KernelModel(KernelHolder, BaseEstimator, ABC):
         tags.classifier_tags, tags.regressor_tags = of_model.classifier_tags, of_model.regressor_tags
         tags.input_tags.sparse = not isinstance(self.kernel, Kernel) or self.kernel.numeric
         return tags
-
-
-def best_class(scores: Any, classes: Array) -> Any:
-    """The label of the highest score, or the second of two where it is above 0."""
-    if is_tensor(scores):
-        return labelled(classes, scores.argmax(dim=1) if scores.ndim == 2 else (scores > 0).long())
-    return np.asarray(classes[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)])

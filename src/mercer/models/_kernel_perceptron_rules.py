@@ -15,7 +15,7 @@ from mercer._jit import perceptron as loops
 from mercer.models._base import Array
 from mercer.models._progress import Progress
 from mercer.models.linear_threshold import LinearThreshold
-from mercer.models.perceptron import MOST, Perceptron, _seed_of
+from mercer.models.perceptron import MOST, Perceptron, seed_of
 from mercer.solvers.kernel_perceptron import KernelPocket, KernelUnit
 from mercer.solvers.kernel_rows import KernelRows
 from mercer.solvers.online import shuffled
@@ -160,7 +160,7 @@ class OfPerceptron(Rule):
         if classes == 2:
             rng.randint(1, MOST)
             return [int(rng.randint(MOST))]
-        return [_seed_of(seed) for seed in rng.randint(MOST, size=classes)]
+        return [seed_of(seed) for seed in rng.randint(MOST, size=classes)]
 
     def _taught(self, unit: KernelUnit, seed: int) -> int:
         model, n = self.model, len(unit.y)

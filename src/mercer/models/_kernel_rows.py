@@ -10,8 +10,9 @@ from mercer._errors import EmptyDataError
 from mercer._gpu import is_tensor, to_numpy
 from mercer.kernels import FromFunction, Kernel, check_positive_definite
 from mercer.kernels._inputs import is_table
-from mercer.models._base import Array, checked, checked_weight, column_names, is_sparse, refuse_infinite
+from mercer.models._base import Array, checked, checked_weight
 from mercer.models._comparisons import count, take
+from mercer.models._finite import refuse_not_finite
 from mercer.models._tensor_kernels import kernel_rows, responses
 from mercer.models._tensor_linear import in_memory
 
@@ -40,11 +41,7 @@ def checked_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, reset
         things = _things(X)
         return things if y is None else (things, responses(y, things, several=several))
     given = checked(estimator, X, y, reset=reset, dtype=[np.float64, np.float32], **options)
-    table = given if y is None else given[0]
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = table.data.sum() if is_sparse(table) else table.sum()
-    if not np.isfinite(total):
-        refuse_infinite(table, column_names(estimator), estimator=type(estimator).__name__, missing=False)
+    refuse_not_finite(estimator, given if y is None else given[0])
     return given
 
 

@@ -19,12 +19,13 @@ from mercer.models._from_source import fits_sources
 from mercer.models._glm_kind import Kind
 from mercer.models._kernel_fit import Fit, KernelFitInterrupted, Machine, fit_kernel, not_converged
 from mercer.models._kernel_function import KernelFunction
-from mercer.models._kernel_model import KernelModel, best_class, is_classifier
+from mercer.models._kernel_model import KernelModel, is_classifier
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import Target, norm_regularised
 from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows
+from mercer.models._tensors import best_class
 
 
 def _has_probabilities(model: Kernelized) -> bool:

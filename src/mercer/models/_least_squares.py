@@ -29,7 +29,8 @@ from mercer.models._base import (
     publish,
 )
 from mercer.models._diagnosis import Diagnosis, Finding
-from mercer.models._linear_predictor import linear_predictor, refuse_not_finite
+from mercer.models._finite import refuse_not_finite
+from mercer.models._linear_predictor import linear_predictor
 from mercer.models._refusal import refuse_no_target
 from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan
 from mercer.models._tensor_linear import in_memory, r_squared

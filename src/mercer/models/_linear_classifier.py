@@ -15,11 +15,11 @@ from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.designs.encoded import Encoded
-from mercer.models._base import Array, checked, column_names, is_sparse
-from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._base import Array, checked, is_sparse
+from mercer.models._finite import refuse_not_finite
 from mercer.models._posterior import log_posterior, posterior
 from mercer.models._tensor_linear import accuracy, tensor_scores, two_columns
-from mercer.models._tensors import labelled
+from mercer.models._tensors import best_class
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -60,9 +60,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             Class labels.
         """
         if is_tensor(X):
-            scores = self._tensor_scores(X)
-            codes = (scores > 0).long() if scores.ndim == 1 else scores.argmax(dim=1)
-            return labelled(self.classes_, codes)  # type: ignore[no-any-return]
+            return best_class(self._tensor_scores(X), self.classes_)  # type: ignore[no-any-return]
         best = self._over_blocks(X, _best, dtype=np.intp)
         return np.asarray(self.classes_[best])
 
@@ -168,7 +166,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             with np.errstate(invalid="ignore", over="ignore"):  # what spoils a score is looked for below
                 scores = X[rows] @ coefficients + (self.intercept_ if k > 1 else np.ravel(self.intercept_)[0])
             if not np.isfinite(scores).all():
-                refuse_non_finite(X, column_names(self), type(self).__name__)
+                refuse_not_finite(self, X)
             out[rows] = finish(np.asarray(scores))
 
         held = X.nbytes // 8 if isinstance(X, Encoded) else X.nnz if is_sparse(X) else n * X.shape[1]

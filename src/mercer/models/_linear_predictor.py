@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._errors import NonFiniteError
 from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.blocks import rows_per_block
 from mercer.designs.encoded import Encoded
-from mercer.models import _tensors
-from mercer.models._base import Array, checked, column_names, first_where, is_sparse
+from mercer.models._base import Array, checked, is_sparse
+from mercer.models._finite import refuse_not_finite
 from mercer.models._tensor_linear import tensor_scores
 
 
@@ -25,7 +24,7 @@ def linear_predictor(estimator: Any, X: Any) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):  # what spoils a product is looked for below
         predicted = _times(X, coefficients.T) + intercept
     if not np.isfinite(predicted).all():
-        refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
+        refuse_not_finite(estimator, X)
     return np.asarray(predicted)
 
 
@@ -44,29 +43,3 @@ def _times(X: Any, w: Array) -> Array:
 
     ordered_map(work, blocks)
     return product
-
-
-def refuse_not_finite(estimator: Any, X: Any) -> None:
-    """Find the first value of an array or tensor that is not finite, if there is one, and raise an error about it."""
-    if is_tensor(X):
-        _tensors.refuse_not_finite(estimator, X)
-    else:
-        refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
-
-
-def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:
-    """Find the first value of X that is not a finite number, if there is one, and raise an error that names it."""
-    found = first_where(X, lambda values: ~np.isfinite(values))
-    if found is None:
-        return
-    row, column, value = found
-    if np.isnan(value):
-        raise NonFiniteError(
-            f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and {estimator} does "
-            "not accept missing values encoded as NaN natively; drop such rows, or put TableFeatures() "
-            "before it, which fills the gaps and says where they were."
-        )
-    raise NonFiniteError(
-        f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
-        f"{row}; replace it by a number."
-    )

@@ -15,7 +15,7 @@ from mercer._warn import warn
 from mercer.designs import Observations
 from mercer.families.penalties import Strengths
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, is_sparse
-from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._finite import refuse_not_finite
 from mercer.models._progress import Progress
 from mercer.models._refusal import refuse_no_target
 from mercer.solvers import proximal
@@ -71,14 +71,13 @@ def refuse_spoilt(estimator: Any, rows: MarginRows) -> None:
     """Raise if a value is not finite, or too large to be squared."""
     if np.isfinite(rows.squares).all():
         return
-    names = column_names(estimator)
-    refuse_non_finite(rows.X, names, type(estimator).__name__)
+    refuse_not_finite(estimator, rows.X)
     with np.errstate(over="ignore"):
         sizes = abs(rows.X).max(axis=0)
     sizes = np.ravel(sizes.toarray() if is_sparse(sizes) else sizes)
     column = int(np.argmax(sizes))
     raise NonFiniteError(
-        f"the values of column {names[column]!r} are too large for their squares to be float64 (up to "
+        f"the values of column {column_names(estimator)[column]!r} are too large for their squares to be float64 (up to "
         f"{sizes[column]:.2g}); divide the column by 1e100, say."
     )
 

@@ -16,10 +16,10 @@ from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk
 from mercer.designs.survey import Seen
-from mercer.models._base import Array, checked, checked_weight, column_names
-from mercer.models._linear_predictor import refuse_non_finite
+from mercer.models._base import Array, checked, checked_weight
+from mercer.models._finite import refuse_not_finite
 from mercer.models._logistic_path import Point
-from mercer.models._refusal import refuse_no_target
+from mercer.models._refusal import refuse_no_target, refuse_one_class_of_solver
 from mercer.models._tensors import refuse_other_device
 
 SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
@@ -71,11 +71,7 @@ def classes_and_codes(y: Any, solver: str) -> tuple[Array, Array]:
 
 def refuse_few_classes(classes: Array, solver: str) -> None:
     """There must be two classes, or more if the solver takes them."""
-    if len(classes) < 2:
-        raise DataError(
-            "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-            f"{classes[0]!r}. Look at how y was selected."
-        )
+    refuse_one_class_of_solver(classes)
     if solver == "liblinear" and len(classes) > 2:
         raise DataError(
             "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Either use another "
@@ -116,7 +112,7 @@ def numbers_of(reader: Any, chunk: Chunk) -> Any:
 def _refuse_huge(X: Any, estimator: Any) -> None:
     largest = X.max() if X.shape[0] else 0.0
     if not np.isfinite(largest):
-        refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
+        refuse_not_finite(estimator, X)
     if largest > LIBLINEAR_LARGEST:
         raise DataError(
             "Using the 'liblinear' solver while X contains a maximum value > 1e30 results in a frozen fit. Please "

@@ -68,6 +68,15 @@ def refuse_one_class(classes: Array, advice: str = "") -> None:
         )
 
 
+def refuse_one_class_of_solver(classes: Array) -> None:
+    """The same in the words of liblinear and the solvers of logistic regression."""
+    if len(classes) < 2:
+        raise DataError(
+            "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
+            f"{classes.tolist()[0]!r}. Look at how y was selected."
+        )
+
+
 def refuse_spoilt_target(y: Any, *, numeric: bool) -> None:
     """Raise an error that names the first row of y that is missing or infinite, if there is one."""
     if not numeric:

@@ -13,7 +13,7 @@ from mercer._threads import thread_count
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.running import current_run
 from mercer.models._base import Plan
-from mercer.models._linear_predictor import refuse_not_finite
+from mercer.models._finite import refuse_not_finite
 
 #: looks at a chunk as a fit does, and raises where it holds what no fit takes
 Look = Callable[[Any, Chunk], Any]

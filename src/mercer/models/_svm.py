@@ -20,7 +20,7 @@ from mercer._warn import warn
 from mercer.designs.encoded import Encoded
 from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
 from mercer.models._approximate import APPROXIMATE, Approximation, features_for
-from mercer.models._base import Array, Plan, checked, column_names, is_sparse
+from mercer.models._base import Array, Plan, checked, is_sparse
 from mercer.models._comparisons import (
     ByFunction,
     ByKernel,
@@ -30,8 +30,8 @@ from mercer.models._comparisons import (
     take,
     whole_matrix,
 )
+from mercer.models._finite import refuse_not_finite
 from mercer.models._kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel
-from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._refusal import refuse_no_target, refuse_spoilt_target
 from mercer.models._svm_approximate import ByFeatures, Known, by_features, described
 from mercer.models._svm_machines import Machines, solved
@@ -109,19 +109,13 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             refuse_spoilt_target(y, numeric=numeric)
             return X, column_or_1d(y, warn=True)
         X, y = checked(self, X, y, reset=True, y_numeric=numeric, **self._form(X))
-        self._refuse_gaps(X)
+        refuse_not_finite(self, X)
         return X, y
 
     def _form(self, X: Any) -> dict[str, Any]:
         """How rows are asked for; encoded ones in the form that the fit had."""
         sparse = "csr" if self._sparse or is_sparse(X) else False
         return {"dtype": np.float64, "order": "C", "accept_sparse": sparse, "accept_large_sparse": False}
-
-    def _refuse_gaps(self, X: Any) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = X.sum()
-        if not np.isfinite(total):
-            refuse_non_finite(X, column_names(self), type(self).__name__)
 
     def _calls_back(self) -> bool:
         """Whether the kernel is a function of the user's."""
@@ -302,7 +296,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         X = checked(self, X, reset=False, **self._form(X))
         if is_sparse(X) and not self._sparse:
             raise DataError(f"cannot use sparse input in {name!r} trained on dense data. Give X.toarray().")
-        self._refuse_gaps(X)
+        refuse_not_finite(self, X)
         return sp.csr_matrix(X) if self._sparse else X
 
     def _scores(self, X: Any, columns: Array) -> Array:

@@ -157,6 +157,13 @@ def labelled(classes: Array, codes: Any) -> Any:
     return classes[to_numpy(codes)]
 
 
+def best_class(scores: Any, classes: Array) -> Any:
+    """The label of the highest score, or the second of two where it is above 0; of tensors and of arrays."""
+    if is_tensor(scores):
+        return labelled(classes, scores.argmax(dim=1) if scores.ndim == 2 else (scores > 0).long())
+    return np.asarray(classes[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)])
+
+
 def refuse_not_finite(estimator: Any, X: Any) -> None:
     """Find the first value that is no finite number, and raise an error that names it."""
     import torch

@@ -38,12 +38,13 @@ from mercer.models._base import (
     in_main_memory,
     old_state_on_failure,
 )
-from mercer.models._diagnosis import Diagnosis
+from mercer.models._diagnosis import INTERCEPT, Diagnosis
+from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources
 from mercer.models._glm_classes import Classes
 from mercer.models._glm_diagnosis import no_overdispersion, overdispersion
 from mercer.models._glm_figures import UNKNOWN, Figures
-from mercer.models._glm_inputs import read_offset, refuse_non_finite
+from mercer.models._glm_inputs import read_offset, refuse_spoilt_table
 from mercer.models._glm_kernel import OWN, KernelForm
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_one_mean import OneMean
@@ -55,11 +56,8 @@ from mercer.models._glm_target import is_label_family, read_target
 from mercer.models._glm_tensors import fits_tensors, read_tensors, tensor_terms
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._refusal import refuse_no_target
-from mercer.models._tensors import refuse_not_finite, tensor_plan
+from mercer.models._tensors import tensor_plan
 from mercer.solvers.choose import SOLVERS
-
-#: what the intercept is called in messages
-INTERCEPT = "(intercept)"
 
 
 class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Predictions, BaseEstimator):
@@ -270,7 +268,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
             if is_tensor(table):
                 refuse_not_finite(self, table)
             else:
-                refuse_non_finite(table, column_names(self), estimator="GLM")
+                refuse_spoilt_table(table, column_names(self), estimator="GLM")
             raise
 
     def _minimise(

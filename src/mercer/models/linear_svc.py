@@ -30,6 +30,7 @@ from mercer.models._linear_svm import (
     warn_if_unfinished,
 )
 from mercer.models._progress import Progress, watched
+from mercer.models._refusal import refuse_one_class_of_solver
 from mercer.solvers.margins import MarginLosses, MarginRows
 
 CRAMMER_SINGER = "crammer_singer"
@@ -182,11 +183,7 @@ class LinearSVC(LinearClassifier):
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y = checked_rows(self, X, y)
         self.classes_, codes = encode_labels(y)
-        if len(self.classes_) < 2:
-            raise DataError(
-                "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{self.classes_[:1].tolist()[0]!r}. Look at how y was selected."
-            )
+        refuse_one_class_of_solver(self.classes_)
         weight = row_weights(sample_weight, X)
         of_class = self._class_weights(y, weight)
         rows = MarginRows.of(X, constant(self))

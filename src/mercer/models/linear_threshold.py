@@ -10,19 +10,18 @@ from scipy.special import log_expit, logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import unique_labels
 
 from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import thread_count
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
-from mercer.models._agreement import refuse_labels_of_other_type, refuse_new_classes
-from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
+from mercer.models._agreement import announced_classes, refuse_labels_of_other_type, refuse_new_classes
+from mercer.models._base import Array, Plan, checked, checked_weight, old_state_on_failure
+from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources
 from mercer.models._growing_classes import regrown
 from mercer.models._linear_classifier import LinearClassifier
-from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models._streamed_online import learn_in_order
@@ -269,13 +268,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
     def _all_classes(self, labels: Array, announced: Any, known: Array | None) -> Array:
         if announced is not None:
-            announced = unique_labels(announced)
-            if known is not None and not np.array_equal(announced, known):
-                raise ValueError(
-                    f"`classes={announced!r}` is not the same as on last call to partial_fit, was: {known!r}. Leave "
-                    "classes out after the first call, or start a new model."
-                )
-            known, self._classes_fixed = announced, True
+            known, self._classes_fixed = announced_classes(announced, known), True
         if known is None:
             return labels
         if self._classes_fixed:
@@ -308,7 +301,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
                         tolerance=tolerance,
                         most_passes=most_passes,
                         progress=watch.progress,
-                        blame=lambda: refuse_non_finite(X, column_names(self), type(self).__name__),
+                        blame=lambda: refuse_not_finite(self, X),
                     )
                 )
             except FitInterrupted as stop:

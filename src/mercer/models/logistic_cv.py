@@ -25,10 +25,10 @@ from mercer._errors import DataError
 from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models._diagnosis import Diagnosis
+from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources
 from mercer.models._glm_solve import Limits
 from mercer.models._linear_classifier import LinearClassifier
-from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._logistic_asked import Asked, asked_of, checked_Cs
 from mercer.models._logistic_diagnosis import settled
 from mercer.models._logistic_folds import (
@@ -244,7 +244,7 @@ class LogisticRegressionCV(LinearClassifier):
             # no fit to all rows has begun that could be kept: the model stays as it was
             raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
         if not all(np.isfinite(fit.certificate.value) for of_fold in points for along in of_fold for fit in along):
-            refuse_non_finite(X, column_names(self), type(self).__name__)
+            refuse_not_finite(self, X)
         # metrics do not take numbers that come as objects
         labels = np.array(self.classes_.tolist()) if self.classes_.dtype == object else self.classes_
         scorer = None if asked.scoring is None else scorer_for(asked.scoring, labels)

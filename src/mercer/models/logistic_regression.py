@@ -17,10 +17,10 @@ from mercer.designs.streamed import Responses
 from mercer.designs.survey import Survey
 from mercer.models._base import NO_WEIGHT, Plan, column_names, in_main_memory, old_state_on_failure, publish
 from mercer.models._diagnosis import Diagnosis
+from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources
 from mercer.models._glm_solve import Limits
 from mercer.models._linear_classifier import LinearClassifier
-from mercer.models._linear_predictor import refuse_not_finite
 from mercer.models._logistic_callbacks import told_of_steps
 from mercer.models._logistic_diagnosis import settled
 from mercer.models._logistic_options import (

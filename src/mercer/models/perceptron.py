@@ -10,7 +10,6 @@ from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import unique_labels
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer._jit.perceptron import Terms
@@ -18,11 +17,12 @@ from mercer._threads import bounded, ordered_map, thread_count
 from mercer._warn import warn
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
-from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
+from mercer.models._agreement import announced_classes
+from mercer.models._base import Array, Plan, checked, checked_weight, old_state_on_failure
+from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources
 from mercer.models._held_out import Judge, held_out_rows
 from mercer.models._linear_classifier import LinearClassifier
-from mercer.models._linear_predictor import refuse_non_finite
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models._streamed_online import labels_of, learn_in_order
 from mercer.solvers.certificate import Certificate, Solution
@@ -254,10 +254,7 @@ class Perceptron(LinearClassifier):
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         refuse_no_target(self, y, "class")
         X, y = checked(self, X, y, reset=reset, dtype=[np.float64, np.float32], order="C", accept_large_sparse=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = X.sum()
-        if not np.isfinite(total):
-            refuse_non_finite(X, column_names(self), type(self).__name__)
+        refuse_not_finite(self, X)
         return X, y
 
     def _refuse_in_partial_fit(self) -> None:
@@ -281,13 +278,7 @@ class Perceptron(LinearClassifier):
                     "does not: pass classes=numpy.unique(all_labels)."
                 )
             return self.classes_
-        announced: Array = unique_labels(classes)
-        if not first and not np.array_equal(announced, self.classes_):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}. Leave "
-                "classes out after the first call, or start a new model."
-            )
-        return announced
+        return announced_classes(classes, None if first else self.classes_)
 
     def _begin(self, X: Any, coef_init: Any, intercept_init: Any) -> None:
         """Set weights and intercepts to begin with, not shared with the user's."""
@@ -350,7 +341,7 @@ class Perceptron(LinearClassifier):
         else:
             held_out = self._held_out(codes, weight)
             drawn = check_random_state(self.random_state).randint(MOST, size=len(self.classes_))
-            seeds = [_seed_of(seed) for seed in drawn]
+            seeds = [seed_of(seed) for seed in drawn]
             negative, positives = 1.0, class_weight
         rows = Rows.of(X, weight, held_out)
         return [
@@ -395,7 +386,7 @@ class Perceptron(LinearClassifier):
         return tags
 
 
-def _seed_of(seed: int) -> int:
+def seed_of(seed: int) -> int:
     """What scikit-learn draws second from a generator with this seed."""
     rng = np.random.RandomState(seed)
     rng.randint(1, MOST)

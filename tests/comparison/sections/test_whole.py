@@ -120,7 +120,7 @@ def of_counts() -> Page:
 # The page as a whole.
 
 
-def test_every_section_of_the_issue_is_there(of_iris: Page, of_numbers: Page) -> None:
+def test_every_section_is_there(of_iris: Page, of_numbers: Page) -> None:
     classes = {"leaderboard", "checks", "data", "decisions", "calibration", "ranking", "rows", "coefficients"}
     classes |= {"likelihoods", "regions", "densities", "unusual", "certificates", "reproduce"}
     ids = [each.id for each in of_iris.sections]

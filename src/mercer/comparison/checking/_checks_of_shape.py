@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.comparison.checking.found import Found, NotAsked
+from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.paired import holm
 from mercer.comparison.view import View
 from mercer.report.wording import chance, enumerated
@@ -137,12 +138,9 @@ def _complete(view: View) -> tuple[list[str], Array]:
 
 def overdispersion(view: View) -> Iterator[Found]:
     """Counts that vary more about their predictions than a Poisson distribution allows."""
-    if view.comparison.task.name != "counts":
-        return
     from scipy.stats import norm
 
-    best = view.best()
-    if best is None:
+    if (best := _best_of(view, "counts")) is None:
         return
     mean, y = view.held_out(best)
     usable = mean > 0
@@ -158,6 +156,11 @@ def overdispersion(view: View) -> Iterator[Found]:
             "distribution allows, so that its intervals and p-values are too sure.",
             "Use GLM('negative_binomial'), or robust standard errors (summary with covariance='HC3').",
         )
+
+
+def _best_of(view: View, task: str) -> Entry | None:
+    """The best entry, where this is what is asked."""
+    return view.best() if view.comparison.task.name == task else None
 
 
 def unequal_covariances(view: View) -> Iterator[Found]:
@@ -261,12 +264,9 @@ def dependent(view: View) -> Iterator[Found]:
 
 def unequal_variance(view: View) -> Iterator[Found]:
     """Breusch and Pagan's test of whether residuals spread more for some predictions than for others."""
-    if view.comparison.task.name != "regression":
-        return
     from scipy.stats import chi2
 
-    best = view.best()
-    if best is None:
+    if (best := _best_of(view, "regression")) is None:
         return
     predicted, y = view.held_out(best)
     if len(y) < 20 or np.ptp(predicted) == 0:

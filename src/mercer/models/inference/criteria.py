@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from mercer.families import IDENTITY, Gaussian
-from mercer.models._glm_figures import log_likelihood, null_deviance
+from mercer.models._glm_figures import log_likelihood, null_deviance, profiled
 from mercer.models.inference.covariance import Covariance
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.rows import OneMean
@@ -79,7 +78,7 @@ def _log_likelihood(fitted: Fitted, deviance: float, dispersion: float) -> float
     if not isinstance(fitted.rows, OneMean):
         return -deviance / 2
     response = fitted.rows.response
-    if isinstance(response.family, Gaussian) and response.link == IDENTITY and response.family.variance is None:
+    if profiled(response):
         dispersion = deviance / fitted.n
     kind = "frequency" if fitted.frequency else "precision"
     return log_likelihood(fitted.observations, response, deviance, dispersion, kind)

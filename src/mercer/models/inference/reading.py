@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import InferenceError
 from mercer.data.table import Table
 from mercer.models._base import column_names
-from mercer.models._glm_inputs import refuse_non_finite
+from mercer.models._glm_inputs import refuse_spoilt_table
 from mercer.models.inference.fits import Beside, Reading
 from mercer.models.inference.read_drop_ins import (
     read_glm_regressor,
@@ -59,5 +59,5 @@ def reading_of(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, e
     if reading.fitted.strengths.l1.any():
         raise InferenceError(AFTER_L1)
     if not np.isfinite(reading.fitted.eta).all():
-        refuse_non_finite(Table.of(X), column_names(model), estimator="summary")
+        refuse_spoilt_table(Table.of(X), column_names(model), estimator="summary")
     return reading

@@ -1,0 +1,47 @@
+"""Values of X that are no finite numbers: looked for at little cost, found, and named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import NonFiniteError
+from mercer._gpu import is_tensor
+from mercer.designs.encoded import Encoded
+from mercer.models import _tensors
+from mercer.models._base import column_names, first_where, is_sparse
+
+
+def refuse_not_finite(estimator: Any, X: Any) -> None:
+    """Find the first value of an array or tensor that is not finite, if there is one, and raise an error about it."""
+    if is_tensor(X):
+        _tensors.refuse_not_finite(estimator, X)
+    elif not _adds_up(X):
+        refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
+
+
+def _adds_up(X: Any) -> bool:
+    """Whether all values have a sum, which takes no memory; encoded rows have none."""
+    if isinstance(X, Encoded):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite((X.data if is_sparse(X) else X).sum(dtype=np.float64)))
+
+
+def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:
+    """Find the first value of X that is not a finite number, if there is one, and raise an error that names it."""
+    found = first_where(X, lambda values: ~np.isfinite(values))
+    if found is None:
+        return
+    row, column, value = found
+    if np.isnan(value):
+        raise NonFiniteError(
+            f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and {estimator} does "
+            "not accept missing values encoded as NaN natively; drop such rows, or put TableFeatures() "
+            "before it, which fills the gaps and says where they were."
+        )
+    raise NonFiniteError(
+        f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
+        f"{row}; replace it by a number."
+    )

@@ -1,0 +1,33 @@
+"""A comparison in which there is something to say of every model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from mercer.comparison import Comparison, compare
+
+
+class Broken(GaussianNB):  # type: ignore[misc]
+    def fit(self, X: Any, y: Any) -> Any:
+        raise ValueError("not | today")
+
+
+@pytest.fixture(scope="module")
+def five() -> Comparison:
+    """Of iris: a good one, one that guesses, one without probabilities, one that fails, one that is sure and wrong."""
+    X, y = load_iris(return_X_y=True)
+    models = {
+        "bayes": GaussianNB(),
+        "guess": DummyClassifier(),
+        "ridge": RidgeClassifier(),
+        "broken": Broken(),
+        "sure": DummyClassifier(strategy="most_frequent"),
+    }
+    return compare(X, np.array(["setosa", "versicolor", "virginica"])[y], models=models, cv=3)

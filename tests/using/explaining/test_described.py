@@ -1,0 +1,26 @@
+"""A model in a few lines."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from mercer.using.explaining.described import described
+from mercer.using.fitting import fitted
+
+FRAME = pa.table({"x": [i % 9 / 2 for i in range(60)], "c": ["u", "v", None] * 20})
+CLASSES = ["a" if i % 9 < 4 else "b" for i in range(60)]
+
+
+def test_described() -> None:
+    lines = list(described(fitted("LogisticRegression", FRAME, CLASSES).model))
+    assert lines[0] == "LogisticRegression()"
+    assert "Classes: 'a', 'b'" in lines
+    assert "x       number" in lines[-1]
+
+
+def test_what_is_around_a_model_is_described_in_a_line() -> None:
+    lines = list(described(fitted("LogisticRegression", FRAME, CLASSES, settings={"C": 3}, conformal=0.8).model))
+    assert lines[:2] == ["LogisticRegression(C=3)", "within Pipeline, within ConformalClassifier"]
+    lines = list(described(fitted("NaiveBayes", FRAME, CLASSES).model))
+    assert lines[0] == "NaiveBayes()"  # whose families are the table below
+    assert "c       category" in lines[-1]
