@@ -45,7 +45,7 @@ format: $(VENV)/lint.installed
 # random inputs for every law of tests/fuzz; counts and finds go to build/fuzz.json
 MINUTES ?= 30
 fuzz: $(VENV)/test.installed
-	MERCER_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/fuzz
+	MERCER_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/fuzz
 
 # the lines of four rooms that tests reach, with loops as plain Python
 COVERED := families kernels stats solvers

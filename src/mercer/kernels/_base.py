@@ -186,7 +186,7 @@ class Kernel(ABC):
     def __pow__(self, power: Any) -> Kernel:
         from mercer.kernels.algebra import Power
 
-        return Power(self, exponent(power, "the power", "a kernel")) if isinstance(power, Real) else NotImplemented
+        return Power(self, power) if isinstance(power, Real) else NotImplemented
 
     def __sub__(self, other: Any) -> Kernel:
         raise NotPositiveDefiniteError(
@@ -277,47 +277,6 @@ class Kernel(ABC):
         return f"{type(self).__name__}({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in told)})"
 
 
-def written(kernel: Kernel, binding: int) -> str:
-    """A kernel inside the repr of another, in brackets where it binds less tightly."""
-    return repr(kernel) if kernel.binding >= binding else f"({kernel!r})"
-
-
-def number(value: Any, name: str, kernel: str, *, least: float = 0.0, above: bool = False) -> float:
-    """A parameter as a finite float, `least` or more; a typed error otherwise."""
-    if not _is_number(value):
-        raise KernelError(f"{name} of {kernel} must be a number, got {value!r}.")
-    result = float(value)
-    if least == -np.inf and not np.isfinite(result):
-        raise KernelError(f"{name} of {kernel} must be finite, got {value!r}.")
-    if not (np.isfinite(result) and (result > least if above else result >= least)):
-        wanted = f"above {least:g}" if above else f"{least:g} or more"
-        raise NotPositiveDefiniteError(
-            f"{name} of {kernel} must be finite and {wanted}, got {value!r}: else it need not be positive definite."
-        )
-    return result
-
-
-def whole(value: Any, name: str, kernel: str, *, least: int = 0) -> int:
-    """A parameter as an int, `least` or more; a typed error otherwise."""
-    if not _is_number(value) or not float(value).is_integer() or value < least:
-        raise KernelError(f"{name} of {kernel} must be a whole number, {least} or more, got {value!r}.")
-    return int(float(value))
-
-
-def exponent(value: Any, name: str, kernel: str) -> int:
-    """A power as an int, 0 or more: others need not be positive definite."""
-    if _is_number(value) and (not float(value).is_integer() or value < 0):
-        raise NotPositiveDefiniteError(
-            f"{name} of {kernel} must be a whole number, 0 or more, got {value!r}: only such powers of a kernel are "
-            "sums of products of kernels."
-        )
-    return whole(value, name, kernel)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def finite_diagonal(kernel: Kernel, side: Any) -> Array:
     """k(x, x), or an error where one is no float64: by Cauchy and Schwarz k(x, z) is finite where both of them are."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -329,11 +288,3 @@ def finite_diagonal(kernel: Kernel, side: Any) -> Array:
             "scale, or choose a lower degree."
         )
     return diagonal
-
-
-def refuse_others(part: Any, name: str) -> None:
-    """An error unless what a kernel is made of is a kernel."""
-    if not isinstance(part, Kernel):
-        raise KernelError(
-            f"{name} takes a Kernel such as RBF(), got {part!r}; kernel_from makes one of a name or a function."
-        )

@@ -1,0 +1,64 @@
+"""What kernels made of other kernels have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from mercer._errors import KernelError
+from mercer.kernels._base import Kernel
+from mercer.kernels._views import Memo, Several, Views
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class OfOne(Kernel):
+    """A kernel made of one other, which it is but for what a subclass says."""
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        _refuse_others(self.kernel, type(self).__name__)
+
+    def prepared(self, views: Views) -> Any:
+        return self.kernel.prepared(views)
+
+    def tile(self, left: Any, right: Any, memo: Memo) -> Array:
+        return self.kernel.tile(left, right, memo)
+
+    def diagonal(self, side: Any) -> Array:
+        return self.kernel.diagonal(side)
+
+    def sensitivity(self, left: Any, right: Any) -> float:
+        return self.kernel.sensitivity(left, right)
+
+
+@dataclass(frozen=True, repr=False)
+class OfTwo(Kernel):
+    """A kernel made of two others, each of which sees the rows in its own way."""
+
+    k1: Kernel
+    k2: Kernel
+
+    def __post_init__(self) -> None:
+        for part in (self.k1, self.k2):
+            _refuse_others(part, type(self).__name__)
+
+    def prepared(self, views: Views) -> Several:
+        return Several((self.k1.prepared(views), self.k2.prepared(views)))
+
+
+def written(kernel: Kernel, binding: int) -> str:
+    """A kernel inside the repr of another, in brackets where it binds less tightly."""
+    return repr(kernel) if kernel.binding >= binding else f"({kernel!r})"
+
+
+def _refuse_others(part: Any, name: str) -> None:
+    """An error unless what a kernel is made of is a kernel."""
+    if not isinstance(part, Kernel):
+        raise KernelError(
+            f"{name} takes a Kernel such as RBF(), got {part!r}; kernel_from makes one of a name or a function."
+        )
