@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn import kernel_approximation
 
-from bench.harness import Contender, Race, Results, Workload
+from bench.fits import Entrant, transform_race
+from bench.harness import Workload
+from bench.rows import normal_rows
 from mercer import RBFSampler
 
 COLUMNS, COMPONENTS = 50, 1000
-
-
-class Rows(NamedTuple):
-    X: NDArray[Any]
-
-
-def normal_rows(rows: int) -> Rows:
-    return Rows(np.random.default_rng(0).standard_normal((rows, COLUMNS)))
-
-
-def contender(name: str, make: Any, reach: float | None = None) -> Contender:
-    def fit_and_transform(data: Rows) -> Any:
-        return lambda: make(gamma=1 / COLUMNS, n_components=COMPONENTS, random_state=0).fit_transform(data.X)
-
-    return Contender(name, fit_and_transform, reach)
-
-
-def results(features: NDArray[Any], data: Rows) -> Results:
-    return {"features": features}
-
+OPTIONS: dict[str, Any] = {"gamma": 1 / COLUMNS, "n_components": COMPONENTS, "random_state": 0}
 
 WORKLOAD = Workload(
     name="fourier",
     shape=f"{COLUMNS} → {COMPONENTS:,}",
     rows=100_000,
-    make_arrays=normal_rows,
+    make_arrays=partial(normal_rows, columns=COLUMNS),
     races=(
-        Race(
-            "fit and transform",
-            contender("mercer", RBFSampler),
-            (contender("scikit-learn", kernel_approximation.RBFSampler, reach=5),),
-            results,
+        transform_race(
+            Entrant(partial(RBFSampler, **OPTIONS)),
+            {"scikit-learn": Entrant(partial(kernel_approximation.RBFSampler, **OPTIONS), reach=5)},
+            task="fit and transform",
         ),
     ),
 )

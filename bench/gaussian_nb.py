@@ -6,7 +6,8 @@ from functools import partial
 
 from sklearn import naive_bayes
 
-from bench.classifiers import Rival, correlated_classes, fit_race, predict_race
+from bench.classifiers import correlated_classes, fit_race, predict_race
+from bench.fits import Entrant
 from bench.harness import Workload
 from mercer import GaussianNB
 
@@ -17,10 +18,10 @@ WORKLOAD = Workload(
     make_arrays=partial(correlated_classes, columns=50),
     races=(
         fit_race(
-            GaussianNB,
-            {"scikit-learn": Rival(naive_bayes.GaussianNB, reach=15)},
+            Entrant(GaussianNB),
+            {"scikit-learn": Entrant(naive_bayes.GaussianNB, reach=15)},
             attributes=("theta_", "var_", "class_prior_"),
         ),
-        predict_race(GaussianNB, {"scikit-learn": Rival(naive_bayes.GaussianNB, reach=8)}),
+        predict_race(Entrant(GaussianNB), {"scikit-learn": Entrant(naive_bayes.GaussianNB, reach=8)}),
     ),
 )

@@ -49,16 +49,23 @@ class Row:
     measure: Callable[[], Measured]
 
 
+def once(call: Callable[[], Any]) -> tuple[Any, float]:
+    """What a call returns, and its seconds."""
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    returned = call()
+    torch.cuda.synchronize()
+    return returned, time.perf_counter() - start
+
+
 def timed(call: Callable[[], Any], repeats: int = 5) -> tuple[Any, float, float]:
     """What a call returns, the median of its seconds, and the seconds of the first one, which compiles."""
+    _, first = once(call)
     taken = []
-    for _ in range(repeats + 1):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        returned = call()
-        torch.cuda.synchronize()
-        taken.append(time.perf_counter() - start)
-    return returned, statistics.median(taken[1:]), taken[0]
+    for _ in range(repeats):
+        returned, seconds = once(call)
+        taken.append(seconds)
+    return returned, statistics.median(taken), first
 
 
 def special_limit(pairs: float) -> float:
@@ -245,15 +252,6 @@ def counted_products(pairs: int) -> Iterator[list[str]]:
 
     with counting("times"), counting("transposed_times"):
         yield made
-
-
-def once(call: Callable[[], Any]) -> tuple[Any, float]:
-    """What a call returns and its seconds, where it takes too long to be repeated."""
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    returned = call()
-    torch.cuda.synchronize()
-    return returned, time.perf_counter() - start
 
 
 def like(values: Any, tensor: Any) -> Any:

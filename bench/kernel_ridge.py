@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn import kernel_ridge
 
-from bench.harness import Contender, Race, Results, Workload
-from bench.objectives import Responses
+from bench.fits import Entrant, fit_race
+from bench.harness import Results, Workload
+from bench.rows import Responses
 from mercer import KernelRidge
 
 COLUMNS = 20
@@ -18,10 +20,6 @@ def smooth_numbers(rows: int) -> Responses:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows, COLUMNS))
     return Responses(X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(rows))
-
-
-def contender(name: str, make: Any, reach: float | None = None) -> Contender:
-    return Contender(name, lambda data: lambda: make(alpha=1.0, kernel="rbf").fit(data.X, data.y), reach)
 
 
 def results(model: Any, data: Responses) -> Results:
@@ -34,10 +32,9 @@ WORKLOAD = Workload(
     rows=10_000,
     make_arrays=smooth_numbers,
     races=(
-        Race(
-            "fit",
-            contender("mercer", KernelRidge),
-            (contender("scikit-learn", kernel_ridge.KernelRidge, reach=5),),
+        fit_race(
+            Entrant(partial(KernelRidge, alpha=1.0, kernel="rbf")),
+            {"scikit-learn": Entrant(partial(kernel_ridge.KernelRidge, alpha=1.0, kernel="rbf"), reach=5)},
             results,
         ),
     ),

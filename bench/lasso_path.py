@@ -13,7 +13,7 @@ from skglm.utils.jit_compilation import compiled_clone
 from sklearn import linear_model
 
 from bench.harness import Contender, Race, Results, Workload
-from bench.objectives import Responses
+from bench.rows import Responses
 from mercer.models import lasso_path
 
 COLUMNS, NONZERO, ALPHAS = 20_000, 100, 100

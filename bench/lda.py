@@ -6,15 +6,16 @@ from functools import partial
 
 from sklearn import discriminant_analysis
 
-from bench.classifiers import Rival, correlated_classes, fit_race
+from bench.classifiers import correlated_classes, fit_race
+from bench.fits import Entrant
 from bench.harness import Workload
 from mercer import LinearDiscriminantAnalysis
 
 REACH = {"svd": 40, "lsqr": 6, "eigen": None}
 
 
-def rival(solver: str) -> Rival:
-    return Rival(partial(discriminant_analysis.LinearDiscriminantAnalysis, solver=solver), REACH[solver])
+def rival(solver: str) -> Entrant:
+    return Entrant(partial(discriminant_analysis.LinearDiscriminantAnalysis, solver=solver), REACH[solver])
 
 
 WORKLOAD = Workload(
@@ -24,7 +25,7 @@ WORKLOAD = Workload(
     make_arrays=partial(correlated_classes, columns=50),
     races=(
         fit_race(
-            LinearDiscriminantAnalysis,
+            Entrant(LinearDiscriminantAnalysis),
             {f"scikit-learn {solver}": rival(solver) for solver in REACH},
             attributes=("means_", "priors_"),
         ),

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn import svm
 
+from bench.fits import Entrant
 from bench.harness import Workload
 from bench.logistic import COLUMNS, tossed_coins
-from bench.objectives import Fitter, Responses, linear_predictor, objective_race
+from bench.objectives import linear_predictor, objective_race
+from bench.rows import Responses
 from mercer import LinearSVC
 
 ROWS = 200_000
@@ -31,16 +33,16 @@ WORKLOAD = Workload(
     make_arrays=tossed_coins,
     races=(
         objective_race(
-            Fitter(LinearSVC),
-            {"scikit-learn liblinear": Fitter(partial(svm.LinearSVC, dual=False, tol=1e-3))},
+            Entrant(LinearSVC),
+            {"scikit-learn liblinear": Entrant(partial(svm.LinearSVC, dual=False, tol=1e-3))},
             partial(objective, squared=True),
             task="fit, squared hinge",
             parity=1e-6,
         ),
         objective_race(
-            Fitter(partial(LinearSVC, loss="hinge")),
+            Entrant(partial(LinearSVC, loss="hinge")),
             # its coordinate descent has not arrived after the thousand passes that it makes by default
-            {"scikit-learn liblinear": Fitter(partial(svm.LinearSVC, loss="hinge", random_state=0))},
+            {"scikit-learn liblinear": Entrant(partial(svm.LinearSVC, loss="hinge", random_state=0))},
             partial(objective, squared=False),
             task="fit, hinge",
             parity=1e-6,

@@ -10,8 +10,10 @@ from glum import GeneralizedLinearRegressor
 from sklearn import linear_model
 from sklearnex import linear_model as intelex
 
+from bench.fits import Entrant
 from bench.harness import Workload
-from bench.objectives import Fitter, Responses, mean_logistic_loss, objective_race, squared_norm
+from bench.objectives import mean_logistic_loss, objective_race, squared_norm
+from bench.rows import Responses, correlated, tossed
 from mercer import LogisticRegression
 
 COLUMNS = 50
@@ -20,10 +22,8 @@ ROWS = 1_000_000
 
 def tossed_coins(rows: int) -> Responses:
     rng = np.random.default_rng(0)
-    mixing = np.eye(COLUMNS) + 0.3 * rng.standard_normal((COLUMNS, COLUMNS)) / np.sqrt(COLUMNS)
-    X = rng.standard_normal((rows, COLUMNS)) @ mixing
-    eta = X @ (0.3 * rng.standard_normal(COLUMNS)) - 0.5
-    return Responses(X, (rng.uniform(size=rows) < 1 / (1 + np.exp(-eta))).astype(np.int64))
+    X = correlated(rng, rows, COLUMNS)
+    return Responses(X, tossed(rng, X @ (0.3 * rng.standard_normal(COLUMNS)) - 0.5))
 
 
 def objective(model: Any, data: Responses) -> float:
@@ -37,17 +37,17 @@ WORKLOAD = Workload(
     make_arrays=tossed_coins,
     races=(
         objective_race(
-            Fitter(LogisticRegression),
+            Entrant(LogisticRegression),
             {
                 # the loosest tolerances at which the rivals' objectives are right to 1e-8
-                "scikit-learn lbfgs": Fitter(
+                "scikit-learn lbfgs": Entrant(
                     partial(linear_model.LogisticRegression, tol=1e-6, max_iter=1000), reach=3
                 ),
-                "scikit-learn newton-cholesky": Fitter(
+                "scikit-learn newton-cholesky": Entrant(
                     partial(linear_model.LogisticRegression, solver="newton-cholesky", tol=1e-5), reach=3
                 ),
-                "scikit-learn-intelex": Fitter(partial(intelex.LogisticRegression, tol=1e-4), reach=3),
-                "glum": Fitter(
+                "scikit-learn-intelex": Entrant(partial(intelex.LogisticRegression, tol=1e-4), reach=3),
+                "glum": Entrant(
                     partial(GeneralizedLinearRegressor, family="binomial", alpha=1 / ROWS, l1_ratio=0), reach=3
                 ),
             },

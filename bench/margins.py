@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 
-from bench.harness import Contender, Race, Results
-
-Array = NDArray[Any]
+from bench import fits
+from bench.fits import Entrant
+from bench.harness import Race, Results
+from bench.rows import Array
 
 #: dual objectives count as equal if they differ by so much, relatively: all contenders stop at a violation of 1e-3
 SAME_DUAL = 1e-5
@@ -23,11 +23,6 @@ class Split(NamedTuple):
     X: Array
     y: Array
     new: Array
-
-
-class Machine(NamedTuple):
-    make: Callable[[], Any]
-    reach: float | None = None
 
 
 def clusters(rows: int, columns: int, *, informative: int, new: int = 4_000) -> Split:
@@ -58,24 +53,16 @@ def dual_objective(model: Any, data: Split) -> float:
     return float(linear - 0.5 * norm)
 
 
-def fit_race(ours: Machine, rivals: Mapping[str, Machine], *, task: str = "fit") -> Race:
-    def contender(name: str, machine: Machine) -> Contender:
-        return Contender(name, lambda data: lambda: machine.make().fit(data.X, data.y), machine.reach)
-
+def fit_race(ours: Entrant, rivals: Mapping[str, Entrant], *, task: str = "fit") -> Race:
     def results(model: Any, data: Split) -> Results:
         return {"dual objective": np.asarray(dual_objective(model, data))}
 
-    others = tuple(contender(name, rival) for name, rival in rivals.items())
-    return Race(task, contender("mercer", ours), others, results, SAME_DUAL)
+    return fits.fit_race(ours, rivals, results, task=task, parity=SAME_DUAL)
 
 
-def predict_race(ours: Machine, rivals: Mapping[str, Machine]) -> Race:
-    def contender(name: str, machine: Machine) -> Contender:
-        def prepare(data: Split) -> Callable[[], Any]:
-            model = machine.make().fit(data.X, data.y)
-            return lambda: (model, model.predict(data.new))
-
-        return Contender(name, prepare, machine.reach)
+def predict_race(ours: Entrant, rivals: Mapping[str, Entrant]) -> Race:
+    def ask(model: Any, data: Split) -> Any:
+        return model, model.predict(data.new)
 
     def results(returned: Any, data: Split) -> Results:
         model, predicted = returned
@@ -85,5 +72,4 @@ def predict_race(ours: Machine, rivals: Mapping[str, Machine]) -> Race:
         agrees = predicted == (model.classes_[(decisions > 0).astype(int)] if hasattr(model, "classes_") else decisions)
         return {"decisions": decisions, "agreement": np.asarray(np.mean(agrees))}
 
-    others = tuple(contender(name, rival) for name, rival in rivals.items())
-    return Race("predict 4,000 rows", contender("mercer", ours), others, results, SAME_DECISIONS)
+    return fits.asked_race(ours, rivals, ask, results, task="predict 4,000 rows", parity=SAME_DECISIONS)

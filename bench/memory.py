@@ -33,9 +33,9 @@ def peak_of(call: Callable[[], Any]) -> int:
     """Bytes by which resident memory rises at most while `call` runs, what it returns included."""
     _release_freed_memory()
     CLEAR.write_text("5")
-    before = _kilobytes("VmRSS")
+    before = kilobytes("VmRSS")
     returned = call()
-    beyond = _kilobytes("VmHWM") - before
+    beyond = kilobytes("VmHWM") - before
     del returned  # held until the mark was read
     return 1024 * beyond
 
@@ -65,7 +65,8 @@ def _release_freed_memory() -> None:
         trim(0)
 
 
-def _kilobytes(field: str) -> int:
+def kilobytes(field: str) -> int:
+    """What the kernel says of this process: VmRSS, or VmHWM for the most so far."""
     lines = STATUS.read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
 

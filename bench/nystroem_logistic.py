@@ -8,9 +8,11 @@ import numpy as np
 from sklearn import kernel_approximation, linear_model
 from sklearn.pipeline import make_pipeline
 
+from bench.fits import Entrant
 from bench.harness import Workload
 from bench.nystroem_ridge import COLUMNS, LANDMARKS
-from bench.objectives import Fitter, Responses, objective_race
+from bench.objectives import objective_race
+from bench.rows import Responses, tossed
 from mercer import LogisticRegression, Nystroem, kernelize
 from mercer.kernels import RBF
 
@@ -18,8 +20,7 @@ from mercer.kernels import RBF
 def tossed_coins(rows: int) -> Responses:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows, COLUMNS))
-    eta = 2 * np.sin(2 * X[:, 0]) + 2 * X[:, 1] * X[:, 2]
-    return Responses(X, (rng.uniform(size=rows) < 1 / (1 + np.exp(-eta))).astype(np.int64))
+    return Responses(X, tossed(rng, 2 * np.sin(2 * X[:, 0]) + 2 * X[:, 1] * X[:, 2]))
 
 
 def ours() -> Any:
@@ -49,5 +50,5 @@ WORKLOAD = Workload(
     shape=f"{COLUMNS}, {LANDMARKS} landmarks",
     rows=500_000,
     make_arrays=tossed_coins,
-    races=(objective_race(Fitter(ours), {"scikit-learn lbfgs": Fitter(theirs, reach=5)}, objective, parity=1e-6),),
+    races=(objective_race(Entrant(ours), {"scikit-learn lbfgs": Entrant(theirs, reach=5)}, objective, parity=1e-6),),
 )

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn import kernel_approximation, linear_model
 from sklearn.pipeline import make_pipeline
 
-from bench.harness import Contender, Race, Results, Workload
-from bench.objectives import Responses
+from bench.fits import Entrant, fit_race
+from bench.harness import Results, Workload
+from bench.rows import Responses
 from mercer import KernelRidge, Nystroem
 from mercer.kernels import RBF
 
@@ -33,10 +34,6 @@ def theirs() -> Any:
     return make_pipeline(features, linear_model.Ridge(alpha=1.0, fit_intercept=False))
 
 
-def contender(name: str, make: Any, reach: float | None = None) -> Contender:
-    return Contender(name, lambda data: lambda: make().fit(data.X, data.y), reach)
-
-
 def results(model: Any, data: Responses) -> Results:
     return {"predictions": model.predict(data.X[:SHOWN])}
 
@@ -46,7 +43,5 @@ WORKLOAD = Workload(
     shape=f"{COLUMNS}, {LANDMARKS} landmarks",
     rows=500_000,
     make_arrays=waves,
-    races=(
-        Race("fit", contender("mercer", ours), (contender("scikit-learn", theirs, reach=8),), results, parity=1e-4),
-    ),
+    races=(fit_race(Entrant(ours), {"scikit-learn": Entrant(theirs, reach=8)}, results, parity=1e-4),),
 )

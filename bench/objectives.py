@@ -3,50 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bench.harness import Arrays, Contender, Race, Results
+from bench.fits import Entrant, fit_race
+from bench.harness import Race
 from bench.results import PARITY
-
-Array = NDArray[Any]
-
-
-class Responses(NamedTuple):
-    X: Any
-    y: Array
-
-
-class Fitter(NamedTuple):
-    make: Callable[[], Any]  # an unfitted model
-    reach: float | None = None
-    see: Callable[[Arrays], Any] = lambda data: data.X  # the form in which the contender gets X
+from bench.rows import Array, Responses
 
 
 def objective_race(
-    ours: Fitter,
-    rivals: Mapping[str, Fitter],
+    ours: Entrant,
+    rivals: Mapping[str, Entrant],
     objective: Callable[[Any, Any], float],
     *,
     task: str = "fit",
     parity: float = PARITY,
 ) -> Race:
     """Fit from nothing; the value of `objective(model, data)` must agree."""
-
-    def contender(name: str, fitter: Fitter) -> Contender:
-        def prepare(data: Arrays) -> Callable[[], Any]:
-            X = fitter.see(data)
-            return lambda: fitter.make().fit(X, data.y)
-
-        return Contender(name, prepare, fitter.reach)
-
-    def results(model: Any, data: Arrays) -> Results:
-        return {"objective": np.asarray(objective(model, data))}
-
-    others = tuple(contender(name, rival) for name, rival in rivals.items())
-    return Race(task, contender("mercer", ours), others, results, parity)
+    return fit_race(
+        ours, rivals, lambda model, data: {"objective": np.asarray(objective(model, data))}, task=task, parity=parity
+    )
 
 
 def linear_predictor(model: Any, X: Any) -> Array:

@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn import linear_model
 
-from bench.harness import Contender, Race, Results, Workload
-from bench.objectives import Responses
-from bench.sparse_rows import hashed_words
+from bench.fits import Entrant, fit_race
+from bench.harness import Results, Workload
+from bench.rows import Responses, hashed_words
 from mercer import LinearThreshold
 
 COLUMNS, WORDS, RATE = 1 << 20, 40, 0.1
-
-
-def contender(name: str, make: Any, reach: float | None = None) -> Contender:
-    return Contender(name, lambda data: lambda: make().fit(data.X, data.y), reach)
 
 
 def rule() -> Any:
@@ -48,5 +44,5 @@ WORKLOAD = Workload(
     shape=f"{COLUMNS:,} hashed features, {WORDS} per row",
     rows=5_000_000,
     make_arrays=partial(hashed_words, columns=COLUMNS, words=WORDS),
-    races=(Race("epoch", contender("mercer", rule), (contender("scikit-learn", stochastic_gradient, 3),), results),),
+    races=(fit_race(Entrant(rule), {"scikit-learn": Entrant(stochastic_gradient, reach=3)}, results, task="epoch"),),
 )

@@ -23,10 +23,11 @@ import pyarrow.parquet as pq
 from sklearn import linear_model, naive_bayes
 
 import mercer
-from bench.harness import Options
+from bench.harness import Options, largest_difference
 from bench.machine import describe_environment
-from bench.memory import _kilobytes
+from bench.memory import kilobytes
 from bench.results import Outcome, Report, Timing
+from bench.rows import tossed
 from mercer import GaussianNB, LogisticRegression, Ridge
 
 COLUMNS, ROWS, FILE_ROWS, GROUP_ROWS = 50, 15_000_000, 500_000, 1 << 16
@@ -45,7 +46,7 @@ def write(folder: Path, rows: int, columns: int = COLUMNS) -> None:
         eta = (X - X.mean(axis=0)) @ weights
         table = dict(zip(FEATURES, X.T, strict=False)) | {
             "amount": eta + rng.standard_normal(len(X)),
-            "label": (rng.random(len(X)) < 1 / (1 + np.exp(-eta))).astype(np.int64),
+            "label": tossed(rng, eta),
         }
         options = {"row_group_size": GROUP_ROWS, "compression": "none", "use_dictionary": False}
         pq.write_table(pa.table(table), folder / f"part-{number:04d}.parquet", **options)
@@ -164,7 +165,7 @@ def _in_this_process(name: str, folder: Path, threads: int) -> dict[str, Any]:
         "first": first,
         "seconds": seconds,
         "passes": TOLD.get("passes", 1),
-        "peak": 1024 * _kilobytes("VmHWM"),
+        "peak": 1024 * kilobytes("VmHWM"),
         "answer": answer,
     }
 
@@ -201,8 +202,7 @@ class OutOfCore:
         self, found: Any, task: str, ours: str, theirs: str, rival: str, reach: float | None, parity: float
     ) -> Outcome:
         mine, other = found[ours], found[theirs]
-        a, b = np.array(mine["answer"]), np.array(other["answer"])
-        difference = float(np.max(np.abs(a - b) / np.maximum(1, np.abs(b))))
+        difference = largest_difference(*({"answer": np.array(one["answer"])} for one in (mine, other)))
         seconds = mine["seconds"], mine["first"], other["seconds"]
         return Outcome(task, rival, *seconds, reach, difference, None, None, parity)
 

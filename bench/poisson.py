@@ -9,8 +9,10 @@ import numpy as np
 from glum import GeneralizedLinearRegressor
 from sklearn import linear_model
 
+from bench.fits import Entrant
 from bench.harness import Workload
-from bench.objectives import Fitter, Responses, mean_poisson_loss, objective_race, squared_norm
+from bench.objectives import mean_poisson_loss, objective_race, squared_norm
+from bench.rows import Responses, correlated
 from mercer import PoissonRegressor
 
 COLUMNS = 50
@@ -19,8 +21,7 @@ ALPHA = 1e-3
 
 def counted(rows: int) -> Responses:
     rng = np.random.default_rng(0)
-    mixing = np.eye(COLUMNS) + 0.3 * rng.standard_normal((COLUMNS, COLUMNS)) / np.sqrt(COLUMNS)
-    X = rng.standard_normal((rows, COLUMNS)) @ mixing
+    X = correlated(rng, rows, COLUMNS)
     return Responses(X, rng.poisson(np.exp(X @ (0.1 * rng.standard_normal(COLUMNS)) + 0.3)).astype(float))
 
 
@@ -35,13 +36,13 @@ WORKLOAD = Workload(
     make_arrays=counted,
     races=(
         objective_race(
-            Fitter(partial(PoissonRegressor, alpha=ALPHA)),
+            Entrant(partial(PoissonRegressor, alpha=ALPHA)),
             {
-                "scikit-learn lbfgs": Fitter(partial(linear_model.PoissonRegressor, alpha=ALPHA, tol=1e-6), reach=2.5),
-                "scikit-learn newton-cholesky": Fitter(
+                "scikit-learn lbfgs": Entrant(partial(linear_model.PoissonRegressor, alpha=ALPHA, tol=1e-6), reach=2.5),
+                "scikit-learn newton-cholesky": Entrant(
                     partial(linear_model.PoissonRegressor, alpha=ALPHA, solver="newton-cholesky"), reach=2.5
                 ),
-                "glum": Fitter(
+                "glum": Entrant(
                     partial(GeneralizedLinearRegressor, family="poisson", alpha=ALPHA, l1_ratio=0), reach=2.5
                 ),
             },

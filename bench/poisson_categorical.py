@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import linear_model
 
+from bench.fits import Entrant
 from bench.harness import Workload
-from bench.objectives import Fitter, objective_race
+from bench.objectives import objective_race
 from mercer import GLM
 from mercer.families import L2
 
@@ -66,10 +67,12 @@ WORKLOAD = Workload(
     make_arrays=policies,
     races=(
         objective_race(
-            Fitter(glm),
+            Entrant(glm),
             {
-                "glum": Fitter(partial(GeneralizedLinearRegressor, family="poisson", alpha=ALPHA, l1_ratio=0), reach=2),
-                "scikit-learn newton-cholesky, one-hot": Fitter(
+                "glum": Entrant(
+                    partial(GeneralizedLinearRegressor, family="poisson", alpha=ALPHA, l1_ratio=0), reach=2
+                ),
+                "scikit-learn newton-cholesky, one-hot": Entrant(
                     partial(linear_model.PoissonRegressor, alpha=ALPHA, solver="newton-cholesky"),
                     reach=6,
                     see=lambda data: data.one_hot,

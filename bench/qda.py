@@ -6,7 +6,8 @@ from functools import partial
 
 from sklearn import discriminant_analysis
 
-from bench.classifiers import Rival, correlated_classes, fit_race, predict_race
+from bench.classifiers import correlated_classes, fit_race, predict_race
+from bench.fits import Entrant
 from bench.harness import Workload
 from mercer import QuadraticDiscriminantAnalysis
 
@@ -19,10 +20,10 @@ WORKLOAD = Workload(
     make_arrays=partial(correlated_classes, columns=50),
     races=(
         fit_race(
-            QuadraticDiscriminantAnalysis,
-            {"scikit-learn": Rival(RIVAL, reach=20)},
+            Entrant(QuadraticDiscriminantAnalysis),
+            {"scikit-learn": Entrant(RIVAL, reach=20)},
             attributes=("means_", "priors_"),
         ),
-        predict_race(QuadraticDiscriminantAnalysis, {"scikit-learn": Rival(RIVAL, reach=4)}),
+        predict_race(Entrant(QuadraticDiscriminantAnalysis), {"scikit-learn": Entrant(RIVAL, reach=4)}),
     ),
 )

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn import linear_model
 from sklearnex import linear_model as intelex
 
-from bench.harness import Contender, Race, Results, Workload
-from bench.objectives import Responses
+from bench.fits import Entrant, fit_race
+from bench.harness import Results, Workload
+from bench.rows import Responses, correlated
 from mercer import Ridge
 
 COLUMNS = 50
@@ -17,14 +18,9 @@ COLUMNS = 50
 
 def correlated_numbers(rows: int) -> Responses:
     rng = np.random.default_rng(0)
-    mixing = np.eye(COLUMNS) + 0.3 * rng.standard_normal((COLUMNS, COLUMNS)) / np.sqrt(COLUMNS)
-    X = rng.standard_normal((rows, COLUMNS)) @ mixing
+    X = correlated(rng, rows, COLUMNS)
     X += rng.standard_normal(COLUMNS)
     return Responses(X, X @ rng.standard_normal(COLUMNS) + rng.standard_normal(rows))
-
-
-def contender(name: str, make: Any, reach: float | None = None) -> Contender:
-    return Contender(name, lambda data: lambda: make().fit(data.X, data.y), reach)
 
 
 def results(model: Any, data: Responses) -> Results:
@@ -37,13 +33,12 @@ WORKLOAD = Workload(
     rows=1_000_000,
     make_arrays=correlated_numbers,
     races=(
-        Race(
-            "fit",
-            contender("mercer", Ridge),
-            (
-                contender("scikit-learn", linear_model.Ridge, reach=8),
-                contender("scikit-learn-intelex", intelex.Ridge, reach=2),
-            ),
+        fit_race(
+            Entrant(Ridge),
+            {
+                "scikit-learn": Entrant(linear_model.Ridge, reach=8),
+                "scikit-learn-intelex": Entrant(intelex.Ridge, reach=2),
+            },
             results,
         ),
     ),

@@ -15,6 +15,7 @@ from bench.harness import Options, timed
 from bench.machine import describe_environment
 from bench.memory import peak_of
 from bench.results import Report, Timing
+from bench.rows import tossed
 from mercer import LinearRegression, LogisticRegression, PoissonRegressor
 
 COLUMNS = 20
@@ -32,7 +33,7 @@ def make_arrays(rows: int) -> tuple[Any, dict[str, Any]]:
     eta = X @ (0.2 * rng.standard_normal(COLUMNS))
     return X, {
         "linear": eta + rng.standard_normal(rows),
-        "logistic": (rng.random(rows) < 1 / (1 + np.exp(-eta))).astype(np.int64),
+        "logistic": tossed(rng, eta),
         "poisson": rng.poisson(np.exp(eta)).astype(float),
     }
 

@@ -9,8 +9,10 @@ import numpy as np
 from sklearn import linear_model
 from sklearnex import linear_model as intelex
 
+from bench.fits import Entrant
 from bench.harness import Workload
-from bench.objectives import Fitter, Responses, mean_softmax_loss, objective_race, squared_norm
+from bench.objectives import mean_softmax_loss, objective_race, squared_norm
+from bench.rows import Responses
 from mercer import LogisticRegression
 
 SIDE, CLASSES = 28, 10
@@ -46,12 +48,12 @@ WORKLOAD = Workload(
     make_arrays=blurred_strokes,
     races=(
         objective_race(
-            Fitter(partial(LogisticRegression, C=C)),
+            Entrant(partial(LogisticRegression, C=C)),
             {
-                "scikit-learn lbfgs": Fitter(
+                "scikit-learn lbfgs": Entrant(
                     partial(linear_model.LogisticRegression, C=C, max_iter=1000, tol=1e-5), reach=5
                 ),
-                "scikit-learn-intelex": Fitter(
+                "scikit-learn-intelex": Entrant(
                     partial(intelex.LogisticRegression, C=C, max_iter=1000, tol=1e-4), reach=5
                 ),
             },

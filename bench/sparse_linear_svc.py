@@ -7,17 +7,18 @@ from typing import Any
 
 from sklearn import svm
 
+from bench.fits import Entrant
 from bench.harness import Workload
 from bench.linear_svc import objective
-from bench.objectives import Fitter, objective_race
-from bench.sparse_rows import hashed_words
+from bench.objectives import objective_race
+from bench.rows import hashed_words
 from mercer import LinearSVC
 
 COLUMNS, WORDS = 50_000, 50
 
 
-def fitter(library: Any, **options: Any) -> Fitter:
-    return Fitter(partial(library, **options, random_state=0))
+def fitter(library: Any, **options: Any) -> Entrant:
+    return Entrant(partial(library, **options, random_state=0))
 
 
 WORKLOAD = Workload(

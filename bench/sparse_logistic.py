@@ -7,9 +7,10 @@ from typing import Any
 
 from sklearn import linear_model
 
+from bench.fits import Entrant
 from bench.harness import Workload
-from bench.objectives import Fitter, Responses, mean_logistic_loss, objective_race, squared_norm
-from bench.sparse_rows import hashed_words
+from bench.objectives import mean_logistic_loss, objective_race, squared_norm
+from bench.rows import Responses, hashed_words
 from mercer import LogisticRegression
 
 COLUMNS, WORDS = 100_000, 50
@@ -26,13 +27,13 @@ WORKLOAD = Workload(
     make_arrays=partial(hashed_words, columns=COLUMNS, words=WORDS),
     races=(
         objective_race(
-            Fitter(partial(LogisticRegression, max_iter=1000)),
+            Entrant(partial(LogisticRegression, max_iter=1000)),
             {
                 # the loosest tolerances at which the rivals' objectives are right to 1e-6
-                "scikit-learn lbfgs": Fitter(
+                "scikit-learn lbfgs": Entrant(
                     partial(linear_model.LogisticRegression, tol=1e-6, max_iter=1000), reach=4
                 ),
-                "scikit-learn newton-cg": Fitter(
+                "scikit-learn newton-cg": Entrant(
                     partial(linear_model.LogisticRegression, solver="newton-cg", tol=1e-5, max_iter=1000), reach=4
                 ),
             },

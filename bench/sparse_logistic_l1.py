@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn import linear_model
 
+from bench.fits import Entrant
 from bench.harness import Workload
-from bench.objectives import Fitter, Responses, mean_logistic_loss, objective_race
-from bench.sparse_rows import hashed_words
+from bench.objectives import mean_logistic_loss, objective_race
+from bench.rows import Responses, hashed_words
 from mercer import LogisticRegression
 
 COLUMNS, WORDS, C = 50_000, 50, 1.0
@@ -32,9 +33,9 @@ WORKLOAD = Workload(
     make_arrays=partial(hashed_words, columns=COLUMNS, words=WORDS),
     races=(
         objective_race(
-            Fitter(partial(LogisticRegression, **PENALISED, solver="saga", tol=1e-3)),
+            Entrant(partial(LogisticRegression, **PENALISED, solver="saga", tol=1e-3)),
             {
-                "scikit-learn liblinear": Fitter(
+                "scikit-learn liblinear": Entrant(
                     partial(linear_model.LogisticRegression, **PENALISED, solver="liblinear", tol=1e-3), reach=3
                 ),
             },

@@ -7,8 +7,9 @@ from functools import partial
 from sklearn import svm
 from sklearnex import svm as intelex
 
+from bench.fits import Entrant
 from bench.harness import Workload
-from bench.margins import Machine, clusters, fit_race, predict_race
+from bench.margins import clusters, fit_race, predict_race
 from mercer import SVC
 
 WORKLOAD = Workload(
@@ -18,17 +19,17 @@ WORKLOAD = Workload(
     make_arrays=partial(clusters, columns=40, informative=20),
     races=(
         fit_race(
-            Machine(SVC),
+            Entrant(SVC),
             {
-                "scikit-learn (libsvm)": Machine(svm.SVC, reach=10),
-                "scikit-learn-intelex": Machine(intelex.SVC, reach=2.5),
+                "scikit-learn (libsvm)": Entrant(svm.SVC, reach=10),
+                "scikit-learn-intelex": Entrant(intelex.SVC, reach=2.5),
             },
         ),
         predict_race(
-            Machine(SVC),
+            Entrant(SVC),
             {
-                "scikit-learn (libsvm)": Machine(svm.SVC, reach=20),
-                "scikit-learn-intelex": Machine(intelex.SVC, reach=1.5),
+                "scikit-learn (libsvm)": Entrant(svm.SVC, reach=20),
+                "scikit-learn-intelex": Entrant(intelex.SVC, reach=1.5),
             },
         ),
     ),

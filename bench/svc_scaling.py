@@ -7,9 +7,10 @@ from functools import partial
 from sklearn import svm
 from sklearnex import svm as intelex
 
+from bench.fits import Entrant
 from bench.harness import Options, Workload
 from bench.machine import describe_environment
-from bench.margins import Machine, clusters, fit_race
+from bench.margins import clusters, fit_race
 from bench.results import Outcome, Report
 from mercer import SVC
 
@@ -19,13 +20,13 @@ ROWS = (2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
 
 def of(rows: int) -> Workload:
     """The race of so many rows."""
-    rivals = {"scikit-learn (libsvm)": Machine(svm.SVC), "scikit-learn-intelex": Machine(intelex.SVC)}
+    rivals = {"scikit-learn (libsvm)": Entrant(svm.SVC), "scikit-learn-intelex": Entrant(intelex.SVC)}
     return Workload(
         name="svc_scaling",
         shape=f"{COLUMNS}",
         rows=rows,
         make_arrays=partial(clusters, columns=COLUMNS, informative=20, new=0),
-        races=(fit_race(Machine(SVC), rivals, task=f"fit {rows:,} rows"),),
+        races=(fit_race(Entrant(SVC), rivals, task=f"fit {rows:,} rows"),),
     )
 
 

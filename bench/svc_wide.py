@@ -6,8 +6,10 @@ import numpy as np
 from sklearn import svm
 from sklearnex import svm as intelex
 
+from bench.fits import Entrant
 from bench.harness import Workload
-from bench.margins import Array, Machine, Split, clusters, fit_race
+from bench.margins import Split, clusters, fit_race
+from bench.rows import Array
 from mercer import SVC
 
 PIXELS, FACTORS = 784, 20
@@ -32,10 +34,10 @@ WORKLOAD = Workload(
     make_arrays=images,
     races=(
         fit_race(
-            Machine(SVC),
+            Entrant(SVC),
             {
-                "scikit-learn (libsvm)": Machine(svm.SVC, reach=20),
-                "scikit-learn-intelex": Machine(intelex.SVC, reach=2),
+                "scikit-learn (libsvm)": Entrant(svm.SVC, reach=20),
+                "scikit-learn-intelex": Entrant(intelex.SVC, reach=2),
             },
         ),
     ),

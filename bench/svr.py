@@ -8,8 +8,9 @@ import numpy as np
 from sklearn import svm
 from sklearnex import svm as intelex
 
+from bench.fits import Entrant
 from bench.harness import Workload
-from bench.margins import Machine, Split, fit_race
+from bench.margins import Split, fit_race
 from mercer import SVR
 
 COLUMNS, EPSILON = 40, 0.2
@@ -31,10 +32,10 @@ WORKLOAD = Workload(
     make_arrays=waves,
     races=(
         fit_race(
-            Machine(partial(SVR, epsilon=EPSILON)),
+            Entrant(partial(SVR, epsilon=EPSILON)),
             {
-                "scikit-learn (libsvm)": Machine(partial(svm.SVR, epsilon=EPSILON), reach=12),
-                "scikit-learn-intelex": Machine(partial(intelex.SVR, epsilon=EPSILON), reach=3),
+                "scikit-learn (libsvm)": Entrant(partial(svm.SVR, epsilon=EPSILON), reach=12),
+                "scikit-learn-intelex": Entrant(partial(intelex.SVR, epsilon=EPSILON), reach=3),
             },
         ),
     ),

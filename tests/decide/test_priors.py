@@ -12,7 +12,16 @@ from sklearn.linear_model import LogisticRegression as ScikitLogistic
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import Calibrated, ComplementNB, Decision, GaussianNB, LinearDiscriminantAnalysis, MultinomialNB
+from mercer import (
+    Calibrated,
+    ComplementNB,
+    Decision,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    MultinomialNB,
+    kernelize,
+)
 from mercer._errors import EmptyDataError, PriorError
 from mercer.decide.priors import estimate_priors, reweighted, trained_priors
 
@@ -139,6 +148,13 @@ def test_trained_priors_are_found_wherever_they_are():
         for inside in (model, make_pipeline(StandardScaler(), model)):
             balanced = Decision(inside, priors=EVEN).fit(X, y)
             np.testing.assert_allclose(balanced.predict_proba(X), balanced.model_.predict_proba(X), atol=1e-12)
+
+
+def test_classes_are_weighed_as_the_model_within_weighs_them():
+    """A kernelized model balances classes as the one that it is made of was told to."""
+    X, y = draw(120, [0.7, 0.2, 0.1], np.random.default_rng(10))
+    balanced = Decision(kernelize(LogisticRegression(class_weight="balanced"), "rbf"), priors=EVEN).fit(X, y)
+    np.testing.assert_allclose(balanced.predict_proba(X), balanced.model_.predict_proba(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])

@@ -29,6 +29,7 @@ from mercer.engines import dask as engine_on_dask
 from mercer.engines import engine, fold, reduce
 from mercer.engines.running import Run, running
 from mercer.stats import ScatterMoments
+from tests.engines._notes import Notes
 
 ROWS = np.random.default_rng(0).normal(size=(600, 3)) * [1.0, 1e3, 1e-3]
 
@@ -164,20 +165,6 @@ def skip_odd(number: int, skipped: list[str]) -> None:
         skipped.append(f"a row of number {number}")
 
 
-class Notes(dict[int, Any]):
-    """A journal in memory."""
-
-    def finished(self, number: int) -> tuple[bool, Any]:
-        _, result, finished = self.get(number, (0, None, False))
-        return finished, result if finished else None
-
-    def begun(self, number: int) -> tuple[int, Any]:
-        return self.get(number, (0, None))[:2]
-
-    def keep(self, number: int, pieces: int, result: Any, *, finished: bool) -> None:
-        self[number] = pieces, result, finished
-
-
 def test_a_pass_goes_on_after_the_stretches_that_were_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_on_dask, "STRETCH", 4)
     notes, source, told = Notes(), Making(60), list[int]()
@@ -190,7 +177,7 @@ def test_a_pass_goes_on_after_the_stretches_that_were_kept(client: Client, monke
         expected = fold(total, Making(60), operator.add)
         with running(Run(told=stop_when_something_is_kept, journal=notes)), pytest.raises(KeyboardInterrupt):
             fold(total, source, operator.add)
-        kept = notes[0][0]
+        kept = notes[0].pieces
         with running(Run(told=lambda number, pieces: told.append(pieces), journal=notes)) as run:
             answer = fold(total, Making(60), operator.add)
     assert source.closed

@@ -17,6 +17,7 @@ from mercer.data.sources.streamed import Streamed
 from mercer.engines import fold, reduce
 from mercer.engines.running import Run, running
 from mercer.stats import ScatterMoments
+from tests.engines._notes import Notes
 
 X = np.random.default_rng(0).normal(size=(500, 3))
 Y = np.arange(500) % 2
@@ -66,20 +67,6 @@ def test_passes_of_a_run_are_numbered() -> None:
     assert (run.passes, run.pieces, run.rows) == (2, 1, 500)
 
 
-class Notes(dict[int, Any]):
-    """A journal in memory that keeps all it is given."""
-
-    def finished(self, number: int) -> tuple[bool, Any]:
-        _, result, finished = self.get(number, (0, None, False))
-        return finished, result if finished else None
-
-    def begun(self, number: int) -> tuple[int, Any]:
-        return self.get(number, (0, None))[:2]
-
-    def keep(self, number: int, pieces: int, result: Any, *, finished: bool) -> None:
-        self[number] = pieces, result, finished
-
-
 class Failing(InMemory):
     """Counts the pieces that are read, and fails at one."""
 
@@ -124,7 +111,7 @@ def test_a_pass_that_failed_goes_on_after_the_pieces_that_were_kept() -> None:
         fold(total, Failing(50), operator.add)
     with pytest.raises(OSError, match="disk is gone"):
         fit(at=12)
-    kept = notes[1][0]
+    kept = notes[1].pieces
     assert 0 < kept <= 12
     answers, second = fit(at=None)
     assert len(second.read) == 25 - kept

@@ -13,6 +13,7 @@ from mercer.data.sources.base import Chunk, Columns, Piece, Source
 from mercer.data.sources.memory import InMemory
 from mercer.engines.passes import Fold, Part, Pass, joined
 from mercer.engines.running import Run
+from tests.engines._notes import Note, Notes
 
 X = np.arange(12.0).reshape(6, 2)
 
@@ -71,41 +72,35 @@ def test_rows_are_those_read_whatever_a_map_makes_of_them() -> None:
     assert run.rows == 6
 
 
-class Kept:
-    """What a journal is given, and one of what it found."""
+class Given(Notes):
+    """A journal that remembers each call."""
 
-    def __init__(self, found: tuple[bool, Any] = (False, None)) -> None:
-        self.found, self.kept = found, list[Any]()
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = list[Any]()
 
-    def enter(self, model: Any, source: Any) -> None: ...
-
-    def finished(self, number: int) -> tuple[bool, Any]:
-        return self.found if self.found[0] else (False, None)
-
-    def begun(self, number: int) -> tuple[int, Any]:
-        return (0, None) if self.found[1] is None else (self.found[1][3], self.found[1])
-
-    def keep(self, number: int, pieces: int, result: Any, *, finished: bool) -> None:
-        self.kept.append((number, pieces, result, finished))
+    def keep(self, number: int, result: Any, *, finished: bool) -> None:
+        self.calls.append((number, result, finished))
+        super().keep(number, result, finished=finished)
 
 
 def test_a_journal_is_given_plain_tuples_of_all_that_came_so_far() -> None:
-    journal = Kept()
+    journal = Given()
     going = Pass(FOLD, InMemory(X), Run(journal=journal), 3)
     going.add(Part([1], 2, []))
     going.add(Part([2], 3, ["gone"], 4))
     going.finish()
-    assert journal.kept == [
-        (3, 1, ([1], 2, [], 1), False),
-        (3, 5, ([1, 2], 5, ["gone"], 5), False),
-        (3, 5, ([1, 2], 5, ["gone"], 5), True),
+    assert journal.calls == [
+        (3, ([1], 2, [], 1), False),
+        (3, ([1, 2], 5, ["gone"], 5), False),
+        (3, ([1, 2], 5, ["gone"], 5), True),
     ]
-    assert {type(result) for _, _, result, _ in journal.kept} == {tuple}
+    assert {type(result) for _, result, _ in journal.calls} == {tuple}
 
 
 @pytest.mark.parametrize("finished", [False, True])
 def test_a_run_hears_of_what_was_kept(finished: bool) -> None:
-    run = Run(journal=Kept((finished, ([1], 2, ["gone"], 2))))
+    run = Run(journal=Notes({0: Note(([1], 2, ["gone"], 2), finished)}))
     going = Pass(FOLD, InMemory(X, rows=2), run, 0)
     assert (going.finished, run.pieces, run.rows, run.skipped) == (finished, 2, 2, ["gone"])
     with going.pieces() as pieces:

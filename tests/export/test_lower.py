@@ -103,6 +103,13 @@ def test_a_class_far_away_costs_the_others_no_digits(distance: float) -> None:
     check(m.GaussianNB(var_smoothing=0).fit(X, y), gaps)
 
 
+def test_a_class_of_far_larger_numbers_costs_the_others_no_digits() -> None:
+    rng = np.random.default_rng(0)
+    means, deviations = np.repeat([0.0, 0.002, 600.0], 50), np.repeat([1e-3, 1e-3, 1.0], 50)
+    X, y = np.exp(rng.normal(means, deviations, (2, 150)).T), np.repeat([0, 1, 2], 50)
+    check(m.NaiveBayes("lognormal").fit(X, y), X, off=1e-8)
+
+
 def test_regressions() -> None:
     X, y = IRIS.data.drop(columns="petal width (cm)"), IRIS.data["petal width (cm)"]
     for model in (

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import gammaln
 
 from mercer import families as f
+from mercer.families.pseudo_counts import add_alpha
 
 P = f.CategoricalParameters(np.array([[0.2, 0.3, 0.5], [0.0, 0.4, 0.6]]))
 
@@ -50,7 +51,7 @@ def test_the_fit_weighs_words_not_rows() -> None:
 
 def test_a_class_without_words_has_the_prior_or_nothing() -> None:
     statistic = SimpleNamespace(weight=np.array([3.0, 0.0]), mean=np.array([[0.0, 0.0], [0.0, 0.0]]))
-    smoothed = f.Multinomial().fit(statistic, f.add_alpha(f.Multinomial(), 1.0, levels=2))
+    smoothed = f.Multinomial().fit(statistic, add_alpha(f.Multinomial(), 1.0, levels=2))
     np.testing.assert_allclose(smoothed.probabilities, 0.5)
     assert np.isnan(f.Multinomial().fit(statistic).probabilities).all()
 

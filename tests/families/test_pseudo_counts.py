@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 
 from mercer import families as f
 from mercer._errors import ColumnTypeError
+from mercer.families.pseudo_counts import add_alpha
 
 COUNTS = np.array([3.0, 0.0, 5.0, 1.0])
 
@@ -29,7 +30,7 @@ def test_add_alpha_is_the_mode_under_a_dirichlet(alpha: float | np.ndarray) -> N
         return -float(posterior)
 
     family = f.Categorical(4)
-    fitted = family.fit(statistic(COUNTS), f.add_alpha(family, alpha)).probabilities[0]
+    fitted = family.fit(statistic(COUNTS), add_alpha(family, alpha)).probabilities[0]
     np.testing.assert_allclose(fitted, (COUNTS + alpha) / (COUNTS + alpha).sum(), rtol=1e-14)
     mode = np.exp(log_softmax(minimize(loss, np.zeros(4), tol=1e-12).x))
     np.testing.assert_allclose(fitted, mode, atol=1e-5)
@@ -38,7 +39,7 @@ def test_add_alpha_is_the_mode_under_a_dirichlet(alpha: float | np.ndarray) -> N
 def test_add_alpha_is_the_mean_under_a_dirichlet_of_alpha() -> None:
     alpha = 0.7
     draws = f.Dirichlet().sample(f.DirichletParameters(alpha + COUNTS), 200_000, np.random.default_rng(0))
-    fitted = f.Categorical(4).fit(statistic(COUNTS), f.add_alpha(f.Categorical(4), alpha)).probabilities[0]
+    fitted = f.Categorical(4).fit(statistic(COUNTS), add_alpha(f.Categorical(4), alpha)).probabilities[0]
     np.testing.assert_allclose(draws.mean(axis=0), fitted, atol=2e-3)
 
 
@@ -51,32 +52,32 @@ def test_every_family_adds_the_same_counts(ones: int, zeros: int, alpha: float, 
     words = SimpleNamespace(weight=np.array(n / trials), mean=trials * np.array([zeros, ones]) / n)
     single = SimpleNamespace(weight=np.array(float(n)), mean=np.array([zeros, ones]) / n)
     found = [
-        f.Binomial(trials).fit(rows, f.add_alpha(f.Binomial(trials), alpha)).probability,
-        f.Multinomial().fit(words, f.add_alpha(f.Multinomial(), alpha, levels=2)).probabilities[1],
-        f.Multinomial(trials).fit(words, f.add_alpha(f.Multinomial(trials), alpha, levels=2)).probabilities[1],
-        f.Categorical().fit(single, f.add_alpha(f.Categorical(), alpha, levels=2)).probabilities[1],
-        f.Histogram(2).fit(single, f.add_alpha(f.Histogram(2), alpha)).probabilities[1],
+        f.Binomial(trials).fit(rows, add_alpha(f.Binomial(trials), alpha)).probability,
+        f.Multinomial().fit(words, add_alpha(f.Multinomial(), alpha, levels=2)).probabilities[1],
+        f.Multinomial(trials).fit(words, add_alpha(f.Multinomial(trials), alpha, levels=2)).probabilities[1],
+        f.Categorical().fit(single, add_alpha(f.Categorical(), alpha, levels=2)).probabilities[1],
+        f.Histogram(2).fit(single, add_alpha(f.Histogram(2), alpha)).probabilities[1],
     ]
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_a_bernoulli_takes_counts_for_zero_and_one_of_each_column() -> None:
-    prior = f.add_alpha(f.Bernoulli(), [[1.0, 3.0], [2.0, 2.0]])
+    prior = add_alpha(f.Bernoulli(), [[1.0, 3.0], [2.0, 2.0]])
     ones = SimpleNamespace(weight=np.full((1, 2), 6.0), mean=np.full((1, 2, 1), 0.5))
     np.testing.assert_allclose(f.Bernoulli().fit(ones, prior).probability, [[0.6, 0.5]])
 
 
 def test_alpha_zero_is_maximum_likelihood() -> None:
-    fitted = f.Categorical(4).fit(statistic(COUNTS), f.add_alpha(f.Categorical(4), 0.0))
+    fitted = f.Categorical(4).fit(statistic(COUNTS), add_alpha(f.Categorical(4), 0.0))
     np.testing.assert_array_equal(fitted.probabilities[0], COUNTS / 9)
 
 
 def test_what_cannot_be_smoothed_is_refused() -> None:
     with pytest.raises(ColumnTypeError, match="no levels"):
-        f.add_alpha(f.Gaussian(), 1.0)
+        add_alpha(f.Gaussian(), 1.0)
     with pytest.raises(ValueError, match="give `levels`"):
-        f.add_alpha(f.Multinomial(), 1.0)
+        add_alpha(f.Multinomial(), 1.0)
     with pytest.raises(ValueError, match="3 levels, but alpha gives pseudo-counts for 2"):
-        f.add_alpha(f.Categorical(3), [1.0, 2.0])
+        add_alpha(f.Categorical(3), [1.0, 2.0])
     with pytest.raises(ValueError, match="not negative"):
-        f.add_alpha(f.Bernoulli(), -1.0)
+        add_alpha(f.Bernoulli(), -1.0)

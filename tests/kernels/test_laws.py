@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mercer import kernels as k
 from mercer.testing import check_kernel
+from tests.kernels._compositions import compositions
 
 
 def circle(X: np.ndarray) -> np.ndarray:
@@ -63,29 +64,15 @@ def test_what_nobody_knows_to_be_positive_definite_is_not_held_to_it(kernel: k.K
     assert "the matrix is positive semidefinite" not in check_kernel(kernel, rows(1))
 
 
-def compositions() -> st.SearchStrategy[k.Kernel]:
-    def grow(inner: st.SearchStrategy[k.Kernel]) -> st.SearchStrategy[k.Kernel]:
-        return st.one_of(
-            st.builds(lambda a, b: a + b, inner, inner),
-            st.builds(lambda a, b: a * b, inner, inner),
-            st.builds(lambda a, s: s * a, inner, st.floats(0, 5)),
-            st.builds(lambda a, c: a + c, inner, st.floats(0, 5)),
-            st.builds(lambda a, p: a**p, inner, st.integers(0, 3)),
-            st.builds(lambda a: a.normalised(), inner),
-        )
-
-    return st.recursive(st.sampled_from(ATOMS), grow, max_leaves=4)
-
-
 @settings(max_examples=60, deadline=None)
-@given(kernel=compositions(), seed=st.integers(0, 1000))
+@given(kernel=compositions(ATOMS), seed=st.integers(0, 1000))
 def test_random_compositions_obey_the_laws(kernel: k.Kernel, seed: int) -> None:
     laws = check_kernel(kernel, rows(seed, n=9))
     assert "the matrix is positive semidefinite" in laws
 
 
 @settings(max_examples=60, deadline=None)
-@given(kernel=compositions())
+@given(kernel=compositions(ATOMS))
 def test_the_repr_is_the_kernel(kernel: k.Kernel) -> None:
     assert eval(repr(kernel), {**vars(k), "circle": circle, "radius": radius}) == kernel
 

@@ -24,6 +24,7 @@ from mercer._errors import ColumnTypeError, DataError, KernelError, NoFeatureMap
 from mercer.kernels import _counts
 from mercer.kernels._views import Views
 from mercer.testing import check_kernel
+from tests.kernels._compositions import compositions
 
 TEXTS = ["banana", "bandana", "ananas", "a", "", "Anna", "nabob", "𝔹an", "ana"]
 LETTERS = st.text(alphabet="abc", max_size=8)
@@ -88,21 +89,8 @@ def test_long_texts_keep_their_digits() -> None:
 ATOMS = [k.Spectrum(1), k.Spectrum(2), k.Subsequence(1), k.Subsequence(2, 0.3), k.OneDimensional(len), k.Constant(2.0)]
 
 
-def compositions() -> st.SearchStrategy[k.Kernel]:
-    def grow(inner: st.SearchStrategy[k.Kernel]) -> st.SearchStrategy[k.Kernel]:
-        return st.one_of(
-            st.builds(lambda a, b: a + b, inner, inner),
-            st.builds(lambda a, b: a * b, inner, inner),
-            st.builds(lambda a, s: s * a, inner, st.floats(0, 5)),
-            st.builds(lambda a, p: a**p, inner, st.integers(0, 3)),
-            st.builds(lambda a: a.normalised(), inner),
-        )
-
-    return st.recursive(st.sampled_from(ATOMS), grow, max_leaves=4)
-
-
 @settings(max_examples=50, deadline=None)
-@given(kernel=compositions(), X=st.lists(LETTERS, min_size=1, max_size=12))
+@given(kernel=compositions(ATOMS), X=st.lists(LETTERS, min_size=1, max_size=12))
 def test_random_compositions_obey_the_laws(kernel: k.Kernel, X: list[str]) -> None:
     assert "the matrix is positive semidefinite" in check_kernel(k.Spectrum(2) + kernel, X)
     assert k.check_positive_definite(kernel, X).kind == "by construction"

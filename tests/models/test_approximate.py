@@ -29,7 +29,7 @@ from mercer import (
 from mercer._errors import DataError, FitInterrupted, KernelError, NoSpectrumError, PenaltyError
 from mercer.families import L2, NegativeBinomial, Tweedie
 from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
-from mercer.models import _approximate, _work
+from mercer.models import _costs, _work
 from mercer.solvers import mapped_newton
 
 N = 90
@@ -182,7 +182,7 @@ def test_auto_is_exact_where_that_takes_no_time(name: str, monkeypatch: pytest.M
     assert fitted.plan_.exact
     assert not hasattr(fitted, "approximation_")
     same(output(fitted, NEW), output(clone(model).fit(X, Y[kind]), NEW), 1e-12)
-    monkeypatch.setattr(_approximate, "BEARABLE", 0.0)
+    monkeypatch.setattr(_costs, "BEARABLE", 0.0)
     fitted = fitted.fit(X, Y[kind])
     assert not fitted.plan_.exact
     assert fitted.approximation_.kind == "nystroem"

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import models
-from mercer.models._base import Plan, first_where, old_state_on_failure
+from mercer._errors import DataError
+from mercer.models._base import Plan, checked_weight, first_where, old_state_on_failure
 
 
 def test_a_plan_says_which_path_was_taken():
@@ -41,6 +42,23 @@ def test_the_first_bad_value_is_found_by_row_and_column(kind):
     X = kind(np.array([[1.0, 0.0], [0.0, -2.0], [3.0, 4.0]]))
     assert first_where(X, lambda values: values < 0) == (1, 1, -2.0)
     assert first_where(X, lambda values: values > 9) is None
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"),
+    [
+        ([1.0, 2.0], r"sample_weight\.shape.*Give one weight for each row"),
+        ([1.0, np.nan, 1.0], r"sample_weight contains NaN.*Give one weight"),
+        ([1.0, -1.0, 1.0], r"Row 1 has the weight -1"),
+        ([0.0, 0.0, 0.0], r"at least one non-zero number.*give some rows a weight above 0"),
+    ],
+)
+def test_weights_that_are_none_are_refused_with_what_to_do(weight, said):
+    X = np.zeros((3, 1))
+    with pytest.raises(DataError, match=f"(?s){said}"):
+        checked_weight(weight, X)
+    assert checked_weight(None, X) is None
+    np.testing.assert_array_equal(checked_weight([0, 0, 0], X, part=True), np.zeros(3))
 
 
 def test_models_are_found_by_name():

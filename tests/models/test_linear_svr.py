@@ -91,5 +91,5 @@ def test_bad_input_is_refused_by_name() -> None:
         LinearSVR().fit(np.where(X > 4, np.inf, X), y)
     with pytest.raises(NonFiniteError, match="Input y contains"):
         LinearSVR().fit(X, np.where(np.arange(len(y)) == 5, np.nan, y))
-    with pytest.raises(DataError, match=r"could not convert string to float: .*'high'.* classifier such as LinearSVC"):
+    with pytest.raises(DataError, match=r"could not convert string to float: .*'high'.*LinearSVR predicts numbers"):
         LinearSVR().fit(X, np.where(y > 1, "high", "low"))

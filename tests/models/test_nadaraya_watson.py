@@ -27,7 +27,7 @@ from mercer._errors import (
     TooLargeError,
 )
 from mercer.models import _smoother
-from mercer.smoothing import Bandwidth, regression_search
+from mercer.smoothing import Bandwidth, width_walk
 from mercer.smoothing.kernels import KERNELS, Epanechnikov
 from mercer.smoothing.regression import left_out_error
 
@@ -467,8 +467,8 @@ def test_a_matrix_of_weights_that_does_not_fit_is_refused(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("model", BOTH)
 def test_scikit_learn_finds_its_conventions(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Widths by default; at a given width a weight is a repetition, too (tests/models/test_check_estimator.py)."""
-    monkeypatch.setattr(regression_search, "AXES", 1)  # what the search of each finds has tests of its own
-    monkeypatch.setattr(regression_search, "ONE_WIDTH", np.arange(-2.0, 3.0))
+    monkeypatch.setattr(width_walk, "AXES", 1)  # what the search of each finds has tests of its own
+    monkeypatch.setattr(width_walk, "ONE_WIDTH", np.arange(-2.0, 3.0))
     failing = {"check_sample_weight_equivalence_on_dense_data": LEFT_OUT}
     check_estimator(model(), expected_failed_checks=failing, on_skip=None)
 

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mercer import NadarayaWatson, NadarayaWatsonClassifier
 from mercer._errors import DataError, NonFiniteError
-from mercer.smoothing import Bandwidth, Windows, regression_search
+from mercer.smoothing import Bandwidth, Windows, width_walk
 from mercer.smoothing.kernels import smoothing_kernel_from
 
 Array = np.ndarray
@@ -116,7 +116,7 @@ def test_bad_labels_are_named() -> None:
 
 
 def test_scikit_learn_finds_its_conventions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regression_search, "AXES", 1)  # what the search of each finds has tests of its own
+    monkeypatch.setattr(width_walk, "AXES", 1)  # what the search of each finds has tests of its own
     left_out = "a row of weight two is left out as a whole, of two rows one remains"
     failing = {"check_sample_weight_equivalence_on_dense_data": left_out}
     check_estimator(NadarayaWatsonClassifier(), expected_failed_checks=failing, on_skip=None)

@@ -22,6 +22,7 @@ from mercer._errors import (
     DataError,
     DegenerateDataError,
     FitInterrupted,
+    MercerWarning,
     MergeError,
     NonFiniteError,
     NotConvergedWarning,
@@ -662,3 +663,23 @@ def test_a_failed_fit_leaves_the_old_model():
     with pytest.raises(ColumnMismatchError):
         model.set_params(families={"cals": Poisson()}).fit(table, y)
     np.testing.assert_array_equal(model.predict_joint_log_proba(table), before)
+
+
+TEXTS = [f"the {kind} cat number {i} sat on my mat" for i in range(30) for kind in ("old", "new")]
+
+
+def test_free_text_taken_for_a_category_is_named() -> None:
+    frame = pd.DataFrame({"review": TEXTS, "city": ["Ulm", "Bonn"] * 30})
+    with pytest.warns(MercerWarning, match=r"'review' holds free text, 60 different values .* TableFeatures") as told:
+        NaiveBayes().fit(frame, [0, 1] * 30)
+    assert len(told) == 1
+    with pytest.warns(MercerWarning, match="'review'"):
+        NaiveBayes({"city": "categorical"}).fit(frame, [0, 1] * 30)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_category_that_was_asked_for_or_declared_is_no_text() -> None:
+    frame = pd.DataFrame({"review": TEXTS})
+    NaiveBayes({"review": "categorical"}).fit(frame, [0, 1] * 30)
+    NaiveBayes().fit(frame.astype("category"), [0, 1] * 30)
+    NaiveBayes().fit(pd.DataFrame({"name": [text.split()[4] for text in TEXTS]}), [0, 1] * 30)

@@ -131,6 +131,12 @@ def test_gamma_by_rule() -> None:
     assert 0.05 < made(gamma="median").fit(X).kernel_.gamma < 0.2
 
 
+def test_the_variance_of_small_integers_is_that_of_their_values() -> None:
+    X = np.random.default_rng(0).integers(0, 100, size=(20, 3)).astype(np.int8)
+    sparse, dense = (made(gamma="scale").fit(data).kernel_.gamma for data in (sp.csr_array(X), X.astype(float)))
+    assert sparse == pytest.approx(dense, rel=1e-12)
+
+
 def test_parameters_of_the_kernel_in_a_search() -> None:
     X = rows(80, d=1)
     y = np.sin(3 * X[:, 0])
@@ -167,6 +173,15 @@ def test_kernels_without_a_spectrum() -> None:
         with pytest.raises(NoSpectrumError, match=r"RBF, Laplacian, Matern.*Nyström"):
             features.set_params(kernel=kernel).fit(rows())
     assert features.kernel_ == k.RBF()  # a failed fit leaves the model that was there
+
+
+@pytest.mark.filterwarnings("error")
+def test_whole_numbers_up_to_the_largest() -> None:
+    """Their mean is no such number, and need not be."""
+    X = np.array([[0, 1, 2**63, 2**64 - 1, 5, 2**64 - 1]], dtype=np.uint64)
+    features = made(n_components=10).fit(X)
+    np.testing.assert_array_equal(features.shift_, X[0].astype(float))
+    assert np.isfinite(features.transform(X)).all()
 
 
 def test_bad_input() -> None:

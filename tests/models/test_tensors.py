@@ -15,15 +15,8 @@ from mercer import SVC, LinearSVC, LinearThreshold, MultinomialNB, NaiveBayes
 from mercer._errors import ColumnMismatchError, DataError, DeviceError, EmptyDataError, NonFiniteError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer.data.labels import encode_labels
-from mercer.models._tensors import (
-    beside,
-    checked_tensor,
-    checked_tensor_weight,
-    coded,
-    labelled,
-    refuse_not_finite,
-    tensor_plan,
-)
+from mercer.models._finite import refuse_not_finite
+from mercer.models._tensors import beside, checked_tensor, checked_tensor_weight, coded, labelled, tensor_plan
 
 torch = pytest.importorskip("torch")
 

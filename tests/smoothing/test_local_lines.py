@@ -6,30 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.smoothing.bandwidth import Bandwidth
-from mercer.smoothing.kernels import smoothing_kernel_from
 from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.mixed import Rows
+from tests.smoothing._local_fits import draw, fit, heights
 
 Array = np.ndarray
-
-
-def draw(n: int = 30, d: int = 2, outputs: int = 2, seed: int = 0) -> tuple[Array, Array, Array]:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    Y = np.sin(X @ rng.normal(size=(d, outputs))) + 0.1 * rng.normal(size=(n, outputs))
-    return X, Y, rng.uniform(0.5, 2.0, n)
-
-
-def fit(kernel: str, bandwidth: object, X: Array, Y: Array, weight: Array) -> LocalLines:
-    return LocalLines(smoothing_kernel_from(kernel), Bandwidth(bandwidth), Rows(X), Y, weight)
-
-
-def heights(kernel: str, bandwidth: object, x: Array, X: Array) -> Array:
-    """K of the differences, from the definition of each form of a bandwidth."""
-    h = np.asarray(bandwidth)
-    u = np.linalg.solve(np.linalg.cholesky(h), (X - x).T).T if h.ndim == 2 else (X - x) / h
-    return smoothing_kernel_from(kernel).profile(np.linalg.norm(u, axis=1))
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "exponential", "triweight"])
@@ -37,7 +18,7 @@ def heights(kernel: str, bandwidth: object, x: Array, X: Array) -> Array:
 def test_a_local_line_is_weighted_least_squares(kernel: str, bandwidth: object) -> None:
     X, Y, weight = draw()
     queries = draw(10, seed=1)[0]
-    lines = fit(kernel, bandwidth, X, Y, weight)
+    lines = fit(LocalLines, kernel, bandwidth, X, Y, weight)
     found, slopes = lines.at(Rows(queries)), lines.slopes(Rows(queries))
     for i, x in enumerate(queries):
         root = np.sqrt(weight * heights(kernel, bandwidth, x, X))[:, None]
@@ -49,7 +30,7 @@ def test_a_local_line_is_weighted_least_squares(kernel: str, bandwidth: object) 
 
 def test_a_single_point_in_reach_is_the_answer_of_a_line() -> None:
     X, Y = np.array([[0.0, 0.0], [10.0, 0.0]]), np.array([[3.0], [5.0]])
-    lines = fit("epanechnikov", 1.0, X, Y, np.ones(2))
+    lines = fit(LocalLines, "epanechnikov", 1.0, X, Y, np.ones(2))
     assert_allclose(lines.at(Rows(np.array([[0.3, 0.4]]))), [[3.0]])
     assert_allclose(lines.slopes(Rows(np.array([[0.3, 0.4]]))), [[[0.0, 0.0]]])
 
@@ -58,7 +39,7 @@ def test_a_line_has_no_slope_across_points_on_a_line() -> None:
     """Two of three coefficients are determined; the third is that of least norm."""
     t = np.linspace(-1, 1, 9)
     X, Y = np.column_stack([t, np.zeros(9)]), (2 * t + 1)[:, None]
-    lines = fit("gaussian", 1.0, X, Y, np.ones(9))
+    lines = fit(LocalLines, "gaussian", 1.0, X, Y, np.ones(9))
     query = Rows(np.array([[0.5, 0.7]]))
     assert_allclose(lines.slopes(query), [[[2.0, 0.0]]], atol=1e-10)
     assert_allclose(lines.at(query), [[2.0]], atol=1e-10)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.linalg import sqrtm
 
 from mercer.smoothing import mixed
 from mercer.smoothing.bandwidth import Bandwidth
@@ -17,28 +16,11 @@ from mercer.smoothing.kernels import KERNELS, smoothing_kernel_from
 from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import LocalFit, LocalMeans, answers, answers_left_out, left_out_error
+from tests.smoothing._local_fits import draw, fit, heights
 from tests.smoothing._widths import FEW
 
 Array = np.ndarray
 BANDWIDTHS = [0.8, [0.6, 1.1], [[0.7, 0.2], [0.2, 0.9]]]
-
-
-def draw(n: int = 30, d: int = 2, outputs: int = 2, seed: int = 0) -> tuple[Array, Array, Array]:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    Y = np.sin(X @ rng.normal(size=(d, outputs))) + 0.1 * rng.normal(size=(n, outputs))
-    return X, Y, rng.uniform(0.5, 2.0, n)
-
-
-def fit(kind: type[LocalFit], kernel: str, bandwidth: object, X: Array, Y: Array, weight: Array) -> LocalFit:
-    return kind(smoothing_kernel_from(kernel), Bandwidth(bandwidth), Rows(X), Y, weight)
-
-
-def heights(kernel: str, bandwidth: object, x: Array, X: Array) -> Array:
-    """K of the differences, from the definition of each form of a bandwidth."""
-    h = np.asarray(bandwidth)
-    u = (X - x) @ np.linalg.inv(sqrtm(h)) if h.ndim == 2 else (X - x) / h
-    return smoothing_kernel_from(kernel).profile(np.linalg.norm(u, axis=1))
 
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))

@@ -64,7 +64,7 @@ def test_sums_that_are_known_are_within_tolerance(
     sources, asked = windows._in_axes(Q)
     for small in (False, True):
         sums, known = sources.sums(asked, Tolerance(rtol, share), small=small)
-        allowed = rtol * exact + share * windows.shares
+        allowed = rtol * exact + share * windows.total_share
         assert (np.abs(sums - exact) <= allowed * (1 + 1e-9))[known].all()
         assert not known[-4:-1].any(), "beyond the grid nothing is known"
         assert (sums[known] > 0).all() or small

@@ -132,3 +132,11 @@ def test_few_rows_are_a_sparse_matrix() -> None:
     rows = rows_of_encoded(X, targets(X), None)
     assert type(rows) is Rows
     assert_array_equal(rows.X.toarray(), X.toarray())
+
+
+def test_a_level_that_nearly_all_rows_have_keeps_its_digits() -> None:
+    """Of n rows all but one: n − 1 squares less (n − 1)²/n of them is 1 − 1/n."""
+    n = 30_001
+    X = Encoded.of([CodePart((np.arange(n) == 7).astype(np.int32), 2)])
+    gram = EncodedRows(X, np.zeros((n, 1))).summarised(NormalEquations).products(centred=True).gram
+    assert_allclose(np.diagonal(gram), 1 - 1 / n, rtol=1e-12)

@@ -173,3 +173,23 @@ def test_features_of_any_size_are_the_same_rows() -> None:
         assert len(rows) == 6
         np.testing.assert_allclose(rows.diagonal, size**2 * np.square(psi).sum(axis=1), rtol=1e-12)
         np.testing.assert_allclose(rows.take([4, 1]).diagonal, rows.diagonal[[4, 1]], rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", [of_classes, of_numbers])
+def test_a_gap_that_the_free_intercept_leaves_is_narrowed_further(
+    features: Array, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Newton's method may be where it was asked to be while β does not sum to 0 yet."""
+    monkeypatch.setattr("mercer.solvers.margin_newton.FEW", 0)
+    for tolerance in (1.0, 0.1, 1e-3):
+        solution = feature_machine.solve(kind(FeatureRows.of(features.copy()), features), tolerance=tolerance)
+        assert solution.certificate.holds
+        assert abs(solution.value.beta.sum()) < 1e-9
+
+
+def test_a_price_that_no_row_can_pay_is_told(features: Array) -> None:
+    """Classes that no hyperplane separates have no optimum where every violation costs infinitely much."""
+    problem = of_classes(FeatureRows.of(features.copy()), features, C=np.inf)
+    certificate = feature_machine.solve(problem, max_iter=200).certificate
+    assert not certificate.holds
+    assert "C is too high" in certificate.sentence

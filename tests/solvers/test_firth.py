@@ -125,3 +125,10 @@ def test_an_interrupted_search_hands_over_the_best_point(monkeypatch: pytest.Mon
     with pytest.raises(FitInterrupted) as stop:
         firth.solve(problem_of(endometrial.X, endometrial.y))
     np.testing.assert_array_equal(stop.value.solution.value, looks[2])
+
+
+def test_a_point_without_information_is_no_place_to_go() -> None:
+    problem = problem_of(endometrial.X, endometrial.y)
+    descent = firth.Descent(problem, firth.look(problem, problem.start()), np.eye(4))
+    assert descent._try(np.full(4, 1e6)) is None
+    assert descent._try(problem.start()) is not None

@@ -120,3 +120,19 @@ def test_the_gradient_vanishes_at_the_least_squares_fit() -> None:
     x = np.column_stack([X, np.ones(len(X))])
     w = np.linalg.lstsq(x, 2.0 * codes - 1, rcond=None)[0][:, None]
     assert Errors.of(lesson_of(X, codes), RULES["lms"], w).distance() < 1e-14
+
+
+def test_a_rate_that_leaves_the_numbers_stops_at_the_last_ones() -> None:
+    solution = gradient.solve(problem(Poisson(), LOG), rate=1e6, most_steps=50)
+    assert not solution.certificate.holds
+    assert np.isfinite(solution.value).all()
+
+
+def test_without_an_intercept_gradients_are_compared_with_columns_about_zero() -> None:
+    X, codes = overlapping()
+    w = np.linalg.lstsq(X, 2.0 * codes - 1, rcond=None)[0][:, None]
+    lesson = lesson_of(X, codes, intercept=False)
+    assert Errors.of(lesson, RULES["lms"], w).distance() < 1e-14
+    away = Errors.of(lesson, RULES["lms"], 0 * w)
+    cosines = np.abs(X.T @ (2.0 * codes - 1)) / np.sqrt(np.square(X).sum(axis=0)) / np.sqrt(len(X))
+    assert_allclose(away.distance(), cosines.max())

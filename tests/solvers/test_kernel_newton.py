@@ -219,3 +219,11 @@ def test_degrees_of_freedom_of_many_rows_are_estimated(monkeypatch: pytest.Monke
 def test_classes_that_no_ridge_tells_apart_are_refused() -> None:
     with pytest.raises(KernelError, match="raise the penalty"):
         _plus_diagonal(np.diag([1.0, -1.0]), np.zeros(2))
+
+
+def test_an_objective_that_is_no_number_ends_the_search_at_once() -> None:
+    weight = np.where(np.arange(N) == 3, np.nan, 1.0)
+    losses = OfResponse(Response(Bernoulli(), LOGIT), SIGN[:, None].astype(float), weight)
+    solution = solve(KernelProblem(products_of(GRAM), losses, 0.5))
+    assert len(solution.trace) == 1
+    assert not solution.certificate.holds

@@ -328,3 +328,13 @@ def test_a_kernel_that_leaves_the_numbers_is_refused() -> None:
 def test_the_least_memory_is_a_square_for_few_rows_only() -> None:
     assert bytes_at_least(100) == bytes_needed(100) == 80_000
     assert bytes_at_least(100_000) < 0.1 * bytes_needed(100_000)
+
+
+def test_steps_that_rounding_stops_are_given_up_where_others_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has room for a factor is left to it; who has none keeps what was found, with what it leaves over."""
+    monkeypatch.setattr(_kernel_steps, "WORTH_ANOTHER", 0.0)
+    assert by_steps(draw(), ALPHA, 1e-30) is None
+    allow(monkeypatch, 400_000)
+    kept = _kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-30)
+    assert kept is not None
+    assert 1e-30 < kept.error < 1e-8

@@ -13,8 +13,9 @@ from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
 from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
-from mercer.solvers import lbfgs, newton
+from mercer.solvers import lbfgs, newton, newton_cg, sampled_scaling
 from mercer.solvers.problem import Problem, Slope
+from mercer.solvers.sampled_scaling import scaling_of
 from mercer.solvers.scaling import FewRows, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT
 
@@ -39,9 +40,9 @@ def problem(response: str = "logistic", *, kind: str = "dense", n: int = 400, st
 @pytest.mark.parametrize("kind", ["dense", "far", "sparse"])
 @pytest.mark.parametrize("response", ["logistic", "poisson"])
 def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(lbfgs, "MOST_WHITENED", whitened)
+    monkeypatch.setattr(sampled_scaling, "MOST_WHITENED", whitened)
     this = problem(response, kind=kind)
-    assert isinstance(lbfgs.scaling_of(this, this.start()), Whitening if whitened else Standardising)
+    assert isinstance(scaling_of(this, this.start()), Whitening if whitened else Standardising)
     solution, exact = lbfgs.solve(this), newton.solve(this, tolerance=1e-10)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
@@ -52,26 +53,17 @@ def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int, mon
 def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch: Any) -> None:
     """Else texts of a thousand words would take a hundred times as long as those of two thousand."""
     few = problem(kind=kind, n=6)
-    assert isinstance(lbfgs.scaling_of(few, few.start()), FewRows)
-    assert isinstance(lbfgs.scaling_of(problem(n=7), few.start()), Whitening)
+    assert isinstance(scaling_of(few, few.start()), FewRows)
+    assert isinstance(scaling_of(problem(n=7), few.start()), Whitening)
     unpenalised = problem(kind=kind, n=6, strength=0.0)
-    assert isinstance(lbfgs.scaling_of(unpenalised, unpenalised.start()), Whitening)
+    assert isinstance(scaling_of(unpenalised, unpenalised.start()), Whitening)
     solution, exact = lbfgs.solve(few), newton.solve(few, tolerance=1e-10)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
-    monkeypatch.setattr(lbfgs, "few_rows", lambda problem, w: None)
+    monkeypatch.setattr(sampled_scaling, "few_rows", lambda problem, w: None)
     whitened = lbfgs.solve(few)
     assert len(whitened.trace) == len(solution.trace)
     assert whitened.certificate.value == pytest.approx(solution.certificate.value, rel=0.1, abs=1e-12)
-
-
-def test_the_hessian_of_a_sample_serves(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lbfgs, "SMALLEST_SAMPLE", 100)
-    this = problem(n=4000)
-    assert lbfgs.sample_size(7) == 100
-    sampled, exact = lbfgs.sampled_hessian(this, this.start()), this.at(this.start()).hessian
-    assert np.abs(np.linalg.eigvals(np.linalg.solve(exact, sampled)) - 1).max() < 0.8
-    np.testing.assert_allclose(lbfgs.solve(this).value, newton.solve(this).value, atol=1e-7)
 
 
 def test_the_objective_never_rises() -> None:
@@ -136,6 +128,11 @@ class Valley:
     def unit(self, value: float) -> float:
         return 1.0
 
+    def hessian_product(self, w: np.ndarray) -> Any:
+        x, y = w
+        hessian = np.array([[2 - 400 * (y - 3 * x**2), -400 * x], [-400 * x, 200.0]])
+        return lambda v: hessian @ v
+
 
 def test_it_descends_into_a_curved_valley() -> None:
     solution = lbfgs.descend(Valley(), np.array([-1.2, 1.0]), Whitening.of(np.eye(2)), tolerance=1e-9)
@@ -150,3 +147,26 @@ def test_separable_data_without_a_penalty_end_where_the_gradient_vanishes() -> N
     solution = lbfgs.solve(this, tolerance=1e-6)
     assert solution.certificate.holds
     assert solution.trace[-1] < 1e-5
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 1e-3])
+@pytest.mark.parametrize("strength", [1.0, 0.01])
+@pytest.mark.parametrize("steepness", [1.0, 5.0, 50.0])
+@pytest.mark.parametrize("solve", [lbfgs.solve, newton_cg.solve])
+def test_the_certificate_tells_the_distance_from_where_the_search_ends(
+    solve: Any, steepness: float, strength: float, tolerance: float
+) -> None:
+    """√2(f − f*) is λ where f is nearly quadratic; classes that are nearly separable have far less curvature there."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n, p = rng.integers(20, 120), rng.integers(3, 60)
+        X = rng.normal(size=(n, p))
+        design = DenseDesign.of(X)
+        y = (steepness * X[:, 0] + rng.logistic(size=n) > 0).astype(float)
+        strengths = design.coordinates.strengths(L2(strength).strengths(p))
+        this = Problem(Observations(design, y), Response(Bernoulli(), LOGIT), strengths)
+        lowest = newton.solve(this, tolerance=1e-12, most_steps=500).trace[-1]
+        found = solve(this, tolerance=tolerance)
+        distance = np.sqrt(2 * max(0.0, found.trace[-1] - lowest)) / this.unit(lowest)
+        assert found.certificate.holds
+        assert distance <= 2 * found.certificate.value

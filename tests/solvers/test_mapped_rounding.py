@@ -160,3 +160,14 @@ def test_a_singular_curvature_is_raised_until_it_has_an_inverse(strength: float)
     inverse = SampledInverse(np.ones((3, 3)), 3, np.array([strength]))
     moved = inverse.times(np.ones((3, 1)))
     np.testing.assert_allclose(np.ones((3, 3)) @ moved, np.ones((3, 1)), rtol=1e-4)
+
+
+def test_nobody_knows_it_without_a_curvature_or_of_a_sample_too_small_for_float32(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    descent = solved(posed("fourier", drawn(0))[0])
+    problem, w = descent._problem, descent._at.w
+    assert rounding(problem, descent._inverse, w) < np.inf
+    assert rounding(problem, None, w) == np.inf
+    monkeypatch.setattr(mapped, "WORTH_SINGLE", np.inf)  # of designs that are made from now on
+    assert rounding(problem, descent._inverse, w) == np.inf

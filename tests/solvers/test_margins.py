@@ -197,3 +197,15 @@ def test_a_design_of_rows_is_the_rows_and_the_constant() -> None:
     X, w = np.random.default_rng(0).normal(size=(5, 2)), np.array([1.0, -2.0, 0.5])
     for kind in (np.asarray, sparse.csr_array):
         np.testing.assert_allclose(MarginRows.of(kind(X), 1.0).design.times(w), X @ w[:2] + 0.5)
+
+
+def test_stopped_between_two_looks_the_gap_is_that_of_the_point_returned() -> None:
+    made, t, weight = problem("hinge")
+    descent = DualDescent(made, 1e-12, 1000)
+    descent._at_once = 1
+    descent.step()
+    solution = descent.solution()
+    w = solution.value.w
+    X = np.column_stack([made.rows.X, np.full(len(t), 2.0)])
+    assert solution.certificate.primal == pytest.approx(0.5 * w @ w + written_out("hinge", t, weight, X @ w), rel=1e-12)
+    assert not solution.certificate.holds

@@ -13,7 +13,7 @@ from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.penalties import L2
 from mercer.families.response import Response
-from mercer.solvers import lbfgs, newton, newton_cg
+from mercer.solvers import newton, newton_cg, sampled_scaling
 from mercer.solvers.problem import Problem
 
 MODELS = {
@@ -53,7 +53,7 @@ def test_it_finds_what_newton_finds(name: str, strength: float, design: Any) -> 
 
 def test_without_a_hessian_to_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many columns only means and spreads are known beforehand."""
-    monkeypatch.setattr(lbfgs, "MOST_WHITENED", 0)
+    monkeypatch.setattr(sampled_scaling, "MOST_WHITENED", 0)
     this = problem()
     np.testing.assert_allclose(newton_cg.solve(this).value, newton.solve(this).value, rtol=1e-6)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -355,4 +357,32 @@ def test_columns_of_float32_are_refined_once(monkeypatch: pytest.MonkeyPatch) ->
     assert made.columns.dtype == np.float32
     assert made.refine()
     assert made.columns.dtype == np.float64
+    assert not made.refine()
+
+
+def test_an_offset_that_is_the_same_for_all_rows_moves_the_intercept_alone() -> None:
+    posed = problem("poisson")
+    moved = replace(posed, observations=replace(posed.observations, offset=np.full(300, 0.7)))
+    plain, found = proximal.solve(posed).value, proximal.solve(moved).value
+    np.testing.assert_allclose(found[:-1], plain[:-1], atol=1e-6)
+    assert found[-1] == pytest.approx(plain[-1] - 0.7, abs=1e-6)
+
+
+def test_of_very_many_free_coefficients_each_is_judged_by_its_own_curvature(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mercer.solvers._proximal_descent.MOST_FREE", 0)
+    strength = np.where(np.arange(30) < 2, 0.0, 5.0)
+    posed = problem("bernoulli", penalty=L1(strength))
+    solution = proximal.solve(posed)
+    assert solution.certificate.holds
+    assert violation(posed, solution.value) < 1e-7
+
+
+def test_products_of_an_earlier_point_are_the_first_to_be_made_anew() -> None:
+    design = dense(50, 3, np.random.default_rng(0))
+    made, h = model.Model(design, _duality.Penalty(np.ones(4), np.zeros(4))), np.ones(50)
+    made._prepare(np.arange(4), h)
+    assert not made.refine()  # they are of this very point, and of float64
+    made._prepare(np.arange(4), 1.001 * h)
+    assert made.refine()
+    made._prepare(np.arange(4), 1.001 * h)
     assert not made.refine()

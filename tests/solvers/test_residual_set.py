@@ -53,3 +53,15 @@ def test_leaps_save_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
         rows.load(np.zeros(30), y)
         spent.append(rows.solve(Penalty(np.full(30, 0.01), np.zeros(30)), 1e-12, 100_000))
     assert spent[0] < spent[1]
+
+
+def test_no_more_sweeps_than_allowed_and_at_the_minimum_none_of_the_linear_system() -> None:
+    X, y = regression(20, 40, correlated=1.0)
+    rows = ResidualSet(DenseColumns(X, np.zeros(40), np.ones(40)), np.arange(40), np.ones(20), centred=False)
+    rows.load(np.zeros(40), y)
+    penalty = Penalty(np.full(40, 0.5), np.full(40, 0.1))
+    assert rows.solve(penalty, 0.0, 3) == 3
+    rows.solve(penalty, 1e-18, 5000)
+    best = rows.w.copy()
+    rows._newton(penalty)
+    np.testing.assert_allclose(rows.w, best, atol=1e-7)

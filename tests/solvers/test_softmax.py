@@ -12,7 +12,7 @@ from mercer._errors import FitInterrupted
 from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
 from mercer.families.penalties import L2, Strengths
 from mercer.families.softmax import SoftmaxResponse
-from mercer.solvers import softmax
+from mercer.solvers import sampled_scaling, softmax
 from mercer.solvers.scaling import FewRows
 from mercer.solvers.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
@@ -73,7 +73,7 @@ def test_many_columns_are_standardised(monkeypatch: Any) -> None:
     this = problem(kind="sparse")
     exact = softmax.solve(this)
     monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
-    monkeypatch.setattr(softmax.lbfgs, "MOST_WHITENED", 0)
+    monkeypatch.setattr(sampled_scaling, "MOST_WHITENED", 0)
     np.testing.assert_allclose(softmax.solve(this).value, exact.value, atol=1e-6)
 
 
@@ -187,3 +187,22 @@ def test_the_value_alone_is_the_value_with_its_slopes() -> None:
     alone = problem.at(v, LOSS)
     assert alone.value == pytest.approx(problem.at(v).value, rel=1e-13)
     assert alone.gradient.size == alone.hessian.size == 0
+
+
+def test_the_certificate_tells_the_distance_from_where_the_search_ends() -> None:
+    """Random classes that twice as many columns as rows can nearly tell apart: little curvature is left in the end."""
+    rng = np.random.RandomState(42)
+    X, codes = rng.rand(120, 240), rng.randint(3, size=120)
+    design = DenseDesign.of(X)
+    strengths = design.coordinates.strengths(L2(0.01).strengths(240))
+    this = SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths)
+    assert not softmax.by_newton(this)
+    best = softmax.solve(this, tolerance=1e-9)
+    for tolerance in (0.1, 1e-3):
+        found = softmax.solve(this, tolerance=tolerance)
+        assert found.certificate.holds
+        distance = np.sqrt(2 * (found.trace[-1] - best.trace[-1]))
+        assert distance <= 2 * found.certificate.value
+    np.testing.assert_allclose(
+        *(this.response.probabilities(design.times(one.value)) for one in (found, best)), atol=2e-3
+    )

@@ -100,3 +100,21 @@ def test_an_interruption_keeps_the_best_point() -> None:
         softmax_lasso.solve(problem(1.0), progress=stop)
     assert len(stopped.value.solution.trace) == 4
     assert not stopped.value.solution.certificate.holds
+
+
+def test_where_nothing_is_gained_the_search_ends() -> None:
+    """No subgradient is shorter than rounding makes it."""
+    this = problem(1.0)
+    solution = softmax_lasso.solve(this, tolerance=0.0, most_steps=5000)
+    assert not solution.certificate.holds
+    assert len(solution.trace) < 5000
+    assert np.abs(subgradient(this, solution.value)).max() < 1e-6
+
+
+def test_of_many_coefficients_the_bounded_steps_go_all_the_way(monkeypatch: Any) -> None:
+    this = problem(2.0)
+    expected = softmax_lasso.solve(this, tolerance=1e-7).value
+    monkeypatch.setattr(softmax_lasso, "MOST_NEWTON", 0)
+    found = softmax_lasso.solve(this, tolerance=1e-5)
+    assert found.certificate.holds
+    np.testing.assert_allclose(found.value, expected, atol=1e-4)

@@ -100,3 +100,24 @@ def test_a_stopped_search_keeps_its_best_point() -> None:
     with pytest.raises(FitInterrupted) as stopped:
         streamed_proximal.solve(problem(), np.zeros(7), tolerance=1e-12, progress=stop)
     assert len(stopped.value.solution.trace) == 2
+
+
+class Uphill(Problem):
+    """Its gradients are not those of its objective."""
+
+    def at(self, w: Any, order: int = 2) -> Any:
+        slope = super().at(w, order)
+        return slope._replace(gradient=-slope.gradient)
+
+
+def test_a_gradient_that_leads_uphill_is_not_followed() -> None:
+    this = problem()
+    found = streamed_proximal.solve(Uphill(this.observations, this.response, this.strengths), np.zeros(7))
+    assert not found.certificate.holds
+    np.testing.assert_array_equal(found.value, 0.0)
+
+
+def test_an_objective_that_is_not_finite_has_no_way_down() -> None:
+    solution = streamed_proximal.solve(problem(), np.full(7, 1e6))
+    assert len(solution.trace) == 1
+    assert not solution.certificate.holds

@@ -47,6 +47,7 @@ def test_where_all_rows_are_landmarks_falkon_is_the_inverse_but_for_the_intercep
     R[:60] = hessians[0][:60, :60] @ np.random.default_rng(1).normal(size=(60, 2))
     H = hessians[0][:60, :60]
     np.testing.assert_allclose(H @ inverse.times(R)[:60, 0], R[:60, 0], rtol=0, atol=1e-6 * np.abs(R).max())
+    assert np.isnan(inverse.used_degrees())  # landmarks alone do not tell
 
 
 def test_squares_of_triangles(monkeypatch):

@@ -22,3 +22,11 @@ def test_pivots_leave_little_and_never_too_much():
     assert np.linalg.eigvalsh(K - L @ L.T).min() > -1e-9
     few = pivots_of(TensorGram(KERNEL, torch.cat([T[:4]] * 5)), 1e-12)
     assert few.shape[1] <= 20
+
+
+def test_no_pivots_are_drawn_of_what_rounding_leaves(monkeypatch):
+    """Four rows, five times each: four pivots explain them all, and an alpha of hardly anything asks for no more."""
+    monkeypatch.setattr("mercer.solvers._tensor_pivots.BLOCK", 1)
+    L = pivots_of(TensorGram(KERNEL, torch.cat([T[:4]] * 5)), 1e-25).numpy()
+    assert L.shape[1] == 4
+    np.testing.assert_allclose(L @ L.T, np.tile(KERNEL(X[:4]), (5, 5)), atol=1e-12)

@@ -15,6 +15,7 @@ from scipy import sparse
 from mercer._errors import MergeError, UnseenRowsError
 from mercer.stats import _joined
 from mercer.stats.normal_equations import NormalEquations
+from tests.stats._draws import draw
 
 Array = np.ndarray
 
@@ -40,11 +41,6 @@ def assert_products_of(seen: NormalEquations, X: Array, Y: Array, weight: Array,
         heavy = weight[:, None] * A
         for one, other in zip(seen.products(centred=centred), (A.T @ heavy, heavy.T @ B, weight @ B**2), strict=True):
             np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * np.abs(other).max())
-
-
-def draw(n: int, d: int, t: int, seed: int = 0) -> tuple[Array, Array]:
-    rng = np.random.default_rng(seed)
-    return rng.integers(-9, 10, size=(n, d)).astype(float), rng.integers(-9, 10, size=(n, t)).astype(float)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mercer._errors import MergeError
 from mercer.stats import _joined
 from mercer.stats.r_factor import RFactor
+from tests.stats._draws import draw
 
 Array = np.ndarray
 
@@ -34,11 +35,6 @@ def assert_same_rows(factor: RFactor, X: Array, Y: Array, weight: Array | None =
         assert (np.tril(R, -1) == 0).all()
     np.testing.assert_allclose(factor.weight, every.sum())
     np.testing.assert_allclose(np.concatenate(factor.mean), np.average(both, axis=0, weights=every), atol=1e-12)
-
-
-def draw(n: int, d: int, t: int, seed: int = 0) -> tuple[Array, Array]:
-    rng = np.random.default_rng(seed)
-    return rng.integers(-9, 10, size=(n, d)).astype(float), rng.integers(-9, 10, size=(n, t)).astype(float)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

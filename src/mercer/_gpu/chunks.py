@@ -35,7 +35,7 @@ def tile_size(X: Any) -> int:
 def in_chunks(count: int, step: int, work: Callable[[slice], None], what: str = "a tile of kernel values") -> None:
     """Call work for slices of so many, one after the other; where the card's memory is short, for half of them.
 
-    Work may be called again for a part of a slice, so that it sets numbers and never adds to them.
+    Work that found no room is called again for a part of its slice: it sets numbers, or adds to them at its end.
     """
     import torch
 

@@ -91,6 +91,27 @@ def _value(t, power, KIND: tl.constexpr, ON_CARD: tl.constexpr):  # type: ignore
     return f
 
 
+@triton.jit  # type: ignore[untyped-decorator]
+def _value_of_products(dot, x_squares, z_squares, power, KIND: tl.constexpr, FREE: tl.constexpr, ON_CARD: tl.constexpr):  # type: ignore[no-untyped-def]
+    """f of rows by 2x·z and their squared lengths, in units of its rate; of x·z alone where the caller has the rest."""
+    if FREE:
+        f = _exp2(dot, ON_CARD)
+    elif KIND == "gaussian":
+        f = _exp2((dot - x_squares[:, None]) - tl.load(z_squares)[None, :], ON_CARD)
+    else:
+        t = tl.maximum((x_squares[:, None] - dot) + tl.load(z_squares)[None, :], 0.0)
+        f = _value(t, power, KIND, ON_CARD)
+    return f
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _store(out, total, total2, split, n, i, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
+    """The sums of one part of the points, for one column of V or for two."""
+    tl.store(out + (split * COLUMNS).to(tl.int64) * n + i, total)
+    if COLUMNS == 2:
+        tl.store(out + (split * COLUMNS + 1).to(tl.int64) * n + i, total2)
+
+
 @triton.jit
 def _add(total, lost, new):  # type: ignore[no-untyped-def]
     """One step of a compensated sum."""
@@ -164,14 +185,7 @@ def products(  # type: ignore[no-untyped-def]
                     xl = tl.load(x_low + x_at + some)
                     dot = tl.dot(xh, zl, dot)
                     dot = tl.dot(xl, zh, dot)
-        if FREE:
-            f = _exp2(dot, ON_CARD)
-        elif KIND == "gaussian":
-            f = _exp2((dot - squares[:, None]) - tl.load(z_squares + j)[None, :], ON_CARD)
-        else:
-            f = _value(
-                tl.maximum((squares[:, None] - dot) + tl.load(z_squares + j)[None, :], 0.0), power, KIND, ON_CARD
-            )
+        f = _value_of_products(dot, squares, z_squares + j, power, KIND, FREE, ON_CARD)
         if COLUMNS > 2:
             vs = tl.load(v + c[None, :].to(tl.int64) * m + j[:, None])
             new = tl.dot(f, vs, input_precision="tf32x3")
@@ -184,9 +198,7 @@ def products(  # type: ignore[no-untyped-def]
         at = (split * 16 + c[None, :]).to(tl.int64) * n + i[:, None]
         tl.store(out + at, totals)
     else:
-        tl.store(out + (split * COLUMNS).to(tl.int64) * n + i, total)
-        if COLUMNS == 2:
-            tl.store(out + (split * COLUMNS + 1).to(tl.int64) * n + i, total2)
+        _store(out, total, total2, split, n, i, COLUMNS)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -243,6 +255,4 @@ def differences(  # type: ignore[no-untyped-def]
         total, lost = _add(total, lost, new)
         if COLUMNS == 2:
             total2, lost2 = _add(total2, lost2, new2)
-    tl.store(out + (split * COLUMNS).to(tl.int64) * n + i, total)
-    if COLUMNS == 2:
-        tl.store(out + (split * COLUMNS + 1).to(tl.int64) * n + i, total2)
+    _store(out, total, total2, split, n, i, COLUMNS)

@@ -1,4 +1,4 @@
-"""Models from files, and rows as these take them."""
+"""Rows as a model takes them, of a table or typed by hand, and what somebody would call the model."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def fit(
     check_places(output, kept=(data,))
     asked = Asked(stream, engine, scheduler, checkpoint, skip_damaged)
     asked.check()
-    aside = {"calibrate": calibrate, "conformal": conformal}
+    aside: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal}
     if (why := why_streamed(data, asked)) is None:
         problem = _read(data, target, drop or [], reading, quiet)
         remark_first_run(quiet)

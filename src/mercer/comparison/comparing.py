@@ -18,9 +18,11 @@ from mercer.comparison.racing.settings import settings_of
 from mercer.comparison.taking_part.chosen import chosen
 from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_for, entrants_given
 from mercer.comparison.taking_part.inner import Inner, InnerFolds
+from mercer.comparison.taking_part.question import Question
 from mercer.data import Table
 from mercer.report.wording import counted
-from mercer.using.tasks import Task, task_for
+from mercer.using.tasks import Task
+from mercer.using.which_task import task_for
 
 
 def compare(
@@ -132,7 +134,7 @@ def _invited(
 ) -> Invitation:
     named = models is not None and not isinstance(models, Mapping) and all(isinstance(each, str) for each in models)
     if models is None or (models and named):
-        invitation = entrants_for(table, question.name, question.outputs, question.rarest, inner)
+        invitation = entrants_for(table, Question.of(question, inner))
         if models is not None:
             invitation = chosen(list(models), invitation, table, question.name)
     else:

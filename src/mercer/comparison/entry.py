@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mercer.comparison.measuring.paired import mean_of
@@ -80,6 +81,11 @@ class Entry:
     calibration: CalibrationError | None = None
     probabilistic: bool = False
     failed: bool = False
+
+    @property
+    def answered(self) -> Array:
+        """Which rows have an answer of a model that had not seen them."""
+        return np.asarray(np.isfinite(self.held_out.reshape(len(self.held_out), -1)).all(axis=1))
 
     def mean(self, metric: str) -> float:
         """The mean of a measure over the splits that have it."""

@@ -117,8 +117,7 @@ class View:
 
     def held_out(self, entry: Entry) -> tuple[Array, Array]:
         """What the model said of rows that it had not seen, and the truth of these."""
-        known = np.isfinite(entry.held_out.reshape(len(entry.held_out), -1)).all(axis=1)
-        return entry.held_out[known], np.asarray(self.comparison.task.truth)[known]
+        return entry.held_out[entry.answered], np.asarray(self.comparison.task.truth)[entry.answered]
 
     def probabilities(self, entry: Entry) -> tuple[Array, Array]:
         """The same of a model with probabilities, which sum to 1 but for rounding: so that they do."""

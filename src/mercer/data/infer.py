@@ -136,13 +136,8 @@ def _whole_number(seen: Seen, labels: Array, max_codes: int) -> tuple[Kind, tupl
 
 
 def _levels(seen: Occurrences) -> tuple[Any, ...]:
-    """Declared levels in their order, or those that occur in ascending order (mixed types: as they print)."""
-    if seen.declared is not None:
-        return seen.declared
-    try:
-        return tuple(sorted(seen.labels.tolist()))
-    except TypeError:
-        return tuple(sorted(seen.labels.tolist(), key=str))
+    """Declared levels, or those that occur; in order."""
+    return tuple(seen.ordered()[0]) if seen.declared is None else seen.declared
 
 
 def _notes(seen: Seen, kind: Kind) -> tuple[str, ...]:

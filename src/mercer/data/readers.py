@@ -12,11 +12,10 @@ from mercer.data.readers_base import MISSING, Part, Reading, Rows
 from mercer.data.readers_duckdb import DUCKDB, DuckDB
 from mercer.data.readers_folder import Folder
 from mercer.data.readers_json import JSON, JsonRows
-from mercer.data.readers_separated import SEPARATORS, Separated
+from mercer.data.readers_separated import CODECS, SEPARATORS, Separated
 
 __all__ = ["MISSING", "Part", "Reading", "Rows", "open_rows", "read_table"]
 
-COMPRESSED = frozenset({".gz", ".bz2", ".zst", ".lz4"})
 #: endings -> who reads such files, and what they are called
 FORMATS: tuple[tuple[frozenset[str], type[Any], str], ...] = (
     (frozenset(SEPARATORS), Separated, "CSV"),
@@ -81,7 +80,7 @@ def open_rows(path: str | Path, reading: Reading | None = None) -> Rows:
 
 def ending_of(path: Path) -> str:
     """The ending that names the format, below that of a compression."""
-    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    name = path.with_suffix("") if path.suffix.lower() in CODECS else path
     return name.suffix.lower()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError
-from mercer.data.readers_base import BATCH_ROWS, Part, Reading, Rows, same_columns, what_failed
+from mercer.data.readers_base import BATCH_ROWS, Part, Reading, Rows, held_types, same_columns, what_failed
 
 PARQUET = frozenset({".parquet", ".pq"})
 ARROW = frozenset({".arrow", ".feather", ".ipc", ".arrows"})
@@ -56,14 +56,13 @@ class Parquet(Rows):
 
     def _refuse_other_columns(self) -> None:
         """Of files in a folder: to pyarrow, what one lacks is missing in its rows, and words may be cast to numbers."""
-        from mercer.data.sources.asking import Asked
         from mercer.data.sources.merging import merged, types_of
 
         first, *others = [(Path(file.path).name, file.physical_schema) for file in self._set().get_fragments()]
         for name, schema in others:
             same_columns(schema.names, first[1].names, name, first[0])
         found = [(repr(name), types_of(schema, repr(name))) for name, schema in (first, *others)]
-        merged(found, first[1].names, Asked(reading=self.reading))
+        merged(found, first[1].names, held_types(self.reading.held, first[1].names))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -71,7 +70,7 @@ class Parquet(Rows):
 
         try:
             yield
-        except (pa.ArrowException, OSError) as failure:
+        except (pa.ArrowException, OSError, UnicodeError) as failure:  # names of columns that are no text
             raise DataError(
                 f"{self.path.resolve().name!r} cannot be read as Parquet: {what_failed(failure)}."
             ) from None

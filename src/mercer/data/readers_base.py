@@ -100,9 +100,11 @@ class Rows(ABC):
         )
 
 
-def held_among(held: Mapping[str, Held], columns: Sequence[str]) -> dict[str, Held]:
-    """What is said about these columns."""
-    return {name: what for name, what in held.items() if name in columns}
+def held_types(held: Mapping[str, Held], columns: Sequence[str]) -> dict[str, Any]:
+    """pyarrow types of those of these columns that something is said about."""
+    import pyarrow as pa
+
+    return {name: pa.float64() if what == "number" else pa.string() for name, what in held.items() if name in columns}
 
 
 def same_columns(names: Sequence[str], expected: Sequence[str], place: str, first: str) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mercer._errors import DataError, EmptyDataError
+from mercer._errors import DataError
 from mercer._optional import require
-from mercer._suggest import listed
 from mercer.data.readers_base import BATCH_ROWS, Part, Reading, Rows, what_failed
+from mercer.data.readers_sql import only_table, spelled
 
 DUCKDB = frozenset({".duckdb", ".ddb", ".db"})
 
@@ -40,10 +40,8 @@ class DuckDB(Rows):
         import pyarrow as pa
 
         with self.asked() as relation:
-            # by the name that DuckDB 1 has for it
-            reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-            for batch in reader(BATCH_ROWS):
-                yield Part(self.finished(pa.Table.from_batches([batch]).select(list(columns))), None)
+            for batch in batches(relation, columns, BATCH_ROWS):
+                yield Part(self.finished(pa.Table.from_batches([batch])), None)
 
     def tables(self) -> list[str]:
         """Names of the tables that there are."""
@@ -56,16 +54,8 @@ class DuckDB(Rows):
     def _query(self) -> str:
         if self.reading.sql is not None:
             return self.reading.sql
-        tables = self.tables()
-        if not tables:
-            raise EmptyDataError(f"{self.path.name!r} holds no tables.")
-        if len(tables) > 1:
-            raise DataError(
-                f"{self.path.name!r} holds several tables: {listed(tables)}. Say which (on the command line with "
-                f"--sql 'SELECT * FROM {tables[0]}')."
-            )
-        written = tables[0].replace('"', '""')
-        return f"SELECT * FROM {tables[0] if tables[0].isidentifier() else chr(34) + written + chr(34)}"
+        table = only_table(self.tables(), repr(self.path.name), " (on the command line with --sql 'SELECT * FROM {}')")
+        return f"SELECT * FROM {table if table.isidentifier() else spelled(table)}"
 
     @contextmanager
     def asked(self) -> Iterator[Any]:
@@ -92,6 +82,14 @@ class DuckDB(Rows):
             yield connection
         finally:
             connection.close()
+
+
+def batches(relation: Any, columns: Sequence[str], at_once: int) -> Iterator[Any]:
+    """Record batches of some columns of a relation, in its order."""
+    chosen = relation.project(", ".join(map(spelled, columns)))
+    # by the name that DuckDB 1 has for it
+    reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
+    yield from reader(at_once)
 
 
 def _duckdb() -> Any:

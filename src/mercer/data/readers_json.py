@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import io
+import codecs
 import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from mercer._errors import DataError, EmptyDataError
 from mercer._suggest import quoted
 from mercer.data.readers_base import Part, Reading, Rows, concatenated, what_failed
+from mercer.data.readers_lines import whole_lines
 
 JSON = frozenset({".json", ".jsonl", ".ndjson"})
 
@@ -47,7 +48,7 @@ class JsonRows(Rows):
     def is_list(self) -> bool:
         """Whether the file is one list, which has to be read at once."""
         with self._opened() as stream:
-            start = bytes(stream.read(1 << 12)).removeprefix(b"\xef\xbb\xbf").lstrip()
+            start = bytes(stream.read(1 << 12)).removeprefix(codecs.BOM_UTF8).lstrip()
         if not start:
             raise EmptyDataError(f"{self.path.name!r} is empty.")
         return start.startswith(b"[")
@@ -56,38 +57,24 @@ class JsonRows(Rows):
         if self.is_list():
             yield self._list(), 1.0
             return
-        first_line = 1
-        for lines, share in self._blocks():
-            yield self._of_lines(lines, first_line), share
-            first_line += lines.count(b"\n")
-
-    def _blocks(self) -> Iterator[tuple[bytes, float | None]]:
-        """Whole lines, some at a time."""
-        size, seen, rest = self.path.stat().st_size, 0, b""
+        size, seen, first_line = self.path.stat().st_size, 0, 1
         with self._opened() as stream:
-            while block := bytes(stream.read(BLOCK)):
-                seen += len(block)
-                lines, newline, rest = (rest + block).rpartition(b"\n")
-                if newline and lines.strip():
-                    yield lines + newline, min(1.0, seen / size)
-        if rest.strip():
-            yield rest, 1.0
+            for lines in whole_lines(stream, BLOCK):
+                seen += len(lines)
+                if lines.strip():
+                    yield self._of_lines(lines, first_line), min(1.0, seen / size)
+                first_line += lines.count(b"\n")
 
     def _of_lines(self, lines: bytes, first_line: int) -> Any:
         import pyarrow as pa
-        from pyarrow import json as arrow_json
 
-        lines = lines.removeprefix(b"\xef\xbb\xbf")
-        options = arrow_json.ReadOptions(block_size=max(len(lines), 1 << 16))
         try:
-            refuse_crashes(lines)
-            return arrow_json.read_json(io.BytesIO(lines), read_options=options)
+            return parsed(lines)
         except (pa.ArrowException, UnicodeError) as failure:
-            self.refuse(lines, first_line)
-            raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
+            self.refuse(lines, first_line, failure)
 
-    def refuse(self, lines: bytes, first_line: int) -> None:
-        """Name the line that is no object, or whose values are of another type."""
+    def refuse(self, lines: bytes, first_line: int, failure: Exception) -> NoReturn:
+        """Name the line that is no object, or whose values are of another type; else say what pyarrow says."""
         types: dict[str, str] = {}
         for number, line in enumerate(lines.splitlines(), start=first_line):
             if not line.strip():
@@ -101,6 +88,7 @@ class JsonRows(Rows):
                         f"Line {number} of {self.path.name!r}: {name!r} is {quoted(value)}, a {what}, but was a "
                         f"{types[name]} before. Write it the same way in all lines."
                     )
+        raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
 
     def object(self, line: bytes, number: int) -> dict[str, Any]:
         """A row; refused where the line is none."""
@@ -147,7 +135,23 @@ class JsonRows(Rows):
             raise DataError(f"{self.path.name!r} cannot be opened: {what_failed(failure)}.") from None
 
 
-def refuse_crashes(lines: bytes) -> None:
+def parsed(lines: bytes, types: Any = None) -> Any:
+    """The rows of whole lines: columns of a pyarrow schema, or all that they name."""
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+
+    lines = lines.removeprefix(codecs.BOM_UTF8)
+    _refuse_crashes(lines)
+    return arrow_json.read_json(
+        pa.BufferReader(lines),
+        read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
+        parse_options=arrow_json.ParseOptions(
+            explicit_schema=types, unexpected_field_behavior="infer" if types is None else "ignore"
+        ),
+    )
+
+
+def _refuse_crashes(lines: bytes) -> None:
     """Raise what pyarrow should: it takes bytes that are no text, and goes down with a first line that is null."""
     import pyarrow as pa
 

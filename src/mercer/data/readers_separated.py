@@ -14,7 +14,7 @@ from typing import Any
 
 from mercer._errors import DataError, EmptyDataError
 from mercer.data._first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
-from mercer.data.readers_base import Held, Part, Reading, Rows, held_among, what_failed
+from mercer.data.readers_base import Part, Reading, Rows, held_types, what_failed
 
 #: ending -> characters that may separate fields; the one that the first line holds most often does
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
@@ -108,14 +108,14 @@ class Separated(Rows):
     def table(self) -> Any:
         from pyarrow import csv as arrow_csv
 
-        read, parse, convert = self._options((), _types(self.reading.held))
+        read, parse, convert = self._options((), held_types(self.reading.held, self.names()))
         self._refuse_unclosed()
         with self._explained():
             table = arrow_csv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
         return self.finished(self.dialect.trimmed(table))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        for table, share in self.stream(columns, _types(held_among(self.reading.held, columns))):
+        for table, share in self.stream(columns, held_types(self.reading.held, columns)):
             yield Part(self.finished(table), share)
 
     def stream(
@@ -181,7 +181,7 @@ class Separated(Rows):
         """The first one; with `names`, as a line of names is read."""
         record = first_record(self._text, self._separator, quoted=self._quoted, names=names)
         if self._encoding == "utf-8" and self._text[record.start : record.stop].encode() not in self._start:
-            raise DataError(_not_text(self.path.name, self._encoding))
+            raise DataError(not_text(self.path.name, self._encoding))
         if record.stop == len(self._text):
             self._refuse_unclosed()
             if len(self._start) == LONGEST_HEADER:
@@ -285,16 +285,10 @@ class _Explained:
             return
         path, encoding = self.rows.path, self.rows._encoding
         if isinstance(failure, UnicodeError) or "UTF8" in str(failure):
-            raise DataError(_not_text(path.name, encoding)) from None
+            raise DataError(not_text(path.name, encoding)) from None
         if "columns, got" in str(failure) and (sentence := self.rows.ragged_line()) is not None:
             raise DataError(sentence) from None
         raise DataError(f"{path.name!r} cannot be read: {what_failed(failure)}.") from None
-
-
-def _types(held: Mapping[str, Held]) -> dict[str, Any]:
-    import pyarrow as pa
-
-    return {name: pa.float64() if what == "number" else pa.string() for name, what in held.items()}
 
 
 def _decompressed(raw: Any, path: Path) -> Any:
@@ -310,7 +304,8 @@ def _unpacked(raw: Any, path: Path) -> Any:
     return _decompressed(pa.PythonFile(raw, mode="r"), path)
 
 
-def _not_text(file: str, encoding: str) -> str:
+def not_text(file: str, encoding: str) -> str:
+    """That a file is in another encoding, and what to do about it."""
     return (
         f"{file!r} is not {encoding} text. Name its encoding, e.g. encoding='latin-1' (on the command line --encoding "
         "latin-1)."

@@ -144,7 +144,7 @@ class Design(ABC):
         if (p := self.n_columns) > MOST_GRAM_COLUMNS:
             raise TooManyColumnsError(
                 f"the Hessian of {p} columns would take {8 * p * p / 2**30:.0f} GiB; use a solver that needs only "
-                'products with it, solver="lbfgs" or solver="krylov", or fewer columns.'
+                'products with it, solver="lbfgs" or solver="newton-cg", or fewer columns.'
             )
 
     def _summed(self, product: Callable[[Tile, slice], Array], total: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,8 +13,26 @@ from mercer._errors import NonFiniteError, UnseenCategoryError
 from mercer._jit import codes as loops
 from mercer._suggest import did_you_mean, quoted
 from mercer.data.coding import Coded
+from mercer.data.kinds import Kind
+from mercer.data.table import Table
 
 Array = NDArray[Any]
+
+
+def category_places(table: Table) -> list[int]:
+    """Which columns of a table are categories."""
+    return [j for j, kind in enumerate(table.kinds) if kind is Kind.CATEGORY]
+
+
+def in_order(seen: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Levels that were seen, in the order that is declared, or else sorted (mixed types: as they print)."""
+    if declared is not None:
+        among = set(seen)
+        return tuple(level for level in declared if level in among)
+    try:
+        return tuple(sorted(seen))
+    except TypeError:
+        return tuple(sorted(seen, key=str))
 
 
 @dataclass(frozen=True)
@@ -26,19 +45,13 @@ class Category:
 
     @classmethod
     def of(cls, column: str, coded: Coded, declared: Array | None, *, drop_first: bool) -> Self:
-        """Levels in the order that is declared, or else sorted (mixed types: as they print)."""
+        """With the levels that occur; see `in_order`."""
         counts = np.zeros(len(coded.labels) + 1, dtype=np.int64)
         loops.count(np.require(coded.codes, np.int32, ["C", "W"]), counts)
         if counts[-1]:
             raise _missing(column, coded)
         occurring = coded.labels[counts[:-1] > 0].tolist()
-        if declared is not None:
-            seen = set(occurring)
-            return cls(column, tuple(level for level in declared.tolist() if level in seen), drop_first)
-        try:
-            return cls(column, tuple(sorted(occurring)), drop_first)
-        except TypeError:
-            return cls(column, tuple(sorted(occurring, key=str)), drop_first)
+        return cls(column, in_order(occurring, None if declared is None else declared.tolist()), drop_first)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -59,6 +59,10 @@ class Coordinates:
             scale = np.where(scale > ROUNDING * value, scale, value * np.where(scale > 0, VANISHING, 1 / FAR))
         return cls(shift, power_of_two(scale), intercept)
 
+    def at(self, places: Array) -> Self:
+        """Of some columns, without an intercept of their own."""
+        return type(self)(self.shift[places], self.scale[places], intercept=False)
+
     @property
     def n_columns(self) -> int:
         return len(self.shift) + self.intercept

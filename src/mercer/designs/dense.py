@@ -104,7 +104,7 @@ class Reader:
         #: whether shifts are taken out of products
         self.folds = coordinates.near and _is_for_blas(X)
         self._by_columns = abs(X.strides[0]) < abs(X.strides[1])
-        self._for_loops = _is_block(X)
+        self._for_loops = is_block(X)
         self._scratch = np.empty(n_rows * self.n_columns)
 
     def fill(self, X: Array, root: Array) -> Array:
@@ -200,10 +200,10 @@ def _square(A: Array) -> Array:
 
 def is_for_loops(design: DenseDesign) -> bool:
     """Whether compiled loops multiply its rows by themselves faster than BLAS does."""
-    return _is_block(design.X) and design.n_columns < WORTH_THREADS
+    return is_block(design.X) and design.n_columns < WORTH_THREADS
 
 
-def _is_block(X: Array) -> bool:
+def is_block(X: Array) -> bool:
     """Whether X is of one of the two kinds of array that loops are compiled for."""
     return X.dtype in (np.float32, np.float64) and X.flags.carray
 

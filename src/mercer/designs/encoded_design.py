@@ -33,8 +33,8 @@ def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = F
         return sparse_design(_counts(X), known, intercept=intercept)
     places = _places(X, NumberPart), _places(X, SparsePart), codes
     return MixedDesign.of(
-        _part_of_numbers(X, _at(known, places[0]), intercept=intercept) if len(places[0]) else None,
-        _part_of_matrix(_counts(X), _at(known, places[1])) if len(places[1]) else None,
+        _part_of_numbers(X, known and known.at(places[0]), intercept=intercept) if len(places[0]) else None,
+        _part_of_matrix(_counts(X), known and known.at(places[1])) if len(places[1]) else None,
         _codes(X) if len(codes) else None,
         places=tuple(where for where in places if len(where)),
         intercept=intercept if known is None else known.intercept,
@@ -57,11 +57,6 @@ def _places(X: Encoded, kind: type) -> Array:
 def number_places(X: Encoded) -> Array:
     """Where the columns of numbers are."""
     return _places(X, NumberPart)
-
-
-def _at(known: Coordinates | None, places: Array) -> Coordinates | None:
-    """Coordinates of some columns, without an intercept of their own."""
-    return known and Coordinates(known.shift[places], known.scale[places], intercept=False)
 
 
 def _plain(known: Coordinates, places: Array) -> bool:

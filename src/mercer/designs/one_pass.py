@@ -10,12 +10,9 @@ from numpy.typing import NDArray
 
 from mercer.designs._base import Design
 from mercer.designs.coordinates import Coordinates
-from mercer.designs.dense import DenseDesign
+from mercer.designs.dense import DenseDesign, is_block
 
 Array = NDArray[Any]
-
-#: what loops are compiled for; single precision is multiplied in double
-DTYPES = (np.float64, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +25,9 @@ class OnePass:
     @classmethod
     def of(cls, design: Design) -> Self | None:
         """None where shifts must be taken out of the data first, or loops are not compiled for such data."""
-        if not isinstance(design, DenseDesign) or design.X.dtype not in DTYPES or not design.X.flags.carray:
+        if not isinstance(design, DenseDesign) or not is_block(design.X) or not design.coordinates.near:
             return None
-        return cls(design.X, design.coordinates) if design.coordinates.near else None
+        return cls(design.X, design.coordinates)
 
     def factors(self, w: Array) -> tuple[Array, Array]:
         """What to multiply X with, and what to add to the product."""

@@ -29,7 +29,7 @@ COMFORTABLE = 1e-6, 1e6
 
 
 class Entries(NamedTuple):
-    """The stored entries of a CSR matrix, in arrays of the few types that loops are compiled for."""
+    """The stored entries of a CSR or CSC matrix, in arrays of the few types that loops are compiled for."""
 
     indptr: Array
     indices: Array
@@ -37,7 +37,7 @@ class Entries(NamedTuple):
 
     @classmethod
     def of(cls, X: Any) -> Entries:
-        """Of a CSR matrix, shared with it where possible."""
+        """Of a matrix, shared with it where possible."""
         values = X.data if X.data.dtype in ENTRY_TYPES else X.data.astype(np.float64)
         indices = np.require(X.indices, requirements=["C", "W"])
         return cls(
@@ -45,6 +45,15 @@ class Entries(NamedTuple):
             indices.view(f"u{indices.itemsize}"),
             np.require(values, requirements=["C", "W"]),
         )
+
+    @classmethod
+    def of_dense(cls, values: Array) -> Entries:
+        """Of a dense matrix, whose numbers are given one after the other: they have neither places nor columns."""
+        return cls(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32), values)
+
+    def for_scipy(self) -> tuple[Array, Array, Array]:
+        """What a sparse matrix of SciPy is made of, not copied."""
+        return self.values, self.indices.view(f"i{self.indices.itemsize}"), self.indptr.view(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +82,7 @@ class SparseDesign(Design):
         """With scales from the sizes of the entries."""
         X = X.tocsr()
         entries = Entries.of(X)
-        scale = _scale(entries, X.shape[1])
+        scale = scale_of(largest_entries(entries, X.shape[1]), X.shape[1])
         return cls(entries, Coordinates(np.zeros(X.shape[1]), scale, intercept=False), 0, X.shape[0])
 
     @classmethod
@@ -98,9 +107,8 @@ class SparseDesign(Design):
         return replace(self, start=self.start + start, stop=self.start + stop)
 
     def take(self, rows: Array) -> Self:
-        indptr, indices, values = self.entries
-        shape = (len(indptr) - 1, self.n_columns)
-        whole = sparse.csr_array((values, indices.view(f"i{indices.itemsize}"), indptr.view(np.int64)), shape=shape)
+        shape = (len(self.entries.indptr) - 1, self.n_columns)
+        whole = sparse.csr_array(self.entries.for_scipy(), shape=shape)
         return self.within(whole[self.start + rows], self.coordinates)
 
     def tile(self) -> SparseTile:
@@ -169,9 +177,8 @@ class SparseTile(Tile):
         return np.asarray((vector.T / self.coordinates.scale).T)
 
 
-def _scale(entries: Entries, n_columns: int) -> Array:
+def scale_of(largest: Array, n_columns: int) -> Array:
     """The size of the largest entry of each column; 1 for all where no entry is very small or very large."""
-    largest = largest_entries(entries, n_columns)
     return power_of_two(largest) if len(largest) else np.ones(n_columns)
 
 

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import DataError, NonFiniteError
-from mercer.data.kinds import Kind
 from mercer.data.labels import encode_labels
 from mercer.data.table import Table
-from mercer.designs.category import Category
-from mercer.designs.coordinates import PILOT_ROWS, Coordinates, power_of_two
+from mercer.designs.category import Category, category_places, in_order
+from mercer.designs.coordinates import PILOT_ROWS, Coordinates
 from mercer.designs.encoded import Encoded, NumberPart
 from mercer.designs.encoded_design import number_places, numbers_of
 from mercer.designs.row_sample import RowSample
-from mercer.designs.sparse import Entries, largest_entries
+from mercer.designs.sparse import Entries, largest_entries, scale_of
 
 Array = NDArray[Any]
 
@@ -48,14 +47,8 @@ class Levels(NamedTuple):
         return Levels(*(tuple(dict.fromkeys(mine + theirs)) for mine, theirs in zip(self, other, strict=True)))
 
     def in_order(self) -> tuple[Any, ...]:
-        """Those that were seen: as they were declared, or else sorted (mixed types: as they print)."""
-        if self.declared:
-            seen = set(self.seen)
-            return tuple(level for level in self.declared if level in seen)
-        try:
-            return tuple(sorted(self.seen))
-        except TypeError:
-            return tuple(sorted(self.seen, key=str))
+        """Those that were seen; see `category.in_order`."""
+        return in_order(self.seen, self.declared or None)
 
 
 @dataclass(frozen=True)
@@ -169,17 +162,11 @@ class Survey:
         if not is_sparse(pilot):
             return replace(of_numbers(pilot), intercept=intercept)
         columns = pilot.shape[1]
-        scale = power_of_two(self.largest) if len(self.largest) else np.ones(columns)
-        made = Coordinates(np.zeros(columns), scale, intercept)
+        made = Coordinates(np.zeros(columns), scale_of(self.largest, columns), intercept)
         if isinstance(first, Encoded) and len(where := number_places(first)):
             chosen = of_numbers(pilot[: 10 * PILOT_ROWS, where].toarray())
             made.shift[where], made.scale[where] = chosen.shift, chosen.scale
         return made
-
-
-def category_places(table: Table) -> list[int]:
-    """Which columns of a table are categories."""
-    return [j for j, kind in enumerate(table.kinds) if kind is Kind.CATEGORY]
 
 
 class Parts(NamedTuple):

@@ -222,15 +222,7 @@ class TensorObservations(Observations):
         return cls(design, y if is_tensor(y) and not y.is_floating_point() else design.beside(y), weight, offset)
 
     def take(self, rows: Array) -> Self:
-        places = on_device(rows, self.design.X)
-        weight, offset = (None if v is None else v[places] for v in (self.weight, self.offset))
-        return replace(
-            self,
-            design=replace(self.design, X=self.design.X[places]),
-            y=self.y[places],
-            weight=weight,
-            offset=offset,
-        )
+        return Observations.take(self, on_device(rows, self.design.X))
 
     def responses_as(self, dtype: Any) -> Observations:
         y: Any = self.y

@@ -18,7 +18,7 @@ from mercer.data.coding import code_array
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
 from mercer.designs._base import Design
-from mercer.designs.category import Category
+from mercer.designs.category import Category, category_places
 from mercer.designs.codes import CodesDesign
 from mercer.designs.coordinates import Coordinates
 from mercer.designs.dense import DenseDesign
@@ -79,9 +79,8 @@ class Terms:
             for category, values in zip(self.categories.values(), labels, strict=True)
         ]
         numbers, coded = _places(self.categories, self.n_columns)
-        of_numbers = Coordinates(self.coordinates.shift[numbers], self.coordinates.scale[numbers], intercept=False)
         return MixedDesign.of(
-            DenseDesign(columns, of_numbers) if len(numbers) else None,
+            DenseDesign(columns, self.coordinates.at(numbers)) if len(numbers) else None,
             codes=_codes(self.categories, codes),
             places=(numbers, coded) if len(numbers) else (coded,),
             intercept=self.coordinates.intercept,
@@ -148,7 +147,7 @@ def design_of(data: Any, *, intercept: bool = True, drop_first: bool = True) -> 
     if table.library == "scipy":
         design = sparse_design(table.native, None, intercept=intercept)
         return design, Terms(table.n_columns, None, {}, design.coordinates)
-    positions = [j for j, kind in enumerate(table.kinds) if kind is Kind.CATEGORY]
+    positions = category_places(table)
     # asked of no rows: some libraries convert a column to find its levels
     types = table.take(np.zeros(0, dtype=np.int64))
 
@@ -194,7 +193,7 @@ class _Reading:
         if known is None:
             chosen = Coordinates.of(X, intercept=intercept)
             return DenseDesign(X, replace(chosen, intercept=False))
-        return DenseDesign(X, Coordinates(known.shift[places], known.scale[places], intercept=False))
+        return DenseDesign(X, known.at(places))
 
     def _numbers(self, positions: list[int]) -> Array:
         """Columns as a matrix: the one that holds the data, where there is one, else a copy of them."""

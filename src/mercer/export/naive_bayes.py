@@ -28,7 +28,7 @@ from mercer.export.families import finite, log_densities, table_of
 from mercer.export.formula import Said
 from mercer.export.labels import plain_labels
 from mercer.families.collinear import cholesky
-from mercer.models._discrete import log
+from mercer.models._probabilities import log
 from mercer.models.parts.category import CategoryConditional
 from mercer.models.parts.counts import CountsConditional
 from mercer.models.parts.gaussian_vector import GaussianVectorConditional

@@ -17,70 +17,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError, NonFiniteError, SupportError
 from mercer.families._link import Link
+from mercer.families._prior import Parameters, Prior, SufficientStatistic, imagined_share
 from mercer.families._row_loss import RowLoss
 
 Array = NDArray[Any]
 #: what to use instead of a family that has no variance function
-RESPONSES = (
+USE_A_RESPONSE = (
     "use gaussian, bernoulli, binomial, categorical, poisson, gamma, inverse_gaussian, negative_binomial or tweedie."
 )
-Parameters = Any  # a NamedTuple of arrays, one class per family
-
-
-class SufficientStatistic(Protocol):
-    """What a family needs to see of a statistic of `mercer.stats`: how much data, and the mean of T.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from mercer.families import Poisson
-    >>> seen = SimpleNamespace(weight=np.array(4.0), mean=np.array([2.0]))  # four counts of mean 2
-    >>> Poisson().fit(seen)
-    PoissonParameters(rate=array(2.))
-    >>> Poisson().fit(seen, Poisson().prior(4, rate=1.0))  # and four imagined ones of mean 1
-    PoissonParameters(rate=array(1.5))
-    """
-
-    @property
-    def weight(self) -> Array: ...
-
-    @property
-    def mean(self) -> Array: ...
-
-
-@dataclass(frozen=True)
-class Prior:
-    """A conjugate prior, as `strength` imagined observations that look like `parameters`.
-
-    In mean parameters its density is exp(strength · (⟨η, τ⟩ − A(η))) with τ = E T under `parameters`, so the
-    mode of the posterior is the maximum likelihood fit with the imagined observations added to the real ones.
-    For a categorical this is Dirichlet(1 + strength · p): add-α smoothing over K levels is `strength = αK` at
-    the uniform distribution, Dirichlet(1 + α).
-
-    Examples
-    --------
-    >>> from mercer.families import Bernoulli, Poisson
-    >>> Bernoulli().prior(2, probability=0.5)  # one success and one failure, as if they had been seen
-    Prior(strength=2, parameters=BernoulliParameters(probability=array(0.5)))
-    >>> Poisson().prior(4, rate=1.0).strength
-    4
-    """
-
-    strength: float | Array
-    parameters: Parameters
-
-    def __post_init__(self) -> None:
-        strength = np.asarray(self.strength)
-        if not ((strength >= 0) & np.isfinite(strength)).all():
-            raise ValueError(f"the strength of a prior is a number of observations, 0 or more; got {self.strength!r}.")
 
 
 class Family(ABC):
@@ -107,8 +58,11 @@ class Family(ABC):
 
     @property
     def statistic(self) -> str:
-        """Which statistic of `mercer.stats` holds what the fit needs: sums of T, centred moments, level counts, …"""
-        return "sums"
+        """Which statistic of `mercer.stats` holds what the fit needs: sums of T, centred moments, level counts, …
+
+        Where there is no T, it is how often each value was seen.
+        """
+        return "sums" if self.exponential else "values"
 
     @property
     def exponential(self) -> bool:
@@ -190,7 +144,7 @@ class Family(ABC):
     @property
     def row_loss(self) -> RowLoss:
         """Half the unit deviance of a row as a function of η."""
-        raise TypeError(f"{self!r} does not describe a response; {RESPONSES}")
+        raise TypeError(f"{self!r} does not describe a response; {USE_A_RESPONSE}")
 
     @property
     def response_link(self) -> Link:
@@ -212,7 +166,7 @@ class Family(ABC):
 
     def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> Parameters:
         """The parameters of a response of mean μ and variance φ V(μ)."""
-        raise TypeError(f"{self!r} does not describe a response; {RESPONSES}")
+        raise TypeError(f"{self!r} does not describe a response; {USE_A_RESPONSE}")
 
     def log_likelihood(self, y: Array, parameters: Parameters) -> Array:
         """log p(y) of a response: the formula of the density, also between counts where those can be a response."""
@@ -223,19 +177,19 @@ class Family(ABC):
 
     def cdf(self, x: Array, parameters: Parameters) -> Array:
         """P(X ≤ x)."""
-        raise TypeError(f"the distribution function of {self!r} is not known; {RESPONSES}")
+        raise TypeError(f"the distribution function of {self!r} is not known; {USE_A_RESPONSE}")
 
     def quantile(self, q: Array, parameters: Parameters) -> Array:
         """The smallest x with P(X ≤ x) ≥ q; NaN unless 0 ≤ q ≤ 1."""
-        raise TypeError(f"the quantiles of {self!r} are not known; {RESPONSES}")
+        raise TypeError(f"the quantiles of {self!r} are not known; {USE_A_RESPONSE}")
 
     def mean_of(self, parameters: Parameters) -> Array:
         """E X."""
-        raise TypeError(f"the mean of {self!r} is not known; {RESPONSES}")
+        raise TypeError(f"the mean of {self!r} is not known; {USE_A_RESPONSE}")
 
     def variance_of(self, parameters: Parameters) -> Array:
         """Var X."""
-        raise TypeError(f"the variance of {self!r} is not known; {RESPONSES}")
+        raise TypeError(f"the variance of {self!r} is not known; {USE_A_RESPONSE}")
 
     @property
     def response_support(self) -> str:
@@ -283,13 +237,6 @@ def mean_with_prior(family: Family, statistic: SufficientStatistic, prior: Prior
     share = imagined_share(weight, prior)[..., None]
     result: Array = (1 - share) * seen + share * family.expected(prior.parameters)
     return result
-
-
-def imagined_share(weight: Array, prior: Prior) -> Array:
-    """The imagined part of all observations; NaN where there are none at all."""
-    strength = np.asarray(prior.strength, dtype=float)
-    total = np.asarray(weight + strength)
-    return np.asarray(np.divide(strength, total, out=np.full(total.shape, np.nan), where=total > 0))
 
 
 def log_or_minus_infinity(x: Array) -> Array:

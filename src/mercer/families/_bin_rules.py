@@ -17,11 +17,10 @@ from scipy.special import gammaln
 
 from mercer._errors import BinsError
 from mercer._suggest import did_you_mean
+from mercer.families.quartiles import quartile_distance
 
 Array = NDArray[Any]
 
-#: values from which on a quantile is looked for among few of them, and how many say where
-MANY, LOOKED_AT = 1_000_000, 1 << 16
 #: exponents of two beyond which squares and cubes of the data would leave float64
 EXTREME = 200
 #: numbers of bins that Knuth's and Stone's rules try: up to 10 √n between these two, and √n beyond. NumPy's Stone stops
@@ -94,11 +93,7 @@ class Sample:
 
     @cached_property
     def quartile_distance(self) -> float:
-        """Between the quartiles: NumPy's, and with weights those of the line through the middles of the steps."""
-        if self.weight is None:
-            return _quantile(self.x, 0.75) - _quantile(self.x, 0.25)
-        weight = self.weight / self.weight.max()
-        return _weighted_quantile(self.x, weight, 0.75) - _weighted_quantile(self.x, weight, 0.25)
+        return quartile_distance(self.x, self.weight)
 
     def counts_by_number(self) -> Callable[[int], Array]:
         """From a number of bins to what each of them holds; in all n."""
@@ -138,56 +133,6 @@ def rule_named(name: str) -> str:
     if name not in (known := sorted(WIDTHS | NUMBERS)):
         raise BinsError(f"no rule for the bins of a histogram is called {name!r}. {did_you_mean(name, known)}")
     return name
-
-
-def _quantile(x: Array, q: float) -> float:
-    """`numpy.quantile`; of many values faster, by looking closer only at those around it.
-
-    Every so many-th value says between which two it should lie. Where it does not, NumPy does.
-    """
-    place = q * (len(x) - 1)
-    rank = int(place)
-    if len(x) >= MANY:
-        some = np.sort(x[:: len(x) // LOOKED_AT])
-        ends = len(some) * (q + 8 * np.sqrt(q * (1 - q) / len(some)) * np.array([-1.0, 1.0]))
-        low, high = some[ends.astype(int)]
-        below, close = int(np.count_nonzero(x < low)), x[(x >= low) & (x <= high)]
-        if below <= rank < below + len(close) - 1:
-            here = rank - below
-            left, right = np.partition(close, (here, here + 1))[here : here + 2]
-            return float(left + (right - left) * (place - rank))
-    return float(np.quantile(x, q))
-
-
-def _weighted_quantile(x: Array, weight: Array, q: float) -> float:
-    """On the line through the middles of the steps of the distribution function; of many values found as above."""
-    ends = weight[x == x.min()].min() / 2, weight[x == x.max()].max() / 2
-    at = float(ends[0] + q * (weight.sum() - ends[0] - ends[1]))
-    if len(x) >= MANY:
-        step = len(x) // LOOKED_AT
-        low, high = _around(x[::step], weight[::step], q)
-        close = np.flatnonzero((x >= low) & (x <= high))
-        values, middles = _middles_of_steps(x[close], weight[close], float(weight[x < low].sum()))
-        if len(middles) and middles[0] <= at <= middles[-1]:
-            return float(np.interp(at, middles, values))
-    values, middles = _middles_of_steps(x, weight, 0.0)
-    return float(np.interp(at, middles, values))
-
-
-def _around(x: Array, weight: Array, q: float) -> tuple[float, float]:
-    """Values between which the quantile of all lies, as far as these few can tell."""
-    order = np.argsort(x)
-    shares = np.cumsum(weight[order]) / weight.sum()
-    error = 8 * np.sqrt(q * (1 - q) * np.square(weight).sum()) / weight.sum()
-    low, high = np.searchsorted(shares, [q - error, q + error])
-    return float(x[order[low]]), float(x[order[min(high, len(x) - 1)]])
-
-
-def _middles_of_steps(x: Array, weight: Array, below: float) -> tuple[Array, Array]:
-    """Values in order, equal ones by their weight and not by their rows, and the weight up to the middle of each."""
-    order = np.lexsort((weight, x))
-    weight = weight[order]
-    return x[order], below + np.cumsum(weight) - weight / 2
 
 
 def _scott(sample: Sample) -> float:

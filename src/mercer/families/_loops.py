@@ -18,4 +18,5 @@ def as_vector(values: Array, dtype: Any = np.float64) -> Array:
 
 
 def as_weight(weight: Array | None) -> Array:
+    """Weights as a vector, and nothing at all where all are 1."""
     return ALL_ONES if weight is None else as_vector(weight)

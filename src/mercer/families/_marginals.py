@@ -8,6 +8,7 @@ from scipy.linalg import solve_triangular
 from mercer.families._base import Array
 from mercer.families.collinear import cholesky
 from mercer.families.gaussian import LOG_2PI
+from mercer.families.missing_patterns import distinct_patterns
 
 
 def marginal_log_density(x: Array, mean: Array, covariance: Array) -> Array:
@@ -35,8 +36,8 @@ def _patterns(missing: Array) -> tuple[Array, Array]:
     *shape, d = missing.shape
     if not missing.any():
         return np.zeros((1, d), dtype=bool), np.zeros(shape, dtype=np.int64)
-    packed, which = np.unique(np.packbits(missing.reshape(-1, d), axis=1), axis=0, return_inverse=True)
-    return np.unpackbits(packed, axis=1, count=d).astype(bool), which.reshape(shape)
+    patterns, which = distinct_patterns(missing.reshape(-1, d))
+    return patterns, which.reshape(shape)
 
 
 def _equal(kind: Array) -> list[Array]:

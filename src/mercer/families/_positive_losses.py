@@ -15,15 +15,13 @@ from scipy.special import expit, exprel, log_expit, xlog1py
 from mercer._jit.losses import GammaLog, NegativeBinomialLog, PoissonLog, TweedieLog
 from mercer.families._link import Array, Interval, Link
 from mercer.families._power_links import Log
-from mercer.families._row_loss import RowLoss, Rows
+from mercer.families._row_loss import SMALLEST, RowLoss, Rows
 from mercer.families._saddle import deviance
 
 #: below this |log μ/y| (times the powers) the loss is a series, beyond the second its terms may overflow
 NEAR, FAR = 0.5, 600.0
 #: terms of that series: 0.5²²/22! is nothing
 TERMS = 16
-#: a mean below this may have lost digits to underflow
-SMALLEST = float(np.finfo(float).tiny)
 
 
 class PositiveLoss(RowLoss):

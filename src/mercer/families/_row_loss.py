@@ -12,6 +12,9 @@ from mercer._jit.losses import GaussianIdentity
 from mercer.families._link import Array, Interval, Link
 from mercer.families._power_links import Identity
 
+#: means and probabilities below this may have lost digits to underflow
+SMALLEST = float(np.finfo(float).tiny)
+
 
 class Rows(NamedTuple):
     """Loss of each row, ∂loss/∂η and its expected second derivative."""

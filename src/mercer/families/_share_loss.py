@@ -10,12 +10,9 @@ from scipy.special import xlogy
 
 from mercer._jit.losses import BernoulliLogit
 from mercer.families._link import Array, Interval, Link
-from mercer.families._row_loss import RowLoss, Rows
+from mercer.families._row_loss import SMALLEST, RowLoss, Rows
 from mercer.families._saddle import deviance
 from mercer.families._share_links import Logit
-
-#: probabilities below this may have lost digits to underflow
-SMALLEST = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)

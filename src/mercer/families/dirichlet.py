@@ -11,13 +11,13 @@ from scipy.special import gammaln, softmax
 from mercer.families._base import Array, Family, log_or_minus_infinity
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import dirichlet_shapes, log_minus_digamma
+from mercer.families._support import SMALLEST
 from mercer.families.links import Link, Map
 
 #: shares must add up to one this closely; data in float32 do
 WHOLE = 1e-5
 
-# draws are kept inside the open interval, where the density has a logarithm
-SMALLEST = float(np.finfo(float).tiny)
+#: draws that would round to 1, where the density has no logarithm, are this instead
 LARGEST = 1 - float(np.finfo(float).epsneg)
 
 

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.families._base import Array, Family, Parameters
+from mercer.families._base import Array, Family
+from mercer.families._prior import Parameters
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,8 @@ from mercer.families._positive_losses import PowerLoss
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import gamma_shape, log_minus_digamma
+from mercer.families._support import SMALLEST, negative, not_positive
 from mercer.families.links import INVERSE, NEGATIVE_INVERSE, Link
-
-#: draws that would underflow to 0, where the density has no logarithm, are this instead
-SMALLEST = float(np.finfo(float).tiny)
 
 
 class ExponentialParameters(NamedTuple):
@@ -97,7 +95,7 @@ class Exponential(Family):
         return np.asarray(rng.standard_exponential(size=(n, *rate.shape)) / rate)
 
     def outside(self, x: Array) -> Array:
-        return np.asarray((np.asarray(x) < 0) | np.isinf(x))
+        return negative(x)
 
 
 @dataclass(frozen=True)
@@ -187,4 +185,4 @@ class Gamma(Family):
         return np.asarray(np.maximum(draws / rate, SMALLEST))
 
     def outside(self, x: Array) -> Array:
-        return np.asarray((np.asarray(x) <= 0) | np.isinf(x))
+        return not_positive(x)

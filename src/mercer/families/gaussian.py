@@ -8,7 +8,8 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from mercer.families._base import Array, Family, Prior, SufficientStatistic, imagined_share
+from mercer.families._base import Array, Family
+from mercer.families._prior import Prior, SufficientStatistic, moments_with_prior
 from mercer.families._row_loss import RowLoss, SquaredLoss
 from mercer.families.links import IDENTITY, Link, Map
 
@@ -118,15 +119,7 @@ class Gaussian(Family):
 
     def fit(self, statistic: MomentStatistic, prior: Prior | None = None) -> GaussianParameters:
         """Mean and variance of the data; a prior joins in by the rule for merging moments."""
-        weight = np.asarray(statistic.weight, dtype=float)
-        # a class without data has no moments, whatever the statistic reports
-        mean, variance = (np.where(weight > 0, moment, np.nan) for moment in (statistic.mean, statistic.variance))
-        if prior is not None:
-            share = imagined_share(weight, prior)
-            centre, spread = prior.parameters
-            mean, variance = np.where(share < 1, mean, 0.0), np.where(share < 1, variance, 0.0)
-            variance = (1 - share) * variance + share * spread + share * (1 - share) * np.square(mean - centre)
-            mean = (1 - share) * mean + share * centre
+        mean, variance = moments_with_prior(statistic, statistic.variance, prior, np.square)
         if self.variance is not None:
             variance = np.full_like(mean, self.variance)
         return GaussianParameters(mean, variance)

@@ -12,13 +12,11 @@ from mercer.families._base import Array, Family, refuse_degenerate
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._quantiles import positive_quantile
 from mercer.families._row_loss import RowLoss
+from mercer.families._shapes import ROUNDING
 from mercer.families._share_links import ROOT_2
-from mercer.families.gamma import SMALLEST
+from mercer.families._support import SMALLEST, not_positive
 from mercer.families.gaussian import LOG_2PI
 from mercer.families.links import INVERSE_SQUARED, Link
-
-#: relative spread that rounding alone can show
-ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 class InverseGaussianParameters(NamedTuple):
@@ -139,4 +137,4 @@ class InverseGaussian(Family):
         return np.asarray(np.maximum(rng.wald(mean, shape, size=(n, *mean.shape)), SMALLEST))
 
     def outside(self, x: Array) -> Array:
-        return np.asarray((np.asarray(x) <= 0) | np.isinf(x))
+        return not_positive(x)

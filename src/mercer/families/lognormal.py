@@ -7,7 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.families._base import Array, Family, Prior, log_or_minus_infinity, refuse_degenerate
+from mercer.families._base import Array, Family, log_or_minus_infinity, refuse_degenerate
+from mercer.families._prior import Prior
+from mercer.families._support import not_positive
 from mercer.families.gaussian import Gaussian, GaussianParameters, MomentStatistic
 from mercer.families.links import IDENTITY, Link
 
@@ -90,4 +92,4 @@ class LogNormal(Family):
         return np.exp(NORMAL.sample(GaussianParameters(*parameters), n, rng))
 
     def outside(self, x: Array) -> Array:
-        return np.asarray((np.asarray(x) <= 0) | np.isinf(x))
+        return not_positive(x)

@@ -8,8 +8,9 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from mercer.families._base import Array, Family, Prior, SufficientStatistic, imagined_share
+from mercer.families._base import Array, Family
 from mercer.families._marginals import marginal_log_density
+from mercer.families._prior import Prior, SufficientStatistic, moments_with_prior
 from mercer.families.collinear import cholesky
 from mercer.families.gaussian import LOG_2PI
 from mercer.families.links import IDENTITY, Link
@@ -115,19 +116,8 @@ class MultivariateGaussian(Family):
 
     def fit(self, statistic: ScatterStatistic, prior: Prior | None = None) -> MultivariateGaussianParameters:
         """Mean and covariance of the data; a prior joins in by the rule for merging moments."""
-        weight = np.asarray(statistic.weight, dtype=float)
-        # a class without data has no moments, whatever the statistic reports
-        mean = np.where(weight[..., None] > 0, statistic.mean, np.nan)
-        covariance = np.where(weight[..., None, None] > 0, statistic.covariance, np.nan)
-        if prior is not None:
-            share = imagined_share(weight, prior)[..., None]
-            wide = share[..., None]
-            centre, spread = prior.parameters
-            mean, covariance = np.where(share < 1, mean, 0.0), np.where(wide < 1, covariance, 0.0)
-            between = _outer(mean - centre, mean - centre)
-            covariance = (1 - wide) * covariance + wide * spread + wide * (1 - wide) * between
-            mean = (1 - share) * mean + share * centre
-        return MultivariateGaussianParameters(mean, covariance)
+        moments = moments_with_prior(statistic, statistic.covariance, prior, lambda away: _outer(away, away))
+        return MultivariateGaussianParameters(*moments)
 
     def sample(self, parameters: MultivariateGaussianParameters, n: int, rng: np.random.Generator) -> Array:
         factor = cholesky(parameters.covariance)

@@ -8,14 +8,15 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.special import betainc, betaln, gammaincc, pdtr
 
-from mercer.families._base import Array, Family, Prior, SufficientStatistic, mean_with_prior
+from mercer.families._base import Array, Family, mean_with_prior
 from mercer.families._dispersion import dispersion
 from mercer.families._positive_losses import OverdispersedLoss
+from mercer.families._prior import Prior, SufficientStatistic
 from mercer.families._quantiles import whole_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
+from mercer.families._support import negative, not_a_count
 from mercer.families.links import LOG, Link, LogOdds
-from mercer.families.poisson import not_a_count
 
 #: imagined counts are kept one by one up to here, and in so many runs beyond
 ONE_BY_ONE, RUNS = 1_000, 500
@@ -69,15 +70,11 @@ class NegativeBinomial(Family):
             raise ValueError(f"a negative binomial needs a finite r above 0; got {self.r!r}.")
 
     @property
-    def statistic(self) -> str:
-        return "sums" if self.exponential else "values"
-
-    @property
     def exponential(self) -> bool:
         return self.r is not None
 
     @property
-    def given_r(self) -> float:
+    def _given(self) -> float:
         if self.r is None:
             raise ValueError("without r a negative binomial is no exponential family: give NegativeBinomial(r=…).")
         return self.r
@@ -95,23 +92,23 @@ class NegativeBinomial(Family):
     def log_base(self, x: Array) -> Array:
         outside = self.outside(x)
         counts = np.where(outside, 0.0, x)
-        return np.where(outside, -np.inf, -betaln(counts + 1, self.given_r) - np.log(counts + self.given_r))
+        return np.where(outside, -np.inf, -betaln(counts + 1, self._given) - np.log(counts + self._given))
 
     def log_partition(self, eta: Array) -> Array:
-        return np.asarray(-self.given_r * np.log(-np.expm1(eta[..., 0])))
+        return np.asarray(-self._given * np.log(-np.expm1(eta[..., 0])))
 
     def natural(self, parameters: NegativeBinomialParameters) -> Array:
         with np.errstate(divide="ignore"):
-            return -np.log1p(self.given_r / np.asarray(parameters.mean, dtype=float))[..., None]
+            return -np.log1p(self._given / np.asarray(parameters.mean, dtype=float))[..., None]
 
     def from_natural(self, eta: Array) -> NegativeBinomialParameters:
-        return self.from_mean(self.given_r / np.expm1(-eta))
+        return self.from_mean(self._given / np.expm1(-eta))
 
     def expected(self, parameters: NegativeBinomialParameters) -> Array:
         return np.asarray(parameters.mean, dtype=float)[..., None]
 
     def from_mean(self, mean: Array) -> NegativeBinomialParameters:
-        return NegativeBinomialParameters(mean[..., 0], np.full(mean.shape[:-1], self.given_r))
+        return NegativeBinomialParameters(mean[..., 0], np.full(mean.shape[:-1], self._given))
 
     def fit(self, statistic: Any, prior: Prior | None = None) -> NegativeBinomialParameters:
         """The mean of the counts, and r as given or, with the mean there, by maximum likelihood."""
@@ -131,7 +128,7 @@ class NegativeBinomial(Family):
 
     @property
     def row_loss(self) -> RowLoss:
-        return OverdispersedLoss(self.given_r)
+        return OverdispersedLoss(self._given)
 
     @property
     def known_dispersion(self) -> float | None:
@@ -142,7 +139,7 @@ class NegativeBinomial(Family):
         return "numbers from 0 upwards"
 
     def outside_response(self, y: Array) -> Array:
-        return np.asarray((np.asarray(y) < 0) | np.isinf(y))
+        return negative(y)
 
     def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> NegativeBinomialParameters:
         return self.from_mean(np.asarray(mean, dtype=float)[..., None])

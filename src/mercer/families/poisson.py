@@ -13,6 +13,7 @@ from mercer.families._positive_losses import PowerLoss
 from mercer.families._quantiles import whole_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
+from mercer.families._support import negative, not_a_count
 from mercer.families.links import LOG, Link
 
 
@@ -27,12 +28,6 @@ class PoissonParameters(NamedTuple):
     """
 
     rate: Array
-
-
-def not_a_count(x: Array) -> Array:
-    """Where a number is none of 0, 1, 2, …"""
-    x = np.asarray(x, dtype=float)
-    return np.asarray((x < 0) | np.isinf(x) | (np.floor(x) < x))
 
 
 @dataclass(frozen=True)
@@ -97,7 +92,7 @@ class Poisson(Family):
         return "numbers from 0 upwards (counts, or rates whose exposure is their weight)"
 
     def outside_response(self, y: Array) -> Array:
-        return np.asarray((np.asarray(y) < 0) | np.isinf(y))
+        return negative(y)
 
     def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> PoissonParameters:
         return PoissonParameters(np.asarray(mean, dtype=float))

@@ -64,14 +64,14 @@ class SoftmaxResponse:
         if is_tensor(eta):
             return on_tensors.softmax_slopes(codes, eta, weight, self.reference)
         eta = np.require(eta, np.float64, ["C", "W"])
-        return loops.slopes(self._columns_of(codes), eta, as_weight(weight), self.reference is not None), eta
+        return loops.slopes(self.columns_of(codes), eta, as_weight(weight), self.reference is not None), eta
 
     def loss(self, codes: Array, eta: Array, weight: Array | None = None) -> float:
         """Σ weight · loss."""
         if is_tensor(eta):
             return on_tensors.softmax_slopes(codes, eta, weight, self.reference)[0]
         eta = np.require(eta, np.float64, ["C", "W"])
-        return float(loops.total(self._columns_of(codes), eta, as_weight(weight), self.reference is not None))
+        return float(loops.total(self.columns_of(codes), eta, as_weight(weight), self.reference is not None))
 
     def probabilities(self, eta: Array) -> Array:
         """p of all K classes."""
@@ -92,7 +92,7 @@ class SoftmaxResponse:
         eta = np.asarray(eta, dtype=float)
         return eta if self.reference is None else np.insert(eta, self.reference, 0.0, axis=1)
 
-    def _columns_of(self, codes: Array) -> Array:
+    def columns_of(self, codes: Array) -> Array:
         """The column of each class: −1 for the reference, one less for those behind it."""
         codes = as_vector(codes, np.int64)
         if self.reference is None:

@@ -13,9 +13,11 @@ import numpy as np
 
 from mercer._errors import NoDensityError
 from mercer.families import _compound
-from mercer.families._base import Array, Family, Prior, mean_with_prior, refuse_degenerate
+from mercer.families._base import Array, Family, mean_with_prior, refuse_degenerate
 from mercer.families._positive_losses import PowerLoss
+from mercer.families._prior import Prior
 from mercer.families._row_loss import RowLoss, SquaredLoss
+from mercer.families._support import negative
 from mercer.families.gamma import Gamma
 from mercer.families.gaussian import Gaussian
 from mercer.families.inverse_gaussian import InverseGaussian
@@ -87,10 +89,6 @@ class Tweedie(Family):
     @property
     def discrete(self) -> bool:  # type: ignore[override]
         return self.power == 1
-
-    @property
-    def statistic(self) -> str:
-        return "sums" if self.exponential else "values"
 
     @property
     def exponential(self) -> bool:
@@ -242,9 +240,8 @@ class Tweedie(Family):
         return family.sample(twin, n, rng)
 
     def outside(self, x: Array) -> Array:
-        x = np.asarray(x, dtype=float)
         if self._compound:
-            return np.asarray((x < 0) | np.isinf(x))
+            return negative(x)
         if self.power <= 0:
             return np.isinf(x)
         return NAMED[1.0 if self.power == 1 else 2.0].outside(x)

@@ -1,7 +1,8 @@
-"""Kernels of rows with landmarks, made tile by tile for `designs.mapped`."""
+"""Kernels of rows with landmarks, made tile by tile: for `designs.mapped`, and for features."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._threads import ordered_stream
 from mercer.kernels import Gram, Kernel
 
 Array = NDArray[Any]
@@ -18,6 +20,17 @@ Array = NDArray[Any]
 #: error of an entry that a rough tile may have
 ROUGH = 1e-5
 ONE_AT_A_TIME = Lock()
+
+
+def for_each(function: Callable[[slice], None], blocks: list[slice], kernel: Kernel | None) -> None:
+    """Call a function that asks a kernel (None: one whose values are there) for all blocks, on threads if it may be."""
+    for _ in (ordered_stream if _may_be_shared(kernel) else map)(function, blocks):
+        pass
+
+
+def _may_be_shared(kernel: Kernel | None) -> bool:
+    """A function of a user has never been asked whether it may be called by several threads."""
+    return kernel is None or kernel.symmetric
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +59,7 @@ class KernelTiles:
 
     def fill(self, rows: slice, out: Array) -> None:
         gram = self._exact if out.dtype == np.float64 else self._rough
-        # a function of a user has never been asked whether it may be called by several threads
-        with nullcontext() if self.kernel.symmetric else ONE_AT_A_TIME:
+        with nullcontext() if _may_be_shared(self.kernel) else ONE_AT_A_TIME:
             gram.fill(rows, out)
 
     def take(self, rows: Array) -> KernelTiles:

@@ -16,7 +16,8 @@ from scipy.linalg import cholesky, solve_triangular
 
 from mercer._errors import KernelError, NonFiniteError
 from mercer._memory import available_bytes
-from mercer._threads import ordered_stream, row_blocks
+from mercer._threads import row_blocks
+from mercer.features.kernel_tiles import for_each
 from mercer.kernels import Gram, Kernel
 from mercer.kernels._inputs import count, take
 from mercer.kernels.given import GivenMatrix
@@ -183,10 +184,7 @@ def _come_nearer(gram: Gram | GivenMatrix, diagonal: Array, new: Array, apart: A
         squares = _distances(gram.tile(new, columns), diagonal[new], diagonal[columns])
         np.minimum(apart[columns], squares.min(axis=0), out=apart[columns])
 
-    # a function of a user has never been asked whether it may be called by several threads
-    stream = ordered_stream if isinstance(gram, GivenMatrix) or gram.kernel.symmetric else map
-    for _ in stream(lower, row_blocks(len(diagonal), PIECE)):
-        pass
+    for_each(lower, row_blocks(len(diagonal), PIECE), None if isinstance(gram, GivenMatrix) else gram.kernel)
     apart[new] = 0.0
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like, to_numpy
-from mercer._threads import blas_for, ordered_stream, row_blocks
+from mercer._threads import blas_for, row_blocks
 from mercer.features.allocation import empty_array, empty_tensor
-from mercer.features.kernel_tiles import KernelTiles
+from mercer.features.kernel_tiles import KernelTiles, for_each
 from mercer.kernels import Gram, Kernel
 from mercer.kernels._inputs import is_sparse
 
@@ -83,10 +83,7 @@ class NystroemMap:
             else:
                 features[rows] = tile @ back
 
-        # a function of a user has never been asked whether it may be called by several threads
-        stream = ordered_stream if self.kernel.symmetric else map
-        for _ in stream(fill, row_blocks(n, max(FEWEST, min(TILE // (8 * M), -(-n // PARTS))))):
-            pass
+        for_each(fill, row_blocks(n, max(FEWEST, min(TILE // (8 * M), -(-n // PARTS)))), self.kernel)
         return features
 
     def _of_tensor(self, X: Any) -> Any:

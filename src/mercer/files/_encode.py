@@ -34,10 +34,10 @@ Array = NDArray[Any]
 
 #: lists in lists, objects in dicts, …
 DEEPEST = 100
-#: kinds of random numbers, and of sparse matrices
-BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 #: scalars of NumPy that JSON spells without loss
 SHORT = ("|b1", "<i4", "<i8", "<f4", "<f8")
+#: kinds of random numbers, and of sparse matrices
+BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 
 

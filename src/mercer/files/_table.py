@@ -80,12 +80,11 @@ CLASSES: dict[str, str] = {
     "mercer.decide.thresholds": "Threshold",
     "mercer.models._approximate": "Approximation",
     "mercer.models._base": "Plan",
-    "mercer.models._bernoulli_scores": "TwoSided BernoulliScores",
     "mercer.models._comparisons": "ByKernel Precomputed",
     "mercer.models._covariance": "Structure FixedShrinkage StandardisedShrinkage OracleShrinkage",
     "mercer.models._delegated": "DelegatedCovariances",
     "mercer.models._diagnosis": "Finding Diagnosis",
-    "mercer.models._discrete": "LogProduct",
+    "mercer.models._discrete_scores": "LogProduct TwoSided BernoulliScores",
     "mercer.models._feature_function": "FourierFunction",
     "mercer.models._fisher": "Directions",
     "mercer.models._gaussian_classes": "LinearScores SharedAxes GaussianClasses",
@@ -203,9 +202,9 @@ CLASSES: dict[str, str] = {
     "mercer.kernels.radial": "RBF Matern RationalQuadratic Laplacian",
     "mercer.kernels.strings": "Spectrum Substrings SubstringMap Subsequence",
     "mercer.families._axis": "Lattice Axis",
-    "mercer.families._base": "Prior",
     "mercer.families._levels": "CategoricalParameters",
     "mercer.families._power_links": "Identity Log Power LogOdds",
+    "mercer.families._prior": "Prior",
     "mercer.families._share_links": "Logit Probit Cauchit ComplementaryLogLog",
     "mercer.families.binomial": "BernoulliParameters Bernoulli Binomial",
     "mercer.families.bins": "Width",
@@ -259,8 +258,12 @@ CONSTANTS: dict[str, str] = {
 
 #: names in older files of what is elsewhere now: {old: new}
 MOVED: dict[str, str] = {
+    "mercer.models._bernoulli_scores.BernoulliScores": "mercer.models._discrete_scores.BernoulliScores",
+    "mercer.models._bernoulli_scores.TwoSided": "mercer.models._discrete_scores.TwoSided",
+    "mercer.models._discrete.LogProduct": "mercer.models._discrete_scores.LogProduct",
     "mercer.models.tables._numbers.Scale": "mercer.models.tables._spread.Scale",
     "mercer.comparison.tuning.Tuned": "mercer.comparison.taking_part.tuning.Tuned",
+    "mercer.families._base.Prior": "mercer.families._prior.Prior",
 }
 
 _TABLES = {"class": CLASSES, "enum": ENUMS, "type": TYPES, "constant": CONSTANTS}

@@ -25,7 +25,7 @@ from mercer._errors import (
 )
 from mercer._jit.kernel_rows import add_rows, put
 from mercer._suggest import did_you_mean
-from mercer.kernels._views import Memo, Views
+from mercer.kernels._views import Memo, Side, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
@@ -64,8 +64,8 @@ class Kernel(ABC):
         """Why the kernel is positive definite whatever the rows are; None where it is not, or nobody knows."""
 
     @abstractmethod
-    def prepared(self, views: Views) -> Any:
-        """The rows as this kernel needs them: a `Side`."""
+    def prepared(self, views: Views) -> Side:
+        """The rows as this kernel needs them."""
 
     @abstractmethod
     def tile(self, left: Any, right: Any, memo: Memo) -> Array:
@@ -186,7 +186,7 @@ class Kernel(ABC):
     def __pow__(self, power: Any) -> Kernel:
         from mercer.kernels.algebra import Power
 
-        return Power(self, power) if isinstance(power, Real) else NotImplemented
+        return NotImplemented if not isinstance(power, Real) else Power(self, power)  # type: ignore[arg-type]
 
     def __sub__(self, other: Any) -> Kernel:
         raise NotPositiveDefiniteError(
@@ -283,8 +283,13 @@ def finite_diagonal(kernel: Kernel, side: Any) -> Array:
         diagonal = kernel.diagonal(side)
     if not (finite := np.isfinite(diagonal)).all():
         row = int(np.argmin(finite))
-        raise DataError(
-            f"k(x, x) of {kernel!r} is {diagonal[row]} in row {row}, beyond float64; divide the columns by their "
-            "scale, or choose a lower degree."
-        )
+        raise beyond(kernel, float(diagonal[row]), row, "float64")
     return diagonal
+
+
+def beyond(kernel: Kernel, value: float, row: int, dtype: str) -> DataError:
+    """The error where k(x, x) of a row is no number of a type."""
+    return DataError(
+        f"k(x, x) of {kernel!r} is {value} in row {row}, beyond {dtype}; divide the columns by their scale, or choose "
+        "a lower degree."
+    )

@@ -149,9 +149,6 @@ class CountSide:
         starts, stops = self.starts[rows], self.stops[rows]
         return replace(self, dense=self.dense[rows], starts=starts, stops=stops, squares=self.squares[rows])
 
-    def single(self) -> Self:
-        return self  # pragma: no cover – float32 will not do for it (`sensitivity`), so that nobody asks
-
 
 def _frequent(matrix: Any) -> Array:
     rows_with = np.bincount(matrix.indices, minlength=matrix.shape[1])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import KernelShapeError, NonFiniteError
-from mercer.kernels._inputs import dense, is_sparse
+from mercer.kernels._inputs import count, dense, is_sparse
 
 Array = NDArray[Any]
 
@@ -23,10 +23,10 @@ def applied(function: Callable[[Any], Any], rows: Any, *, ndim: int) -> Any:
     result = result if is_sparse(result) else np.asarray(result)
     if ndim == 2 and result.ndim == 1:
         result = result[:, None]
-    if result.ndim != ndim or result.shape[0] != _count(rows):
+    if result.ndim != ndim or result.shape[0] != count(rows):
         what = "a number" if ndim == 1 else "a row of numbers"
         raise KernelShapeError(
-            f"{_name(function)} must give {what} for each of {_count(rows)} rows, but gave an array of shape "
+            f"{_shown(function)} must give {what} for each of {count(rows)} rows, but gave an array of shape "
             f"{result.shape}; let it take one row and return {what}, or a matrix and return one for each row."
         )
     return result
@@ -59,25 +59,25 @@ def _row_by_row(function: Callable[[Any], Any], rows: Any) -> Array:
     try:
         return np.asarray([function(row) for row in items], dtype=float)
     except (TypeError, ValueError, IndexError) as error:
-        raise KernelShapeError(f"{_name(function)} does not give numbers for one row: {error}") from error
+        raise KernelShapeError(f"{_shown(function)} does not give numbers for one row: {error}") from error
 
 
 def pairs(function: Callable[[Any, Any], Any], X: Any, Z: Any, *, by_rows: bool) -> Array:
     """k(x, z) for every pair, as float64."""
-    n, m = _count(X), _count(Z)
+    n, m = count(X), count(Z)
     values: Any = [[function(x, z) for z in Z] for x in X] if by_rows else function(X, Z)
     try:
         result = np.array(values.toarray() if is_sparse(values) else values, dtype=float, order="C")
     except (TypeError, ValueError) as error:
-        raise KernelShapeError(f"{_name(function)} does not give numbers: {error}") from error
+        raise KernelShapeError(f"{_shown(function)} does not give numbers: {error}") from error
     if result.shape != (n, m) and n * m > 0:
         raise KernelShapeError(
-            f"{_name(function)} gave an array of shape {result.shape} for {n} and {m} rows, where a kernel gives "
+            f"{_shown(function)} gave an array of shape {result.shape} for {n} and {m} rows, where a kernel gives "
             f"{(n, m)}; let it return k(x, z), a number, for two rows, or the matrix of them for two matrices."
         )
     if not np.isfinite(result).all():
         i, j = map(int, np.argwhere(~np.isfinite(result))[0])
-        raise NonFiniteError(f"{_name(function)} is {result[i, j]} for the rows {i} and {j}; a kernel is finite.")
+        raise NonFiniteError(f"{_shown(function)} is {result[i, j]} for the rows {i} and {j}; a kernel is finite.")
     return result.reshape(n, m)
 
 
@@ -93,9 +93,10 @@ def takes_pairs_of_matrices(function: Callable[[Any, Any], Any], X: Any) -> bool
         return False
 
 
-def _count(rows: Any) -> int:
-    return len(rows) if isinstance(rows, list) else int(rows.shape[0])
+def name_of(function: Any) -> str:
+    """What it is called where it was written; all that is known of it where it has no name."""
+    return getattr(function, "__name__", None) or repr(function)
 
 
-def _name(function: Any) -> str:
-    return f"the function {getattr(function, '__name__', None) or repr(function)}"
+def _shown(function: Any) -> str:
+    return f"the function {name_of(function)}"

@@ -8,17 +8,17 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from mercer._errors import DataError, DeviceError, NotPositiveDefiniteError, SupportError
+from mercer._errors import DeviceError
 from mercer._gpu.distances import from_products, in_units, squared_distances, squared_lengths
 from mercer._gpu.profiles import Profile
 from mercer._jit import kernel_tiles as loops
-from mercer.kernels._base import Kernel
+from mercer.kernels._base import Kernel, beyond
 from mercer.kernels._pointwise import Radial, width
 from mercer.kernels.algebra import Power, Product, Scaled, Sum
 from mercer.kernels.columns import Columns
 from mercer.kernels.dot import Cosine, Linear, Polynomial, Quadratic, Sigmoid
-from mercer.kernels.histograms import AdditiveChiSquared, ChiSquared, HistogramIntersection
-from mercer.kernels.normalised import Normalised
+from mercer.kernels.histograms import AdditiveChiSquared, ChiSquared, HistogramIntersection, negative
+from mercer.kernels.normalised import Normalised, no_length
 from mercer.kernels.one_feature import Constant
 from mercer.kernels.radial import Laplacian
 
@@ -43,7 +43,7 @@ def profile_of(kernel: Kernel, columns: int) -> Profile | None:
 
 def columns_of(kernel: Columns, X: Any) -> Any:
     """The columns that a kernel looks at, as a tensor."""
-    kernel._refuse(int(X.shape[1]))
+    kernel.refuse_fewer(int(X.shape[1]))
     return X[:, list(kernel.columns)]
 
 
@@ -124,11 +124,7 @@ def _finite(kernel: Kernel, diagonal: Any) -> Any:
     """k(x, x), or an error where one is no number: by Cauchy and Schwarz k(x, z) is finite where both of them are."""
     if not bool(diagonal.isfinite().all()):
         row = int((~diagonal.isfinite()).nonzero()[0])
-        kind = str(diagonal.dtype).removeprefix("torch.")
-        raise DataError(
-            f"k(x, x) of {kernel!r} is {float(diagonal[row])} in row {row}, beyond {kind}; divide the columns by their "
-            "scale, or choose a lower degree."
-        )
+        raise beyond(kernel, float(diagonal[row]), row, str(diagonal.dtype).removeprefix("torch."))
     return diagonal
 
 
@@ -156,11 +152,7 @@ def _(kernel: Cosine, X: Any) -> Any:
 def _refuse_negative(kernel: Kernel, X: Any) -> None:
     if len(bad := (X < 0).nonzero()):
         row, column = (int(place) for place in bad[0])
-        raise SupportError(
-            f"X contains negative values. Column {column} is {float(X[row, column]):g} in row {row}, but "
-            f"{type(kernel).__name__} compares histograms, whose numbers are 0 or more. Shift the column, or use "
-            "Laplacian."
-        )
+        raise negative(type(kernel).__name__, float(X[row, column]), row, column)
 
 
 def _chi_squared(kernel: Kernel, X: Any, Z: Any) -> Any:
@@ -283,8 +275,5 @@ def _inverse_lengths(kernel: Normalised, X: Any) -> Any:
     diagonal = _finite(kernel.kernel, diagonal_of(kernel.kernel, X))
     if bool((diagonal < 0).any()):
         row = int((diagonal < 0).nonzero()[0])
-        raise NotPositiveDefiniteError(
-            f"k(x, x) of {kernel.kernel!r} is {float(diagonal[row]):g} in row {row}, which no squared length is; "
-            "normalise a kernel that is positive definite."
-        )
+        raise no_length(kernel.kernel, float(diagonal[row]), row)
     return diagonal.rsqrt().where(diagonal > 0, diagonal.new_zeros(()))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._jit.kernel_tiles import distances, refine
 from mercer.kernels._functions import applied
-from mercer.kernels._inputs import dense, is_sparse, is_table, matrix_of, scaled_rows
+from mercer.kernels._inputs import count, dense, is_sparse, is_table, matrix_of, scaled_rows
 
 Array = NDArray[Any]
 T = TypeVar("T")
@@ -36,17 +36,15 @@ PAIRS = 4096
 
 
 class Side(Protocol):
-    """Rows made ready for a kernel."""
+    """Rows made ready for a kernel.
 
-    @property
-    def fits_single(self) -> bool:
-        """Whether float32 has room for its numbers and their squares."""
+    Where its `sensitivity` is finite they also have `fits_single`, whether float32 has room for their numbers and the
+    squares of these, and `single`, the same rows in float32.
+    """
 
     def __len__(self) -> int: ...
 
     def take(self, rows: Any) -> Self: ...
-
-    def single(self) -> Self: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +135,7 @@ class Views:
         self._made: dict[Any, Any] = {}
 
     def __len__(self) -> int:
-        return int(self.raw.shape[0]) if hasattr(self.raw, "shape") else len(self.raw)
+        return count(self.raw)
 
     @cached_property
     def matrix(self) -> Any:

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer._jit.kernel_tiles import power
-from mercer.kernels._base import Kernel, exponent, number, refuse_others, written
+from mercer.kernels._base import Kernel
+from mercer.kernels._functions import name_of
+from mercer.kernels._made_of import OfOne, OfTwo, written
+from mercer.kernels._parameters import exponent, number
 from mercer.kernels._views import Memo, Several, Views
 from mercer.kernels.one_feature import Constant
 from mercer.kernels.spectra import Convolution, Mixture, Multiple, Repeated
@@ -30,20 +33,7 @@ def as_kernel(value: Any) -> Kernel | None:
 
 
 @dataclass(frozen=True, repr=False)
-class _Pair(Kernel):
-    k1: Kernel
-    k2: Kernel
-
-    def __post_init__(self) -> None:
-        for part in (self.k1, self.k2):
-            refuse_others(part, type(self).__name__)
-
-    def prepared(self, views: Views) -> Several:
-        return Several((self.k1.prepared(views), self.k2.prepared(views)))
-
-
-@dataclass(frozen=True, repr=False)
-class Sum(_Pair):
+class Sum(OfTwo):
     """k₁(x, z) + k₂(x, z), whose features are those of both; written `k1 + k2`.
 
     Examples
@@ -87,7 +77,7 @@ class Sum(_Pair):
 
 
 @dataclass(frozen=True, repr=False)
-class Product(_Pair):
+class Product(OfTwo):
     """k₁(x, z) k₂(x, z), whose features are the products of those of both; written `k1 * k2`.
 
     Examples
@@ -127,12 +117,12 @@ class Product(_Pair):
         return f"{written(self.k1, 2)} * {written(self.k2, 3)}"
 
 
-def _parts(pair: _Pair, left: Several, right: Several) -> list[tuple[Kernel, tuple[Any, Any]]]:
+def _parts(pair: OfTwo, left: Several, right: Several) -> list[tuple[Kernel, tuple[Any, Any]]]:
     return [(pair.k1, (left.sides[0], right.sides[0])), (pair.k2, (left.sides[1], right.sides[1]))]
 
 
 @dataclass(frozen=True, repr=False)
-class Scaled(Kernel):
+class Scaled(OfOne):
     """α k(x, z) for α ≥ 0; written `2 * k`.
 
     Examples
@@ -142,22 +132,18 @@ class Scaled(Kernel):
     array([[18.]])
     """
 
-    kernel: Kernel
     scale: float
 
     binding: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        refuse_others(self.kernel, "Scaled")
+        super().__post_init__()
         object.__setattr__(self, "scale", number(self.scale, "the scale", "a kernel"))
 
     @property
     def reason(self) -> str | None:
         inner = self.kernel.reason
         return inner and f"{inner}, scaled by a number of 0 or more"
-
-    def prepared(self, views: Views) -> Any:
-        return self.kernel.prepared(views)
 
     def tile(self, left: Any, right: Any, memo: Memo) -> Array:
         tile = self.kernel.tile(left, right, memo)
@@ -166,9 +152,6 @@ class Scaled(Kernel):
 
     def diagonal(self, side: Any) -> Array:
         return self.scale * self.kernel.diagonal(side)
-
-    def sensitivity(self, left: Any, right: Any) -> float:
-        return self.kernel.sensitivity(left, right)
 
     def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import Times
@@ -183,7 +166,7 @@ class Scaled(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Power(Kernel):
+class Power(OfOne):
     """k(x, z)ᵖ for a whole p ≥ 0: a product of p kernels; written `k ** 2`.
 
     Examples
@@ -193,22 +176,18 @@ class Power(Kernel):
     (1.0 + Linear()) ** 2
     """
 
-    kernel: Kernel
     exponent: int
 
     binding: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
-        refuse_others(self.kernel, "Power")
+        super().__post_init__()
         object.__setattr__(self, "exponent", exponent(self.exponent, "the power", "a kernel"))
 
     @property
     def reason(self) -> str | None:
         inner = self.kernel.reason
         return inner and f"a product of {self.exponent} positive definite kernels ({inner})"
-
-    def prepared(self, views: Views) -> Any:
-        return self.kernel.prepared(views)
 
     def tile(self, left: Any, right: Any, memo: Memo) -> Array:
         tile = self.kernel.tile(left, right, memo)
@@ -237,7 +216,7 @@ class Power(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Of(Kernel):
+class Of(OfOne):
     """k(ψ(x), ψ(z)) for any ψ (recursion); written `k.of(feature_map)`.
 
     ψ takes one row or a matrix of rows, and gives a row of numbers for each; or it is a fitted transformer.
@@ -249,11 +228,10 @@ class Of(Kernel):
     array([[6.]])
     """
 
-    kernel: Kernel
     features: Any
 
     def __post_init__(self) -> None:
-        refuse_others(self.kernel, "Of")
+        super().__post_init__()
         if not callable(getattr(self.features, "transform", self.features)):
             raise KernelError(f"of takes a feature map: a function, or a fitted transformer; got {self.features!r}.")
 
@@ -265,15 +243,6 @@ class Of(Kernel):
     def prepared(self, views: Views) -> Any:
         mapped = views.mapped if self.kernel.numeric else views.translated
         return self.kernel.prepared(mapped(self.features))
-
-    def tile(self, left: Any, right: Any, memo: Memo) -> Array:
-        return self.kernel.tile(left, right, memo)
-
-    def diagonal(self, side: Any) -> Array:
-        return self.kernel.diagonal(side)
-
-    def sensitivity(self, left: Any, right: Any) -> float:
-        return self.kernel.sensitivity(left, right)
 
     def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import After
@@ -287,5 +256,4 @@ class Of(Kernel):
         return After(self.kernel.feature_map(mapped.shape[1] if self.kernel.numeric else mapped), inner, not numbers)
 
     def __repr__(self) -> str:
-        name = getattr(self.features, "__name__", None) or repr(self.features)
-        return f"{written(self.kernel, 4)}.of({name})"
+        return f"{written(self.kernel, 4)}.of({name_of(self.features)})"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, KernelError
-from mercer.kernels._base import Kernel, refuse_others, written
-from mercer.kernels._views import Memo, Views
+from mercer.kernels._made_of import OfOne, written
+from mercer.kernels._views import Views
 from mercer.kernels.spectra import OnColumns
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, repr=False)
-class Columns(Kernel):
+class Columns(OfOne):
     """k of some columns, counted from 0; written `k.on([0, 2])`.
 
     Examples
@@ -31,11 +31,10 @@ class Columns(Kernel):
     array([[8.]])
     """
 
-    kernel: Kernel
     columns: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        refuse_others(self.kernel, "Columns")
+        super().__post_init__()
         try:
             columns = tuple(map(index, self.columns))
         except TypeError as error:
@@ -52,38 +51,30 @@ class Columns(Kernel):
         return inner and f"{inner}; to leave out columns is a feature map (recursion)"
 
     def prepared(self, views: Views) -> Any:
-        self._refuse(views.table.shape[1])
+        self.refuse_fewer(views.table.shape[1])
         return self.kernel.prepared(views.on(self.columns))
-
-    def tile(self, left: Any, right: Any, memo: Memo) -> Array:
-        return self.kernel.tile(left, right, memo)
-
-    def diagonal(self, side: Any) -> Array:
-        return self.kernel.diagonal(side)
-
-    def sensitivity(self, left: Any, right: Any) -> float:
-        return self.kernel.sensitivity(left, right)
 
     def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import After
 
         if isinstance(columns, Integral):
-            self._refuse(int(columns))
+            self.refuse_fewer(int(columns))
             return After(self.kernel.feature_map(len(self.columns)), lambda X: X[:, list(self.columns)])
 
         def inner(X: Any) -> Any:
             views = Views(X)
-            self._refuse(views.table.shape[1])
+            self.refuse_fewer(views.table.shape[1])
             return views.on(self.columns).matrix if self.kernel.numeric else views.on(self.columns).raw
 
         ours = inner(columns)
         return After(self.kernel.feature_map(ours.shape[1] if self.kernel.numeric else ours), inner, of_things=True)
 
     def spectrum(self, columns: int) -> OnColumns:
-        self._refuse(columns)
+        self.refuse_fewer(columns)
         return OnColumns(columns, self.kernel.spectrum(len(self.columns)), self.columns)
 
-    def _refuse(self, columns: int) -> None:
+    def refuse_fewer(self, columns: int) -> None:
+        """An error where there are not as many columns as it needs."""
         if max(self.columns) >= columns:
             raise ColumnMismatchError(
                 f"{self!r} needs column {max(self.columns)}, but there are {columns}, counted from 0; choose others."

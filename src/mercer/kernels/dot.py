@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer._jit import kernel_tiles as loops
 from mercer._jit.kernel_tiles import each, power
-from mercer.kernels._base import exponent, number
+from mercer.kernels._parameters import exponent, number
 from mercer.kernels._pointwise import DotProduct, in_precision_of, width
 from mercer.kernels._views import Points, Views
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, TooManyColumnsError
-from mercer.kernels._inputs import dense, is_sparse, matrix_of, scaled_rows
+from mercer.kernels._inputs import count, dense, is_sparse, matrix_of, scaled_rows
 from mercer.kernels.monomials import MonomialOrder
 
 Array = NDArray[Any]
@@ -76,9 +76,9 @@ class FeatureMap(ABC):
         array([[1.   , 4.243, 9.   ]])
         """
         rows = matrix_of(X) if self.numeric else X
-        if _count(rows) * self.written_out > MOST_NUMBERS:
+        if count(rows) * self.written_out > MOST_NUMBERS:
             raise TooManyColumnsError(
-                f"{self.written_out:,} features of {_count(rows):,} rows do not fit into memory; use the kernel, which "
+                f"{self.written_out:,} features of {count(rows):,} rows do not fit into memory; use the kernel, which "
                 "needs none of them."
             )
         return self.write(rows)
@@ -110,7 +110,7 @@ class One(FeatureMap):
         return 1
 
     def write(self, X: Any) -> Array:
-        return np.full((_count(X), 1), self.value)
+        return np.full((count(X), 1), self.value)
 
 
 @dataclass(frozen=True)
@@ -248,10 +248,6 @@ class Unit(_Changed):
             return scaled_rows(features, np.sqrt(np.asarray(features.multiply(features).sum(axis=1))))
         lengths = np.linalg.norm(features, axis=1)[:, None]
         return np.asarray(np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0))
-
-
-def _count(rows: Any) -> int:
-    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
 def _refuse_other(X: Any, columns: int) -> None:

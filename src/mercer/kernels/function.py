@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer.kernels._base import Kernel
-from mercer.kernels._functions import pairs, takes_pairs_of_matrices
-from mercer.kernels._inputs import is_sparse
+from mercer.kernels._functions import name_of, pairs, takes_pairs_of_matrices
+from mercer.kernels._inputs import count, is_sparse
 from mercer.kernels._views import Memo, Views
 
 Array = NDArray[Any]
@@ -29,15 +29,12 @@ class _Things:
     by_rows: bool
 
     def __len__(self) -> int:
-        return len(self.rows) if isinstance(self.rows, list) else int(self.rows.shape[0])
+        return count(self.rows)
 
     def take(self, rows: Any) -> Self:
         if isinstance(self.rows, list):
             return replace(self, rows=[self.rows[i] for i in np.arange(len(self.rows))[rows]])
         return replace(self, rows=self.rows[rows])
-
-    def single(self) -> Self:
-        return self  # pragma: no cover – float32 will not do for it (`sensitivity`), so that nobody asks
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,4 +91,4 @@ class FromFunction(Kernel):
         return np.concatenate([np.zeros(0), *(np.diagonal(self.tile(block, block, None)) for block in blocks)])
 
     def __repr__(self) -> str:
-        return f"FromFunction({getattr(self.function, '__name__', None) or repr(self.function)})"
+        return f"FromFunction({name_of(self.function)})"

@@ -62,15 +62,14 @@ class Gram:
     def __init__(self, kernel: Kernel, X: Any, Z: Any = None, *, tolerance: float = 0.0) -> None:
         right = Views(X if Z is None else Z)
         self.kernel, self.square = kernel, Z is None
-        self._right = kernel.prepared(right)
-        self._left = self._right if Z is None else kernel.prepared(Views(X, like=right))
+        self._right: Any = kernel.prepared(right)
+        self._left: Any = self._right if Z is None else kernel.prepared(Views(X, like=right))
         diagonals = [finite_diagonal(kernel, side) for side in self._to_be_looked_at()]
         self._diagonal = diagonals[0] if self.square else np.zeros(0)
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
         sensitivity = kernel.sensitivity(self._left, self._right) if tolerance > 0 else np.inf
-        if rounding_error(sensitivity, np.float32) <= tolerance and all(
-            side.fits_single for side in (self._left, self._right, *map(Values, diagonals))
-        ):
+        sides: tuple[Any, ...] = (self._left, self._right, *map(Values, diagonals))
+        if rounding_error(sensitivity, np.float32) <= tolerance and all(side.fits_single for side in sides):
             exact = copy(self)
             self._make_exact: Callable[[], Gram] = lambda: exact
             self._become_single()

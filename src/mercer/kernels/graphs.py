@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer._jit.segments import neighbourhoods
-from mercer.kernels._base import whole
 from mercer.kernels._counts import Counting, Counts, Runs, Vocabulary
 from mercer.kernels._graph_input import Graphs, Labels, read
+from mercer.kernels._parameters import whole
 
 Array = NDArray[Any]
 

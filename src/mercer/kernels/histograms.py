@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from mercer._errors import SupportError
 from mercer._jit.coordinate_sums import chi_squared, intersection
 from mercer._jit.kernel_tiles import Exponential, each
-from mercer.kernels._base import Kernel, number
+from mercer.kernels._base import Kernel
 from mercer.kernels._inputs import dense, is_sparse
+from mercer.kernels._parameters import number
 from mercer.kernels._views import Memo, Points, Views
 
 Array = NDArray[Any]
@@ -24,12 +25,16 @@ def _histograms(views: Views, kernel: str) -> Points:
     values = X.data if is_sparse(X) else X
     if values.size and values.min() < 0:
         row, column = map(int, np.argwhere(dense(X) < 0)[0])
-        raise SupportError(
-            f"X contains negative values. Column {column} is {X[row, column]:g} in row {row}, but {kernel} compares "
-            "histograms, whose numbers are 0 or more: on others it need not be positive definite. Shift the column, or "
-            "use Laplacian."
-        )
+        raise negative(kernel, float(X[row, column]), row, column)
     return views.points
+
+
+def negative(kernel: str, value: float, row: int, column: int) -> SupportError:
+    """The error where a row is no histogram."""
+    return SupportError(
+        f"X contains negative values. Column {column} is {value:g} in row {row}, but {kernel} compares histograms, "
+        "whose numbers are 0 or more: on others it need not be positive definite. Shift the column, or use Laplacian."
+    )
 
 
 def _chi_squared(left: Points, right: Points) -> Array:

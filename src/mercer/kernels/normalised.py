@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import NotPositiveDefiniteError
-from mercer.kernels._base import Kernel, finite_diagonal, refuse_others, written
+from mercer.kernels._base import Kernel, finite_diagonal
+from mercer.kernels._made_of import OfOne, written
 from mercer.kernels._views import Memo, Several, Values, Views
 from mercer.kernels.spectra import Multiple
 
@@ -20,7 +21,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, repr=False)
-class Normalised(Kernel):
+class Normalised(OfOne):
     """k(x, z)/√(k(x, x) k(z, z)), and 0 where k(x, x) is; written `k.normalised()`.
 
     Examples
@@ -29,11 +30,6 @@ class Normalised(Kernel):
     >>> Normalised(Polynomial(degree=2))([[0.0]], [[1.0]])
     array([[0.5]])
     """
-
-    kernel: Kernel
-
-    def __post_init__(self) -> None:
-        refuse_others(self.kernel, "Normalised")
 
     @property
     def reason(self) -> str | None:
@@ -69,11 +65,16 @@ class Normalised(Kernel):
         diagonal = finite_diagonal(self.kernel, side)
         if (diagonal < 0).any():
             row = int(np.argmax(diagonal < 0))
-            raise NotPositiveDefiniteError(
-                f"k(x, x) of {self.kernel!r} is {diagonal[row]:g} in row {row}, which no squared length is; normalise "
-                "a kernel that is positive definite."
-            )
+            raise no_length(self.kernel, float(diagonal[row]), row)
         return np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(diagonal)), where=diagonal > 0)
 
     def __repr__(self) -> str:
         return f"{written(self.kernel, 4)}.normalised()"
+
+
+def no_length(kernel: Kernel, value: float, row: int) -> NotPositiveDefiniteError:
+    """The error where k(x, x) of a row is below 0."""
+    return NotPositiveDefiniteError(
+        f"k(x, x) of {kernel!r} is {value:g} in row {row}, which no squared length is; normalise a kernel that is "
+        "positive definite."
+    )

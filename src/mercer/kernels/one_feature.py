@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import KernelError, NonFiniteError
-from mercer.kernels._base import Kernel, number
-from mercer.kernels._functions import applied
+from mercer.kernels._base import Kernel
+from mercer.kernels._functions import applied, name_of
+from mercer.kernels._parameters import number
 from mercer.kernels._views import Memo, Values, Views
 from mercer.kernels.spectra import Normal
 
@@ -71,7 +72,7 @@ class OneDimensional(Kernel):
         return values
 
     def __repr__(self) -> str:
-        return f"OneDimensional({getattr(self.f, '__name__', None) or repr(self.f)})"
+        return f"OneDimensional({name_of(self.f)})"
 
 
 @dataclass(frozen=True, repr=False)

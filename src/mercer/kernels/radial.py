@@ -13,8 +13,9 @@ from mercer._errors import KernelError
 from mercer._jit import kernel_tiles as loops
 from mercer._jit.coordinate_sums import manhattan
 from mercer._jit.kernel_tiles import each
-from mercer.kernels._base import Kernel, number
+from mercer.kernels._base import Kernel
 from mercer.kernels._inputs import dense
+from mercer.kernels._parameters import number
 from mercer.kernels._pointwise import Radial, width
 from mercer.kernels._views import Memo, Points, Views
 from mercer.kernels.spectra import CauchyCoordinates, GammaMixture, Normal, Student

@@ -12,8 +12,9 @@ from mercer._errors import DataError, KernelError
 from mercer._jit.gram import mirror
 from mercer._jit.subsequences import LANES, diagonal, tile
 from mercer._threads import ordered_map, row_blocks
-from mercer.kernels._base import Kernel, number, whole
+from mercer.kernels._base import Kernel
 from mercer.kernels._counts import Counting, CountMap, Counts, Runs, Vocabulary
+from mercer.kernels._parameters import number, whole
 from mercer.kernels._sequences import Sequences, read, sequences_of
 from mercer.kernels._views import Memo, Views
 
@@ -118,9 +119,6 @@ class _Texts:
     def take(self, rows: Any) -> Self:
         part = (self.sequences, rows.start, rows.stop, rows.step) if isinstance(rows, slice) else None
         return replace(self, sequences=self.sequences.take(rows), part=part)
-
-    def single(self) -> Self:
-        return self  # pragma: no cover – float32 will not do for it (`sensitivity`), so that nobody asks
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,28 +10,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from mercer._errors import KernelError
 from mercer._gpu import is_tensor, to_numpy
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import LandmarkMap, NystroemMap, trace_error
 from mercer.kernels import Kernel
 from mercer.models._base import Array
 from mercer.models._comparisons import count, take
-from mercer.models._estimate_cost import estimate_cost
+from mercer.models._estimate_cost import estimate_cost, is_auto
 from mercer.models._feature_function import MOST_LANDMARKS, WHITENED
 from mercer.models._kernel_choice import sample_of
+from mercer.models._named_features import named_features
 from mercer.models._tensors import fetched
 from mercer.models.nystroem import Nystroem, landmarks_for, map_for
 from mercer.models.random_fourier_features import RandomFourierFeatures
 
-#: what `approximate` may be, in scikit-learn's language
-APPROXIMATE = [StrOptions({"nystroem", "fourier", "auto"}), HasMethods(["fit", "transform"]), None]
-#: "auto" is exact where that takes no more seconds than this
-BEARABLE = 10.0
-#: features of n rows: so many times √n, which is of the order that loses nothing to speak of (Rudi et al. 2015)
-PER_ROOT, FEWEST = 2.0, 100
 #: rows on which the exact model is fitted too, and as many to compare the two on
 SAMPLE = 500
 #: outputs of a model for which so many rows are no work
@@ -98,28 +91,16 @@ def features_of(asked: Nystroem | RandomFourierFeatures, kernel: Kernel, X: Any)
 
 def features_asked(model: Any, X: Any) -> Nystroem | RandomFourierFeatures | None:
     """Which features a model asks for by `approximate`; None where it is to be exact."""
-    approximate, n = model.approximate, count(X)
-    named = approximate if isinstance(approximate, str) else None
-    if named == "auto":
-        named = approximate = None if _bearable(model, X) else "nystroem"
-    components = min(n, max(FEWEST, int(PER_ROOT * np.sqrt(n))))
-    if named == "nystroem":
-        return Nystroem(n_components=components, landmarks="rpcholesky", random_state=0)
-    if named == "fourier":
-        return RandomFourierFeatures(n_components=components, sampling="orthogonal", random_state=0)
-    if approximate is None or isinstance(approximate, Nystroem | RandomFourierFeatures):
-        return approximate
-    raise KernelError(
-        f"approximate takes None, 'nystroem', 'fourier', 'auto', Nystroem(…) or RandomFourierFeatures(…), got "
-        f"{approximate!r}; put other features before a linear model in a Pipeline."
-    )
+    approximate = model.approximate
+    if is_auto(model):
+        approximate = None if _bearable(model, X) else "nystroem"
+    return named_features(approximate, count(X))
 
 
 def _bearable(model: Any, X: Any) -> bool:
     if is_tensor(X):
         return count(X) <= WHITENED
-    cost = estimate_cost(clone(model).set_params(approximate=None), X)
-    return cost.fits and cost.seconds <= BEARABLE
+    return estimate_cost(clone(model).set_params(approximate=None), X).bearable
 
 
 def approximation(

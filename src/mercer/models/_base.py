@@ -59,7 +59,7 @@ class Plan:
 
 
 #: what is said of weights that are all zero
-NO_WEIGHT = "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight."
+NO_WEIGHT = "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight above 0."
 
 
 @contextmanager

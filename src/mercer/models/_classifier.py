@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError, NonFiniteError
@@ -18,6 +17,7 @@ from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Source
 from mercer.engines.reducing import reduce
 from mercer.models._agreement import (
+    announced_classes,
     refuse_labels_of_other_type,
     refuse_new_classes,
     refuse_stranger,
@@ -35,6 +35,7 @@ from mercer.models._base import (
 from mercer.models._from_source import fits_sources
 from mercer.models._one_pass import fit_in_one_pass
 from mercer.models._posterior import log_posterior, most_probable, posterior, with_prior_for_impossible
+from mercer.models._probabilities import log
 from mercer.solvers.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
@@ -256,12 +257,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
                 )
             grows = first or (self._classes_may_grow and not self._classes_fixed)
             return None if grows else self.classes_
-        announced: Array = unique_labels(classes)
-        if not first and not np.array_equal(announced, self.classes_):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}. "
-                "Leave classes out after the first call, or start a new model."
-            )
+        announced = announced_classes(classes, None if first else self.classes_)
         self._classes_fixed = True
         return announced
 
@@ -377,8 +373,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _log_prior(self) -> Array:
         """log p(y), −inf for a class that was announced but never seen."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.class_prior_))
+        return log(self.class_prior_)
 
     def _possible(self, joint: Array) -> Array:
         """`joint` without rows that are impossible in every class."""

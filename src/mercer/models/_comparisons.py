@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import AsymmetricKernelError, DataError, KernelShapeError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
@@ -16,9 +15,7 @@ from mercer._threads import row_blocks
 from mercer.kernels import Gram, Kernel, Linear
 from mercer.kernels._inputs import count as count
 from mercer.kernels._inputs import take as take
-from mercer.models._base import is_sparse
-
-Array = NDArray[Any]
+from mercer.models._base import Array, is_sparse
 
 #: error of an entry of the kernel matrix in predictions, relative to its size, and entries from which it is allowed
 TOLERANCE, MANY = 1e-5, 4_000_000

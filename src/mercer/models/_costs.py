@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: seconds that nobody minds
+BEARABLE = 10.0
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -13,6 +16,11 @@ class Cost:
     bytes: float
     fits: bool
     sentence: str
+
+    @property
+    def bearable(self) -> bool:
+        """Whether nobody would mind: what `approximate="auto"` is exact for."""
+        return self.fits and self.seconds <= BEARABLE
 
     def __str__(self) -> str:
         return self.sentence

@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mercer._errors import SupportError
 from mercer.families import CategoricalParameters, Multinomial
+from mercer.models._base import Array
 from mercer.stats import VectorSums
 
-Array = NDArray[Any]
+
+def drawn_lengths(length: Any, words: VectorSums, codes: Array, rng: np.random.Generator) -> Array:
+    """A length for each class code: as given, or drawn from those seen in the class."""
+    return _lengths_seen(words, codes, rng) if length is None else _checked_lengths(length, len(codes))
 
 
-def lengths_seen(words: VectorSums, codes: Array, rng: np.random.Generator) -> Array:
-    """A length for each class code, drawn from those seen in the class."""
+def _lengths_seen(words: VectorSums, codes: Array, rng: np.random.Generator) -> Array:
     lengths = np.zeros(len(codes), dtype=np.int64)
     for c in np.unique(codes):
         seen, shares = words.length_distribution(c)
@@ -24,7 +26,7 @@ def lengths_seen(words: VectorSums, codes: Array, rng: np.random.Generator) -> A
     return lengths
 
 
-def checked_lengths(length: Any, n_samples: int) -> Array:
+def _checked_lengths(length: Any, n_samples: int) -> Array:
     """One whole number, 0 or more, for each row."""
     lengths = np.asarray(length)
     if lengths.shape not in ((), (n_samples,)):

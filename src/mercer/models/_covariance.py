@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.models._base import Array
 from mercer.solvers.em import Pull
 from mercer.stats import FourthMoments, ScatterMoments
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

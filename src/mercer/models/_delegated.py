@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer.models._base import Array
 from mercer.stats import Statistic
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import gammaln
 from sklearn.utils._param_validation import Interval
 
-from mercer._jit import sparse as sparse_loops
 from mercer._warn import warn
 from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK
 from mercer.families import Multinomial
 from mercer.models._base import Array, checked, column_names, is_sparse, refuse_negative
 from mercer.models._classifier import StatisticClassifier
 from mercer.models._generative import checked_priors
+from mercer.models._probabilities import log
 from mercer.stats import ByClass, VectorSums, statistic_for
-from mercer.stats._sparse import Stored, one_entry_per_place
 
 #: what scikit-learn raises smaller pseudo-counts to, unless `force_alpha` says otherwise
 SMALLEST_ALPHA = 1e-10
@@ -133,50 +130,6 @@ class CountClassifier(DiscreteClassifier):
         return words
 
 
-@dataclass(frozen=True)
-class LogProduct:
-    """x ↦ Σ_j x_j·log p_j of each class, with 0·log 0 = 0: of a word that is absent nothing is asked."""
-
-    logs: Array
-    impossible: Array | None
-
-    @classmethod
-    def of(cls, log_p: Array) -> Self:
-        """From log p of shape (classes, columns)."""
-        infinite = np.isinf(log_p)
-        logs = np.ascontiguousarray(np.where(infinite, 0.0, log_p).T)
-        return cls(logs, np.ascontiguousarray(infinite.T, dtype=float) if infinite.any() else None)
-
-    def __call__(self, x: Any) -> Array:
-        """Scores of shape (rows, classes)."""
-        scores = times(x, self.logs)
-        if self.impossible is not None:
-            scores[times(x, self.impossible) > 0] = -np.inf
-        return scores
-
-
-def times(x: Any, table: Array) -> Array:
-    """x @ table, for rows of any type of number; SciPy would convert those of a sparse matrix first."""
-    if not is_sparse(x):
-        return np.asarray(np.asarray(x, dtype=float) @ table)
-    product: Array = sparse_loops.multiply(*Stored.of(x), table)
-    return product
-
-
-def log_coefficient(counts: Any) -> Array:
-    """log of the multinomial coefficient Γ(N+1) / Π Γ(x+1) of every row."""
-    if not is_sparse(counts):
-        return Multinomial().log_base(counts)
-    n = counts.shape[0]
-    indptr, _, values = Stored.of(one_entry_per_place(counts))
-    row = np.repeat(np.arange(n), np.diff(indptr))
-    length, terms, negative = (
-        np.bincount(row, of_entry, minlength=n) for of_entry in (values, gammaln(values + 1.0), values < 0)
-    )
-    with np.errstate(invalid="ignore"):
-        return np.where(negative > 0, -np.inf, gammaln(length + 1) - terms)
-
-
 def some_rows(X: Any, rows: slice) -> Any:
     """X[rows]; of a CSR matrix without copying its entries, which SciPy would."""
     if not is_sparse(X):
@@ -186,14 +139,3 @@ def some_rows(X: Any, rows: slice) -> Any:
     block.data, block.indices = (array[bounds[0] : bounds[-1]] for array in (X.data, X.indices))
     block.indptr = bounds - bounds[0]
     return block
-
-
-def log(p: Array) -> Array:
-    """log p, −inf for 0."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(p))
-
-
-def even_where_unknown(p: Array, levels: int) -> Array:
-    """Where there are neither data nor pseudo-counts, all levels alike: the limit of vanishing pseudo-counts."""
-    return np.where(np.isnan(p), 1 / levels, p)

@@ -15,9 +15,10 @@ from mercer.data.sources.base import Source
 from mercer.models._base import Array, column_names, first_where, old_state_on_failure
 from mercer.models._covariance import AnyShrinkage
 from mercer.models._from_source import fits_sources
-from mercer.models._generative import GenerativeClassifier, checked_priors
+from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._posterior import with_prior
+from mercer.models._probabilities import log
 from mercer.models._tensor_rows import TakesTensors
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.em import MOST_STEPS, TOLERANCE, Words, em_gaussian
@@ -51,7 +52,6 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
     `partial_fit` can start with small batches; `fit` raises at once.
     """
 
-    priors: Any
     _densities: Densities
     _priors: Array
     #: why there are no densities, if so
@@ -149,10 +149,6 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
         if interruption is not None:
             raise interruption
 
-    def _class_priors(self) -> Array:
-        weight = self.statistic_.weight
-        return weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
-
     def _solved(self) -> tuple[Solution, FitInterrupted | None]:
         """The moments of the classes; of rows with gaps those to be expected, by EM."""
         patterns = self._patterns()
@@ -201,8 +197,7 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
         return classes
 
     def _log_prior(self) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._priors))
+        return log(self._priors)
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
         return with_prior(self._densities.score(block[0]), self._log_prior())  # type: ignore[no-any-return]

@@ -57,16 +57,13 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     if is_source(X):
         return source_cost(_model(model), source_of(X))
     X = _rows(_model(model), X)
-    if not _is_auto(model):
+    if not is_auto(model):
         return _cost(model, X)
-    from mercer.models._approximate import BEARABLE  # which has to know what an exact fit costs
-
     exact = _cost(clone(model).set_params(approximate=None), X)
-    bearable = exact.fits and exact.seconds <= BEARABLE
-    return exact if bearable else _cost(clone(model).set_params(approximate="nystroem"), X)
+    return exact if exact.bearable else _cost(clone(model).set_params(approximate="nystroem"), X)
 
 
-def _is_auto(model: Any) -> bool:
+def is_auto(model: Any) -> bool:
     """Whether costs decide if features stand for the kernel."""
     approximate = getattr(model, "approximate", None)
     return isinstance(approximate, str) and approximate == "auto"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import TooLargeError
 from mercer._gpu import is_tensor, like, to_numpy
@@ -15,10 +14,9 @@ from mercer.designs.mapped_tensors import FeatureTensors, LandmarkTensors, Mappe
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Kernel
+from mercer.models._base import Array
 from mercer.models._comparisons import count
 from mercer.models._kernel_function import KernelFunction
-
-Array = NDArray[Any]
 
 #: rows whose features are made at once
 ROWS = 4096

@@ -9,20 +9,21 @@ import numpy as np
 from mercer._errors import NonFiniteError
 from mercer._gpu import is_tensor
 from mercer.designs.encoded import Encoded
-from mercer.models import _tensors
 from mercer.models._base import column_names, first_where, is_sparse
 
 
 def refuse_not_finite(estimator: Any, X: Any) -> None:
     """Find the first value of an array or tensor that is not finite, if there is one, and raise an error about it."""
-    if is_tensor(X):
-        _tensors.refuse_not_finite(estimator, X)
-    elif not _adds_up(X):
+    if not _adds_up(X):
         refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
 
 
 def _adds_up(X: Any) -> bool:
     """Whether all values have a sum, which takes no memory; encoded rows have none."""
+    if is_tensor(X):
+        import torch
+
+        return bool(X.sum(dtype=torch.float64).isfinite())
     if isinstance(X, Encoded):
         return False
     with np.errstate(over="ignore", invalid="ignore"):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from mercer.models._base import Array
 from mercer.stats._base import ratio
-
-Array = NDArray[Any]
 
 
 class Directions(NamedTuple):

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import SingularCovarianceError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
@@ -18,14 +17,13 @@ from mercer._threads import row_blocks
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
 from mercer.families.collinear import cholesky
 from mercer.families.gaussian import LOG_2PI
+from mercer.models._base import Array
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._singular import singular_class
 from mercer.solvers.em import Words
 from mercer.stats import ScatterMoments
 from mercer.stats._base import as_block
 from mercer.stats.patterns import rows_by_pattern
-
-Array = NDArray[Any]
 
 #: bytes of one tile of rows, or of its products: of the order of an L2 cache
 TILE = 1 << 20

@@ -22,9 +22,23 @@ class GenerativeClassifier(StatisticClassifier):
     def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Any:
         """One row drawn from p(x|y) for each class code."""
 
-    @abstractmethod
+    # Class priors, of models with a parameter `priors` that fixes them.
+
+    priors: Any
+
+    def _class_priors(self) -> Array:
+        """As given, or the weights of the classes."""
+        weight = self.statistic_.weight
+        return weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
+
+    def _settle(self) -> None:
+        """Only what depends on the priors, so that changing them refits nothing."""
+        self.class_count_ = self.statistic_.weight
+        self.class_prior_ = self._class_priors()
+
     def _with_priors(self, priors: Array) -> Self:
-        """A copy whose constructor parameters fix the class priors."""
+        """This model with parameters that fix the class priors."""
+        return self.set_params(priors=priors)  # type: ignore[no-any-return]
 
     def log_density(self, X: Any) -> Array:
         """log p(x) = log Σ_y p(x, y): low where a row is unlike everything seen.
@@ -63,15 +77,14 @@ class GenerativeClassifier(StatisticClassifier):
         y : ndarray of shape (n_samples,)
             Their classes.
         """
-        classes = self._fitted_classes()
-        rng = as_generator(random_state)
-        codes = self._sample_codes(n_samples, rng)
-        return self._sample_rows(codes, rng), classes[codes]
+        return self._sampled(n_samples, random_state)
 
-    def _sample_codes(self, n_samples: int, rng: np.random.Generator) -> Array:
-        """Classes drawn from the prior."""
+    def _sampled(self, n_samples: int, random_state: Any, **options: Any) -> tuple[Any, Array]:
+        """Classes drawn from the prior, and for each a row as `_sample_rows` draws it."""
+        classes, rng = self._fitted_classes(), as_generator(random_state)
         prior = np.exp(self._log_prior())
-        return rng.choice(len(prior), size=checked_count(n_samples), p=prior / prior.sum())
+        codes = rng.choice(len(prior), size=checked_count(n_samples), p=prior / prior.sum())
+        return self._sample_rows(codes, rng, **options), classes[codes]
 
     def with_priors(self, priors: Any) -> Self:
         """The same model under other class priors, without refitting.

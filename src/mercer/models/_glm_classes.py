@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, UnsuitableSolverError
 from mercer._gpu import is_tensor, like, to_numpy
@@ -15,6 +14,7 @@ from mercer.designs import Coordinates, Observations
 from mercer.families import Categorical, CategoricalParameters, Distribution, Family
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
+from mercer.models._base import Array
 from mercer.models._glm_figures import Figures
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_rank import MOST_COLUMNS, Dependence, find_dependence
@@ -26,8 +26,6 @@ from mercer.models._separation import examine_classes, weak_prior
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.softmax import SoftmaxProblem
 from mercer.stats.quadratic import LOSS
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NoDensityError
 from mercer._threads import ordered_map, row_blocks
@@ -16,11 +15,10 @@ from mercer.engines.reducing import reduce
 from mercer.families import IDENTITY, Family, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
+from mercer.models._base import Array
 from mercer.models._glm_solve import Limits, solve
 from mercer.solvers.problem import Problem
 from mercer.stats.goodness import Goodness
-
-Array = NDArray[Any]
 
 #: rows whose densities one thread computes at a time
 BLOCK_ROWS = 1 << 16

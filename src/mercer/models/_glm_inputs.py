@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
 from mercer.families import LOG, Link
+from mercer.models._base import Array
 from mercer.models._finite import refuse_non_finite
-
-Array = NDArray[Any]
 
 
 def read_offset(offset: Any, exposure: Any, link: Link, n_rows: int) -> Array | None:

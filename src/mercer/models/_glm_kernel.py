@@ -22,15 +22,8 @@ from mercer.models._glm_kind import Kind
 from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_solve import Limits, Solved
 from mercer.models._glm_target import read_target
-from mercer.models._kernel_fit import (
-    SOLVERS,
-    Data,
-    Fit,
-    KernelFitInterrupted,
-    Machine,
-    fit_kernel,
-    not_converged,
-)
+from mercer.models._kernel_fit import SOLVERS, fit_kernel
+from mercer.models._kernel_machine import Data, Fit, KernelFitInterrupted, Machine, not_converged
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import strength_of
 from mercer.models._progress import watched

@@ -6,17 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import NDArray
-
 from mercer.designs import Coordinates, Observations
 from mercer.families import Distribution, Family
 from mercer.families.penalties import Strengths
+from mercer.models._base import Array
 from mercer.models._glm_figures import Figures
 from mercer.models._glm_settle import Settled
 from mercer.models._glm_solve import Limits, Solved
 from mercer.models._progress import Progress
-
-Array = NDArray[Any]
 
 
 class Kind(ABC):

@@ -15,16 +15,15 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.families import Family, NegativeBinomial, Poisson
 from mercer.families.response import Response
+from mercer.models._base import Array
 from mercer.models._glm_solve import Limits, Solved, solve
 from mercer.models._progress import Progress
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.problem import Problem
 
-Array = NDArray[Any]
 #: a named tuple with a `solution`
 F = TypeVar("F", bound=Any)
 

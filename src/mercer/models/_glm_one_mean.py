@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
 from mercer._gpu import is_tensor, like, to_numpy
@@ -15,6 +14,7 @@ from mercer.designs import Coordinates, Observations
 from mercer.families import Distribution, Family
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
+from mercer.models._base import Array
 from mercer.models._glm_figures import Figures, figures
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_negative_binomial import estimates_r, solve_with_r
@@ -23,8 +23,6 @@ from mercer.models._glm_solve import Limits, Solved, solve
 from mercer.models._progress import Progress
 from mercer.models._streamed_figures import streamed_figures
 from mercer.solvers.problem import Problem
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,7 @@ from mercer.models._glm_regressor import deviance_explained
 from mercer.models._glm_target import is_label_family, read_target
 from mercer.models._glm_tensors import tensor_predictors
 from mercer.models._kernel_rows import checked_rows
-from mercer.models._tensor_linear import in_memory
-from mercer.models._tensors import best_class
+from mercer.models._tensors import best_class, in_memory
 
 
 def _has_labels(model: Predictions) -> bool:

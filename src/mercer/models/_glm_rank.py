@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import blas_for
 from mercer.designs import Coordinates, Observations
 from mercer.families.penalties import Strengths
+from mercer.models._base import Array
 from mercer.models._streamed_looks import cross_products
 from mercer.solvers.curvature import FLAT
-
-Array = NDArray[Any]
 
 #: a sample of at least this many rows, and this many per column, is asked first: no row can take independence back
 SAMPLE_ROWS, SAMPLE_PER_COLUMN = 1000, 4

@@ -48,8 +48,7 @@ from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target
 from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan
 from mercer.models._streamed_problem import observe
-from mercer.models._tensor_linear import in_memory
-from mercer.models._tensors import beside, checked_tensor, checked_tensor_weight, tensor_plan
+from mercer.models._tensors import beside, checked_tensor, checked_tensor_weight, in_memory, tensor_plan
 from mercer.solvers.problem import Problem
 
 #: standard errors that the coefficients may be left away from the optimum per unit of `tol`: the slopes that

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import (
     CollinearWarning,
@@ -22,6 +21,7 @@ from mercer._errors import (
     UnsuitableSolverError,
 )
 from mercer._suggest import listed
+from mercer.models._base import Array
 from mercer.models._diagnosis import Finding
 from mercer.models._glm_rank import MOST_COLUMNS, Dependence, find_dependence
 from mercer.models._glm_solve import Limits, Solved, SolveInterrupted, solve
@@ -32,8 +32,6 @@ from mercer.solvers._least_squares_problem import LinearSolution
 from mercer.solvers.choose import Choice
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
-
-Array = NDArray[Any]
 
 #: what the remedies are called in `plan_`
 FIRTH = Choice("firth", "the responses are separated")

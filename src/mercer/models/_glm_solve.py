@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, NonFiniteError, NotConvergedWarning
+from mercer.models._base import Array
 from mercer.models._progress import Progress
 from mercer.solvers.certificate import Solution
 from mercer.solvers.choose import AnyProblem, Choice, choose
 from mercer.solvers.problem import Problem
 from mercer.solvers.start import feasible_start
-
-Array = NDArray[Any]
 
 
 class Limits(NamedTuple):

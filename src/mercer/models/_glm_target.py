@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError, SupportError
 from mercer.data.labels import encode_labels
 from mercer.families import Bernoulli, Categorical, Family
-
-Array = NDArray[Any]
+from mercer.models._base import Array
 
 
 class Target(NamedTuple):

@@ -11,8 +11,7 @@ from mercer.designs import TensorDesign, Terms
 from mercer.families import Family, penalty_from
 from mercer.models._base import checked_table
 from mercer.models._glm_negative_binomial import estimates_r
-from mercer.models._tensor_linear import in_memory
-from mercer.models._tensors import checked_tensor, refuse_other_device
+from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
 
 #: solvers that multiply rows and never look at them
 WITH_TENSORS = ("auto", "direct", "newton", "lbfgs")

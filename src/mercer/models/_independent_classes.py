@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.families.gaussian import GaussianParameters
+from mercer.models._base import Array
 from mercer.models._covariance import AnyShrinkage, FixedShrinkage, Structure
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._scores import GaussianScores
@@ -17,8 +17,6 @@ from mercer.models._singular import singular_class
 from mercer.solvers.em import Words
 from mercer.stats import ColumnMoments
 from mercer.stats._base import ratio
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

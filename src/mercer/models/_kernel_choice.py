@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
-from mercer.kernels import FromFunction, Kernel, Polynomial, kernel_from
+from mercer._gpu import is_tensor
+from mercer.kernels import FromFunction, Kernel, Linear, Polynomial, kernel_from
 from mercer.kernels.gram import Gram
 from mercer.kernels.named import KERNELS
-from mercer.models._base import is_sparse
-
-Array = NDArray[Any]
+from mercer.models._base import Array, is_sparse
 
 #: what `kernel` and `gamma` may be, in scikit-learn's language
 KERNEL_CONSTRAINTS = [StrOptions({*KERNELS, "precomputed"}), Kernel, callable]
@@ -60,10 +60,33 @@ def chosen_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float)
         return kernel
     if kernel == "linear" or not kernel_from(kernel).numeric:  # which have no width
         return kernel_from(kernel)
-    width = width_of(gamma, X)
-    if KERNELS[kernel] is Polynomial and coef0 < 0:
-        return FromFunction(AnyPolynomial(int(degree), width, float(coef0)), by_rows=False)
-    return kernel_from(kernel, gamma=width, degree=int(degree), coef0=float(coef0))
+    return named_kernel(kernel, X, gamma=width_of(gamma, X), degree=degree, coef0=float(coef0))
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is the kernel matrix."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def plain_kernel(kernel: Any) -> Kernel:
+    """The kernel before its parameters: it tells whether rows are rows of numbers, as those of a matrix are."""
+    return Linear() if is_precomputed(kernel) else kernel_from(kernel)
+
+
+def kernel_of_function(function: Callable[..., Any], params: Mapping[str, Any] | None) -> Kernel:
+    """A function with some of its arguments as a kernel."""
+    return FromFunction(partial(function, **params) if params else function)
+
+
+def named_kernel(
+    name: str, X: Any, *, gamma: float | None = None, degree: float = 3, coef0: float = 1, **more: Any
+) -> Kernel:
+    """A kernel by its name, with scikit-learn's parameters and defaults."""
+    if KERNELS[name] is Polynomial and (coef0 < 0 or degree != int(degree)):
+        # scikit-learn computes what need not be positive definite, and `Polynomial` refuses
+        width = 1 / X.shape[1] if gamma is None else gamma
+        return FromFunction(AnyPolynomial(degree, width, coef0), by_rows=False)
+    return kernel_from(name, gamma=gamma, degree=int(degree), coef0=coef0, **more)
 
 
 def width_of(gamma: Any, X: Any) -> float:
@@ -82,9 +105,8 @@ def width_of(gamma: Any, X: Any) -> float:
 
 
 def _of_variance(X: Any) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):
-        variance = float(X.multiply(X).mean() - X.mean() ** 2 if is_sparse(X) else X.var())
-        width = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    variance = float(variance_of(X))
+    width = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
     if not (np.isfinite(variance) and np.isfinite(width)):
         raise DataError(
             "The dual coefficients or intercepts are not finite. The input data may contain large values and need to "
@@ -92,6 +114,15 @@ def _of_variance(X: Any) -> float:
             "columns by their scale, e.g. with StandardScaler."
         )
     return width
+
+
+def variance_of(X: Any) -> Any:
+    """Of all numbers of a matrix or tensor."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if is_sparse(X):
+            X = X.astype(np.float64)  # a square of 8 bits is none
+            return max(X.multiply(X).mean() - X.mean() ** 2, 0.0)
+        return X.var(correction=0) if is_tensor(X) else X.var()
 
 
 def _of_median(X: Any) -> float:

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like
 from mercer.designs.mapped_tensors import worth_double
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.tensors import TensorGram
-from mercer.models._base import is_sparse
+from mercer.models._base import Array, is_sparse
 from mercer.models._comparisons import count, take
-
-Array = NDArray[Any]
 
 #: rows that tell whether float32 has digits enough, and the error of their values, compared with the largest
 SEEN, DIGITS = 256, 1e-5

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
 from mercer.kernels import Kernel
+from mercer.models._base import Array
 from mercer.solvers._kernel_system import System
 from mercer.solvers.certificate import Solution
 from mercer.solvers.kernel_newton import Expansion
 from mercer.solvers.kernel_ridge import DualFit, kernel_ridge, proof
-
-Array = NDArray[Any]
 
 
 def least_squares(

@@ -14,7 +14,7 @@ from mercer.models._base import Array, checked, checked_weight
 from mercer.models._comparisons import count, take
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensor_kernels import kernel_rows, responses
-from mercer.models._tensor_linear import in_memory
+from mercer.models._tensors import in_memory
 
 #: rows from which a kernel that nobody knows is told not to be one
 SAMPLE = 500

@@ -17,8 +17,9 @@ from mercer.models._approximate import features_for
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._from_source import fits_sources
 from mercer.models._glm_kind import Kind
-from mercer.models._kernel_fit import Fit, KernelFitInterrupted, Machine, fit_kernel, not_converged
+from mercer.models._kernel_fit import fit_kernel
 from mercer.models._kernel_function import KernelFunction
+from mercer.models._kernel_machine import Fit, KernelFitInterrupted, Machine, not_converged
 from mercer.models._kernel_model import KernelModel, is_classifier
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._norm_regularised import Target, norm_regularised

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
 from mercer._gpu import is_tensor
+from mercer._suggest import listed
 from mercer._threads import thread_count
 from mercer.data.sources.base import Chunk, Source
 from mercer.designs.encoded import Encoded
@@ -33,8 +34,8 @@ from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_predictor import linear_predictor
 from mercer.models._refusal import refuse_no_target
 from mercer.models._streamed import naming_the_place, reader_of, refuse_offset, streamed_plan
-from mercer.models._tensor_linear import in_memory, r_squared
-from mercer.models._tensors import checked_tensor, refuse_other_device
+from mercer.models._tensor_linear import r_squared
+from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
 from mercer.solvers.certificate import Solution
 from mercer.solvers.direct import LinearFit, Rows
 from mercer.solvers.encoded_rows import rows_of_encoded
@@ -165,12 +166,12 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         fit: LinearFit = solution.value
         found = []
         if fit.constant:
-            names, listed = self._named(fit.constant)
+            names, told = self._named(fit.constant)
             verb = "do not vary" if len(names) > 1 else "does not vary"
-            found.append(Finding("constant", "note", f"{listed} {verb}.", "Leave constant columns out.", names))
+            found.append(Finding("constant", "note", f"{told} {verb}.", "Leave constant columns out.", names))
         if fit.collinear:
-            names, listed = self._named(fit.collinear)
-            sentence = f"{listed} are linear combinations of one another."
+            names, told = self._named(fit.collinear)
+            sentence = f"{told} are linear combinations of one another."
             found.append(Finding("collinear", "warning", sentence, self._many_solutions(), names))
         if not solution.certificate.holds:
             sentence = f"The fit has not reached its tolerance: {solution.certificate}."
@@ -184,8 +185,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
     def _named(self, columns: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
         every = column_names(self)
         names = tuple(every[j] for j in columns)
-        listed = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
-        return names, f"Columns {listed}" if len(names) > 1 else f"Column {listed}"
+        return names, f"Column{'s' if len(names) > 1 else ''} {listed(list(names))}"
 
     # Predicting.
 

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer.families import Family
-from mercer.models._base import is_sparse
+from mercer.models._base import Array, is_sparse
 from mercer.stats._base import as_block
-
-Array = NDArray[Any]
 
 
 def complete(block: Any) -> Any:

@@ -7,14 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import NoLinearFormError
+from mercer.models._base import Array
 from mercer.models._linear_pieces import LinearPiece
-
-Array = NDArray[Any]
 
 
 @runtime_checkable

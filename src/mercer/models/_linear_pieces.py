@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NoLinearFormError
 from mercer.families import Family, Histogram, Parameters
+from mercer.models._base import Array
 from mercer.models._linear_features import (
     Among,
     Centred,
@@ -28,8 +28,6 @@ from mercer.models._linear_features import (
     complete,
 )
 from mercer.models._scores import GaussianScores
-
-Array = NDArray[Any]
 
 #: terms up to this size may cancel without spoiling the tenth decimal of a score
 LARGEST_OFFSET = 1e5

@@ -98,20 +98,17 @@ class LogisticPath:
     limits: Limits
 
     @classmethod
-    def of(
-        cls,
-        X: Any,
-        codes: Array,
-        n_classes: int,
-        weight: Array | None,
-        *,
-        intercept: bool,
-        intercept_scaling: float | None,
-        limits: Limits,
-    ) -> Self:
-        design = _design(X, intercept=intercept, shifted=intercept_scaling is None)
+    def of(cls, model: Any, X: Any, codes: Array, weight: Array | None) -> Self:
+        """Rows in memory, or on a device, for a model that has its `classes_`."""
+        design = _design(X, intercept=model.fit_intercept, shifted=model.solver != "liblinear")
         of_rows: Any = TensorObservations.of if isinstance(design, TensorDesign) else Observations
-        return cls(of_rows(design, codes, weight), n_classes, intercept_scaling, limits)
+        return cls.over(model, of_rows(design, codes, weight))
+
+    @classmethod
+    def over(cls, model: Any, observations: Observations) -> Self:
+        """What the parameters of such a model ask of observations."""
+        scaling = model.intercept_scaling if model.solver == "liblinear" else None
+        return cls(observations, len(model.classes_), scaling, Limits(model.tol, model.max_iter))
 
     def weighted(self, weight: Array) -> Self:
         """The same rows with other weights."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from mercer.models._base import Array
-from mercer.solvers import lbfgs, newton, proximal, softmax, softmax_lasso, streamed_proximal
+from mercer.solvers import lbfgs, newton, proximal, sampled_scaling, softmax, softmax_lasso, streamed_proximal
 from mercer.solvers.problem import Problem, Slope
 from mercer.solvers.softmax import SoftmaxProblem
 from mercer.stats.quadratic import HESSIAN
@@ -69,6 +69,6 @@ def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
     if not problem.strengths.smooth:
         return proximal, "proximal Newton"
     n, p = len(problem.observations), problem.n_columns
-    if p <= NEWTON_COLUMNS or (p <= lbfgs.MOST_WHITENED and n >= ROWS_PER_COLUMN * p):
+    if p <= NEWTON_COLUMNS or (p <= sampled_scaling.MOST_WHITENED and n >= ROWS_PER_COLUMN * p):
         return newton, NEWTON
     return lbfgs, "L-BFGS"

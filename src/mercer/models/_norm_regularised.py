@@ -12,27 +12,26 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NoRepresenterError, PenaltyError
 from mercer.families import IDENTITY, L2, LOGIT, Bernoulli, Gaussian, Penalty
 from mercer.families import ElasticNet as Mixed
 from mercer.families.response import Response
+from mercer.models._base import Array
 from mercer.models._glm_classes import Classes
 from mercer.models._glm_kind import Kind
 from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_regressor import GLMRegressor, deviance_explained
 from mercer.models._glm_solve import Limits
-from mercer.models._kernel_fit import Data
+from mercer.models._kernel_machine import Data
 from mercer.models._kernel_rows import row_weight
 from mercer.models._least_squares import checked_penalties
 from mercer.models._logistic_options import classes_and_codes, row_weights
 from mercer.models._ridge_task import finite_numbers
-from mercer.models._tensor_linear import accuracy, in_memory, r_squared
+from mercer.models._tensor_linear import accuracy, r_squared
+from mercer.models._tensors import in_memory
 from mercer.models.logistic_regression import LogisticRegression
 from mercer.models.ridge import Ridge
-
-Array = NDArray[Any]
 
 #: standard errors at which a fit is exact for every purpose, and steps cost little
 TOLERANCE, MOST_STEPS = 1e-8, 100

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,14 +12,13 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from mercer._errors import DataError
 from mercer.features.landmarks import Landmarks, choose, choose_from
 from mercer.features.nystroem import NystroemMap
-from mercer.kernels import FromFunction, Gram, Kernel, Polynomial, kernel_from
+from mercer.kernels import Gram, Kernel
 from mercer.kernels._inputs import is_table
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.named import KERNELS
 from mercer.models._base import Array, is_sparse
 from mercer.models._comparisons import refuse_no_kernel_matrix
-from mercer.models._kernel_choice import AnyPolynomial
-from mercer.models._ridge_kernel import is_precomputed
+from mercer.models._kernel_choice import is_precomputed, kernel_of_function, named_kernel
 
 
 class Comparing(Protocol):
@@ -78,7 +76,7 @@ class ByPairs:
 
     @property
     def kernel(self) -> Kernel:
-        return from_function(self.function, self.params)
+        return kernel_of_function(self.function, self.params)
 
     def chosen(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
         return choose(self.kernel, X, most, rule, random, tol=tol)
@@ -138,27 +136,10 @@ def comparing(model: Any, X: Any) -> Comparing:
         params = dict(model.kernel_params or {})
         if is_table(X):
             return ByPairs(model.kernel, params, model.n_jobs)
-        return ByKernel(from_function(model.kernel, params))
-    return ByKernel(named(model.kernel, (model.kernel_params or {}) | own, X))
-
-
-def from_function(function: Callable[..., Any], params: dict[str, Any]) -> Kernel:
-    """A function with some of its arguments as a kernel."""
-    return FromFunction(partial(function, **params) if params else function)
-
-
-def named(name: str, params: dict[str, Any], X: Any) -> Kernel:
-    """A kernel by its name with those of the parameters that it knows, and scikit-learn's defaults for the rest."""
-    kind = KERNELS[name]
-    if kind is Polynomial:
-        gamma, degree, constant = params.get("gamma"), params.get("degree", 3), params.get("coef0", 1)
-        if constant < 0 or degree != int(degree):
-            # scikit-learn computes what need not be positive definite, and `Polynomial` refuses
-            width = 1 / X.shape[1] if gamma is None else gamma
-            return FromFunction(AnyPolynomial(degree, width, constant), by_rows=False)
-        return Polynomial(int(degree), gamma, constant)
-    known = {field.name for field in fields(kind)} | {"coef0"}
-    return kernel_from(name, **{key: value for key, value in params.items() if key in known})
+        return ByKernel(kernel_of_function(model.kernel, params))
+    known = {field.name for field in fields(KERNELS[model.kernel])} | {"gamma", "coef0", "degree"}
+    given = {name: value for name, value in ((model.kernel_params or {}) | own).items() if name in known}
+    return ByKernel(named_kernel(model.kernel, X, **given))
 
 
 def dense_if_matrix(model: Any, X: Any) -> Any:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.multiclass import _ovr_decision_function
 
-Array = NDArray[Any]
+from mercer.models._base import Array
 
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:

@@ -8,13 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like, namespace
 from mercer._gpu import scores as tensor_loops
 from mercer._jit import posterior as loops
-
-Array = NDArray[Any]
+from mercer.models._base import Array
 
 
 def with_prior(scores: Any, log_prior: Array) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +17,9 @@ from mercer.models._approximate import Map, features_asked, features_of
 from mercer.models._base import Array
 from mercer.models._glm_one_mean import OneMean
 from mercer.models._glm_solve import Limits
-from mercer.models._kernel_fit import Data, Fit, Machine, fit_kernel
-from mercer.models._ridge_kernel import is_precomputed
+from mercer.models._kernel_choice import is_precomputed
+from mercer.models._kernel_fit import fit_kernel
+from mercer.models._kernel_machine import Fit, Machine
 from mercer.models._ridge_task import Task
 from mercer.solvers.mapped_newton import MappedFit
 from mercer.solvers.mapped_ridge import MappedRidge
@@ -55,29 +55,19 @@ class OnFeatures:
         asked = features_asked(model, task.X)
         return None if asked is None else cls(task, asked)
 
-    @cached_property
-    def rows(self) -> Any:
-        """Those with a weight."""
-        return Data(self.task.Y, self.task.weight).counted(self.task.X)
-
-    @cached_property
-    def data(self) -> Data:
-        """Of these rows."""
-        return Data(self.task.Y / self.task.unit, self.task.weight).take(self.task.seen)
-
     def features(self, kernel: Kernel) -> Features:
-        return Features(kernel, features_of(self.asked, kernel, self.rows))
+        return Features(kernel, features_of(self.asked, kernel, self.task.rows))
 
     def system(self, kernel: Kernel) -> tuple[Features, MappedRidge]:
         """What penalties are chosen by."""
         chosen = self.features(kernel)
         assert not isinstance(chosen.map, LandmarkMap)  # which is of tensors, and nothing is chosen among these
-        design = MappedDesign(chosen.map.tiles(self.rows), chosen.map.back, intercept=False)
-        return chosen, MappedRidge(design, self.data.y, self.data.weight)
+        design = MappedDesign(chosen.map.tiles(self.task.rows), chosen.map.back, intercept=False)
+        return chosen, MappedRidge(design, self.task.data.y, self.task.data.weight)
 
     def fit(self, features: Features, alpha: Array, start: Array | None = None) -> Fit:
         """Solve, from coefficients of the features if there are any already; targets are in units of the task."""
         kind = OneMean(Response(Gaussian(), IDENTITY))
         machine = Machine(features.kernel, kind, alpha, False, LIMITS, map=features.map)
         begin = None if start is None else MappedFit(start, np.zeros(0))
-        return fit_kernel(machine, self.rows, self.data, start=begin)
+        return fit_kernel(machine, self.task.rows, self.task.data, start=begin)

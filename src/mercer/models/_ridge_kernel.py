@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mercer._errors import DataError, KernelError
-from mercer.kernels import FromFunction, Kernel, Linear, Polynomial, kernel_from
-from mercer.kernels.named import KERNELS
+from mercer.kernels import Kernel
 from mercer.models._base import Array
-from mercer.models._kernel_choice import AnyPolynomial, width_of
+from mercer.models._kernel_choice import kernel_of_function, named_kernel, width_of
 
 #: widths to try beside the one that the median distance suggests: so many, each so many times the last
 WIDTHS, FACTOR = 7, 4.0
-
-
-def plain_kernel(kernel: Any) -> Kernel:
-    """The kernel before its parameters: it tells whether rows are rows of numbers, as those of a matrix are."""
-    return Linear() if is_precomputed(kernel) else kernel_from(kernel)
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Whether X is the kernel matrix."""
-    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def ridge_kernel(model: Any, X: Any, gamma: Any) -> Kernel:
@@ -33,12 +21,9 @@ def ridge_kernel(model: Any, X: Any, gamma: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
-        return FromFunction(partial(kernel, **model.kernel_params) if model.kernel_params else kernel)
+        return kernel_of_function(kernel, model.kernel_params)
     width = gamma if gamma is None else width_of(gamma, X)
-    if KERNELS[kernel] is Polynomial and (model.coef0 < 0 or model.degree != int(model.degree)):
-        # scikit-learn computes what need not be positive definite, and `Polynomial` refuses
-        return FromFunction(AnyPolynomial(model.degree, 1 / X.shape[1] if width is None else width, model.coef0), False)
-    return kernel_from(kernel, gamma=width, degree=model.degree, coef0=model.coef0)
+    return named_kernel(kernel, X, gamma=width, degree=model.degree, coef0=model.coef0)
 
 
 def is_several(gamma: Any) -> bool:

@@ -12,6 +12,7 @@ from mercer._errors import DataError, NonFiniteError
 from mercer.kernels import Kernel
 from mercer.models._base import Array
 from mercer.models._comparisons import take
+from mercer.models._kernel_machine import Data
 from mercer.solvers.certificate import Solution
 from mercer.solvers.kernel_ridge import System
 
@@ -40,19 +41,22 @@ class Task:
         with np.errstate(over="ignore"):
             return np.asarray(errors * self.unit * self.unit)
 
-    def counted(self) -> tuple[Any, Array, Array | None]:
-        """Rows with a weight, targets of about 1, and weights."""
-        seen, whole = self.seen, len(self.seen) == len(self.Y)
-        Y, weight = self.Y[seen] / self.unit, None if self.weight is None else self.weight[seen]
-        return self.X if whole else take(self.X, seen), Y, weight
+    @cached_property
+    def rows(self) -> Any:
+        """Those with a weight."""
+        return self.X if len(self.seen) == len(self.Y) else take(self.X, self.seen)
+
+    @cached_property
+    def data(self) -> Data:
+        """Of these rows: targets of about 1, and weights."""
+        return Data(self.Y / self.unit, self.weight).take(self.seen)
 
     def system(self, kernel: Kernel | None) -> System:
         """The equations for a kernel; without one X is its matrix."""
-        seen, whole = self.seen, len(self.seen) == len(self.Y)
-        Y, weight = self.Y[seen] / self.unit, None if self.weight is None else self.weight[seen]
+        Y, weight, seen = self.data.y, self.data.weight, self.seen
         if kernel is None:
-            return System.given(self.X if whole else self.X[np.ix_(seen, seen)], Y, weight)
-        return System.of(kernel, self.X if whole else take(self.X, seen), Y, weight)
+            return System.given(self.X if len(seen) == len(self.Y) else self.X[np.ix_(seen, seen)], Y, weight)
+        return System.of(kernel, self.rows, Y, weight)
 
     def finished(self, solution: Solution) -> Solution:
         """With coefficients for all rows, in the units of the targets."""

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, namespace
 from mercer._gpu import scores as tensor_loops
 from mercer._jit import densities
 from mercer.families.gaussian import LOG_2PI, GaussianParameters
+from mercer.models._base import Array
 from mercer.stats._base import as_block
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

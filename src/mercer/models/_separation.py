@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import to_numpy
 from mercer.designs import Observations
@@ -27,8 +26,6 @@ from mercer.solvers import separation
 from mercer.solvers.certificate import Solution
 from mercer.solvers.problem import Problem
 from mercer.solvers.separation import Separation
-
-Array = NDArray[Any]
 
 #: steps that a fit with a finite maximum rarely needs
 MANY_STEPS = 10

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import SingularCovarianceError
 from mercer.families.collinear import collinear_columns
-
-Array = NDArray[Any]
+from mercer.models._base import Array
 
 #: how many columns a message names
 MOST_NAMES = 10

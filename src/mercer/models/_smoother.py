@@ -16,8 +16,9 @@ from mercer._gpu import is_tensor, like, to_numpy
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked, checked_table, checked_weight, column_names
+from mercer.models._finite import refuse_not_finite
 from mercer.models._smoother_columns import Columns, refuse_holes
-from mercer.models._tensors import checked_tensor, refuse_not_finite, refuse_other_device
+from mercer.models._tensors import checked_tensor, refuse_other_device
 from mercer.smoothing import tensors
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel, smoothing_kernel_from

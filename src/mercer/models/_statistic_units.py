@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.families import Bernoulli, Family, Histogram
+from mercer.models._base import Array
 from mercer.models._linear_features import Among, CentredMonomials, CentredSquares, ColumnStatistics, ObservedColumns
 from mercer.models._linear_pieces import LinearPiece
 from mercer.stats import ColumnMoments, PatternMoments
-
-Array = NDArray[Any]
 
 #: families whose T says 0 or 1
 INDICATORS = (Bernoulli, Histogram)

@@ -81,7 +81,8 @@ def _best(problem: Problem, dispersion: float, weight_kind: str) -> float:
         of_one = saturated(problem.response, np.zeros(1), None, dispersion, weight_kind)  # y does not matter
         return float(observations.total_weight * of_one)
     look = partial(_density_of_chunk, observations.prepare, problem.response, dispersion, weight_kind)
-    return fold(look, observations.source, operator.add)
+    best: float = fold(look, observations.source, operator.add)
+    return best
 
 
 def _density_of_chunk(prepare: Prepare, response: Response, dispersion: float, weight_kind: str, chunk: Chunk) -> float:

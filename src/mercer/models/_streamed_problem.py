@@ -8,8 +8,9 @@ from functools import partial
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.designs import Category, Terms
+from mercer.designs.category import category_places
 from mercer.designs.streamed import Reading, Responses, StreamedObservations
-from mercer.designs.survey import Drawing, Survey, category_places
+from mercer.designs.survey import Drawing, Survey
 from mercer.designs.terms import with_categories
 from mercer.engines.folding import fold
 from mercer.solvers.streamed_rows import refuse_no_weight

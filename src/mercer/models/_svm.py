@@ -19,7 +19,7 @@ from mercer._threads import thread_count
 from mercer._warn import warn
 from mercer.designs.encoded import Encoded
 from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
-from mercer.models._approximate import APPROXIMATE, Approximation, features_for
+from mercer.models._approximate import Approximation, features_for
 from mercer.models._base import Array, Plan, checked, is_sparse
 from mercer.models._comparisons import (
     ByFunction,
@@ -31,7 +31,8 @@ from mercer.models._comparisons import (
     whole_matrix,
 )
 from mercer.models._finite import refuse_not_finite
-from mercer.models._kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel
+from mercer.models._kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel, is_precomputed
+from mercer.models._named_features import APPROXIMATE
 from mercer.models._refusal import refuse_no_target, refuse_spoilt_target
 from mercer.models._svm_approximate import ByFeatures, Known, by_features, described
 from mercer.models._svm_machines import Machines, solved
@@ -101,7 +102,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
     def _checked(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, Any]:
         """X as numbers, unless the kernel compares other things, and y as a vector."""
         refuse_no_target(self, y)
-        if is_sparse(X) and _is(self.kernel, "precomputed"):
+        if is_sparse(X) and is_precomputed(self.kernel):
             raise TypeError("Sparse precomputed kernels are not supported. Give K.toarray().")
         self._sparse = (is_sparse(X) or isinstance(X, Encoded)) and not self._calls_back()
         if self._takes_anything():
@@ -123,7 +124,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     def _takes_anything(self) -> bool:
         """Whether rows need not be numbers, so that nobody but the kernel can check them."""
-        if self._calls_back() or _is(self.kernel, "precomputed"):
+        if self._calls_back() or is_precomputed(self.kernel):
             return self._calls_back()
         kernel = kernel_from(self.kernel)
         # a kernel made of a function of the user's is the one kind whose symmetry is not certain
@@ -146,7 +147,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         self._gamma = 0.0
         if self.approximate is not None:
             return self._approximated(X, X if whole else take(X, kept), groups)
-        if _is(self.kernel, "precomputed"):
+        if is_precomputed(self.kernel):
             refuse_no_kernel_matrix(X, "the kernel matrix")
             return by_matrix(X if whole else X[np.ix_(kept, kept)], Precomputed, groups=groups)
         if self._calls_back():
@@ -170,7 +171,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     def _approximated(self, X: Any, rows: Any, groups: Sequence[Array]) -> Training:
         """The rows seen through features that approximate the kernel, unless that is not worth while."""
-        if _is(self.kernel, "precomputed"):
+        if is_precomputed(self.kernel):
             raise KernelError(
                 "approximate needs rows to compare, but kernel='precomputed' has all of their kernel matrix already; "
                 "give X and a kernel, or approximate=None."
@@ -327,7 +328,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
     @property
     def coef_(self) -> Any:
         """Weights of the columns, where the kernel is linear; read-only."""
-        if not (_is(self.kernel, "linear") or isinstance(self.kernel, Linear)):
+        if not isinstance(self.kernel, Linear) and (callable(self.kernel) or self.kernel != "linear"):
             raise AttributeError("coef_ is only available when using a linear kernel; use decision_function.")
         coef = self._primal()
         (coef.data if is_sparse(coef) else coef).flags.writeable = False
@@ -340,8 +341,8 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = _is(self.kernel, "precomputed")
-        tags.input_tags.sparse = not _is(self.kernel, "precomputed")
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not is_precomputed(self.kernel)
         return tags
 
 
@@ -363,11 +364,6 @@ def _plan(training: Training) -> Plan:
         how = "by tiles" if training.matrix is None else "in memory"
         path = f"support vectors by decomposition, kernel rows {how}"
     return Plan(path, training.dtype, 1, thread_count(), exact=training.features is None)
-
-
-def _is(kernel: Any, name: str) -> bool:
-    """Whether a kernel is given by this name."""
-    return isinstance(kernel, str) and kernel == name
 
 
 def _filled_csr(dual: Array) -> Any:

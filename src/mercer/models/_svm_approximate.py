@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from mercer._errors import KernelError
@@ -16,12 +15,11 @@ from mercer._threads import blas_for, row_blocks
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Gram, Kernel, Linear, check_positive_definite
 from mercer.models._approximate import Approximation, approximation
+from mercer.models._base import Array
 from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import sample_of
 from mercer.models._svm_training import ENTRY, LOOKED_AT, Training
 from mercer.solvers.feature_machine import COPIES, FeatureRows
-
-Array = NDArray[Any]
 
 #: rows whose features are made at once for predictions
 ROWS = 4096

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import row_blocks
+from mercer.models._base import Array
 from mercer.models._kernel_choice import sample_of
 from mercer.models._one_against_one import pairs, smallest_margins
 from mercer.solvers.calibration import Span, scale_of
 
-Array = NDArray[Any]
 Among = Callable[[Array, Array], Array]
 
 #: rows whose leave-one-out decisions fit the scale, and free support vectors that span a machine, at most

@@ -10,16 +10,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, FitInterrupted
+from mercer.models._base import Array
 from mercer.models._progress import StoppedByCallback, Watch, line
 from mercer.solvers import dual, feature_machine
 from mercer.solvers.box_problem import BoxPoint, BoxProblem, Margins, Progress
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.feature_machine import FeatureRows
-
-Array = NDArray[Any]
 
 
 @dataclass(eq=False)
@@ -108,7 +106,7 @@ def _not_begun(n: int, tolerance: float) -> Solution:
 @contextmanager
 def _watched(name: str, verbose: Any, callback: Callable[[Any], Any] | None) -> Iterator[Watch]:
     """A line on the terminal, and a function of the user."""
-    own = [] if callback is None else [partial(_ask, callback)]
+    own: list[Callable[..., Any]] = [] if callback is None else [partial(_ask, callback)]
     with line(name, _of_step) if verbose else nullcontext() as show:
         yield Watch(own if show is None else [show, *own])
 

@@ -6,13 +6,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
 from mercer._errors import DataError, NonFiniteError
+from mercer.models._base import Array
 from mercer.models._comparisons import count
-
-Array = NDArray[Any]
 
 
 def row_weights(sample_weight: Any, X: Any) -> Array:

@@ -9,14 +9,12 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from mercer._warn import warn
+from mercer.models._base import Array
 from mercer.models._one_against_one import agreeing, smallest_margins
 from mercer.models._svm_calibration import Calibration
-
-Array = NDArray[Any]
 
 
 class WithProbabilities(ABC):

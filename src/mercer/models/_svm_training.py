@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import blas_for
 from mercer.kernels import Gram, Kernel, Linear, PositiveDefinite, check_matrix, check_positive_definite
-from mercer.models._base import is_sparse
+from mercer.models._base import Array, is_sparse
 from mercer.models._comparisons import ByKernel, Comparison, block, count, take
 from mercer.models._kernel_choice import sample_of
 from mercer.solvers.feature_machine import FeatureRows
 from mercer.solvers.kernel_rows import KernelRows, Rows, SharedRows
-
-Array = NDArray[Any]
 
 #: rows from which on kernel rows may be of float32, and the bound of the error of an entry up to which that is worth
 #: trying: the solver measures what it does to slopes, and goes on in float64 where it is too much

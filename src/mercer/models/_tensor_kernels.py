@@ -15,8 +15,7 @@ from mercer.models._base import Array, Plan
 from mercer.models._comparisons import count
 from mercer.models._finite import refuse_not_finite
 from mercer.models._kernel_choice import SAMPLE, sample_of
-from mercer.models._tensor_linear import in_memory
-from mercer.models._tensors import checked_tensor, fetched, refuse_other_device, tensor_plan
+from mercer.models._tensors import checked_tensor, fetched, in_memory, refuse_other_device, tensor_plan
 
 
 def kernel_rows(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
-from mercer._gpu import is_tensor, like, to_numpy
+from mercer._gpu import like
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer.models._base import Array
 from mercer.models._finite import refuse_not_finite
-from mercer.models._tensors import checked_tensor
+from mercer.models._tensors import checked_tensor, in_memory
 
 
 def tensor_scores(estimator: Any, X: Any, coefficients: Array, intercept: Any) -> Any:
@@ -34,11 +34,6 @@ def tensor_scores(estimator: Any, X: Any, coefficients: Array, intercept: Any) -
     if not bool(scores.isfinite().all()):
         refuse_not_finite(estimator, X)
     return scores
-
-
-def in_memory(values: Any) -> Any:
-    """Targets or weights that are a tensor as an array; anything else as it is."""
-    return to_numpy(values) if is_tensor(values) else values
 
 
 def two_columns(scores: Any) -> Any:

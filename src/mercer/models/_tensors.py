@@ -17,13 +17,13 @@ from mercer._errors import ColumnMismatchError, DataError, DeviceError, EmptyDat
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer.data.labels import encode_labels
 from mercer.kernels._inputs import take
-from mercer.models._base import Array, Plan, checked_weight, column_names
+from mercer.models._base import Array, Plan, checked_weight
 
 
 def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Rows as a matrix of float32 or float64 on their device; `reset` in a fit, which says how many columns there are.
 
-    Whether all numbers are finite is left to who looks at them anyhow; see `refuse_not_finite`.
+    Whether all numbers are finite is left to who looks at them anyhow; see `_finite.refuse_not_finite`.
     """
     import torch
 
@@ -142,6 +142,11 @@ def _distinct(y: Any) -> tuple[Any, Any]:
     return found, codes
 
 
+def in_memory(values: Any) -> Any:
+    """Targets or weights that are a tensor as an array; anything else as it is."""
+    return to_numpy(values) if is_tensor(values) else values
+
+
 def fetched(rows: Any, numbers: Array) -> Any:
     """Some rows, by their numbers, in main memory: those of a tensor come from its device."""
     some = take(rows, numbers)
@@ -162,22 +167,6 @@ def best_class(scores: Any, classes: Array) -> Any:
     if is_tensor(scores):
         return labelled(classes, scores.argmax(dim=1) if scores.ndim == 2 else (scores > 0).long())
     return np.asarray(classes[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)])
-
-
-def refuse_not_finite(estimator: Any, X: Any) -> None:
-    """Find the first value that is no finite number, and raise an error that names it."""
-    import torch
-
-    if bool(X.sum(dtype=torch.float64).isfinite()):  # which takes no memory
-        return
-    bad = (~torch.isfinite(X)).nonzero()
-    if len(bad):
-        row, column = (int(place) for place in bad[0])
-        what = "NaN" if bool(torch.isnan(X[row, column])) else "infinity"
-        raise NonFiniteError(
-            f"Input X contains {what}. Column {column_names(estimator)[column]!r} is {float(X[row, column])} in row "
-            f"{row}; drop the row, or replace it by a number."
-        )
 
 
 def tensor_plan(path: str, X: Any, *, exact: bool = True, blocks: int = 1) -> Plan:

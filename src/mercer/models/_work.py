@@ -17,8 +17,9 @@ from mercer.designs.mapped import SHARE as TILES
 from mercer.features.landmarks import ENTRIES
 from mercer.kernels import Kernel
 from mercer.models._comparisons import count, take
-from mercer.models._kernel_choice import sample_of
-from mercer.models._ridge_kernel import WIDTHS, is_precomputed, is_several, plain_kernel, ridge_kernel
+from mercer.models._kernel_choice import is_precomputed, plain_kernel, sample_of
+from mercer.models._named_features import named_features
+from mercer.models._ridge_kernel import WIDTHS, is_several, ridge_kernel
 from mercer.solvers._kernel_products import MOST_PIVOTS
 from mercer.solvers._kernel_products import SHARE as IN_MEMORY
 from mercer.solvers._kernel_spectrum import SQUARES
@@ -168,11 +169,8 @@ def _features(model: Any, X: Any) -> Features | None:
     """What stands for the kernel; None if nothing does."""
     if getattr(model, "approximate", None) is None:
         return None
-    from mercer.models._approximate import features_asked  # which has to know what an exact fit costs
-
-    asked = features_asked(model, X)
-    if asked is None:
-        return None
+    asked = named_features(model.approximate, count(X))
+    assert asked is not None
     many, rule = min(int(asked.n_components), count(X)), getattr(asked, "landmarks", None)
     looked_at = 0.0 if rule in (None, "uniform") else min(float(count(X)), ENTRIES / many)
     return Features(many, rule is not None, looked_at)

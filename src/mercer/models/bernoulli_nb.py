@@ -16,10 +16,11 @@ from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families import Bernoulli, BernoulliParameters
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models._base import Array, column_names, first_where, is_sparse
-from mercer.models._bernoulli_scores import BernoulliScores, with_entries
-from mercer.models._discrete import DiscreteClassifier, even_where_unknown, log, some_rows
+from mercer.models._discrete import DiscreteClassifier, some_rows
+from mercer.models._discrete_scores import BernoulliScores, with_entries
 from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
+from mercer.models._probabilities import even_where_unknown, log
 from mercer.stats import ByClass, ColumnSums, statistic_for
 from mercer.stats._base import NOTHING, as_block
 from mercer.stats._sparse import Stored, one_entry_per_place

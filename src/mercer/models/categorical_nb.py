@@ -15,9 +15,10 @@ from mercer.data.coding import Coded
 from mercer.families import Categorical, CategoricalParameters
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models._base import Array, checked, column_names, first_where, refuse_negative
-from mercer.models._discrete import DiscreteClassifier, even_where_unknown, log
+from mercer.models._discrete import DiscreteClassifier
 from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
+from mercer.models._probabilities import even_where_unknown, log
 from mercer.models._unweighted import CountsRowsApart, unweighted
 from mercer.stats import ByClass, LevelCounts, statistic_for
 

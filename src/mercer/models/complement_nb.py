@@ -9,8 +9,10 @@ import numpy as np
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models._base import Array, column_names
-from mercer.models._discrete import CountClassifier, DiscreteClassifier, LogProduct, even_where_unknown, log
+from mercer.models._discrete import CountClassifier, DiscreteClassifier
+from mercer.models._discrete_scores import LogProduct
 from mercer.models._linear_pieces import LinearPiece
+from mercer.models._probabilities import even_where_unknown, log
 
 
 class _OtherClasses(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -11,9 +11,10 @@ from sklearn.utils._param_validation import Interval
 from mercer._errors import DegenerateDataError
 from mercer.families.gaussian import GaussianParameters
 from mercer.models._base import Array, column_names, publish
-from mercer.models._generative import GenerativeClassifier, checked_priors
+from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._posterior import with_prior
+from mercer.models._probabilities import log
 from mercer.models._scores import GaussianScores
 from mercer.models._tensor_rows import TakesTensors
 from mercer.models._unweighted import CountsRowsApart, unweighted
@@ -88,14 +89,13 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
         # as in scikit-learn the variance of rows as such is the scale of var_smoothing
         (rows,) = unweighted(self.statistic_) or [moments.pooled()]
         spread = rows.variance[0]
-        weight = self.statistic_.weight
-        self._priors = weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
+        self._priors = self._class_priors()
         self.epsilon_ = self.var_smoothing * spread.max()
         mean, variance = self._moments_of_classes(moments)
         variance = variance + self.epsilon_
         informative = moments.rows.any(axis=0) & ((spread > 0) | (self.epsilon_ > 0)) & self._known(variance)
         self._scores = GaussianScores.of(GaussianParameters(mean, variance), informative)
-        publish(self, theta_=mean, var_=variance, class_prior_=self._priors, class_count_=weight)
+        publish(self, theta_=mean, var_=variance, class_prior_=self._priors, class_count_=self.statistic_.weight)
 
     @property
     def _moments(self) -> ColumnMoments:
@@ -109,10 +109,8 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
 
     def _moments_of_classes(self, moments: ColumnMoments) -> tuple[Array, Array]:
         """Means and variances; a class in which a column was never observed takes those of all classes together."""
-        mean, variance = (
-            moments.mean,
-            moments.variance,
-        )  # as in scikit-learn 0 for a class that was announced and not seen
+        # as in scikit-learn 0 for a class that was announced and not seen
+        mean, variance = moments.mean, moments.variance
         if self.shared_variance:
             shared = ratio(moments.scatter.sum(axis=0), moments.weight.sum(axis=0))
             variance = np.tile(shared, (len(mean), 1))
@@ -124,8 +122,7 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
         return mean, variance
 
     def _log_prior(self) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._priors))
+        return log(self._priors)
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
         return with_prior(self._scores(block[0]), self._log_prior())  # type: ignore[no-any-return]
@@ -143,13 +140,8 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
         names, rows = column_names(self), self.statistic_.rows.sum()
         if self.shared_variance:
             return self._log_prior(), (LinearPiece.of_shared_variance(names, self._scores),)
-        moments = self.statistic_.parts[0]
-        assert isinstance(moments, ColumnMoments)
-        gaps = moments.rows.sum(axis=0) < rows
+        gaps = self._moments.rows.sum(axis=0) < rows
         return self._log_prior(), (LinearPiece.of_gaussian(names, self._scores, gaps=gaps),)
-
-    def _with_priors(self, priors: Array) -> Self:
-        return self.set_params(priors=priors)  # type: ignore[no-any-return]
 
     def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         rows: Array = rng.normal(self.theta_[codes], np.sqrt(self.var_[codes]))

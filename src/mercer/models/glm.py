@@ -28,7 +28,6 @@ from mercer.families import (
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.kernels import Kernel, KernelHolder
-from mercer.models._approximate import APPROXIMATE
 from mercer.models._base import (
     Array,
     Plan,
@@ -54,6 +53,7 @@ from mercer.models._glm_solve import Limits, SolveInterrupted, unfinished
 from mercer.models._glm_streamed import SourceForm, dtype_of
 from mercer.models._glm_target import is_label_family, read_target
 from mercer.models._glm_tensors import fits_tensors, read_tensors, tensor_terms
+from mercer.models._named_features import APPROXIMATE
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensors import tensor_plan

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._errors import BandwidthError, EmptyDataError
 from mercer.data.sources.base import Source
 from mercer.models._base import Array, checked, column_names
-from mercer.models._generative import GenerativeClassifier, checked_priors
+from mercer.models._generative import GenerativeClassifier
 from mercer.smoothing import Bandwidth, SmoothingKernel, Windows, smoothing_kernel_from
 from mercer.smoothing.classes import ClassBandwidths, Points, together
 from mercer.smoothing.rules import Rule
@@ -140,15 +140,6 @@ class KernelBayes(GenerativeClassifier):
             Windows(kernel, bandwidth, *points) if len(points[0]) else None
             for points, bandwidth in zip(classes, self.bandwidths_, strict=True)
         )
-
-    def _settle(self) -> None:
-        """Only what depends on the priors, so that changing them refits nothing."""
-        weight = self.statistic_.weight
-        self.class_count_ = weight
-        self.class_prior_ = weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
-
-    def _with_priors(self, priors: Array) -> Self:
-        return self.set_params(priors=priors)  # type: ignore[no-any-return]
 
     # Predicting and sampling.
 

@@ -19,31 +19,29 @@ from mercer._threads import row_blocks, thread_count
 from mercer._warn import warn
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
-from mercer.models._approximate import APPROXIMATE
 from mercer.models._base import Array, Plan, forget_fit, is_sparse, old_state_on_failure
 from mercer.models._comparisons import refuse_no_kernel_matrix, take
 from mercer.models._feature_function import Function
 from mercer.models._from_source import fits_sources
-from mercer.models._kernel_choice import KERNEL_CONSTRAINTS
-from mercer.models._kernel_fit import Fit, KernelFitInterrupted, not_converged
+from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, is_precomputed, plain_kernel
 from mercer.models._kernel_function import KernelFunction
+from mercer.models._kernel_machine import Fit, KernelFitInterrupted, not_converged
 from mercer.models._kernel_rows import checked_rows, row_weight
 from mercer.models._kernel_tuning import Tried, best_of
 from mercer.models._least_squares import checked_penalties
+from mercer.models._named_features import APPROXIMATE
 from mercer.models._refusal import refuse_no_target
 from mercer.models._ridge_features import LIMITS, OnFeatures
 from mercer.models._ridge_kernel import (
-    is_precomputed,
     is_several,
-    plain_kernel,
     ridge_kernel,
     widths,
     with_width,
 )
 from mercer.models._ridge_task import Task, finite_numbers
 from mercer.models._tensor_kernels import kernel_plan, of_rows, rows_to_look_at
-from mercer.models._tensor_linear import in_memory, r_squared
-from mercer.models._tensors import tensor_plan
+from mercer.models._tensor_linear import r_squared
+from mercer.models._tensors import in_memory, tensor_plan
 from mercer.solvers._kernel_spectrum import Eigenvalues
 from mercer.solvers.certificate import Solution
 from mercer.solvers.kernel_ridge import DualFit, by_eigenvalues, kernel_ridge
@@ -285,7 +283,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self._keep_alpha(alpha)
         if is_tensor(task.X):
             assert self.kernel_ is not None
-            return on_device(self.kernel_, *task.counted(), alpha)
+            return on_device(self.kernel_, task.rows, task.data.y, task.data.weight, alpha)
         return kernel_ridge(task.system(self.kernel_), alpha)
 
     def _best(self, task: Task, alpha: Array | None, system: Callable[[Any], tuple[Any, Any]]) -> Tried:

@@ -159,7 +159,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y = checked_rows(self, X, y, y_numeric=True)
-        y = self._numbers(y)
+        y = np.asarray(y, dtype=np.float64)
         penalty = self.C * row_weights(sample_weight, X)
         rows = MarginRows.of(X, constant(self))
         refuse_spoilt(self, rows)
@@ -171,14 +171,6 @@ class LinearSVR(RegressorMixin, BaseEstimator):
             except SvmInterrupted as stop:
                 self._store(stop.fitted)
                 raise
-
-    def _numbers(self, y: Array) -> Array:
-        try:
-            return np.asarray(y, dtype=np.float64)
-        except ValueError as refusal:
-            raise DataError(
-                f"{refusal}. LinearSVR predicts numbers; convert y, or use a classifier such as LinearSVC."
-            ) from None
 
     def _store(self, fitted: Fitted) -> None:
         coef, self.intercept_ = store(self, fitted)

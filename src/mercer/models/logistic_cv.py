@@ -27,7 +27,6 @@ from mercer.models._base import Array, Plan, checked_weight, column_names, old_s
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources
-from mercer.models._glm_solve import Limits
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._logistic_asked import Asked, asked_of, checked_Cs
 from mercer.models._logistic_diagnosis import settled
@@ -225,16 +224,7 @@ class LogisticRegressionCV(LinearClassifier):
         X, y = checked_rows(self, X, y, self.solver, [np.float64, np.float32])
         self.classes_, codes = classes_and_codes(y, self.solver)
         weight = self._weights(sample_weight, X, codes)
-        liblinear = self.solver == "liblinear"
-        path = LogisticPath.of(
-            X,
-            codes,
-            len(self.classes_),
-            weight,
-            intercept=self.fit_intercept,
-            intercept_scaling=self.intercept_scaling if liblinear else None,
-            limits=Limits(self.tol, self.max_iter),
-        )
+        path = LogisticPath.of(self, X, codes, weight)
         grid = Grid(checked_Cs(self.Cs), asked.ratios)
         routed = self._routed(sample_weight, params)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))

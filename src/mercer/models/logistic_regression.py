@@ -19,7 +19,6 @@ from mercer.models._base import NO_WEIGHT, Plan, column_names, in_main_memory, o
 from mercer.models._diagnosis import Diagnosis
 from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources
-from mercer.models._glm_solve import Limits
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._logistic_callbacks import told_of_steps
 from mercer.models._logistic_diagnosis import settled
@@ -212,19 +211,10 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
             X, y = checked_rows(self, X, y, self.solver, [np.float64, np.float32])
             self.classes_, codes = classes_and_codes(y, self.solver)
             weight = row_weights(sample_weight, X, self.class_weight, self.classes_, codes)
-        liblinear = self.solver == "liblinear"
-        path = LogisticPath.of(
-            X,
-            codes,
-            len(self.classes_),
-            weight,
-            intercept=self.fit_intercept,
-            intercept_scaling=self.intercept_scaling if liblinear else None,
-            limits=Limits(self.tol, self.max_iter),
-        )
+        path = LogisticPath.of(self, X, codes, weight)
         blocks = len(path.observations.blocks())
         plan = tensor_plan("", X, blocks=blocks) if is_tensor(X) else Plan("", str(X.dtype), blocks, thread_count())
-        self.plan_ = replace(plan, dtype="float64") if liblinear else plan
+        self.plan_ = replace(plan, dtype="float64") if self.solver == "liblinear" else plan
         self._follow(path, penalised, X, y, sample_weight)
 
     def _follow(self, path: LogisticPath, penalised: Penalised, X: Any, y: Any, sample_weight: Any) -> None:
@@ -263,8 +253,7 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
                 intercept=self.fit_intercept,
                 shifted=not liblinear,
             )
-            scaling = self.intercept_scaling if liblinear else None
-            path = LogisticPath(observations, len(self.classes_), scaling, Limits(self.tol, self.max_iter))
+            path = LogisticPath.over(self, observations)
             if penalised.l1_ratio and not streamed_proximal.suits(path.problem(*penalised)):
                 return NotImplemented
             self.plan_ = streamed_plan("", dtype)

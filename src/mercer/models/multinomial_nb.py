@@ -9,10 +9,12 @@ import numpy as np
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models._base import Array, column_names
-from mercer.models._count_draws import checked_lengths, draw_counts, lengths_seen
-from mercer.models._discrete import CountClassifier, LogProduct, even_where_unknown, log, log_coefficient
-from mercer.models._generative import GenerativeClassifier, as_generator
+from mercer.models._count_draws import draw_counts, drawn_lengths
+from mercer.models._discrete import CountClassifier
+from mercer.models._discrete_scores import LogProduct, log_coefficient
+from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
+from mercer.models._probabilities import even_where_unknown, log
 
 
 class MultinomialNB(CountClassifier, GenerativeClassifier):
@@ -106,16 +108,9 @@ class MultinomialNB(CountClassifier, GenerativeClassifier):
         y : ndarray of shape (n_samples,)
             Their classes.
         """
-        classes = self._fitted_classes()
-        rng = as_generator(random_state)
-        codes = self._sample_codes(n_samples, rng)
-        lengths = lengths_seen(self._words, codes, rng) if length is None else checked_lengths(length, n_samples)
-        return self._draw(codes, lengths, rng), classes[codes]
+        return self._sampled(n_samples, random_state, length=length)
 
-    def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Any:
-        return self._draw(codes, lengths_seen(self._words, codes, rng), rng)
-
-    def _draw(self, codes: Array, lengths: Array, rng: np.random.Generator) -> Any:
-        kind = self._sparse_type
+    def _sample_rows(self, codes: Array, rng: np.random.Generator, length: Any = None) -> Any:
+        kind, lengths = self._sparse_type, drawn_lengths(length, self._words, codes, rng)
         rows = draw_counts(np.exp(self.feature_log_prob_), codes, lengths, rng, sparse=kind is not None)
         return rows if kind is None else kind(rows)

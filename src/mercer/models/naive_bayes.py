@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.families import Family
 from mercer.models._base import Array, checked_table, column_names
-from mercer.models._generative import GenerativeClassifier, as_generator, checked_priors
+from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models.parts import Conditional, Part, Smoothing, choose_parts
 from mercer.models.parts.choose import needs_all_rows
@@ -185,15 +185,6 @@ class NaiveBayes(GenerativeClassifier):
         if stopped is not None:
             raise stopped
 
-    def _settle(self) -> None:
-        """Only what depends on the priors, so that changing them refits nothing."""
-        weight = self.statistic_.weight
-        self.class_count_ = weight
-        self.class_prior_ = weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
-
-    def _with_priors(self, priors: Array) -> Self:
-        return self.set_params(priors=priors)  # type: ignore[no-any-return]
-
     # Predicting and sampling.
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
@@ -219,10 +210,7 @@ class NaiveBayes(GenerativeClassifier):
         y : ndarray of shape (n_samples,)
             Their classes.
         """
-        classes = self._fitted_classes()
-        rng = as_generator(random_state)
-        codes = self._sample_codes(n_samples, rng)
-        return self._sample_rows(codes, rng, length), classes[codes]
+        return self._sampled(n_samples, random_state, length=length)
 
     def _sample_rows(self, codes: Array, rng: np.random.Generator, length: Any = None) -> Any:
         draws = [each.sample(codes, rng, length=length) for each in self._conditionals]

@@ -24,10 +24,9 @@ from mercer.models._base import Array, Plan, forget_fit, old_state_on_failure
 from mercer.models._comparisons import count, take
 from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources, maps_sources
-from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, sample_of
+from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, is_precomputed, plain_kernel, sample_of
 from mercer.models._kernel_rows import checked_rows
 from mercer.models._nystroem_rows import ByKernel, ByPairs, Comparing, comparing, dense_if_matrix
-from mercer.models._ridge_kernel import is_precomputed, plain_kernel
 from mercer.models._sampled_source import fit_to_sample
 from mercer.models._tensors import checked_tensor, fetched
 

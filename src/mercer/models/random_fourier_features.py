@@ -221,7 +221,7 @@ def _sampled(X: Any) -> Any:
 
 
 def middle(X: Array) -> Array:
-    """The mean of rows in their own precision, so that it is the same point wherever they are computed with."""
+    """The mean of rows, of floats in their own precision: the same point wherever they are computed with."""
     with np.errstate(over="ignore"):
-        middle = X.mean(axis=0, dtype=np.float64)
-    return np.asarray(np.nan_to_num(middle, posinf=0.0, neginf=0.0).astype(X.dtype), dtype=np.float64)
+        middle = np.nan_to_num(X.mean(axis=0, dtype=np.float64), posinf=0.0, neginf=0.0)
+    return np.asarray(middle.astype(X.dtype), dtype=np.float64) if X.dtype.kind == "f" else np.asarray(middle)

@@ -14,9 +14,10 @@ from mercer._gpu import is_tensor
 from mercer._threads import thread_count
 from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
-from mercer.models._base import Plan, is_sparse, old_state_on_failure
+from mercer.models._base import Plan, old_state_on_failure
 from mercer.models._fourier_rows import FourierTransformer, in_precision
 from mercer.models._from_source import fits_sources
+from mercer.models._kernel_choice import variance_of
 from mercer.models._sampled_source import fit_to_sample
 from mercer.models._tensors import tensor_plan
 
@@ -117,12 +118,7 @@ def _plan(X: Any) -> Plan:
 
 def _of_variance(X: Any) -> float:
     """1/(d · variance), and 1 where nothing varies."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if is_sparse(X):
-            X = X.astype(np.float64)  # a square of 8 bits is none
-            variance = max(X.multiply(X).mean() - X.mean() ** 2, 0.0)
-        else:
-            variance = X.var(correction=0) if is_tensor(X) else X.var()
+    variance = variance_of(X)
     if not variance < np.inf:
         raise DataError('The variance of X is too large for float64, and gamma="scale" its inverse; scale the columns.')
     return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0

@@ -7,20 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.sources.base import Source
-from mercer.models._base import is_sparse, old_state_on_failure
+from mercer.models._base import Array, is_sparse, old_state_on_failure
 from mercer.models._from_source import fits_sources, maps_sources
 from mercer.models._linear_features import ColumnStatistics, ObservedColumns
 from mercer.models._linear_form import linear_form
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._statistic_units import expected_statistic, parts_of, statistic_scale
-
-Array = NDArray[Any]
 
 
 class StatisticFeatures(TransformerMixin, BaseEstimator):

@@ -57,7 +57,7 @@ class Autocorrelation:
 
     @property
     def profile(self) -> Callable[[Array], Array]:
-        """The factor of each axis as a function of `|u_j|` in the product form, all of it as one of ‖u‖ in radial form."""
+        """The factor of each axis as a function of `|u_j|` in the product form; in the radial all, as one of ‖u‖."""
         axes = 1 if self.kernel.form == "product" else self.columns
         return replace(self.kernel, form="radial").radial_autocorrelation(axes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,35 @@ def on_support(windows: Windows, support: Support | None) -> Density:
     return Reflected(windows, support) if support.boundary == "reflect" else Transformed(windows, support)
 
 
-class Reflected(Density):
+class _OnSupport(Density):
+    """Windows, and the bounds that they are kept within."""
+
+    def __init__(self, windows: Windows, support: Support) -> None:
+        self.windows, self.support = windows, support
+
+    @property
+    def columns(self) -> int:
+        return self.windows.columns
+
+    @property
+    def weight(self) -> Array | None:
+        return self.windows.weight
+
+    def marginal(self, keep: Sequence[int]) -> Density:
+        return on_support(self.windows.marginal(keep), self.support.over(keep))
+
+    def conditional(self, given: Mapping[int, float]) -> Density:
+        refuse_given(self.support, given)
+        values = np.array([[given[column] for column in given]], dtype=float)
+        keep = [column for column in range(self.columns) if column not in given]
+        return on_support(self._sliced(list(given), values), self.support.over(keep))
+
+    @abstractmethod
+    def _sliced(self, A: list[int], values: Array) -> Windows:
+        """The windows of the other columns where the columns A have the values of a row."""
+
+
+class Reflected(_OnSupport):
     """The density of x after folding space along the bounds: p(x) = Σ over images x' of x of p₀(x').
 
     With one bound there are two images. Between two bounds there are infinitely many, of which those are counted that
@@ -40,20 +69,12 @@ class Reflected(Density):
     """
 
     def __init__(self, windows: Windows, support: Support) -> None:
-        self.windows, self.support = windows, support
+        super().__init__(windows, support)
         self._images = support.images(windows.span * windows.widest * windows.scales)
-
-    @property
-    def columns(self) -> int:
-        return self.windows.columns
 
     @property
     def centres(self) -> Array:
         return self.windows.points
-
-    @property
-    def weight(self) -> Array | None:
-        return self.windows.weight
 
     def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
         inside = self.support.contains(X)
@@ -99,19 +120,10 @@ class Reflected(Density):
             total += self.windows.probability(np.minimum(*ends), np.maximum(*ends))
         return np.minimum(total, 1.0)
 
-    def marginal(self, keep: Sequence[int]) -> Density:
-        return on_support(self.windows.marginal(keep), self.support.over(keep))
-
-    def conditional(self, given: Mapping[int, float]) -> Density:
-        A = list(given)
-        refuse_given(self.support, given)
+    def _sliced(self, A: list[int], values: Array) -> Windows:
         images = self.support.over(A).images((self.windows.span * self.windows.widest * self.windows.scales)[A])
-        values = np.array([given[column] for column in A], dtype=float)
-        slices = [
-            self.windows.sliced(dict(zip(A, (sign * values + shift).tolist(), strict=True))) for sign, shift in images
-        ]
-        keep = [column for column in range(self.columns) if column not in given]
-        return on_support(self.windows.from_slices(slices, given), self.support.over(keep))
+        slices = [self.windows.sliced(_by_column(A, sign * values + shift)) for sign, shift in images]
+        return self.windows.from_slices(slices, _by_column(A, values))
 
     def extent(self, reach: float) -> tuple[Array, Array]:
         low, high = self.windows.extent(reach)
@@ -125,7 +137,7 @@ class Reflected(Density):
         return np.unique(np.clip(self.windows.probes(), self.support.low[0], self.support.high[0]))
 
 
-class Transformed(Density):
+class Transformed(_OnSupport):
     """p(x) = q(y(x)) ∏ dy/dx for windows q of transformed points y (Silverman 1986, 2.10).
 
     Parameters
@@ -136,20 +148,9 @@ class Transformed(Density):
         The bounds.
     """
 
-    def __init__(self, windows: Windows, support: Support) -> None:
-        self.windows, self.support = windows, support
-
-    @property
-    def columns(self) -> int:
-        return self.windows.columns
-
     @property
     def centres(self) -> Array:
         return self.support.backward(self.windows.points)
-
-    @property
-    def weight(self) -> Array | None:
-        return self.windows.weight
 
     def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
         # an absolute tolerance would have to know the slope, and a relative one does as well
@@ -184,16 +185,8 @@ class Transformed(Density):
         bounds = np.where(found < 0, self.support.low[0], self.support.high[0])
         return np.where(np.isinf(found), bounds, inner)
 
-    def marginal(self, keep: Sequence[int]) -> Density:
-        return on_support(self.windows.marginal(keep), self.support.over(keep))
-
-    def conditional(self, given: Mapping[int, float]) -> Density:
-        A = list(given)
-        refuse_given(self.support, given)
-        values = np.array([[given[column] for column in A]], dtype=float)
-        moved = dict(zip(A, self.support.over(A).forward(values)[0].tolist(), strict=True))
-        keep = [column for column in range(self.columns) if column not in given]
-        return on_support(self.windows.conditional(moved), self.support.over(keep))
+    def _sliced(self, A: list[int], values: Array) -> Windows:
+        return self.windows.conditional(_by_column(A, self.support.over(A).forward(values)))
 
     def extent(self, reach: float) -> tuple[Array, Array]:
         low, high = self.support.backward(np.stack(self.windows.extent(reach)))
@@ -220,6 +213,11 @@ def refuse_given(support: Support, given: Mapping[int, float], names: Sequence[s
                 f"column {column if names is None else repr(names[column])} was given as {value:g}, which lies outside "
                 f"of its support [{low:g}, {high:g}]; give a value inside, where the density is not 0."
             )
+
+
+def _by_column(A: list[int], values: Array) -> dict[int, float]:
+    """A row of values by the numbers of their columns."""
+    return dict(zip(A, values[0].tolist(), strict=True))
 
 
 def _log_sum(logs: Any) -> Array:

@@ -107,7 +107,7 @@ def log_density(windows: Windows, X: Tensor) -> Tensor:
     import torch
 
     logs, _ = _points_of(windows, X).sums(X)
-    logs += windows.log_scale - np.log(windows.shares)
+    logs += windows.log_scale - np.log(windows.total_share)
     if np.isinf(windows.kernel.reach):
         logs.clamp_(min=torch.finfo(X.dtype).min)
     return logs.to(X.dtype)

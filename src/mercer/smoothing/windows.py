@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammainccinv
+from scipy.special import gammainccinv
 
 from mercer._errors import NoClosedFormError, OutOfReachError
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.boxes import box_probability, in_order
 from mercer.smoothing.density import Density, Rng
-from mercer.smoothing.kernels import Gaussian, SmoothingKernel, Uniform
+from mercer.smoothing.draws import drawn
+from mercer.smoothing.kernels import Gaussian, SmoothingKernel
 from mercer.smoothing.normal_cells import NormalCells
 from mercer.smoothing.probes import probes_of
 from mercer.smoothing.slices import Slice, narrowed, slice_at
@@ -90,14 +91,14 @@ class Windows(Density):
         return self.points
 
     @cached_property
-    def total(self) -> float:
-        """Weight of all points."""
-        return float(len(self.points) if self._weight is None else self._weight.sum())
-
-    @cached_property
     def share(self) -> Array | None:
         """Weights as multiples of the largest, so that products with them neither overflow nor vanish."""
         return None if self._weight is None else self._weight / self._weight.max()
+
+    @cached_property
+    def total_share(self) -> float:
+        """The sum of them."""
+        return float(len(self.points) if self.share is None else self.share.sum())
 
     @cached_property
     def origin(self) -> Array:
@@ -131,7 +132,7 @@ class Windows(Density):
     def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
         """log p(x) for every row."""
         sums = self.sums.log_sums(self._whitened(X), tolerance=self._tolerance(rtol, atol))
-        logs = self.log_scale + sums - np.log(self.shares)
+        logs = self.log_scale + sums - np.log(self.total_share)
         # what is too far away even for a logarithm is as unlikely as a number can say
         return np.asarray(np.maximum(logs, -np.finfo(float).max) if np.isinf(self.kernel.reach) else logs)
 
@@ -141,7 +142,7 @@ class Windows(Density):
             return self.density(X)
         sources, queries = self._in_axes(X)
         sums, known = sources.sums(queries, self._tolerance(0.0, atol), small=True)
-        values = np.exp(self.log_scale) * sums / self.shares
+        values = np.exp(self.log_scale) * sums / self.total_share
         if not known.all():
             values[~known] = self.density(X[~known])
         return np.asarray(values)
@@ -196,36 +197,12 @@ class Windows(Density):
     def probability(self, low: Array, high: Array) -> Array:
         return box_probability(self, low, high)
 
+    def sample(self, n: int, rng: Rng) -> Array:
+        return drawn(self, n, rng)
+
     def mean(self) -> Array:
         """E[x]: kernels are symmetric, so that it is the mean of the points."""
         return self.origin + np.average(self.points - self.origin, axis=0, weights=self.share)
-
-    # Draws.
-
-    def sample(self, n: int, rng: Rng) -> Array:
-        rows = self._drawn_rows(n, rng)
-        steps = self._steps(n, rng)
-        if self.factors is not None:
-            steps = steps * self.factors[rows, None]
-        return self.points[rows] + self.bandwidth.coloured(steps)
-
-    def _steps(self, n: int, rng: Rng) -> Array:
-        """Draws from the kernel; from a ball by scikit-learn's way, so that its numbers are the same."""
-        if not isinstance(self.kernel, Uniform) or self.kernel.form == "product":
-            return self.kernel.sample(n, self.columns, rng)
-        steps, d = rng.normal(size=(n, self.columns)), self.columns
-        squares = np.square(steps).sum(axis=1)
-        # a normal's squared length, made uniform by its own distribution, is the volume within
-        return np.asarray(steps * (gammainc(d / 2, squares / 2) ** (1 / d) / np.sqrt(squares))[:, None])
-
-    def _drawn_rows(self, n: int, rng: Rng) -> Array:
-        """Points drawn by their weights, from the same uniform numbers as in scikit-learn."""
-        u = rng.uniform(0, 1, size=n)
-        if self.share is None:
-            return np.asarray(u * len(self.points), dtype=np.int64)
-        up_to = np.cumsum(self.share)
-        last = np.flatnonzero(self.share)[-1]
-        return np.asarray(np.minimum(np.searchsorted(up_to, u * up_to[-1]), last))
 
     # Fewer columns.
 
@@ -317,11 +294,6 @@ class Windows(Density):
         # what is too far away to be told is as far as it can be
         with np.errstate(over="ignore"):
             return np.clip(self.bandwidth.whiten(X - self.origin), -FARTHEST, FARTHEST)
-
-    @cached_property
-    def shares(self) -> float:
-        """The sum of them."""
-        return float(len(self.points) if self.share is None else self.share.sum())
 
     @cached_property
     def _others(self) -> Array:

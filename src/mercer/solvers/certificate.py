@@ -1,9 +1,16 @@
-"""How we know that an answer is the optimum."""
+"""How we know that an answer is the optimum, and what is kept of a search that was stopped on the way there."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
+
+from mercer._errors import FitInterrupted
+
+#: called after each step with its number, the objective and the distance to the optimum
+Progress = Callable[[int, float, float], None]
 
 
 @dataclass(frozen=True)
@@ -44,3 +51,12 @@ class Solution:
     value: Any
     certificate: Certificate
     trace: tuple[float, ...]
+
+
+@contextmanager
+def keeping(solution: Callable[[], Any], what: str = "the best coefficients found so far are kept") -> Iterator[None]:
+    """On Ctrl-C, `FitInterrupted` with the solution as it then is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise FitInterrupted(f"stopped by the user; {what}.", solution()) from None

@@ -140,7 +140,7 @@ class _Descent:
             self._rate *= 0.5
         else:
             return False
-        if not np.isfinite(there.gradient).all():
+        if not (np.isfinite(there.value) and np.isfinite(there.gradient).all()):
             return False
         self._w, self._here = w, there
         self._trace.append(there.value)

@@ -1,42 +1,33 @@
-"""L-BFGS, in variables that make the objective round.
+"""L-BFGS, in variables that make the objective round where it begins.
 
 A Hessian is never formed in full: of up to some thousand columns a sample of the rows tells enough of it, of more
-columns their means and spreads. As with Newton's method, the length of the gradient is measured in standard errors,
-λ = √(gᵀH⁻¹g), here with the Hessian as it is known.
+columns their means and spreads (`sampled_scaling`). As with Newton's method, the length of the gradient is measured in
+standard errors, λ = √(gᵀH⁻¹g): on the way with that Hessian of the start, but where the search is to end with the one
+that is there, by a few of its products. It may have fallen far (classes that are nearly separable, a weak penalty):
+then the gradient has more to go than it seemed to, and the search goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
-from mercer._gpu import to_numpy
 from mercer._threads import blas_for
-from mercer.designs import Observations, TensorDesign
-from mercer.designs.observations import ObservedBatch
-from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.newton import SAMPLE_TOLERANCE, Model, Progress
-from mercer.solvers.problem import Problem, Slope
-from mercer.solvers.scaling import FewRows, Scaling, Standardising, Whitening
-from mercer.stats.quadratic import GRADIENT, HESSIAN
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.krylov import newton_direction
+from mercer.solvers.newton import Model
+from mercer.solvers.problem import Problem, Smooth
+from mercer.solvers.sampled_scaling import fit_to_sample, scaling_of
+from mercer.solvers.scaling import Scaling
+from mercer.stats.quadratic import GRADIENT
 
 Array = NDArray[Any]
 
 TOLERANCE = 1e-8
 MOST_STEPS = 1000
-#: columns up to which a Hessian is factorised
-MOST_WHITENED = 1500
-#: rows of the sample per column, and at least
-SAMPLE_PER_COLUMN, SMALLEST_SAMPLE = 8, 1000
-#: … and how many times as many of a source, where they are at hand
-MORE_AT_HAND = 10
-#: how much of the diagonal is added to the Hessian of a sample, which may lack directions that all rows have
-SAMPLE_SHRINKAGE = 1e-3
 #: halvings and doublings of a step
 MOST_LOOKS = 50
 #: the objective falls by at least this share of what its slope promises, and at most this share of the slope is left
@@ -45,14 +36,10 @@ LEAST_FALL, MOST_SLOPE_LEFT = 1e-4, 0.9
 ROUNDING = 1e-14
 #: steps without progress after which to stop
 PATIENCE = 10
-
-
-class Smooth(Protocol):
-    """What can be minimised: a value and a gradient at each point."""
-
-    def at(self, w: Array, order: int) -> Slope: ...
-
-    def unit(self, value: float) -> float: ...
+#: what may be left of λ when it is measured, and products with the Hessian after which it is taken as it is
+ROUGHLY, MOST_PRODUCTS = 0.1, 50
+#: where λ turns out to be too long, the next aim is this much below what would be short enough
+BELOW = 0.7
 
 
 def solve(
@@ -95,64 +82,6 @@ def solve(
     return descend(problem, begin, scaling, tolerance=tolerance, most_steps=most_steps, progress=progress)
 
 
-def scaling_of(problem: Problem, w: Array) -> Scaling:
-    """Variables in which the Hessian at `w` is close to the identity."""
-    if problem.n_columns <= MOST_WHITENED:
-        few = few_rows(problem, w) if len(problem.observations) < problem.n_columns else None
-        return few or Whitening.of(sampled_hessian(problem, w))
-    (design, y, weight, _), factor = typical_rows(problem.observations)
-    # as if no column had an effect: the expected curvature is then the same in all rows
-    level = np.full(1, problem.start()[-1] if design.coordinates.intercept else 0.0)
-    curvature = factor * float(problem.response.slopes(to_numpy(y[:1]), level).second[0])
-    return Standardising.of(design, curvature * (np.ones(len(y)) if weight is None else weight), problem.strengths.l2)
-
-
-def few_rows(problem: Problem, w: Array) -> FewRows | None:
-    """Of fewer rows than columns: all of the Hessian at `w`, which is not formed."""
-    if problem.observations.streamed or isinstance(problem.observations.design, TensorDesign):
-        return None
-    design, y, weight, offset = problem.observations.batch(slice(None))
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        eta = design.times(w)
-        h = problem.response.slopes(y, eta if offset is None else eta + offset, weight).second
-        return FewRows.of(design, h, problem.strengths.l2)
-
-
-def typical_rows(observations: Observations) -> tuple[ObservedBatch, float]:
-    """All rows, or of a source those at hand, and how many times as many there are."""
-    some = observations.some(len(observations)) if observations.streamed else observations
-    assert some is not None  # there are as many
-    return some.batch(slice(None)), len(observations) / len(some)
-
-
-def fit_to_sample(problem: Any, solve: Callable[..., Solution]) -> Array | None:
-    """Where a fit to the rows at hand of a source ends; None where it gets nowhere."""
-    solution = solve(problem.on(problem.observations.some(len(problem.observations))), tolerance=SAMPLE_TOLERANCE)
-    return np.asarray(solution.value) if solution.certificate.holds else None
-
-
-def sampled_hessian(problem: Any, w: Array) -> Array:
-    """The Hessian at `w`, from rows spread evenly over all."""
-    n, p = len(problem.observations), problem.n_columns
-    # one pass more would cost more than many rows at hand
-    some = problem.observations.some(sample_size(p) * (MORE_AT_HAND if problem.observations.streamed else 1), of=2)
-    if some is None:
-        return np.asarray(problem.at(w, HESSIAN).hessian)
-    return blown_up(problem.on(some).at(w, HESSIAN).hessian, n / len(some))
-
-
-def sample_size(columns: int) -> int:
-    """How many rows tell enough of the Hessian."""
-    return max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * columns)
-
-
-def blown_up(hessian: Array, factor: float) -> Array:
-    """The Hessian of a sample, times how many times more rows there are; directions that it may lack have a little."""
-    hessian = hessian * factor
-    hessian[np.diag_indices(len(hessian))] *= 1 + SAMPLE_SHRINKAGE
-    return np.asarray(hessian)
-
-
 def descend(
     problem: Smooth,
     start: Array,
@@ -164,12 +93,9 @@ def descend(
 ) -> Solution:
     """Minimise anything smooth from `start`, in the variables u of w = start + S u; see `solve`."""
     descent = Descent(problem, start, scaling, tolerance, progress)
-    try:
-        with blas_for(1):  # its threads would gain little on vectors, and go on spinning while ours work
-            descent.run(most_steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, descent.solution()) from None
+    # threads of BLAS would gain little on vectors, and go on spinning while ours work
+    with keeping(descent.solution), blas_for(1):
+        descent.run(most_steps)
     return descent.solution()
 
 
@@ -206,6 +132,7 @@ class Descent:
         self._round = Round()
         self._model = Model(cast(Any, self._round))
         self.here = self._look(start)
+        self._measured, self._measured_at = np.inf, cast(Point | None, None)
         self.trace = [self.here.value]
 
     def _look(self, w: Array) -> Point:
@@ -215,21 +142,47 @@ class Descent:
 
     @property
     def length(self) -> float:
-        return float(np.linalg.norm(self.here.gradient)) / self._problem.unit(self.here.value)
+        """λ by the curvature of the start, or by what the last steps have told of it since, whichever is longer."""
+        gradient = self.here.gradient
+        squared = max(gradient @ gradient, -gradient @ self._model.step(gradient))
+        return float(np.sqrt(squared)) / self._problem.unit(self.here.value)
+
+    def measured(self) -> float:
+        """λ by the Hessian that is here, in the variables u."""
+        if self._measured_at is not self.here:
+            self._measured, self._measured_at = self._measure(), self.here
+        return self._measured
+
+    def _measure(self) -> float:
+        if not np.isfinite(self.length):
+            return self.length
+        forth, back, gradient = self._scaling.forth, self._scaling.back, self.here.gradient
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            product = self._problem.hessian_product(self.here.w)
+            step = newton_direction(
+                lambda u, _: back(product(forth(u))),
+                lambda r: r,
+                -gradient,
+                tolerance=lambda length: ROUGHLY,
+                most_steps=MOST_PRODUCTS,
+            )
+        return float(np.sqrt(abs(gradient @ step.value) + step.left)) / self._problem.unit(self.here.value)
 
     def run(self, most_steps: int) -> None:
-        """Step down until there, or until there is no way down; an objective that is not finite has none."""
+        """Step down until there, or until there is no way down."""
+        aim = self._tolerance
+        while self._descend(aim, most_steps) and self._tolerance < self.measured() < np.inf:
+            aim = BELOW * self.length * self._tolerance / self.measured()
+
+    def _descend(self, aim: float, most_steps: int) -> bool:
+        """Whether `length` has come down to the aim; an objective that is not finite has no way down."""
         idle, shortest = 0, self.length
-        while (
-            np.isfinite(shortest)
-            and self.length > self._tolerance
-            and len(self.trace) <= most_steps
-            and idle < PATIENCE
-        ):
-            if not self._advance():
-                return
+        while self.length > aim and len(self.trace) <= most_steps and idle < PATIENCE:
+            if not np.isfinite(shortest) or not self._advance():
+                return False
             fallen = self.trace[-2] - self.trace[-1] > ROUNDING * abs(self.here.value) or self.length < 0.9 * shortest
             idle, shortest = 0 if fallen else idle + 1, min(shortest, self.length)
+        return self.length <= aim
 
     def _advance(self) -> bool:
         """One step; False if none was found that goes down."""
@@ -266,11 +219,8 @@ class Descent:
         return None
 
     def solution(self) -> Solution:
-        sentence = (
-            "distance to the optimum in standard errors, √(gᵀH⁻¹g) with H as estimated from the design, after "
-            f"{len(self.trace) - 1} steps of L-BFGS"
-        )
-        certificate = Certificate("gradient norm", self.length, self._tolerance, sentence)
+        sentence = f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after {len(self.trace) - 1} steps of L-BFGS"
+        certificate = Certificate("gradient norm", self.measured(), self._tolerance, sentence)
         return Solution(self.here.w, certificate, tuple(self.trace))
 
 

@@ -7,7 +7,7 @@ solved by conjugate gradients alone.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from mercer._errors import FitInterrupted
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.krylov import conjugate_gradient
-from mercer.solvers.lbfgs import Smooth, scaling_of
 from mercer.solvers.newton import Headway, Progress
-from mercer.solvers.problem import Problem, Product, Slope
+from mercer.solvers.problem import Problem, Product, Slope, Smooth
+from mercer.solvers.sampled_scaling import scaling_of
 from mercer.solvers.scaling import Scaling
 from mercer.stats.quadratic import GRADIENT
 
@@ -32,12 +32,6 @@ ROUGHLY, EXACTLY = 0.1, 1e-6
 MOST_HALVINGS = 40
 #: an objective that is higher by this portion is not higher
 ROUNDING = 1e-13
-
-
-class Curved(Smooth, Protocol):
-    """What can be minimised: smooth, with products of its Hessian."""
-
-    def hessian_product(self, w: Array) -> Product: ...
 
 
 def solve(
@@ -79,7 +73,7 @@ def solve(
 
 
 def descend(
-    problem: Curved,
+    problem: Smooth,
     start: Array,
     scaling: Scaling,
     *,
@@ -101,7 +95,7 @@ class _Descent:
     """Steps down from a start, and the best point so far."""
 
     def __init__(
-        self, problem: Curved, start: Array, scaling: Scaling, tolerance: float, progress: Progress | None
+        self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float, progress: Progress | None
     ) -> None:
         self._problem, self._scaling, self._tolerance, self._progress = problem, scaling, tolerance, progress
         self._w, self._here, self._products = start, self._look(start, GRADIENT), 0

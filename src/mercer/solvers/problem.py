@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,14 @@ class Slope(NamedTuple):
     hessian: Array
 
 
-def mean_weight(observations: Observations) -> float:
-    """Of all rows."""
-    return observations.mean_weight
+class Smooth(Protocol):
+    """What can be minimised: a value and a gradient at each point, and products with the Hessian there."""
+
+    def at(self, w: Array, order: int) -> Slope: ...
+
+    def unit(self, value: float) -> float: ...
+
+    def hessian_product(self, w: Array) -> Product: ...
 
 
 def standard_error(dispersion: float, spread: float, weight: float) -> float:
@@ -65,6 +70,13 @@ def summed(statistic: Q, observations: Observations) -> Q:
 def _tells(last: Any, asked: Any) -> bool:
     same = type(last) is type(asked) and last.response == asked.response and last.order >= asked.order
     return same and np.array_equal(last.point, asked.point)
+
+
+def product_at_hand(problem: Any, w: Array) -> Product:
+    """Products with the Hessian of the rows at hand of a source, times how many more there are."""
+    some = problem.observations.some(len(problem.observations))
+    product, times = problem.on(some).hessian_product(w), len(problem.observations) / len(some)
+    return lambda v: times * product(v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +119,7 @@ class Problem:
         Less where rows weigh less than 1, or responses are spread less than φ says (rates of 1e-9 as a Poisson's):
         errors of any size would be small beside those standard errors.
         """
-        mean, known = mean_weight(self.observations), self.response.family.known_dispersion
+        mean, known = self.observations.mean_weight, self.response.family.known_dispersion
         if not mean > 0:
             return 1.0
         phi = 2 * value / (mean * len(self.observations)) if known is None else min(known, self._spread or known)
@@ -130,11 +142,17 @@ class Problem:
         hessian = sums.hessian + np.diag(self.strengths.l2) if order == HESSIAN else sums.hessian
         return Slope(value, gradient, hessian)
 
-    def hessian_product(self, w: Array) -> Product:
-        """v ↦ H v for the expected Hessian at `w`, which is never formed."""
+    def row_curvatures(self, w: Array) -> Any:
+        """The expected curvature of the loss of each row in memory, at `w`."""
         design, y, weight, offset = self.observations.batch(slice(None))
         eta = design.times(w)
-        h = self.response.slopes(y, eta if offset is None else eta + offset, weight).second
+        return self.response.slopes(y, eta if offset is None else eta + offset, weight).second
+
+    def hessian_product(self, w: Array) -> Product:
+        """v ↦ H v for the expected Hessian at `w`, which is never formed; of a source, as the rows at hand tell it."""
+        if self.observations.streamed:
+            return product_at_hand(self, w)
+        design, h = self.observations.design, self.row_curvatures(w)
         return lambda v: design.transposed_times(h * design.times(v)) + self.strengths.l2 * v
 
     def gradient_of_rows(self, w: Array, X: Array, y: Array, weight: Array | None, offset: Array | None) -> Array:

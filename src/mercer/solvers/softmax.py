@@ -19,11 +19,11 @@ from mercer.designs import Observations
 from mercer.designs.squares import column_squares
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
-from mercer.solvers import lbfgs, newton
+from mercer.solvers import lbfgs, newton, sampled_scaling
 from mercer.solvers.certificate import Solution
-from mercer.solvers.lbfgs import blown_up, fit_to_sample, sample_size, sampled_hessian, typical_rows
 from mercer.solvers.newton import Progress
-from mercer.solvers.problem import Product, Slope, mean_weight, standard_error, summed
+from mercer.solvers.problem import Product, Slope, product_at_hand, standard_error, summed
+from mercer.solvers.sampled_scaling import blown_up, fit_to_sample, sample_size, sampled_hessian, typical_rows
 from mercer.solvers.scaling import FewRows, Repeated, Scaling, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 from mercer.stats.softmax_quadratic import SoftmaxQuadratic
@@ -103,7 +103,7 @@ class SoftmaxProblem:
 
     def unit(self, value: float) -> float:
         """What makes lengths of gradients standard errors; less where rows weigh less than 1: see `Problem.unit`."""
-        weight = mean_weight(self.observations)
+        weight = self.observations.mean_weight
         return standard_error(1.0, -2 * float(self.shares @ np.log(self.shares)), weight) if weight > 0 else 1.0
 
     def at(self, v: Array, order: int = HESSIAN) -> Slope:
@@ -132,11 +132,13 @@ class SoftmaxProblem:
         return np.asarray(hessian)
 
     def hessian_product(self, v: Array) -> Product:
-        """u ↦ H u for the Hessian at `v`, which is never formed."""
+        """u ↦ H u for the Hessian at `v`, which is never formed; of a source, as the rows at hand tell it."""
+        if self.observations.streamed:
+            return product_at_hand(self, v)
         design, _, weight, offset = self.observations.batch(slice(None))
         eta, axes = design.times(self.matrix(v)), self.axes
         every = self.response.probabilities(eta if offset is None else eta + offset)
-        p = every if self.response.reference is None else np.delete(every, self.response.reference, axis=1)
+        p = every[:, [k for k in range(self.response.levels) if k != self.response.reference]]
         weighted = p if weight is None else weight[:, None] * p
 
         def times(u: Array) -> Array:
@@ -168,7 +170,7 @@ class SoftmaxProblem:
     def _of_each(self, variance: float) -> tuple[Scaling, float]:
         """For a class of that variance, and the mean square of the columns."""
         p, n = self.observations.design.n_columns, len(self.observations)
-        if p > lbfgs.MOST_WHITENED:
+        if p > sampled_scaling.MOST_WHITENED:
             (design, _, weight, _), factor = typical_rows(self.observations)
             h = factor * (np.ones(design.n_rows) if weight is None else weight)
             scaling = Standardising.of(design, variance * h, self.strengths.l2)
@@ -245,7 +247,7 @@ def by_lbfgs(problem: SoftmaxProblem, start: Array | None, **options: Any) -> So
         start = fit_to_sample(problem, _solve_few)
     if start is None:
         start = problem.start()
-    whitened = problem.n_columns <= lbfgs.MOST_WHITENED
+    whitened = problem.n_columns <= sampled_scaling.MOST_WHITENED
     scaling = Whitening.of(sampled_hessian(problem, start)) if whitened else problem.scaling()
     return lbfgs.descend(problem, start, scaling, **options)
 

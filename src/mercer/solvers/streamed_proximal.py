@@ -19,9 +19,9 @@ from mercer.solvers._duality import Penalty
 from mercer.solvers._penalised_quadratic import PenalisedQuadratic
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.lbfgs import fit_to_sample
 from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway, Progress
 from mercer.solvers.problem import Problem
+from mercer.solvers.sampled_scaling import fit_to_sample
 from mercer.solvers.softmax import SoftmaxProblem
 
 Array = NDArray[Any]

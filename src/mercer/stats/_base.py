@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from mercer._errors import MergeError, UnseenRowsError
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
+from mercer.families._loops import as_weight as as_weight
 
 Array = NDArray[Any]
 
@@ -28,8 +29,6 @@ Array = NDArray[Any]
 ROUNDING = 1e-9
 #: a remainder this small, relative to what there was, consists of rounding errors only
 NOTHING = 1e-14
-#: what compiled loops take for "every row weighs 1"
-ALL_ONES = np.zeros(0)
 #: a sum spoilt by an infinite value is asked for by `finite`, and not to be warned about while it is passed on
 spoilt_sums_are_silent = np.errstate(invalid="ignore", over="ignore")
 
@@ -102,11 +101,6 @@ def as_block(x: Any) -> Array:
         return x  # type: ignore[no-any-return]
     x = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
     return np.array(x, dtype=x.dtype if x.dtype == np.float32 else np.float64, order="C")
-
-
-def as_weight(weight: Array | None) -> Array:
-    """Weights in the form that loops are compiled for."""
-    return ALL_ONES if weight is None else np.require(weight, np.float64, ["C", "W"])
 
 
 def group_totals(groups: Array, weight: Array | None, n_groups: int) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer._errors import NonFiniteError, TooManyPatternsError, UnseenRowsError
 from mercer._gpu import is_tensor, to_numpy
+from mercer.families.missing_patterns import distinct_patterns
 from mercer.stats._base import Array, Statistic, as_block, same_shape
 from mercer.stats.scatter import ScatterMoments
 
@@ -142,25 +143,11 @@ class PatternMoments(Statistic):
 
 def rows_by_pattern(observed: Array) -> Iterator[tuple[Array, Array]]:
     """For each distinct row of the boolean matrix `observed`: the row, and the numbers of the rows equal to it."""
-    codes, n_patterns = _pattern_codes(observed)
-    _check_number(n_patterns)
+    patterns, codes = distinct_patterns(observed)
+    _check_number(len(patterns))
     # 16 bits suffice for the codes of MOST_PATTERNS, and are sorted by radix
     order = np.argsort(codes.astype(np.uint16), kind="stable")
-    for rows in np.split(order, np.cumsum(np.bincount(codes, minlength=n_patterns))[:-1]):
-        yield observed[rows[0]], rows
-
-
-def _pattern_codes(observed: Array) -> tuple[Array, int]:
-    """Equal rows have equal codes 0…n−1: the rows as bits, 64 columns to an integer, whatever their number."""
-    bits = np.packbits(observed, axis=1)
-    packed = np.zeros((len(bits), 8 * -(-bits.shape[1] // 8)), dtype=np.uint8)
-    packed[:, : bits.shape[1]] = bits
-    first, *others = packed.view(np.uint64).T
-    distinct, codes = np.unique(first, return_inverse=True)
-    for word in others:
-        words, word_codes = np.unique(word, return_inverse=True)
-        distinct, codes = np.unique(codes * len(words) + word_codes, return_inverse=True)
-    return codes, len(distinct)
+    yield from zip(patterns, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=False)  # no rows, no patterns
 
 
 def _check_number(patterns: int) -> None:

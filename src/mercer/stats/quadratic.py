@@ -14,17 +14,48 @@ from mercer.designs import DenseDesign, Design
 from mercer.designs.dense import is_for_loops
 from mercer.designs.one_pass import OnePass
 from mercer.designs.tensors import TensorDesign
-from mercer.families._loops import as_vector, as_weight
+from mercer.families._loops import as_vector
 from mercer.families.response import Response
-from mercer.stats._base import Array, spoilt_sums_are_silent
+from mercer.stats._base import Array, as_weight, spoilt_sums_are_silent
 
 #: how much to compute
 LOSS, GRADIENT, HESSIAN = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic:
-    """Σ weight · loss at `point`, its gradient and its expected Hessian (empty beyond `order`): they add up.
+class Expansion:
+    """Σ weight · loss at `point`, its gradient and its expected Hessian (empty beyond `order`): they add up."""
+
+    response: Any
+    point: Array
+    order: int
+    loss: float
+    gradient: Array
+    hessian: Array
+
+    @classmethod
+    def at(cls, response: Any, point: Array, order: int = HESSIAN) -> Self:
+        """Of no rows. The gradient has the shape of the point, and the Hessian a row for each of its entries."""
+        gradient = np.zeros(point.shape if order >= GRADIENT else (0,) * point.ndim)
+        size = point.size if order == HESSIAN else 0
+        return cls(response, point, order, 0.0, gradient, np.zeros((size, size)))
+
+    def empty(self) -> Self:
+        return self.at(self.response, self.point, self.order)
+
+    @spoilt_sums_are_silent
+    def merge(self, other: Self) -> Self:
+        return replace(
+            self,
+            loss=self.loss + other.loss,
+            gradient=self.gradient + other.gradient,
+            hessian=self.hessian + other.hessian,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic(Expansion):
+    """The loss of one linear predictor for each row, at the coefficients `point`.
 
     A value of the design that is not finite leaves the gradient, and mostly the loss, not finite.
 
@@ -39,20 +70,6 @@ class Quadratic:
     """
 
     response: Response
-    point: Array
-    order: int
-    loss: float
-    gradient: Array
-    hessian: Array
-
-    @classmethod
-    def at(cls, response: Response, point: Array, order: int = HESSIAN) -> Self:
-        p = len(point)
-        sizes = p if order >= GRADIENT else 0, p if order == HESSIAN else 0
-        return cls(response, point, order, 0.0, np.zeros(sizes[0]), np.zeros((sizes[1], sizes[1])))
-
-    def empty(self) -> Self:
-        return self.at(self.response, self.point, self.order)
 
     @spoilt_sums_are_silent
     def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
@@ -132,15 +149,6 @@ class Quadratic:
             loss=self.loss + loss,
             gradient=self.gradient + gradient[:p],
             hessian=self.hessian + hessian[:p, :p],
-        )
-
-    @spoilt_sums_are_silent
-    def merge(self, other: Self) -> Self:
-        return replace(
-            self,
-            loss=self.loss + other.loss,
-            gradient=self.gradient + other.gradient,
-            hessian=self.hessian + other.hessian,
         )
 
 

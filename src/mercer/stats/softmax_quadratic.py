@@ -12,17 +12,16 @@ from mercer._jit.gram import padded
 from mercer.designs import Design, Tile
 from mercer.designs.one_pass import OnePass
 from mercer.designs.tensors import TensorTile
-from mercer.families._loops import as_weight
 from mercer.families.softmax import SoftmaxResponse
-from mercer.stats._base import Array, spoilt_sums_are_silent
-from mercer.stats.quadratic import GRADIENT, HESSIAN
+from mercer.stats._base import Array, as_weight, spoilt_sums_are_silent
+from mercer.stats.quadratic import GRADIENT, HESSIAN, Expansion
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxQuadratic:
-    """Σ weight · loss at the coefficients `point`, (p, columns of η), with its gradient and Hessian: they add up.
+class SoftmaxQuadratic(Expansion):
+    """The loss of a linear predictor for each class, at the coefficients `point`, (p, columns of η).
 
-    The gradient has the shape of `point`. The Hessian is that of its entries column by column: block (k, l) of p × p is
+    The Hessian is that of its entries column by column: block (k, l) of p × p is
     Σ weight · p_k (δ_kl − p_l) x xᵀ.
 
     Examples
@@ -35,20 +34,6 @@ class SoftmaxQuadratic:
     """
 
     response: SoftmaxResponse
-    point: Array
-    order: int
-    loss: float
-    gradient: Array
-    hessian: Array
-
-    @classmethod
-    def at(cls, response: SoftmaxResponse, point: Array, order: int = HESSIAN) -> Self:
-        size = point.size if order == HESSIAN else 0
-        gradient = np.zeros(point.shape if order >= GRADIENT else (0, 0))
-        return cls(response, point, order, 0.0, gradient, np.zeros((size, size)))
-
-    def empty(self) -> Self:
-        return self.at(self.response, self.point, self.order)
 
     @spoilt_sums_are_silent
     def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
@@ -62,7 +47,7 @@ class SoftmaxQuadratic:
         W, total = np.zeros((d, padded(k))), np.zeros((padded(k), padded(d)))
         W[:, :k] = coefficients
         implied = self.response.reference is not None
-        codes, weights = self.response._columns_of(y), as_weight(weight)
+        codes, weights = self.response.columns_of(y), as_weight(weight)
         loss, sums = loops.loss_and_gradient(rows.X, W, level, codes, weights, implied, total)
         gradient = rows.transposed_times(total[:k, :d].T, sums)
         return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)
@@ -113,15 +98,6 @@ class SoftmaxQuadratic:
             for b in range(c):
                 hessian[c, :, b] = hessian[b, :, c] = -tile.gram(heavy * P[:, kept[b]])
         return hessian.reshape(k * p, k * p)
-
-    @spoilt_sums_are_silent
-    def merge(self, other: Self) -> Self:
-        return replace(
-            self,
-            loss=self.loss + other.loss,
-            gradient=self.gradient + other.gradient,
-            hessian=self.hessian + other.hessian,
-        )
 
 
 def _probabilities(response: SoftmaxResponse, eta: Array) -> tuple[Array, Array]:

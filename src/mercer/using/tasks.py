@@ -1,8 +1,7 @@
-"""What is asked of the models: to name classes, or to predict numbers or counts. Decided by the target."""
+"""What is asked of models: to name classes, or to predict numbers or counts."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import DataError, EmptyDataError
-from mercer.data.labels import encode_labels
+from mercer._errors import DataError
 from mercer.decide._wrapped import log_probabilities
 from mercer.using.metrics import CLASSES, COUNTS, NUMBERS, Forecast, Metric, Outcome
 
@@ -28,6 +26,8 @@ class Task(ABC):
 
     name: ClassVar[str]
     metrics: ClassVar[tuple[Metric, ...]]
+    #: how the measure that models are ranked by comes to be infinite in some `splits`
+    why_infinite: ClassVar[str] = ""
     #: what the models learn
     y: Array
 
@@ -78,9 +78,11 @@ class Task(ABC):
     def check(self) -> None:
         """Refuse a target from which there is nothing to learn."""
 
-    @abstractmethod
     def remark(self, scores: Mapping[str, Array]) -> str:
-        """Why a score is infinite, in words, where one is."""
+        """Why the measure that models are ranked by is infinite, in words, where it is."""
+        splits = scores[self.metric.name]
+        infinite = int(np.isposinf(splits).sum())
+        return self.why_infinite.format(splits=f"{infinite} of {len(splits)} splits") if infinite else ""
 
     def notes(self) -> list[str]:
         """What a reader should know about the target."""
@@ -94,6 +96,9 @@ class Classification(Task):
 
     name: ClassVar[str] = "classification"
     metrics: ClassVar[tuple[Metric, ...]] = CLASSES
+    why_infinite: ClassVar[str] = (
+        "its log loss is infinite because it gave the true class of a row probability 0 in {splits}"
+    )
 
     @property
     def y(self) -> Array:  # type: ignore[override]
@@ -146,16 +151,6 @@ class Classification(Task):
             return np.exp(forecast.log_proba)
         return np.equal.outer(forecast.decisions, np.arange(len(self.labels))).astype(float)
 
-    def remark(self, scores: Mapping[str, Array]) -> str:
-        splits = scores["log_loss"]
-        infinite = int(np.isposinf(splits).sum())
-        if not infinite:
-            return ""
-        return (
-            f"its log loss is infinite because it gave the true class of a row probability 0 in {infinite} of "
-            f"{len(splits)} splits"
-        )
-
     def notes(self) -> list[str]:
         names, counts = self.labels.tolist(), np.bincount(self.codes)
         most = int(counts.argmax())
@@ -206,27 +201,18 @@ class Regression(Task):
                 f"The target is {self.y[0]:g} in every row, so that there is nothing to learn; give another target."
             )
 
-    def remark(self, scores: Mapping[str, Array]) -> str:
-        return ""
-
 
 @dataclass(frozen=True, eq=False)
 class Counts(Regression):
     name: ClassVar[str] = "counts"
     metrics: ClassVar[tuple[Metric, ...]] = COUNTS
+    why_infinite: ClassVar[str] = (
+        "its deviance is infinite because it predicted a mean of 0 or less where something was counted, in {splits}; a "
+        "model with a log link, such as GLM('poisson'), cannot"
+    )
 
     def described(self) -> str:
         return f"counts from {self.y.min():g} to {self.y.max():g}"
-
-    def remark(self, scores: Mapping[str, Array]) -> str:
-        splits = scores["deviance"]
-        infinite = int(np.isposinf(splits).sum())
-        if not infinite:
-            return ""
-        return (
-            "its deviance is infinite because it predicted a mean of 0 or less where something was counted, in "
-            f"{infinite} of {len(splits)} splits; a model with a log link, such as GLM('poisson'), cannot"
-        )
 
     def notes(self) -> list[str]:
         distinct = len(np.unique(self.y))
@@ -235,80 +221,3 @@ class Counts(Regression):
         return [
             f"The target has {distinct} different whole numbers; the task classification would take them for names."
         ]
-
-
-TASKS = ("classification", "regression", "counts")
-
-
-def task_for(y: Any, n_rows: int, name: str = "auto") -> Task:
-    """The task by its name; or decided by the target: text and few whole numbers are classes, many are counts.
-
-    Examples
-    --------
-    >>> task_for([0.5, 1.5], 2).name, task_for(["a", "b"], 2).name, task_for(range(40), 40).name
-    ('regression', 'classification', 'counts')
-    """
-    if n_rows == 0:
-        raise EmptyDataError("There are no rows to compare models on.")
-    values = np.asarray(y)
-    if values.ndim == 1 and len(values) != n_rows:
-        raise DataError(f"X has {n_rows} rows, but y has {len(values)} labels. Give one label per row.")
-    match _decided(values) if name == "auto" else name:
-        case "classification":
-            return Classification(*encode_labels(y))
-        case "regression":
-            return Regression(_amounts(values))
-        case "counts":
-            return Counts(_whole(_amounts(values)))
-    raise DataError(f"There is no task {name!r}; it is one of {', '.join(TASKS)} or auto.")
-
-
-def _amounts(y: Array) -> Array:
-    if y.ndim != 1:
-        raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead. Give one target at a time.")
-    numbers = np.array([_is_number(each) for each in y.tolist()]) if y.dtype.kind not in "iufb" else np.isfinite(y)
-    if not numbers.all():
-        raise DataError(
-            f"The target has to be a number in each row, but it is {_first(y, ~numbers)}; drop such rows, or use the "
-            "task classification."
-        )
-    return y.astype(float)
-
-
-def _whole(y: Array) -> Array:
-    odd = (y < 0) | (y != np.floor(y))
-    if odd.any():
-        raise DataError(f"Counts are 0, 1, 2, …, but the target is {_first(y, odd)}; use the task regression.")
-    return y
-
-
-def _first(y: Array, where: Any) -> str:
-    row = int(np.argmax(where))
-    return f"{y.tolist()[row]!r} in row {row}"
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return math.isfinite(float(value))
-    except (TypeError, ValueError):
-        return False
-
-
-def _decided(y: Array) -> str:
-    if y.dtype.kind not in "iuf" or y.ndim != 1 or not np.isfinite(y).all():
-        return "classification"  # which complains of what cannot be a label
-    if (y != np.floor(y)).any():
-        return "regression"
-    values, counts = np.unique(y[:: max(1, len(y) // 100_000)], return_counts=True)
-    if len(values) <= MOST_CLASSES and not _thins_out(values, counts):
-        return "classification"
-    return "counts" if values[0] >= 0 else "regression"
-
-
-def _thins_out(values: Array, counts: Array) -> bool:
-    """Whether whole numbers look like amounts: many, close to each other, and rare where they are large.
-
-    Codes of classes are as close; but which of them is rare has nothing to do with its size.
-    """
-    close = len(values) > (values[-1] - values[0]) / 2
-    return len(values) > MANY_CLASSES and bool(close) and counts[-1] * 10 <= counts.max()

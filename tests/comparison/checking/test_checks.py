@@ -23,7 +23,7 @@ from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.models._base import Plan
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.solvers.certificate import Certificate
-from mercer.using.tasks import task_for
+from mercer.using.which_task import task_for
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "guides" / "assumption-checks.md"
 RNG = np.random.default_rng(0)

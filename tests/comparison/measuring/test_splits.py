@@ -12,7 +12,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer._errors import DataError
 from mercer.comparison.measuring.splits import deal
-from mercer.using.tasks import Task, task_for
+from mercer.using.tasks import Task
+from mercer.using.which_task import task_for
 
 LABELS = np.array(["a", "b", "b", "c"] * 15)
 CLASSES = task_for(LABELS, 60)

@@ -10,7 +10,7 @@ import pytest
 from mercer.comparison.entry import Entry, Kind
 from mercer.comparison.racing.ranking import ranked
 from mercer.data import Table
-from mercer.using.tasks import task_for
+from mercer.using.which_task import task_for
 
 SPLITS = 5
 TABLE = Table.of(np.zeros((4, 1)))

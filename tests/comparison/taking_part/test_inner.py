@@ -16,9 +16,10 @@ from mercer.comparison.comparison import Comparison
 from mercer.comparison.taking_part.entrants import entrants_for
 from mercer.comparison.taking_part.inner import INNER_FOLDS, InnerFolds
 from mercer.comparison.taking_part.kinds import innermost
+from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
-from mercer.using.tasks import task_for
+from mercer.using.which_task import task_for
 
 GROUPS, COPIES = 40, 5
 #: in no order, so that folds of neighbours part them
@@ -89,7 +90,7 @@ def test_a_note_says_how_it_is_chosen() -> None:
     """Nothing is chosen by leaving out each row in turn, where its like would be left in."""
     X, y = np.random.default_rng(0).normal(size=(200, 1)), np.arange(200.0)
     folds = InnerFolds(task_for(y, 200, "regression"), groups=CASES)
-    invitation = entrants_for(Table.of(X), "regression", inner=folds.splitter)
+    invitation = entrants_for(Table.of(X), Question("regression", inner=folds.splitter))
     told = "alpha of Ridge, alpha of LassoCV, bandwidth of NadarayaWatson, bandwidth of LocalLinear, C of SVR"
     assert (
         f"Chosen within each training set by folds of whole groups, so that no held-out row has a say: {told}, "

@@ -12,6 +12,7 @@ from sklearn.datasets import make_circles
 from mercer.comparison import compare
 from mercer.comparison.taking_part import kernel_machines
 from mercer.comparison.taking_part.entrants import entrants_for
+from mercer.comparison.taking_part.question import Question
 from mercer.data import Table
 
 X, Y = make_circles(60, noise=0.05, factor=0.4, random_state=0)
@@ -27,7 +28,7 @@ LOGISTIC = "kernelize(LogisticRegression(C=10), RBF(gamma=0.5))"
 
 
 def names(table: Any, task: str = "classification", outputs: int = 1) -> list[str]:
-    return [entrant.name for entrant in entrants_for(Table.of(table), task, outputs).entrants]
+    return [entrant.name for entrant in entrants_for(Table.of(table), Question(task, outputs)).entrants]
 
 
 def test_they_win_where_no_line_separates() -> None:
@@ -68,14 +69,14 @@ def test_too_many_rows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_machines, "FACTORS", 60)
     assert "SVC" not in names(X)
     assert LOGISTIC in names(X)
-    assert "SVC (needs at most 59 rows)" in entrants_for(Table.of(X)).notes[0]
+    assert "SVC (needs at most 59 rows)" in entrants_for(Table.of(X), Question()).notes[0]
 
 
 def test_more_classes_are_more_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_machines, "FACTORS", 100)
     assert LOGISTIC in names(X, outputs=4)
     assert LOGISTIC not in names(X, outputs=5)
-    told = " ".join(entrants_for(Table.of(X), outputs=8).notes)
+    told = " ".join(entrants_for(Table.of(X), Question(outputs=8)).notes)
     assert f"{LOGISTIC} (needs at most 50 rows)" in told
 
 
@@ -91,10 +92,10 @@ def test_counts_have_a_log_link() -> None:
 
 def test_prices_are_chosen_where_rows_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_machines, "SEARCHED", 60)
-    tuned = [machine.model for machine in kernel_machines.kernel_machines("classification", 60, 2, 1)]
+    tuned = [machine.model for machine in kernel_machines.kernel_machines(Question(), 60, 2)]
     assert [model.parameter for model in tuned] == ["C", "model__C"]
     assert all((model.fit(X, Y).predict(X) == Y).mean() > 0.9 for model in tuned)
-    assert [type(each.model).__name__ for each in kernel_machines.kernel_machines("classification", 61, 2, 1)] == [
+    assert [type(each.model).__name__ for each in kernel_machines.kernel_machines(Question(), 61, 2)] == [
         "SVC",
         "Kernelized",
     ]

@@ -86,6 +86,16 @@ def test_asked_for_and_not_there_is_named():
         TableFeatures(kinds={"nothing else": "number"}).fit(InMemory(X, rows=50))
 
 
+@pytest.mark.parametrize(
+    ("column", "kind"), [("count", "date"), ("city", "date"), ("day", "number"), ("day", "binary")]
+)
+def test_another_kind_is_refused_as_in_memory(column, kind):
+    X, features = pandas_frame(), TableFeatures(kinds={column: kind})
+    for data in (X, InMemory(X, rows=50)):
+        with pytest.raises(ColumnTypeError, match=f"'{column}' is to hold"):
+            features.fit(data)
+
+
 def test_infinity_is_named():
     X = pandas_frame()
     X.loc[ROWS - 1, "amount"] = np.inf

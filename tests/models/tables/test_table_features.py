@@ -229,6 +229,15 @@ def test_strings_of_digits_are_no_numbers() -> None:
     assert TableFeatures().fit(np.array([[1], [2.5]], dtype=object)).get_feature_names_out().tolist() == ["x0"]
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_largest_floats_are_standardised() -> None:
+    """Their differences are no floats."""
+    shares = np.array([[1.0], [-1.0], [1.0], [0.5]])
+    X = np.finfo(float).max * shares
+    assert_allclose(TableFeatures().fit_transform(X), (shares - shares.mean()) / shares.std())
+    assert_array_equal(TableFeatures(scale=False).fit_transform(X), X)
+
+
 def test_names_of_long_levels_are_short() -> None:
     frame = pd.DataFrame({"c": ["x" * 5000 + end for end in "abc"] * 3})
     names = TableFeatures().fit(frame).get_feature_names_out().tolist()

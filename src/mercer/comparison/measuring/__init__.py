@@ -1,1 +1,1 @@
-"""How rows are parted, which of them are equal, and whether a difference between scores is real."""
+"""How rows are parted, which of them are equal, how scores rank them, and whether a difference is real."""

@@ -1,1 +1,1 @@
-"""What a comparison says: a leaderboard, words, files, pictures."""
+"""What a comparison says: a leaderboard, differences, sentences, JSON and Markdown, pictures."""

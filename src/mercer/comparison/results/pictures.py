@@ -23,7 +23,7 @@ Array = NDArray[Any]
 MOST_CURVES = 5
 
 
-def leaderboard_picture(comparison: Comparison, metric: str | None = None, ax: Any = None) -> Any:
+def leaderboard_picture(comparison: Comparison, metric: str | None, ax: Any) -> Any:
     """A measure of every model with its interval, best at the top."""
     chosen = comparison.metric(metric)
     ax = named_axes(ax, f"{chosen.heading} (95% interval)", "")
@@ -36,12 +36,12 @@ def leaderboard_picture(comparison: Comparison, metric: str | None = None, ax: A
     return ax
 
 
-def calibration_picture(comparison: Comparison, names: list[str] | None = None, ax: Any = None) -> Any:
+def calibration_picture(comparison: Comparison, names: list[str] | None, ax: Any) -> Any:
     """How often what was predicted with a probability happened; on the diagonal the two agree."""
     task = _classes(comparison)
     ax = _unit_square(ax, "predicted probability", "observed share")
     for entry in _with_probabilities(comparison, names):
-        rows = _held(entry)
+        rows = entry.answered
         curve = calibration_curve_with_intervals(entry.held_out[rows], task.truth[rows])
         (line,) = ax.plot(curve.predicted, curve.observed, marker="o", label=entry.name)
         ax.fill_between(curve.predicted, curve.low, curve.high, color=line.get_color(), alpha=0.15, linewidth=0)
@@ -49,13 +49,13 @@ def calibration_picture(comparison: Comparison, names: list[str] | None = None, 
     return ax
 
 
-def roc_picture(comparison: Comparison, names: list[str] | None = None, label: Any = None, ax: Any = None) -> Any:
+def roc_picture(comparison: Comparison, names: list[str] | None, label: Any, ax: Any) -> Any:
     """Share of a class that is found against the share of the others that is mistaken for it, over all thresholds."""
     task = _classes(comparison)
     column = len(task.labels) - 1 if label is None else _column(task, label)
     ax = _unit_square(ax, "false positives", f"true positives ({task.labels.tolist()[column]})")
     for entry in _with_probabilities(comparison, names):
-        rows = _held(entry)
+        rows = entry.answered
         ax.plot(*roc_points(entry.held_out[rows, column], task.truth[rows] == column), label=entry.name)
     ax.legend()
     return ax
@@ -90,7 +90,3 @@ def _with_probabilities(comparison: Comparison, names: list[str] | None) -> list
         return chosen
     able = [entry for entry in comparison.done if entry.probabilistic and entry.kind != "baseline"]
     return able[:MOST_CURVES]
-
-
-def _held(entry: Entry) -> Array:
-    return np.asarray(~np.isnan(entry.held_out).any(axis=1))

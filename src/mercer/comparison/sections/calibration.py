@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer.comparison.entry import Entry
 from mercer.comparison.view import View, some_rows
 from mercer.decide import calibration_curve_with_intervals, calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
@@ -60,7 +61,7 @@ def calibration(view: View) -> Section | None:
     )
 
 
-def _curve(view: View, entry: Any) -> tuple[Line, Points]:
+def _curve(view: View, entry: Entry) -> tuple[Line, Points]:
     found = calibration_curve_with_intervals(*_held(view, entry))
     bins = zip(found.rows, found.first, found.last, strict=True)
     labels = [f"{counted(int(n), 'row')} from {a:.3g} to {b:.3g}" for n, a, b in bins]
@@ -70,7 +71,7 @@ def _curve(view: View, entry: Any) -> tuple[Line, Points]:
     )
 
 
-def _held(view: View, entry: Any) -> tuple[Any, Any]:
+def _held(view: View, entry: Entry) -> tuple[Any, Any]:
     proba, truth = view.probabilities(entry)
     rows = some_rows(len(truth), MOST_ROWS)
     return proba[rows], truth[rows]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
+from mercer.comparison.entry import Entry
 from mercer.comparison.view import View
 from mercer.decide._wrapped import last_step
 from mercer.report import Axis, Bars, Chart, Section
@@ -44,7 +45,7 @@ def coefficients(view: View) -> Section | None:
     return None
 
 
-def _section(view: View, entry: Any, model: Any, last: Any) -> Section:
+def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
     told, why_not = _summary(view, entry, model, last)
     if told is None:
         names, columns = plain_coefficients(model)
@@ -68,7 +69,7 @@ def _lead(view: View, intervals: bool) -> str:
     return f"A coefficient says {what}, the others staying as they are{'; bars are 95 % intervals' * intervals}."
 
 
-def _summary(view: View, entry: Any, model: Any, last: Any) -> tuple[Any, str]:
+def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]:
     """Names, columns and notes of `summary`; or why there is none."""
     from mercer.models.inference import summary
 

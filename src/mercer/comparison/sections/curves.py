@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from mercer._errors import DataError
+from mercer.comparison.entry import Entry
 from mercer.comparison.experiments.curves_result import LearningCurves
 from mercer.comparison.experiments.learning_curves import learning_curves
 from mercer.comparison.experiments.subsets import growing_sizes, train_rows
@@ -65,7 +66,7 @@ def curves(view: View) -> Section | None:
     )
 
 
-def _rows(view: View, generative: Any) -> Array:
+def _rows(view: View, generative: Entry) -> Array:
     """Rows of the experiment: by kinds and sizes rather than by seconds, so that the same seed gives the same page."""
     table, most = view.comparison.table, MOST_ROWS
     if type(innermost(generative.model)).__name__ in ONE_LOOK:
@@ -74,7 +75,7 @@ def _rows(view: View, generative: Any) -> Array:
     return some_rows(table.n_rows, most)
 
 
-def _with_rows(view: View, chart: Chart, generative: Any) -> Chart:
+def _with_rows(view: View, chart: Chart, generative: Entry) -> Chart:
     told = drawn(_rows(view, generative), view.comparison.table.n_rows)
     return replace(chart, caption=f"{chart.caption} {told}".rstrip())
 
@@ -90,10 +91,10 @@ def _with_crossover(found: LearningCurves) -> Chart:
     return replace(chart, marks=(*chart.marks, line))
 
 
-def pairs(view: View) -> list[tuple[Any, Any]]:
+def pairs(view: View) -> list[tuple[Entry, Entry]]:
     """Generative entries and their counterparts, best first; of two that say the same only one."""
     by_name = {entry.name: entry for entry in view.ranked}
-    found: list[tuple[Any, Any]] = []
+    found: list[tuple[Entry, Entry]] = []
     for entry in view.ranked:
         partner = by_name.get(entry.partner or "")
         if entry.kind != "generative" or partner is None or any(_same(entry, other) for other, _ in found):
@@ -105,12 +106,12 @@ def pairs(view: View) -> list[tuple[Any, Any]]:
     return found[: MOST_WITH_GAPS if gaps else MOST_PAIRS]
 
 
-def _same(entry: Any, other: Any) -> bool:
+def _same(entry: Entry, other: Entry) -> bool:
     mine, theirs = entry.held_out, other.held_out
     return bool(mine.shape == theirs.shape and np.allclose(mine, theirs, equal_nan=True))
 
 
-def _experiment(view: View, generative: Any, discriminative: Any) -> Any:
+def _experiment(view: View, generative: Entry, discriminative: Entry) -> LearningCurves:
     rows = _rows(view, generative)
     models = {entry.name: clone(view.fitted(entry)) for entry in (generative, discriminative)}
     tables = (generative.table.take(rows), discriminative.table.take(rows))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.comparison.entry import Entry
 from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Costs, Field, Grid, Heat, Section
 
@@ -46,7 +47,7 @@ def confusion(held: Array, truth: Array, n_classes: int) -> Array:
     return counts
 
 
-def _confusion(view: View, entry: Any) -> Chart:
+def _confusion(view: View, entry: Entry) -> Chart:
     counts = confusion(*view.held_out(entry), len(view.labels))
     heat = Heat("rows", view.labels, view.labels, counts, form=",.0f")
     right = np.trace(counts) / max(1, counts.sum())
@@ -59,7 +60,7 @@ def _confusion(view: View, entry: Any) -> Chart:
     )
 
 
-def _by_class(view: View, entry: Any) -> Grid:
+def _by_class(view: View, entry: Entry) -> Grid:
     counts = confusion(*view.held_out(entry), len(view.labels))
     right, true, decided = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
     with np.errstate(invalid="ignore"):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.comparison.entry import Entry
 from mercer.comparison.sections.useful import by_usefulness
 from mercer.comparison.view import View, some_rows
 from mercer.data import Table
@@ -43,7 +44,7 @@ def regions(view: View) -> Section | None:
     return Section("regions", title, tuple(charts), f"{lead}{others}.")
 
 
-def _over(view: View, entry: Any, model: Any, i: int, j: int) -> Chart:
+def _over(view: View, entry: Entry, model: Any, i: int, j: int) -> Chart:
     horizontal, vertical = _edges(view.numbers[:, i]), _edges(view.numbers[:, j])
     x, y = (0.5 * (edges[1:] + edges[:-1]) for edges in (horizontal, vertical))
     grid = {view.amounts[i]: np.tile(x, len(y)), view.amounts[j]: np.repeat(y, len(x))}
@@ -77,7 +78,7 @@ def _points(view: View, classes: list[str], i: int, j: int, horizontal: Array, v
     return [Points(name, x[chosen], y[chosen]) for name, chosen in of_class.items() if len(chosen)]
 
 
-def _along(view: View, entry: Any, model: Any, j: int) -> Chart:
+def _along(view: View, entry: Entry, model: Any, j: int) -> Chart:
     edges = _edges(view.numbers[:, j])
     predicted = np.asarray(model.predict(typical_rows(view, entry.table, {view.amounts[j]: edges})), dtype=float)
     known = np.flatnonzero(np.isfinite(view.numbers[:, j]))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from mercer.comparison.taking_part.inner import INNER_FOLDS, Inner
 from mercer.comparison.taking_part.kernel_machines import kernel_machines
+from mercer.comparison.taking_part.question import ENOUGH, Question
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
 from mercer.using.shown import Shown
@@ -37,20 +38,6 @@ WIDTHS = (0.5, 0.05, 0.1, 0.2, 0.35, 0.7, 1.0, 1.5, 2.5)
 #: how far covariances are drawn to a multiple of the identity, safest first; the first is taken where values are
 #: missing, so that every fit is one of many steps
 SHRINKAGES = (0.1, 0.0, 0.01, 0.5)
-#: rows of the rarest class that are enough to choose a penalty by folds
-ENOUGH = 2 * INNER_FOLDS
-
-
-class Question(NamedTuple):
-    """What is asked: the task, how many functions are learnt, and how many rows the rarest class has.
-
-    `inner` are the folds to choose by, where rows of one group, or later ones, must not be among those chosen from.
-    """
-
-    task: str = "classification"
-    outputs: int = 1
-    rarest: int = ENOUGH
-    inner: Inner | None = None
 
 
 class Candidate(NamedTuple):
@@ -65,7 +52,7 @@ class Candidate(NamedTuple):
 
 def for_sparse(table: Table, asked: Question) -> list[Candidate]:
     """Columns that are features already."""
-    machines = kernel_machines(asked.task, table.n_rows, table.n_columns, asked.outputs, asked.inner)
+    machines = kernel_machines(asked, table.n_rows, table.n_columns)
     classes = asked.task == "classification"
     return [
         Candidate(baseline(asked.task), ANYTHING, table),
@@ -89,7 +76,7 @@ def for_columns(shown: Shown, asked: Question) -> list[Candidate]:
     ]
     if shown.all_numbers:
         candidates += _for_numbers(shown, asked)
-    machines = kernel_machines(asked.task, shown.table.n_rows, shown.n_columns, asked.outputs, asked.inner)
+    machines = kernel_machines(asked, shown.table.n_rows, shown.n_columns)
     return [
         *candidates,
         # distances need every column

@@ -15,15 +15,14 @@ from mercer.comparison.taking_part.candidates import (
     COMPLETE,
     COUNTS,
     DENSE,
-    ENOUGH,
     ZERO_ONE,
     Candidate,
-    Question,
     for_columns,
     for_sparse,
 )
 from mercer.comparison.taking_part.inner import Inner
 from mercer.comparison.taking_part.kinds import innermost, kind_of, partners_of, unprepared, uses_products
+from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
 from mercer.using.shown import Shown
@@ -57,21 +56,10 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
     return Invitation(with_partners(given), [])
 
 
-def entrants_for(
-    table: Table,
-    task: str = "classification",
-    outputs: int = 1,
-    rarest: int = ENOUGH,
-    inner: Inner | None = None,
-) -> Invitation:
-    """Every model of mercer that can say something about such a target and such columns.
-
-    `outputs` is the number of classes, where there are more than two; `rarest` the number of rows of the rarest;
-    `inner` the folds to choose by, where groups or times are given.
-    """
-    asked = Question(task, outputs, rarest, inner)
+def entrants_for(table: Table, asked: Question) -> Invitation:
+    """Every model of mercer that can say something about such a target and such columns."""
     if table.library == "scipy":
-        return _invitation(for_sparse(table, asked), _needs_met(table.matrix()), gaps=False, inner=inner)
+        return _invitation(for_sparse(table, asked), _needs_met(table.matrix()), asked.inner, gaps=False)
     shown = Shown.of(table)
     if not shown.n_columns:
         return Invitation([], shown.notes())
@@ -79,8 +67,8 @@ def entrants_for(
     if shown.all_numbers:
         # a gap is no hindrance: who cannot have it is shown filled columns
         met |= _needs_met(shown.as_numbers().matrix())
-    notes = [*shown.notes(), *_partly_shown(shown, task)]
-    return _invitation(for_columns(shown, asked), met, gaps=shown.has_gaps, notes=notes, inner=inner)
+    notes = [*shown.notes(), *_partly_shown(shown, asked.task)]
+    return _invitation(for_columns(shown, asked), met, asked.inner, gaps=shown.has_gaps, notes=notes)
 
 
 def with_partners(entrants: list[Entrant]) -> list[Entrant]:
@@ -102,7 +90,7 @@ def _partly_shown(shown: Shown, task: str) -> list[str]:
 
 
 def _invitation(
-    candidates: list[Candidate], met: set[str], *, gaps: bool, notes: Sequence[str] = (), inner: Inner | None = None
+    candidates: list[Candidate], met: set[str], inner: Inner | None, *, gaps: bool, notes: Sequence[str] = ()
 ) -> Invitation:
     """Those whose needs are met, and who else would have liked to come."""
     invited, filled, left_out = [], [], []

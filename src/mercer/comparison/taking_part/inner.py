@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError
 from mercer.comparison.measuring.splits import Split, deal
-from mercer.using.tasks import Task, task_for
+from mercer.using.tasks import Task
+from mercer.using.which_task import task_for
 
 Array = NDArray[Any]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mercer.comparison.taking_part.inner import Inner
+from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.tuning import Tuned
 
 #: Rows up to which they are invited: those that need a part of the kernel matrix, a factor of it, several factors, or
@@ -23,34 +24,29 @@ class KernelMachine(NamedTuple):
     most_rows: int
 
 
-def kernel_machines(
-    task: str, rows: int, columns: int, outputs: int, inner: Inner | None = None
-) -> list[KernelMachine]:
-    """Those for a task on so many columns in standard units; each of several outputs is a function to be fitted.
-
-    Where `inner` folds are given, whatever is chosen is chosen by them.
-    """
+def kernel_machines(asked: Question, rows: int, columns: int) -> list[KernelMachine]:
+    """Those for so many columns in standard units; each of several outputs is a function to be fitted."""
     from mercer import models
     from mercer.families import L2
     from mercer.kernels import RBF
 
     # the mean squared distance of two rows is twice the number of columns; γ = 1/d is also what "scale" comes to
     kernel = RBF(gamma=float(f"{1 / max(columns, 1):.2g}"))
-    several = int(FACTORS / outputs ** (1 / 3))
-    few = rows * outputs <= SEARCHED
-    if task == "classification":
+    several = int(FACTORS / asked.outputs ** (1 / 3))
+    few = rows * asked.outputs <= SEARCHED
+    if asked.task == "classification":
         # C = 1 shrinks a function of such a kernel too far: on four of five data sets 10 has the lower log loss
         vectors, smooth = models.SVC(), models.kernelize(models.LogisticRegression(C=10), kernel)
         return [
-            KernelMachine(Tuned(vectors, "C", PRICES, cv=inner) if few else vectors, PART),
-            KernelMachine(Tuned(smooth, "model__C", PRICES_OF_LOGS, cv=inner) if few else smooth, several),
+            KernelMachine(Tuned(vectors, "C", PRICES, cv=asked.inner) if few else vectors, PART),
+            KernelMachine(Tuned(smooth, "model__C", PRICES_OF_LOGS, cv=asked.inner) if few else smooth, several),
         ]
     poisson = models.GLM("poisson", penalty=L2(0.1), kernel=kernel)
-    tube = Tuned(models.SVR(), "C", PRICES, "regression", inner) if few else models.SVR()
+    tube = Tuned(models.SVR(), "C", PRICES, "regression", asked.inner) if few else models.SVR()
     return [
-        *([KernelMachine(poisson, several)] if task == "counts" else []),
+        *([KernelMachine(poisson, several)] if asked.task == "counts" else []),
         KernelMachine(_of_standard_target(tube), PART),
-        KernelMachine(_of_standard_target(_ridge(rows, inner)), FACTOR),
+        KernelMachine(_of_standard_target(_ridge(rows, asked.inner)), FACTOR),
     ]
 
 

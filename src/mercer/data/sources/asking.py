@@ -8,7 +8,7 @@ from typing import Any
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean
-from mercer.data.readers_base import Reading
+from mercer.data.readers_base import Reading, held_types
 from mercer.data.schema import Schema
 from mercer.data.sources.arrow_types import plain, type_of, width
 from mercer.data.sources.base import CHUNK_BYTES, Columns
@@ -58,11 +58,9 @@ class Asked:
 
     def told(self, names: Iterable[str]) -> dict[str, Any]:
         """pyarrow types of the columns that the caller says something about."""
-        import pyarrow as pa
-
+        names = list(names)
         told = {} if self.schema is None else {each.name: type_of(each.stored or each.kind) for each in self.schema}
-        told |= {name: pa.float64() if what == "number" else pa.string() for name, what in self.reading.held.items()}
-        return {name: told[name] for name in names if name in told}
+        return {name: told[name] for name in names if name in told} | held_types(self.reading.held, names)
 
     def layout(self, columns: Columns, types: Mapping[str, Any], at_least: int = 1) -> Layout:
         """How tables with columns of these pyarrow types become chunks; their rows take so many bytes or more."""

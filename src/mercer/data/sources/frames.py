@@ -34,7 +34,7 @@ class Frames(Tabular):
             (f"frame {number}", dict(zip(table.column_names, table.schema.types, strict=True)))
             for number, table in enumerate(self._tables)
         ]
-        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked))
+        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked.told(self.columns.read)))
 
     def pieces(self) -> Iterator[Piece]:
         names = self.layout.names

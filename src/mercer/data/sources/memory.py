@@ -36,7 +36,7 @@ class HeldPiece(Piece):
 
 
 @dataclass(frozen=True, eq=False)
-class MappedPiece(Piece):
+class MemoryMapPiece(Piece):
     """Rows of a file that is mapped into memory: what travels is where they are, not what they hold."""
 
     stamp: Stamp
@@ -105,7 +105,7 @@ class InMemory(Source):
             beside = Chunk(None, *(None if part is None else part[rows] for part in self._all[1:]))
             if self._stamp is not None:
                 order = "C" if X.flags.c_contiguous else "F"
-                yield MappedPiece(self._stamp, X.dtype, X.offset, X.shape, order, rows, beside)
+                yield MemoryMapPiece(self._stamp, X.dtype, X.offset, X.shape, order, rows, beside)
             else:
                 cut = X[rows] if self._frame is None else self._frame.rows(rows).native
                 yield HeldPiece(beside._replace(X=cut), f"rows {rows.start} to {rows.stop - 1}")

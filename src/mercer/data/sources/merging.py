@@ -7,7 +7,6 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer.data.sources.arrow_types import joined
-from mercer.data.sources.asking import Asked
 
 
 def types_of(schema: Any, place: str) -> dict[str, Any]:
@@ -20,17 +19,20 @@ def types_of(schema: Any, place: str) -> dict[str, Any]:
 
 
 def merged(
-    found: Iterable[tuple[str, Mapping[str, Any]]], names: Sequence[str], asked: Asked, *, otherwise: Any = None
+    found: Iterable[tuple[str, Mapping[str, Any]]],
+    names: Sequence[str],
+    told: Mapping[str, Any],
+    *,
+    otherwise: Any = None,
 ) -> dict[str, Any]:
     """One type for each of these columns, from the places in which they were found.
 
-    A column may hold whole numbers here and fractions there, but not text, unless the caller said what it holds or
+    A column may hold whole numbers here and fractions there, but not text, unless it was `told` what it holds or
     there is a type that everything can be read as `otherwise`.
     """
     import pyarrow as pa
 
-    told = asked.told(names)
-    types = dict.fromkeys(names, pa.null()) | told
+    types = dict.fromkeys(names, pa.null()) | dict(told)
     first: dict[str, str] = {}
     for place, own in found:
         for name in names:

@@ -71,7 +71,8 @@ class Repeated(Stream):
             self._rows += table.num_rows
         if not found:
             raise EmptyDataError("There is no frame among those to read.")
-        return merged(found, list(found[0][1]), self._asked)
+        names = list(found[0][1])
+        return merged(found, names, self._asked.told(names))
 
     @cached_property
     def layout(self) -> Layout:

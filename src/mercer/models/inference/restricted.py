@@ -16,7 +16,7 @@ from mercer.models.inference.bread import Bread
 from mercer.models.inference.fitted import Fitted
 from mercer.solvers import firth, newton
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.problem import Problem, Slope, mean_weight, standard_error
+from mercer.solvers.problem import Problem, Slope, standard_error
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
 Array = NDArray[Any]
@@ -46,7 +46,7 @@ class Restricted:
     def unit(self, value: float) -> float:
         if self.fitted.rows.predictors == 1:
             return self.fitted.problem.unit(value)
-        return standard_error(1.0, 2 * np.log(self.fitted.rows.predictors), mean_weight(self.observations))
+        return standard_error(1.0, 2 * np.log(self.fitted.rows.predictors), self.observations.mean_weight)
 
     def at(self, u: Array, order: int = HESSIAN) -> Slope:
         value, gradient, hessian = self.fitted.at(self.origin + self.basis @ u, order)

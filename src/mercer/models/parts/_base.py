@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, FitInterrupted, NonFiniteError, SupportError
 from mercer.data.table import Table
 from mercer.families import Family, Parameters
+from mercer.models._base import Array
 from mercer.models._linear_pieces import LinearPiece
 from mercer.solvers.certificate import Certificate
 from mercer.stats import Statistic, statistic_for
-
-Array = NDArray[Any]
 
 CLOSED_FORM = Certificate.closed_form("the parameters are a formula of the statistics of the data")
 
@@ -29,7 +27,7 @@ class Smoothing(NamedTuple):
 
     #: pseudo-count of each level
     counts: float
-    #: portion of the largest variance that is added to all variances
+    #: portion of a variance of all classes together that is added to those of each
     variance: float
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
 from mercer.families import Bernoulli, Binomial, Family, Histogram, Parameters, Prior
 from mercer.families.pseudo_counts import add_alpha
+from mercer.models._base import Array
 from mercer.models.parts._base import CLOSED_FORM, Smoothing
 from mercer.solvers.certificate import Certificate
-
-Array = NDArray[Any]
 
 #: largest gradient of the mean log likelihood, relative to the size of T, that a fit may leave
 GRADIENT = 1e-8

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, UnseenCategoryError
 from mercer._suggest import did_you_mean, quoted
@@ -14,13 +13,12 @@ from mercer.data.coding import Coded, label_array
 from mercer.data.table import Table
 from mercer.families import Categorical, CategoricalParameters, Parameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models._discrete import even_where_unknown, log
+from mercer.models._base import Array
 from mercer.models._linear_pieces import LinearPiece
+from mercer.models._probabilities import even_where_unknown, log
 from mercer.models.parts._base import Conditional, Part, Smoothing, sample_by_class
 from mercer.stats import LevelCounts
 from mercer.stats._tally import places_of
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

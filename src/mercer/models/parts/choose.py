@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError, FamilyError
+from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError, FamilyError, MercerWarning
+from mercer._warn import warn
+from mercer.data.infer import MAX_CODES, look_at
 from mercer.data.kinds import Kind
 from mercer.data.schema import Schema
 from mercer.data.table import Table
@@ -39,6 +41,9 @@ FAMILY_OF: dict[Kind, Family] = {
     # counts in the wild vary more than a Poisson allows, whose few large values would then decide every row
     Kind.COUNT: NegativeBinomial(),
 }
+
+#: rows that tell text from categories
+SOME_ROWS = 1000
 
 
 class Choice(NamedTuple):
@@ -87,7 +92,24 @@ def needs_all_rows(asked: Any) -> bool:
 
 def _by_type(table: Table, *, except_for: set[int]) -> list[Choice]:
     """By type alone, never by the values that a batch happens to hold, so that batches agree."""
-    return [Choice((j,), FAMILY_OF[kind]) for j, kind in enumerate(table.kinds) if j not in except_for]
+    columns = [j for j in range(table.n_columns) if j not in except_for]
+    _warn_of_text(table, [j for j in columns if table.kinds[j] is Kind.CATEGORY])
+    return [Choice((j,), FAMILY_OF[table.kinds[j]]) for j in columns]
+
+
+def _warn_of_text(table: Table, columns: list[int]) -> None:
+    """Texts differ from row to row: as categories they tell nothing about any other row."""
+    some = table.rows(slice(0, SOME_ROWS))
+    if texts := [table.names[j] for j in columns if look_at(some, j, MAX_CODES).kind is Kind.TEXT]:
+        more = f", like those of {len(texts) - 1} more column(s)," if len(texts) > 1 else ""
+        different = len(some.coded(table.position(texts[0])).labels)
+        warn(
+            f"Column {texts[0]!r} holds free text, {different} different values in {some.n_rows} rows, which{more} "
+            "NaiveBayes takes for a category each, so that they say nothing about other rows. Make features of their "
+            "words with TableFeatures() first, or leave the column out; families="
+            f"{{{texts[0]!r}: 'categorical'}} says that it is meant so.",
+            MercerWarning,
+        )
 
 
 def _columns(table: Table, key: Any) -> tuple[int, ...]:

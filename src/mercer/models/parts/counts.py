@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mercer.data.table import Table
 from mercer.families import Parameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models._base import first_where
-from mercer.models._count_draws import checked_lengths, draw_counts, lengths_seen
-from mercer.models._discrete import LogProduct, even_where_unknown, log, log_coefficient
+from mercer.models._base import Array, first_where
+from mercer.models._count_draws import draw_counts, drawn_lengths
+from mercer.models._discrete_scores import LogProduct, log_coefficient
 from mercer.models._linear_pieces import LinearPiece
+from mercer.models._probabilities import even_where_unknown, log
 from mercer.models.parts._base import Conditional, Smoothing
 from mercer.models.parts.vector import VectorPart
 from mercer.stats import VectorSums
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class CountsConditional(Conditional):
         return scores
 
     def sample(self, codes: Array, rng: np.random.Generator, *, length: Any = None) -> Any:
-        lengths = lengths_seen(self.words, codes, rng) if length is None else checked_lengths(length, len(codes))
+        lengths = drawn_lengths(length, self.words, codes, rng)
         sparse = isinstance(self.part, CountsPart) and self.part.sparse
         return draw_counts(self.parameters.probabilities, codes, lengths, rng, sparse=sparse)
 

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, SingularCovarianceError
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters, Parameters
 from mercer.families.collinear import cholesky
+from mercer.models._base import Array
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models.parts._base import CLOSED_FORM, Conditional, Part, Smoothing, sample_by_class
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.em import Pull, Words, em_gaussian
 from mercer.stats import PatternMoments
-
-Array = NDArray[Any]
 
 
 class Normal(NamedTuple):

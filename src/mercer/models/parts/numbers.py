@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError, NoLinearFormError
 from mercer.data.coding import code_floats
 from mercer.families import Family, Gaussian, GaussianParameters, Parameters
+from mercer.models._base import Array
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._scores import GaussianScores
 from mercer.models.parts._base import Conditional, Part, Smoothing, sample_by_class
 from mercer.models.parts._fitting import filled, fit_classes, without_fit
 from mercer.stats import ColumnMoments
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError, NonFiniteError
 from mercer.families import Parameters
+from mercer.models._base import Array
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models.parts._base import Conditional, Part, Smoothing, sample_by_class
 from mercer.models.parts._fitting import fit_classes
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

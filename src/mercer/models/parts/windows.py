@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NoLinearFormError
+from mercer.models._base import Array
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models.parts._base import Smoothing
 from mercer.models.parts.numbers import NumbersConditional, NumbersPart
 from mercer.smoothing import Parzen
 from mercer.stats import Rows
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

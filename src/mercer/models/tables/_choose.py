@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,31 +13,15 @@ from mercer._suggest import did_you_mean
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 from mercer.data.table import Table
-from mercer.designs.encoded import Part
 from mercer.models.tables._dates import Date
+from mercer.models.tables._evidence import Evidence, Manner
 from mercer.models.tables._labels import Category
 from mercer.models.tables._numbers import Binary, Number, OnlyGaps
-from mercer.models.tables._reading import labels_of
-from mercer.models.tables._texts import Text
 from mercer.models.tables._treatment import LeftOut, Treatment
 
 #: kinds that may be asked for
 ASKED = (Kind.NUMBER, Kind.COUNT, Kind.BINARY, Kind.CATEGORY, Kind.TEXT, Kind.DATE, Kind.IDENTIFIER, Kind.CONSTANT)
 ASKED_FOR = "as asked for"
-
-
-class Manner(NamedTuple):
-    """What was asked of all columns."""
-
-    missing: str
-    scaled: bool
-    vectorizer: Any
-    #: options of `Levels`
-    levels: Mapping[str, Any]
-    #: for vectorisers whose weights depend on classes
-    y: Any
-    #: where features of the rows of the fit are put that were found on the way
-    made: dict[str, list[Part]]
 
 
 def schema_for(table: Table, kinds: Mapping[Any, Any]) -> Schema:
@@ -58,39 +42,37 @@ def name_of(table: Table, key: Any) -> str:
     return table.names[table.position(str(key))]
 
 
-def treatment(table: Table, position: int, column: Column, manner: Manner) -> Treatment:
+def treatment(column: Column, evidence: Evidence, manner: Manner) -> Treatment:
     """What becomes of one column."""
+    name, missing = column.name, manner.missing
     match column.kind:
         case Kind.IDENTIFIER:
-            return LeftOut(column.name, reason_left_out(column, table.n_rows))
+            return LeftOut(name, reason_left_out(column, present=True))
         case Kind.CONSTANT:
-            return _constant(table, position, column, manner)
+            return _constant(column, evidence, missing)
         case Kind.TEXT:
-            text, parts = Text.of(table, position, manner.vectorizer, manner.y, missing=manner.missing)
-            manner.made[column.name] = parts
-            return text
+            return evidence.text(manner)
         case Kind.DATE:
-            return Date.of(table, position, scaled=manner.scaled, missing=manner.missing)
+            return Date.learnt(name, *evidence.days(), evidence.gaps(missing), scaled=manner.scaled)
         case Kind.BINARY | Kind.BOOLEAN:
-            coded = labels_of(table, position, text=None)
-            occurring = coded.labels[np.unique(coded.codes[coded.codes >= 0])].tolist()
-            return Binary.of(table, position, two_of(column.name, occurring), missing=manner.missing)
+            labels = evidence.labels()
+            return Binary.learnt(name, labels, two_of(name, labels.labels.tolist()), evidence.gaps(missing))
         case Kind.CATEGORY | Kind.CODE:
             refuse_mixed(column)
-            return Category.of(table, position, missing=manner.missing, **manner.levels)
+            return Category.learnt(name, evidence.labels(), evidence.gaps(missing), **manner.levels)
         case _:
-            return Number.of(table, position, scaled=manner.scaled, missing=manner.missing)
+            return Number(name, evidence.numbers().scale(), manner.scaled, evidence.gaps(missing))
 
 
-def _constant(table: Table, position: int, column: Column, manner: Manner) -> Treatment:
+def _constant(column: Column, evidence: Evidence, missing: str) -> Treatment:
     """Of a single value and gaps, where it is missing may still tell something."""
-    gaps = table.coded(position).codes < 0
-    if manner.missing == "indicator" and gaps.any() and not gaps.all():
+    present = evidence.present > 0
+    if present and missing == "indicator" and evidence.gaps(missing).told:
         return OnlyGaps(column.name)
-    return LeftOut(column.name, reason_left_out(column, int((~gaps).sum())))
+    return LeftOut(column.name, reason_left_out(column, present=present))
 
 
-def reason_left_out(column: Column, present: int) -> str:
+def reason_left_out(column: Column, *, present: bool) -> str:
     """Why nothing of an identifier or a constant is used."""
     if ASKED_FOR in column.notes:
         return ASKED_FOR

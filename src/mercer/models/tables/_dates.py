@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.data.dates import Calendar
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
+from mercer.models._base import Array
 from mercer.models.tables._numbers import Gaps, Number
 from mercer.models.tables._reading import days_of, refuse_gaps
 from mercer.models.tables._spread import DaysSeen, Scale, Spread
 from mercer.models.tables._treatment import LEVELS, NUMBERS, Slot, Treatment, Unseen
-
-Array = NDArray[Any]
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -45,12 +43,6 @@ class Date(Treatment):
     weekdays: tuple[int, ...]
     months: tuple[int, ...]
     hourly: bool
-
-    @classmethod
-    def of(cls, table: Table, position: int, *, scaled: bool, missing: str) -> Self:
-        days, column = days_of(table, position), table.names[position]
-        gaps = Gaps.of(column, np.isnan(days), missing)
-        return cls.learnt(column, Spread.of(days), DaysSeen.of(days), gaps, scaled=scaled)
 
     @classmethod
     def learnt(cls, column: str, spread: Spread, seen: DaysSeen, gaps: Gaps, *, scaled: bool) -> Self:

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.data.coding import Coded
 from mercer.data.levels import Levels, Occurrences
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
+from mercer.models._base import Array
+from mercer.models.tables._numbers import Gaps
 from mercer.models.tables._reading import labels_of, refuse_gaps
 from mercer.models.tables._treatment import LEVELS, Slot, Treatment, Unseen
-
-Array = NDArray[Any]
 
 #: characters of a level in the name of its feature
 LONGEST_NAME = 60
@@ -32,18 +31,10 @@ class Category(Treatment):
     text: bool | None
 
     @classmethod
-    def of(cls, table: Table, position: int, *, missing: str, **options: Any) -> Self:
-        coded = labels_of(table, position, text=None)
-        if missing == "error":
-            refuse_gaps(table.names[position], coded.codes < 0)
-        seen = Occurrences.zero().update(coded, table.declared_levels(position))
-        return cls.learnt(table.names[position], seen, missing=missing, **options)
-
-    @classmethod
-    def learnt(cls, column: str, seen: Occurrences, *, missing: str, **options: Any) -> Self:
+    def learnt(cls, column: str, seen: Occurrences, gaps: Gaps, **options: Any) -> Self:
         """From what was counted."""
-        levels = Levels.of(seen, missing="level" if missing == "indicator" else "zeros", **options)
-        return cls(column, levels, missing, _are_strings(seen.labels))
+        levels = Levels.of(seen, missing="level" if gaps.missing == "indicator" else "zeros", **options)
+        return cls(column, levels, gaps.missing, _are_strings(seen.labels))
 
     def described(self) -> str:
         rare = f", {len(self.levels.rare)} rare ones as one" if self.levels.rare else ""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import TargetLeakError, TargetLeakWarning
 from mercer._warn import warn
 from mercer.data.coding import Coded, code_array
 from mercer.data.table import Table
-
-Array = NDArray[Any]
 
 #: rows in which a column has to be the target itself, and those in which it has to be another name for it
 ROWS_ALIKE, ROWS_RENAMED = 3, 20

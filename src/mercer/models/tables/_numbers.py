@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.data.levels import Occurrences
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part
+from mercer.models._base import Array
 from mercer.models.tables._reading import labels_of, numbers_of, refuse_gaps
-from mercer.models.tables._spread import Scale, Spread
+from mercer.models.tables._spread import Scale
 from mercer.models.tables._treatment import NUMBERS, Slot, Treatment, Unseen
-
-Array = NDArray[Any]
 
 
 class Gaps(NamedTuple):
@@ -22,13 +21,6 @@ class Gaps(NamedTuple):
 
     missing: str
     seen: bool
-
-    @classmethod
-    def of(cls, column: str, gaps: Array, missing: str) -> Self:
-        """Those of the rows of a fit, which may not be allowed to have any."""
-        if missing == "error":
-            refuse_gaps(column, gaps)
-        return cls(missing, bool(gaps.any()))
 
     @property
     def told(self) -> bool:
@@ -57,12 +49,6 @@ class Number(Treatment):
     scale: Scale
     scaled: bool
     gaps: Gaps
-
-    @classmethod
-    def of(cls, table: Table, position: int, *, scaled: bool, missing: str) -> Self:
-        values = numbers_of(table, position)
-        gaps = Gaps.of(table.names[position], np.isnan(values), missing)
-        return cls(table.names[position], Spread.of(values).scale(), scaled, gaps)
 
     def described(self) -> str:
         return ("standardised" if self.scaled else "as it is") + self.gaps.described()
@@ -106,11 +92,10 @@ class Binary(Treatment):
     gaps: Gaps
 
     @classmethod
-    def of(cls, table: Table, position: int, levels: tuple[Any, ...], *, missing: str) -> Self:
-        values = cls(table.names[position], (levels[0], levels[1]), 0.0, Gaps(missing, False))._ones(table, position)
-        there = values[~np.isnan(values)]
-        gaps = Gaps.of(table.names[position], np.isnan(values), missing)
-        return cls(table.names[position], (levels[0], levels[1]), float(there.mean()) if there.size else 0.0, gaps)
+    def learnt(cls, column: str, seen: Occurrences, levels: tuple[Any, Any], gaps: Gaps) -> Self:
+        """From what was counted of the two levels."""
+        ones = seen.counts[seen.labels.tolist().index(levels[1])]
+        return cls(column, levels, float(ones / seen.counts.sum()), gaps)
 
     def described(self) -> str:
         return f"1 where it is {self.levels[1]}{self.gaps.described()}"
@@ -119,15 +104,11 @@ class Binary(Treatment):
         return [Slot(NUMBERS, [self.column, *self.gaps.names(self.column)])]
 
     def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
-        ones = self._ones(table, position, unseen)
-        return [NumberPart(self.gaps.filled(self.column, ones, np.isnan(ones), self.share))]
-
-    def _ones(self, table: Table, position: int, unseen: Unseen | None = None) -> Array:
         coded = labels_of(table, position, text=isinstance(self.levels[1], str))
         places = [self.levels.index(label) if label in self.levels else np.nan for label in coded.labels.tolist()]
         found = np.asarray([*places, np.nan], dtype=float)[coded.codes]
         strange = np.isnan(found) & (coded.codes >= 0)
-        if unseen is not None and strange.any():
+        if strange.any():
             row = int(np.argmax(strange))
             unseen.tell(self.column, coded.labels.tolist()[coded.codes[row]], row, self.levels)
-        return found
+        return [NumberPart(self.gaps.filled(self.column, found, np.isnan(found), self.share))]

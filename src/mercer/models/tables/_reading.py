@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError, NonFiniteError
@@ -15,8 +14,7 @@ from mercer.data.dates import are_dates, days_of_labels
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
-
-Array = NDArray[Any]
+from mercer.models._base import Array
 
 
 def numbers_of(table: Table, position: int) -> Array:

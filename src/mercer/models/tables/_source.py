@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 import functools
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-import numpy as np
 from sklearn.base import clone
 
-from mercer._errors import VocabularyError
 from mercer.data.dates import are_dates
 from mercer.data.infer import Naming, judged
 from mercer.data.kinds import Kind
@@ -19,21 +18,13 @@ from mercer.data.seen import Seen
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.engines.folding import fold
-from mercer.models.tables._choose import (
-    Manner,
-    asked_kinds,
-    reason_left_out,
-    refuse_mixed,
-    two_of,
-    with_kind,
-)
-from mercer.models.tables._dates import Date
-from mercer.models.tables._labels import Category
-from mercer.models.tables._numbers import Binary, Gaps, Number, OnlyGaps
-from mercer.models.tables._reading import days_of, labels_of, numbers_of, refuse_gaps, texts_of
+from mercer.models.tables._choose import asked_kinds, treatment, with_kind
+from mercer.models.tables._evidence import InTable, Manner
+from mercer.models.tables._numbers import Gaps
+from mercer.models.tables._reading import days_of, numbers_of, refuse_gaps, texts_of
 from mercer.models.tables._spread import DaysSeen, Spread
-from mercer.models.tables._texts import Text
-from mercer.models.tables._treatment import LeftOut, Treatment
+from mercer.models.tables._texts import Text, naming
+from mercer.models.tables._treatment import LeftOut
 
 Glances = list["Glance"]
 
@@ -85,7 +76,7 @@ def learn_source(features: Any, source: Source) -> None:
         [
             LeftOut(column.name, "as asked for")
             if column.name in excluded
-            else _treatment(source, glance, column, manner)
+            else treatment(column, InSource(source, column.name, glance), manner)
             for column, glance in zip(columns, glances, strict=True)
         ]
     )
@@ -113,67 +104,63 @@ def _merged(mine: list[Any], theirs: list[Any]) -> list[Any]:
     return [a.merge(b) for a, b in zip(mine, theirs, strict=True)]
 
 
-def _treatment(source: Source, glance: Glance, column: Column, manner: Manner) -> Treatment:
-    """What becomes of one column."""
-    name, seen, gaps = column.name, glance.seen, Gaps(manner.missing, glance.seen.missing > 0)
-    match column.kind:
-        case Kind.IDENTIFIER:
-            return LeftOut(name, reason_left_out(column, seen.present))
-        case Kind.CONSTANT if gaps.told and seen.present:
-            return OnlyGaps(name)
-        case Kind.CONSTANT:
-            return LeftOut(name, reason_left_out(column, seen.present))
-        case Kind.TEXT:
-            return _text(source, name, gaps, manner)
-        case Kind.DATE if glance.spread is not None and glance.days is not None:
-            return Date.learnt(name, glance.spread, glance.days, gaps, scaled=manner.scaled)
-        case Kind.BINARY | Kind.BOOLEAN:
-            return _binary(_all_labels(source, glance, name), name, gaps)
-        case Kind.CATEGORY | Kind.CODE:
-            refuse_mixed(column)
-            labels = _all_labels(source, glance, name)
-            return Category.learnt(name, labels, missing=manner.missing, **manner.levels)
-    return _number(source, glance, name, gaps, scaled=manner.scaled)
+@dataclass(frozen=True, eq=False)
+class InSource:
+    """A column of which one glance was had; what that has not kept is asked for by another pass."""
+
+    source: Source
+    name: str
+    glance: Glance
+
+    @property
+    def present(self) -> int:
+        return self.glance.seen.present
+
+    def gaps(self, missing: str) -> Gaps:
+        return Gaps(missing, self.glance.seen.missing > 0)  # some that are refused were so at a glance
+
+    def numbers(self) -> Spread:
+        if self.glance.spread is not None and self.glance.days is None:
+            return self.glance.spread
+        return fold(functools.partial(_numbers, self.name), self.source, Spread.merge)
+
+    def days(self) -> tuple[Spread, DaysSeen]:
+        if self.glance.spread is not None and self.glance.days is not None:
+            return self.glance.spread, self.glance.days
+        return fold(functools.partial(_days, self.name), self.source, _both_merged)
+
+    def labels(self) -> Occurrences:
+        if self.glance.seen.labels is not None and not self.glance.seen.halvings:
+            return self.glance.seen.labels
+        return fold(functools.partial(_labels, self.name), self.source, Occurrences.merge)
+
+    def text(self, manner: Manner) -> Text:
+        with naming(self.name):
+            fitted = clone(manner.vectorizer).fit(self.source.map(functools.partial(_documents, self.name)))
+        return Text(self.name, fitted, self.gaps(manner.missing))
 
 
-def _number(source: Source, glance: Glance, name: str, gaps: Gaps, *, scaled: bool) -> Treatment:
-    if glance.spread is None:  # asked for, and not there: the first row that has none says so
-        for chunk in source:
-            table = Table.of(chunk.X, dates=True)
-            numbers_of(table, table.position(name))
-    spread = glance.spread or Spread.of(np.empty(0))
-    return Number(name, spread.scale(), scaled, gaps)
+def _of_column(name: str, chunk: Chunk) -> InTable:
+    table = Table.of(chunk.X, dates=True)
+    return InTable(table, table.position(name))
 
 
-def _binary(labels: Occurrences, name: str, gaps: Gaps) -> Treatment:
-    levels = two_of(name, labels.labels.tolist())
-    counts = dict(zip(labels.labels.tolist(), labels.counts.tolist(), strict=True))
-    return Binary(name, levels, counts[levels[1]] / labels.counts.sum(), gaps)
+def _numbers(name: str, chunk: Chunk) -> Spread:
+    return _of_column(name, chunk).numbers()
 
 
-def _all_labels(source: Source, glance: Glance, name: str) -> Occurrences:
-    """With those that were forgotten, by another pass."""
-    if glance.seen.labels is not None and not glance.seen.halvings:
-        return glance.seen.labels
-    return fold(functools.partial(_labels, name), source, Occurrences.merge)
+def _days(name: str, chunk: Chunk) -> tuple[Spread, DaysSeen]:
+    return _of_column(name, chunk).days()
+
+
+def _both_merged(mine: tuple[Spread, DaysSeen], theirs: tuple[Spread, DaysSeen]) -> tuple[Spread, DaysSeen]:
+    return mine[0].merge(theirs[0]), mine[1].merge(theirs[1])
 
 
 def _labels(name: str, chunk: Chunk) -> Occurrences:
-    table = Table.of(chunk.X, dates=True)
-    position = table.position(name)
-    return Occurrences.zero().update(labels_of(table, position, text=None), table.declared_levels(position))
-
-
-def _text(source: Source, name: str, gaps: Gaps, manner: Manner) -> Text:
-    try:
-        fitted = clone(manner.vectorizer).fit(source.map(functools.partial(_documents, name)))
-    except VocabularyError as empty:
-        raise VocabularyError(
-            f"Column {name!r} as text: {empty} Leave it out with `exclude`, or say what it is with `kinds`."
-        ) from None
-    return Text(name, fitted, gaps)
+    return _of_column(name, chunk).labels()
 
 
 def _documents(name: str, chunk: Chunk) -> Chunk:
-    table = Table.of(chunk.X, dates=True)
-    return chunk._replace(X=texts_of(table, table.position(name))[0])
+    column = _of_column(name, chunk)
+    return chunk._replace(X=texts_of(column.table, column.position)[0])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.data.dates import Calendar
+from mercer.models._base import Array
 
-Array = NDArray[Any]
+#: a smaller mean is lost in the rounding of the largest floats, so that no difference from it can overflow
+HUGE = 1e290
 
 
 class Scale(NamedTuple):
@@ -19,7 +20,9 @@ class Scale(NamedTuple):
     deviation: float
 
     def units(self, values: Array) -> Array:
-        return np.asarray((values - self.mean) / self.deviation)
+        half = 0.5 if abs(self.mean) > HUGE else 1.0  # the largest floats lie farther apart than a float can say
+        with np.errstate(over="ignore"):  # a new value beside which the deviation is nothing: models refuse infinity
+            return np.asarray((values * half - self.mean * half) / (self.deviation * half))
 
 
 class Spread(NamedTuple):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from mercer._errors import VocabularyError
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part, SparsePart
+from mercer.models._base import Array
 from mercer.models.tables._numbers import Gaps
 from mercer.models.tables._reading import refuse_gaps, texts_of
 from mercer.models.tables._treatment import NUMBERS, WORDS, Slot, Treatment, Unseen
 from mercer.models.text._vectorizer import TextVectorizer
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,14 @@ class Text(Treatment):
     gaps: Gaps
 
     @classmethod
-    def of(cls, table: Table, position: int, vectorizer: Any, y: Any, *, missing: str) -> tuple[Self, list[Part]]:
+    def of(cls, table: Table, position: int, vectorizer: Any, y: Any, gaps: Gaps) -> tuple[Self, list[Part]]:
         """What was learnt, and the features of the same rows, which a vectoriser finds on the way."""
-        documents, gaps = texts_of(table, position)
+        documents, missing = texts_of(table, position)
         column, fitted = table.names[position], clone(vectorizer)
-        try:
+        with naming(column):
             words = fitted.fit_transform(_readable(documents, fitted), y)
-        except VocabularyError as empty:
-            raise VocabularyError(
-                f"Column {column!r} as text: {empty} Leave it out with `exclude`, or say what it is with `kinds`."
-            ) from None
-        text = cls(column, fitted, Gaps.of(column, gaps, missing))
-        return text, text._side_by_side(words, gaps)
+        text = cls(column, fitted, gaps)
+        return text, text._side_by_side(words, missing)
 
     def described(self) -> str:
         return f"{type(self.vectorizer).__name__}{self.gaps.described()}"
@@ -59,6 +55,17 @@ class Text(Treatment):
     def _side_by_side(self, words: Any, gaps: Array) -> list[Part]:
         beside: list[Part] = [NumberPart(gaps[:, None].astype(np.float64))] if self.gaps.told else []
         return [*beside, SparsePart(words)]
+
+
+@contextmanager
+def naming(column: str) -> Iterator[None]:
+    """An error about a vocabulary names the column."""
+    try:
+        yield
+    except VocabularyError as empty:
+        raise VocabularyError(
+            f"Column {column!r} as text: {empty} Leave it out with `exclude`, or say what it is with `kinds`."
+        ) from None
 
 
 def _readable(documents: Any, vectorizer: Any) -> Any:

@@ -10,15 +10,12 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import UnseenCategoryError, UnseenCategoryWarning
 from mercer._suggest import did_you_mean, quoted
 from mercer._warn import warn
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part
-
-Array = NDArray[Any]
 
 #: features come in this order, so that numbers are one block
 NUMBERS, LEVELS, WORDS = 0, 1, 2

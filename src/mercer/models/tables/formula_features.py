@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FormulaError, NonFiniteError
 from mercer._optional import require
 from mercer._suggest import did_you_mean
 from mercer.data.table import Table
+from mercer.models._base import Array
 from mercer.models.tables._treatment import Unseen
-
-Array = NDArray[Any]
 
 INTERCEPT = "Intercept"
 

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
@@ -21,17 +20,16 @@ from mercer.data.select import fetched, names_of, select
 from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded, NumberPart, Part
-from mercer.models._base import Plan, checked_columns, old_state_on_failure
+from mercer.models._base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
 from mercer.models._from_source import fits_sources, is_source, maps_sources
-from mercer.models.tables._choose import Manner, name_of, schema_for, treatment
+from mercer.models.tables._choose import ASKED_FOR, name_of, schema_for, treatment
+from mercer.models.tables._evidence import InTable, Manner
 from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse
 from mercer.models.tables._source import learn_source
 from mercer.models.tables._treatment import LeftOut, Treatment, Unseen, distinct, side_by_side
 from mercer.models.tables.formula_features import FormulaFeatures
 from mercer.report import Field, Grid
-
-Array = NDArray[Any]
 
 #: columns whose reasons are given where none is left
 MOST_REASONS = 5
@@ -282,8 +280,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     def _opened(self, X: Any) -> Table:
         """The columns of a fit, when all that was learnt before is forgotten."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        forget_fit(self)
         refuse_sparse(X)
         return checked_columns(self, self._without_excluded(fetched(X)), reset=True)
 
@@ -311,7 +308,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         excluded, manner = self._excluded(table), self._manner(y)
         self._settle(
             [
-                LeftOut(column.name, "as asked for") if column.name in excluded else treatment(table, j, column, manner)
+                LeftOut(column.name, ASKED_FOR)
+                if column.name in excluded
+                else treatment(column, InTable(table, j), manner)
                 for j, column in enumerate(self.schema_)
             ]
         )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError, NonFiniteError
+from mercer.families.quartiles import quartile_distance
 
 Array = NDArray[Any]
 #: quartiles of a Gaussian are so many standard deviations apart
@@ -59,8 +60,7 @@ class Spread:
     @cached_property
     def robust(self) -> Array:
         """min(standard deviation, interquartile range/1.349) of each column; the first where the second is 0."""
-        quartiles = np.stack([self._quantiles(column) for column in self.X.T])
-        range_ = (quartiles[:, 1] - quartiles[:, 0]) / IQR_OF_GAUSSIAN
+        range_ = np.array([quartile_distance(column, self.share) for column in self.X.T]) / IQR_OF_GAUSSIAN
         return np.where(range_ > 0, np.minimum(range_, self.deviations), self.deviations)
 
     @cached_property
@@ -90,16 +90,6 @@ class Spread:
     def _units(self) -> Array:
         """Largest distance from the mean, so that squares neither overflow nor vanish."""
         return np.asarray(np.maximum(self.centred.max(axis=0), -self.centred.min(axis=0)))
-
-    def _quantiles(self, column: Array) -> Array:
-        """Quartiles, between the middles of the weights: for equal weights NumPy's."""
-        if self.share is None:
-            return np.asarray(np.percentile(column, [25, 75]))
-        order = np.argsort(column)
-        share = self.share[order]
-        middle = np.cumsum(share) - share / 2
-        where = (middle - middle[0]) / (middle[-1] - middle[0])
-        return np.interp([0.25, 0.75], where, column[order])
 
     def _refuse_no_numbers(self) -> None:
         if np.isfinite(self.X).all():

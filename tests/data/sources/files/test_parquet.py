@@ -69,6 +69,28 @@ def test_a_file_without_an_end(tmp_path: Path) -> None:
     assert "'b.parquet' cannot be read as Parquet" in skipped[0]
 
 
+def test_a_footer_with_a_wrong_byte_brings_no_process_down(tmp_path: Path) -> None:
+    """Asked what a column takes, pyarrow ends the process where levels and their counts disagree."""
+    parquet.write_table(pa.table({"t": ["a", "b"]}), path := tmp_path / "a.parquet", store_schema=False)
+    sound = path.read_bytes()
+    read = 0
+    for position in range(len(sound) - 8 - int.from_bytes(sound[-8:-4], "little"), len(sound) - 8):
+        path.write_bytes(sound[:position] + bytes([(sound[position] - 1) % 256]) + sound[position + 1 :])
+        try:
+            read += rows_of(mercer.data.open(path))[0] > 0
+        except DataError as refusal:
+            assert "a.parquet" in str(refusal)
+    assert read > 0
+
+
+def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"weight": [1.5]}), path := tmp_path / "a.parquet", store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"weight", b"\xffeight"))
+    for read in (mercer.data.open, mercer.data.read_table):
+        with pytest.raises(DataError, match=r"'a\.parquet' cannot be read as Parquet: 'utf-8' codec"):
+            read(path)
+
+
 def test_a_file_of_no_bytes_is_named(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     (tmp_path / "b.parquet").touch()

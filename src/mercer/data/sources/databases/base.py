@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple
 
-from mercer._errors import DataError, EmptyDataError
-from mercer._suggest import listed
+from mercer.data.readers_sql import only_table, spelled
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import digest
 from mercer.data.sources.layout import Layout
@@ -53,14 +52,7 @@ class Database(ABC):
     def query(self, sql: str | None) -> str:
         """A query, the table that is named instead, or the only one that there is."""
         if sql is None:
-            names = self.tables()
-            if not names:
-                raise EmptyDataError(f"{self.name} holds no tables.")
-            if len(names) > 1:
-                raise DataError(
-                    f"{self.name} holds several tables: {listed(names)}. Say which, as in sql={names[0]!r}."
-                )
-            sql = names[0]
+            sql = only_table(self.tables(), self.name, ", as in sql={!r}")
         sql = sql.strip().rstrip(";")
         return sql if re.search(r"\s", sql) else f"SELECT * FROM {'.'.join(map(spelled, sql.split('.')))}"
 
@@ -99,8 +91,3 @@ class DatabaseRows(Stream):
     @property
     def identity(self) -> str:
         return f"{self.described}, {digest(self._database, self._answer, self._asked)}"
-
-
-def spelled(name: str) -> str:
-    """A name as SQL has it."""
-    return '"' + name.replace('"', '""') + '"'

@@ -11,10 +11,10 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer.data.readers_base import Reading, what_failed
-from mercer.data.readers_duckdb import DuckDB
+from mercer.data.readers_duckdb import DuckDB, batches
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import digest
-from mercer.data.sources.databases.base import FETCHED, Answer, Database, spelled
+from mercer.data.sources.databases.base import FETCHED, Answer, Database
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.merging import types_of
@@ -43,7 +43,7 @@ class DuckDBFile(Database):
 
     def rows(self, query: str, types: dict[str, Any], at_once: int) -> Iterator[Any]:
         with self._asked(query) as relation:
-            yield from _batches(relation, list(types), at_once)
+            yield from batches(relation, list(types), at_once)
 
     def check(self) -> None:
         self.stamp.check()
@@ -69,7 +69,7 @@ class Relation(Stream):
         import pyarrow as pa
 
         try:
-            for batch in _batches(self._relation, list(self.columns.read), min(FETCHED, self.layout.rows)):
+            for batch in batches(self._relation, list(self.columns.read), min(FETCHED, self.layout.rows)):
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowException, OSError, RuntimeError, duckdb.Error) as failure:
             raise DataError(
@@ -90,10 +90,3 @@ class Relation(Stream):
 
 def _types(relation: Any) -> dict[str, Any]:
     return types_of(relation.limit(0).to_arrow_table().schema, "The relation")
-
-
-def _batches(relation: Any, columns: list[str], at_once: int) -> Iterator[Any]:
-    chosen = relation.project(", ".join(map(spelled, columns)))
-    # by the name that DuckDB 1 has for it
-    reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
-    yield from reader(at_once)

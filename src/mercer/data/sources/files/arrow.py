@@ -13,8 +13,8 @@ from mercer._errors import DataError
 from mercer.data.readers_arrow import Arrow
 from mercer.data.readers_base import Reading, what_failed
 from mercer.data.sources.asking import Asked
-from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, columns_in, leave_out
+from mercer.data.sources.base import Piece
+from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, PartOfFile, columns_in, leave_out
 from mercer.data.sources.files.finding import Found
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
@@ -48,7 +48,7 @@ class ArrowFiles(Files):
     @cached_property
     def layout(self) -> Layout:
         found = [(repr(head.stamp.name), head.types) for head in self._heads]
-        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked))
+        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked.told(self.columns.read)))
 
     @cached_property
     def n_rows(self) -> int | None:
@@ -63,31 +63,28 @@ class ArrowFiles(Files):
         yield from map(LeftOut, self._left_out)
         for head in self._heads:
             if head.batches is None:
-                yield Batches(head.stamp, 0, None, self.layout)
+                yield Batches(head.stamp, self.layout, 0, None)
                 continue
             each = max(1, PIECE_BYTES * head.batches // max(1, head.stamp.size))
             for first in range(0, head.batches, each):
-                yield Batches(head.stamp, first, min(first + each, head.batches), self.layout)
+                yield Batches(head.stamp, self.layout, first, min(first + each, head.batches))
 
 
 @dataclass(frozen=True)
-class Batches(Piece):
+class Batches(PartOfFile):
     """Consecutive record batches of a file; all of them where `stop` is None."""
 
-    stamp: Stamp
     first: int
     stop: int | None
-    layout: Layout
 
     @property
     def name(self) -> str:
         where = "" if self.stop is None else f", record batches {self.first} to {self.stop - 1}"
         return f"{self.stamp.name!r}{where}"
 
-    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
-        self.stamp.check()
-        yield from self.layout.chunks(self._tables(skipped), self.name, skipped)
-        self.stamp.check()
+    @property
+    def place(self) -> str:
+        return self.name
 
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
         import pyarrow as pa

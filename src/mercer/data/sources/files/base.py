@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer.data.readers_base import same_columns
@@ -30,6 +32,28 @@ class LeftOut(Piece):
     def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
         skipped.append(self.note)
         return iter(())
+
+
+@dataclass(frozen=True)
+class PartOfFile(Piece):
+    """A part of a file that did not change before and while it was read."""
+
+    stamp: Stamp
+    layout: Layout
+
+    @property
+    def place(self) -> str:
+        """Where rows are counted from, for people."""
+        return repr(self.stamp.name)
+
+    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        self.stamp.check()
+        yield from self.layout.chunks(self._tables(skipped), self.place, skipped)
+        self.stamp.check()
+
+    @abstractmethod
+    def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
+        """The number of the first row in `place`, and the rows, block by block."""
 
 
 def leave_out(stamp: Stamp, sentence: str, layout: Layout, skipped: list[str]) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from mercer.data.readers_base import what_failed
 from mercer.data.sources.arrow_types import width
 from mercer.data.sources.asking import Asked
-from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, leave_out
+from mercer.data.sources.base import Piece
+from mercer.data.sources.files.base import PIECE_BYTES, Files, PartOfFile, leave_out
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.streams import Repeated
@@ -61,27 +61,24 @@ class DatasetFiles(Files):
             groups = getattr(fragment, "num_row_groups", None)
             parts = fragment.split_by_row_group() if groups and fragment.metadata.num_rows > most else [fragment]
             for part in parts:
-                yield FragmentPiece(stamp, part, self._dataset.schema, self.layout)
+                yield FragmentPiece(stamp, self.layout, part, self._dataset.schema)
 
 
 @dataclass(frozen=True, eq=False)
-class FragmentPiece(Piece):
+class FragmentPiece(PartOfFile):
     """A file of a dataset, or a row group of one."""
 
-    stamp: Stamp
     fragment: Any
     schema: Any
-    layout: Layout
 
     @property
     def name(self) -> str:
         groups = [group.id for group in getattr(self.fragment, "row_groups", None) or ()]
         return f"{self.stamp.name!r}, row group {groups[0]}" if len(groups) == 1 else repr(self.stamp.name)
 
-    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
-        self.stamp.check()
-        yield from self.layout.chunks(self._tables(skipped), self.name, skipped)
-        self.stamp.check()
+    @property
+    def place(self) -> str:
+        return self.name
 
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
         import pyarrow as pa

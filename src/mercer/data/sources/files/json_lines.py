@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,8 +11,8 @@ from typing import Any, NamedTuple
 
 from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream
-from mercer.data.readers_base import Reading, what_failed
-from mercer.data.readers_json import JsonRows, refuse_crashes
+from mercer.data.readers_base import Reading
+from mercer.data.readers_json import JsonRows, parsed
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Piece
 from mercer.data.sources.files._lines_piece import LinesOfFile
@@ -51,7 +52,7 @@ class JsonFiles(Files):
         self.columns = asked.columns(names)
         self._refuse_absent()
         # as they are written; what the caller says about them comes after
-        self._written = merged(places, self.columns.read, Asked())
+        self._written = merged(places, self.columns.read, {})
         self._layout = asked.layout(self.columns, self._written)
 
     def _refuse_absent(self) -> None:
@@ -136,24 +137,16 @@ def _dates_or_strings(places: list[tuple[str, dict[str, Any]]]) -> list[tuple[st
 def _table(stamp: Stamp, skip: bool, types: Any, block: Block, skipped: list[str]) -> Any:
     """The rows of a block; lines that are no objects are refused, or left out and named."""
     import pyarrow as pa
-    from pyarrow import json as arrow_json
 
-    reader = JsonRows(Path(stamp.path), Reading())
-    lines = block.lines.removeprefix(b"\xef\xbb\xbf")
-    if not lines.strip():
+    reader, lines = JsonRows(Path(stamp.path), Reading()), block.lines
+    if not lines.removeprefix(codecs.BOM_UTF8).strip():
         return pa.table({} if types is None else {name: pa.nulls(0) for name in types.names})
-    parse = arrow_json.ParseOptions(
-        explicit_schema=types, unexpected_field_behavior="infer" if types is None else "ignore"
-    )
-    read = arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
     try:
-        refuse_crashes(lines)
-        return arrow_json.read_json(pa.BufferReader(lines), read_options=read, parse_options=parse)
+        return parsed(lines, types)
     except (pa.ArrowException, UnicodeError) as failure:
-        if skip and (sound := _objects(reader, block, skipped)) != block.lines:
+        if skip and (sound := _objects(reader, block, skipped)) != lines:
             return _table(stamp, skip, types, block._replace(lines=sound), skipped)
-        reader.refuse(lines, block.line)
-        raise DataError(f"{stamp.name!r} cannot be read: {what_failed(failure)}.") from None
+        reader.refuse(lines, block.line, failure)
 
 
 def _objects(reader: JsonRows, block: Block, skipped: list[str]) -> bytes:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from mercer._errors import DataError
-from mercer.data.readers import COMPRESSED
 from mercer.data.readers_base import what_failed
+from mercer.data.readers_lines import whole_lines
+from mercer.data.readers_separated import CODECS
 from mercer.data.sources.files.stamps import Stamp
 
 #: bytes of text that are parsed at once
@@ -46,7 +47,7 @@ class Counted(NamedTuple):
 
 
 def is_compressed(stamp: Stamp) -> bool:
-    return stamp.path.lower().endswith(tuple(COMPRESSED))
+    return stamp.path.lower().endswith(tuple(CODECS))
 
 
 def blocks_of(stamp: Stamp, span: Span) -> Iterator[Block]:
@@ -74,18 +75,8 @@ def spans_of(blocks: Iterable[Counted], stamp: Stamp) -> tuple[Span, ...]:
 
 
 def _cut(stamp: Stamp, span: Span) -> Iterator[bytes]:
-    left, rest = None if span.stop is None else span.stop - span.start, b""
     with _opened(stamp, span.start) as stream:
-        while block := bytes(stream.read(BLOCK if left is None else min(BLOCK, left))):
-            left = None if left is None else left - len(block)
-            lines, newline, after = block.rpartition(b"\n")
-            if newline:
-                yield rest + lines + newline
-                rest = after
-            else:
-                rest += after
-    if rest:
-        yield rest
+        yield from whole_lines(stream, BLOCK, None if span.stop is None else span.stop - span.start)
 
 
 @contextmanager

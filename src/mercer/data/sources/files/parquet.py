@@ -13,8 +13,8 @@ from mercer._threads import ordered_map
 from mercer.data.readers_base import what_failed
 from mercer.data.sources.arrow_types import is_fixed, plain, width
 from mercer.data.sources.asking import Asked
-from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, columns_in, leave_out
+from mercer.data.sources.base import Piece
+from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, PartOfFile, columns_in, leave_out
 from mercer.data.sources.files.finding import Found
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
@@ -22,6 +22,8 @@ from mercer.data.sources.merging import merged, types_of
 
 #: bytes of a column that are read at once, so that a row group of any size takes little memory
 BUFFER = 1 << 20
+#: rows by which it is told how long the texts of a column are beside those of another
+SAMPLED = 64
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,11 @@ class ParquetFiles(Files):
 
     @cached_property
     def layout(self) -> Layout:
-        types = merged([(repr(f.stamp.name), f.types) for f in self._typed_by], self.columns.read, self._asked)
+        types = merged(
+            [(repr(f.stamp.name), f.types) for f in self._typed_by],
+            self.columns.read,
+            self._asked.told(self.columns.read),
+        )
         return self._asked.layout(self.columns, types, max(self._widths))
 
     @cached_property
@@ -79,20 +85,18 @@ class ParquetFiles(Files):
             most = max(1, PIECE_BYTES // row_bytes)
             fixed, row = tuple(footer.fixed.items()), 0
             for first, stop in _runs(footer.groups, most):
-                yield RowGroups(footer.stamp, first, stop, row, self.layout, fixed)
+                yield RowGroups(footer.stamp, self.layout, first, stop, row, fixed)
                 row += sum(footer.groups[first:stop])
 
 
 @dataclass(frozen=True)
-class RowGroups(Piece):
+class RowGroups(PartOfFile):
     """Consecutive row groups of a file, decoded by the thread that reads them."""
 
-    stamp: Stamp
     first: int
     stop: int
     #: of the file, with which they begin
     row: int
-    layout: Layout
     fixed: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -100,11 +104,6 @@ class RowGroups(Piece):
         last = self.stop - 1
         groups = f"row group {last}" if last == self.first else f"row groups {self.first} to {last}"
         return f"{self.stamp.name!r}, {groups}"
-
-    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
-        self.stamp.check()
-        yield from self.layout.chunks(self._tables(skipped), repr(self.stamp.name), skipped)
-        self.stamp.check()
 
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
         import pyarrow as pa
@@ -178,22 +177,39 @@ def _footer_or_failure(given: tuple[Stamp, dict[str, Any]]) -> Footer | DataErro
         with _opened(stamp) as file:
             types = types_of(file.schema_arrow, repr(stamp.name))
             groups = tuple(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))
-            widths = _bytes_per_row(file.metadata, {name for name, kind in types.items() if not is_fixed(plain(kind))})
+            widths = _bytes_per_row(file, types)
     except DataError as failure:
         return failure
     own = {name: value for name, value in fixed.items() if name not in types}
     return Footer(stamp, types | {name: value.type for name, value in own.items()}, groups, widths, own)
 
 
-def _bytes_per_row(metadata: Any, names: set[str]) -> dict[str, int]:
-    """Bytes that these columns take in a row, before they were compressed."""
-    roots = [metadata.schema.column(leaf).path.partition(".")[0] for leaf in range(metadata.num_columns)]
-    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups if names else 0)]
-    sizes = dict.fromkeys(names, 0)
-    for leaf, root in enumerate(roots):
-        if root in names:
-            sizes[root] += sum(group.column(leaf).total_uncompressed_size for group in groups)
-    return {name: size // max(1, metadata.num_rows) for name, size in sizes.items()}
+def _bytes_per_row(file: Any, types: dict[str, Any]) -> dict[str, int]:
+    """Bytes that columns of no fixed width take in a row, where that is more than their types say.
+
+    All columns together take what the row groups say; it is shared out as in the first rows. What one column takes
+    stands in the footer too, but pyarrow brings the process down where that part of it is damaged.
+    """
+    groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+    total = sum(group.total_byte_size for group in groups) // max(1, sum(group.num_rows for group in groups))
+    loose = {name: width([kind]) for name, kind in types.items() if not is_fixed(plain(kind))}
+    beyond = total - width(map(plain, types.values()))
+    if not loose or beyond <= 0:
+        return {}
+    first = _first_bytes(file, list(loose)) if len(loose) > 1 else dict.fromkeys(loose, 1)
+    taken = beyond + sum(loose.values())
+    return {name: taken * first[name] // max(1, sum(first.values())) for name in loose}
+
+
+def _first_bytes(file: Any, names: list[str]) -> dict[str, int]:
+    """Bytes of some columns in the first rows; as many of each where these cannot be read, which a pass will tell."""
+    import pyarrow as pa
+
+    try:
+        batch = next(file.iter_batches(SAMPLED, columns=names, use_threads=False))
+        return {name: batch.column(name).nbytes for name in names}
+    except (pa.ArrowException, OSError, StopIteration):
+        return dict.fromkeys(names, 1)
 
 
 @contextmanager
@@ -207,7 +223,8 @@ def _opened(stamp: Stamp) -> Iterator[Any]:
         # little of a column is read ahead, or a row group would be in memory at once;
         # checksums are looked at where pages have them: a flipped bit in numbers shows in nothing else
         file = parquet.ParquetFile(stamp.path, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as failure:
+        _ = file.schema_arrow.names  # of which some may be no text
+    except (pa.ArrowException, OSError, UnicodeError) as failure:
         stamp.check()
         raise DataError(f"{stamp.name!r} cannot be read as Parquet: {what_failed(failure)}.") from None
     with file:

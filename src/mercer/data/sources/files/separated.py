@@ -80,7 +80,7 @@ class SeparatedFiles(Files):
     def layout(self) -> Layout:
         # numbers in one file and words in another are a mistake, as in memory; within a file they are words
         found = [(repr(file.stamp.name), scan.types) for file, scan in zip(self._opened, self._scans, strict=True)]
-        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked))
+        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked.told(self.columns.read)))
 
     @property
     def n_rows(self) -> int | None:
@@ -203,7 +203,7 @@ def _joined(found: list[Seen], columns: tuple[str, ...], asked: Asked) -> dict[s
     """Everything can be read as strings, where it is not all of one other type."""
     import pyarrow as pa
 
-    types = merged([("", seen.types) for seen in found], columns, asked, otherwise=pa.string())
+    types = merged([("", seen.types) for seen in found], columns, asked.told(columns), otherwise=pa.string())
     only_whole = {name for seen in found for name in seen.only_whole if pa.types.is_floating(types[name])}
     return types | dict.fromkeys(only_whole, pa.string())
 

@@ -11,7 +11,7 @@ from typing import Any
 from mercer._errors import DataError
 from mercer._suggest import quoted
 from mercer.data.readers_base import what_failed
-from mercer.data.readers_separated import Dialect
+from mercer.data.readers_separated import Dialect, not_text
 from mercer.data.sources.files.lines import Block
 
 #: as pyarrow sees it; lines and what ends them take turns in what it splits
@@ -71,10 +71,7 @@ class Lines:
         """The number of the row at fault, where that is known, and a sentence."""
         words, file = what_failed(failure), self.dialect.file
         if isinstance(failure, UnicodeError) or "UTF8" in words:
-            return None, (
-                f"{file!r} is not {self.dialect.encoding} text. Name its encoding, e.g. encoding='latin-1' (on the "
-                "command line --encoding latin-1)."
-            )
+            return None, not_text(file, self.dialect.encoding)
         if (ragged := re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", words)) is not None:
             return int(ragged[1]), self._ragged(_line(block, int(ragged[1])), int(ragged[2]))
         odd = re.search(r"column #(\d+): Row #(\d+): CSV conversion error to (.+): invalid value '(.*)", words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import NamedTuple
 
@@ -20,7 +21,6 @@ LINE = rb"[^\S\n]*+(?>" + NUMBER + rb"(?>[^\S\n]++\d++:" + NUMBER + rb")*+)?+[^\
 WELL_WRITTEN = re.compile(rb"(?>" + LINE + rb"\n)*+" + LINE)
 #: beyond it not every whole number is a float
 LARGEST_COLUMN = 2.0**53
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BETWEEN = bytes.maketrans(b" \t\r\f\v:", b"\n" * 6)
 
 
@@ -35,7 +35,7 @@ class Parsed(NamedTuple):
 
 def parsed(block: Block, file: str, skip: bool, skipped: list[str]) -> Parsed:
     """The rows of a block; lines that are not written like that are refused, or left out and named."""
-    lines = block.lines.removeprefix(BYTE_ORDER_MARK) if block.start == 0 else block.lines
+    lines = block.lines.removeprefix(codecs.BOM_UTF8) if block.start == 0 else block.lines
     lines = BESIDE.sub(b"", lines) if b"#" in lines or b"qid:" in lines else lines
     found = _numbers(lines)
     if found is None:

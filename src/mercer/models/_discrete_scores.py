@@ -1,4 +1,4 @@
-"""Presence and absence scored by one product of matrices, sparse where the data are."""
+"""Counts, presence and absence scored by products of matrices, sparse where the data are."""
 
 from __future__ import annotations
 
@@ -6,12 +6,59 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import gammaln
 
+from mercer._jit import sparse as sparse_loops
+from mercer.families import Multinomial
 from mercer.models._base import Array, is_sparse
-from mercer.models._discrete import times
+from mercer.stats._sparse import Stored, one_entry_per_place
 
 #: a product of fractions with indicators that is this close to 0 is 0
 ROUNDING = 1e-9
+
+
+def times(x: Any, table: Array) -> Array:
+    """x @ table, for rows of any type of number; SciPy would convert those of a sparse matrix first."""
+    if not is_sparse(x):
+        return np.asarray(np.asarray(x, dtype=float) @ table)
+    product: Array = sparse_loops.multiply(*Stored.of(x), table)
+    return product
+
+
+@dataclass(frozen=True)
+class LogProduct:
+    """x ↦ Σ_j x_j·log p_j of each class, with 0·log 0 = 0: of a word that is absent nothing is asked."""
+
+    logs: Array
+    impossible: Array | None
+
+    @classmethod
+    def of(cls, log_p: Array) -> Self:
+        """From log p of shape (classes, columns)."""
+        infinite = np.isinf(log_p)
+        logs = np.ascontiguousarray(np.where(infinite, 0.0, log_p).T)
+        return cls(logs, np.ascontiguousarray(infinite.T, dtype=float) if infinite.any() else None)
+
+    def __call__(self, x: Any) -> Array:
+        """Scores of shape (rows, classes)."""
+        scores = times(x, self.logs)
+        if self.impossible is not None:
+            scores[times(x, self.impossible) > 0] = -np.inf
+        return scores
+
+
+def log_coefficient(counts: Any) -> Array:
+    """log of the multinomial coefficient Γ(N+1) / Π Γ(x+1) of every row."""
+    if not is_sparse(counts):
+        return Multinomial().log_base(counts)
+    n = counts.shape[0]
+    indptr, _, values = Stored.of(one_entry_per_place(counts))
+    row = np.repeat(np.arange(n), np.diff(indptr))
+    length, terms, negative = (
+        np.bincount(row, of_entry, minlength=n) for of_entry in (values, gammaln(values + 1.0), values < 0)
+    )
+    with np.errstate(invalid="ignore"):
+        return np.where(negative > 0, -np.inf, gammaln(length + 1) - terms)
 
 
 @dataclass(frozen=True)

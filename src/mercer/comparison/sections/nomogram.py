@@ -1,0 +1,102 @@
+"""A nomogram: what each value of each column adds, for a model in which that does not depend on the other columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.comparison.entry import Entry
+from mercer.comparison.view import View, some_rows
+from mercer.report import Axis, Chart, Field, Grid, Line, Points
+from mercer.report.wording import written
+from mercer.using.explaining.explanation import Explanation, explain_rows
+
+Array = NDArray[Any]
+
+#: rows from which a nomogram is read, its lines, values on each, and the share of the least and of the greatest amounts
+#: that it leaves out: a single one far out would leave all other lines no room
+MOST_ROWS, MOST_LINES, MOST_VALUES, EXTREMES = 500, 14, 7, 0.01
+#: what one column adds, for the same value, when others differ: rounding
+SAME = 1e-8
+
+
+def nomogram(view: View, entry: Entry) -> list[Any]:
+    """A chart and the same as a table; nothing where what a value adds depends on the other columns."""
+    rows = view.rows[some_rows(len(view.rows), MOST_ROWS)]
+    table = entry.table.take(rows)
+    if view.sparse:
+        return []
+    told = explain_rows(view.fitted(entry), table.native)
+    output = len(told.outputs) - 1
+    names = [name for name in told.strongest(3 * MOST_LINES) if name in table.names]
+    lines = []
+    for name in names:
+        added = told.contributions[:, told.names.index(name), output]
+        coded = table.coded(table.names.index(name))
+        if not _of_itself(coded.codes, added):
+            return []
+        if np.ptp(added) > SAME:
+            lines.append((name, *_values(view, name, coded, added)))
+    if not lines:
+        return []
+    return _drawn(view, entry, told, output, lines[:MOST_LINES])
+
+
+def _of_itself(codes: Array, added: Array) -> bool:
+    """Whether equal values always add the same."""
+    shifted = codes - codes.min()
+    highest, lowest = np.full(shifted.max() + 1, -np.inf), np.full(shifted.max() + 1, np.inf)
+    np.maximum.at(highest, shifted, added)
+    np.minimum.at(lowest, shifted, added)
+    seen = np.isfinite(highest)
+    return bool((highest[seen] - lowest[seen] <= SAME * (1 + np.abs(added).max())).all())
+
+
+def _values(view: View, name: str, coded: Any, added: Array) -> tuple[list[str], Array]:
+    """Some values of a column, and what they add: quantiles of amounts, the most frequent of names."""
+    codes = coded.codes
+    if name in view.amounts:
+        known = np.flatnonzero(codes >= 0)
+        order = known[np.argsort(coded.labels[codes[known]].astype(float), kind="stable")]
+        shares = np.linspace(EXTREMES, 1 - EXTREMES, MOST_VALUES)
+        places = order[(shares * (len(order) - 1)).round().astype(int)]
+    else:
+        frequent = np.argsort(-np.bincount(codes[codes >= 0]), kind="stable")[:MOST_VALUES]
+        places = np.array([int(np.argmax(codes == k)) for k in frequent.tolist()])
+    first = np.unique(codes[places], return_index=True)[1]
+    places = places[np.sort(first)]
+    return [written(coded.labels[code]) for code in codes[places].tolist()], added[places]
+
+
+def _drawn(view: View, entry: Entry, told: Explanation, output: int, lines: list[Any]) -> list[Any]:
+    names = tuple(name for name, *_ in lines)
+    marks: list[Any] = []
+    rows: list[tuple[Any, ...]] = []
+    for name, texts, added in lines:
+        y = float(names.index(name))
+        marks.append(Line("", [float(added.min()), float(added.max())], [y, y]))
+        labels = [f"{name} = {text}: {value:+.3g}" for text, value in zip(texts, added, strict=True)]
+        marks.append(Points("", added, np.full(len(added), y), labels))
+        rows += [(name, text, float(value)) for text, value in zip(texts, added, strict=True)]
+    of = summed(view, told, told.outputs[output])
+    chart = Chart(
+        f"Nomogram of {entry.name}",
+        Axis(f"adds to the {of}"),
+        Axis("", "category", names),
+        tuple(marks),
+        f"Sum what the values of a row add, and the base of {told.base[output]:+.3g}: that is its {of}. Point at a dot "
+        "to see the value.",
+    )
+    grid = Grid("The same as a table", (Field("column"), Field("value"), Field("adds", "+.3g")), tuple(rows))
+    return [chart, grid]
+
+
+def summed(view: View, told: Explanation, output: str) -> str:
+    """What the contributions to an output add up to, in words."""
+    if not view.classification:
+        return told.what
+    if len(view.labels) == 2:
+        return f"{told.what} of {output} against {view.labels[0]}"
+    return f"{told.what.split(' against')[0]} of {output} against the average class"

@@ -1,0 +1,26 @@
+"""Where numbers lie outside of the supports that several families have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.families._base import Array
+
+#: draws that would underflow to 0, where a density has no logarithm, are this instead
+SMALLEST = float(np.finfo(float).tiny)
+
+
+def not_positive(x: Array) -> Array:
+    """Where a number is none above 0."""
+    return np.asarray((np.asarray(x) <= 0) | np.isinf(x))
+
+
+def negative(x: Array) -> Array:
+    """Where a number is none from 0 upwards."""
+    return np.asarray((np.asarray(x) < 0) | np.isinf(x))
+
+
+def not_a_count(x: Array) -> Array:
+    """Where a number is none of 0, 1, 2, …"""
+    x = np.asarray(x, dtype=float)
+    return np.asarray(negative(x) | (np.floor(x) < x))

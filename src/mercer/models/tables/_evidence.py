@@ -1,0 +1,99 @@
+"""What the rows of a fit show of a column: asked for by what it is to become, answered by a table or a source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from mercer.data.coding import Coded
+from mercer.data.levels import Occurrences
+from mercer.data.table import Table
+from mercer.designs.encoded import Part
+from mercer.models._base import Array
+from mercer.models.tables._numbers import Gaps
+from mercer.models.tables._reading import days_of, labels_of, numbers_of, refuse_gaps
+from mercer.models.tables._spread import DaysSeen, Spread
+from mercer.models.tables._texts import Text
+
+
+class Manner(NamedTuple):
+    """What was asked of all columns."""
+
+    missing: str
+    scaled: bool
+    vectorizer: Any
+    #: options of `Levels`
+    levels: Mapping[str, Any]
+    #: for vectorisers whose weights depend on classes
+    y: Any
+    #: where features of the rows of the fit are put that were found on the way
+    made: dict[str, list[Part]]
+
+
+class Evidence(Protocol):
+    """One column of a fit. What is not what it is asked for raises an error that names a row."""
+
+    @property
+    def present(self) -> int:
+        """How many rows have a value."""
+
+    def gaps(self, missing: str) -> Gaps:
+        """Whether rows have none, which may be refused."""
+
+    def numbers(self) -> Spread:
+        """Where its numbers lie."""
+
+    def days(self) -> tuple[Spread, DaysSeen]:
+        """Where its dates lie."""
+
+    def labels(self) -> Occurrences:
+        """Which labels it has, and how often."""
+
+    def text(self, manner: Manner) -> Text:
+        """What a vectoriser learns of its documents."""
+
+
+@dataclass(frozen=True, eq=False)
+class InTable:
+    """A column whose rows are all there."""
+
+    table: Table
+    position: int
+
+    @property
+    def present(self) -> int:
+        return int((~self._missing()).sum())
+
+    def gaps(self, missing: str) -> Gaps:
+        found = self._missing()
+        if missing == "error":
+            refuse_gaps(self.table.names[self.position], found)
+        return Gaps(missing, bool(found.any()))
+
+    def _missing(self) -> Array:
+        if self.table.kinds[self.position].numeric:  # without a look at which numbers there are
+            return np.isnan(self.table.numbers([self.position])[:, 0])
+        return np.asarray(self._coded.codes < 0)
+
+    @cached_property
+    def _coded(self) -> Coded:
+        return labels_of(self.table, self.position, text=None)
+
+    def numbers(self) -> Spread:
+        return Spread.of(numbers_of(self.table, self.position))
+
+    def days(self) -> tuple[Spread, DaysSeen]:
+        days = days_of(self.table, self.position)
+        return Spread.of(days), DaysSeen.of(days)
+
+    def labels(self) -> Occurrences:
+        return Occurrences.zero().update(self._coded, self.table.declared_levels(self.position))
+
+    def text(self, manner: Manner) -> Text:
+        text, parts = Text.of(self.table, self.position, manner.vectorizer, manner.y, self.gaps(manner.missing))
+        manner.made[text.column] = parts
+        return text
