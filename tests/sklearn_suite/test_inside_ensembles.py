@@ -7,7 +7,7 @@ import pytest
 from tests.sklearn_suite._inside import load_inside
 
 # scikit-learn divides by zero where it tests that it does
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::RuntimeWarning:sklearn")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")]
 
 globals().update(
     load_inside(

@@ -14,6 +14,7 @@ from typing import Any
 
 from mercer._errors import DataError, EmptyDataError
 from mercer.data._first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
+from mercer.data.packed import Packed
 from mercer.data.readers_base import Part, Reading, Rows, held_types, what_failed
 
 #: ending -> characters that may separate fields; the one that the first line holds most often does
@@ -31,7 +32,7 @@ BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
-class Dialect:
+class Dialect(Packed):
     """How fields are separated, named and written."""
 
     #: its name

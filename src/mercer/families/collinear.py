@@ -1,4 +1,4 @@
-"""Which columns make a covariance matrix singular."""
+"""Covariance matrices: their Cholesky factors, and which columns make one singular."""
 
 from __future__ import annotations
 

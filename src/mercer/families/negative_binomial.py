@@ -8,14 +8,14 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.special import betainc, betaln, gammaincc, pdtr
 
-from mercer.families._base import Array, Family, mean_with_prior
+from mercer.families._base import Array, mean_with_prior
+from mercer.families._counts import CountFamily
 from mercer.families._dispersion import dispersion
 from mercer.families._positive_losses import OverdispersedLoss
 from mercer.families._prior import Prior, SufficientStatistic
 from mercer.families._quantiles import whole_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
-from mercer.families._support import negative, not_a_count
 from mercer.families.links import LOG, Link, LogOdds
 
 #: imagined counts are kept one by one up to here, and in so many runs beyond
@@ -43,7 +43,7 @@ class ValueStatistic(SufficientStatistic, Protocol):
 
 
 @dataclass(frozen=True)
-class NegativeBinomial(Family):
+class NegativeBinomial(CountFamily):
     """p(x) = Γ(x+r)/Γ(r)x! · (1−q)ʳ qˣ, q = μ/(μ+r);  T = x,  η = log q,  A = −r log(1−e^η),  b = Γ(x+r)/Γ(r)x!.
 
     With `r` given an exponential family; with `r` None it is found for each group and column from the histogram of the
@@ -62,8 +62,6 @@ class NegativeBinomial(Family):
 
     name: ClassVar[str] = "negative_binomial"
     parameters_type: ClassVar[type[NegativeBinomialParameters]] = NegativeBinomialParameters
-    support: ClassVar[str] = "counts 0, 1, 2, …"
-    discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.r is not None and not 0 < self.r < np.inf:
@@ -85,9 +83,6 @@ class NegativeBinomial(Family):
         if self.r is None:
             return LOG
         return LogOdds(self.r)
-
-    def sufficient(self, x: Array) -> Array:
-        return np.asarray(x, dtype=float)[..., None]
 
     def log_base(self, x: Array) -> Array:
         outside = self.outside(x)
@@ -130,17 +125,6 @@ class NegativeBinomial(Family):
     def row_loss(self) -> RowLoss:
         return OverdispersedLoss(self._given)
 
-    @property
-    def known_dispersion(self) -> float | None:
-        return 1.0
-
-    @property
-    def response_support(self) -> str:
-        return "numbers from 0 upwards"
-
-    def outside_response(self, y: Array) -> Array:
-        return negative(y)
-
     def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> NegativeBinomialParameters:
         return self.from_mean(np.asarray(mean, dtype=float)[..., None])
 
@@ -166,9 +150,6 @@ class NegativeBinomial(Family):
         size = np.where(np.isinf(r), 1.0, r)
         rate = rng.standard_gamma(size, size=(n, *mean.shape)) / size
         return rng.poisson(mean * np.where(np.isinf(r), 1.0, rate))
-
-    def outside(self, x: Array) -> Array:
-        return not_a_count(x)
 
 
 def _fit_mean_and_r(statistic: ValueStatistic, prior: Prior | None) -> NegativeBinomialParameters:

@@ -8,12 +8,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaincc, gammaln
 
-from mercer.families._base import Array, Family
+from mercer.families._base import Array
+from mercer.families._counts import CountFamily
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._quantiles import whole_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
-from mercer.families._support import negative, not_a_count
 from mercer.families.links import LOG, Link
 
 
@@ -31,7 +31,7 @@ class PoissonParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Poisson(Family):
+class Poisson(CountFamily):
     """p(x) = λˣ e^−λ / x!;  T = x,  η = log λ,  A = e^η,  b = 1/x!.
 
     Examples
@@ -46,15 +46,10 @@ class Poisson(Family):
 
     name: ClassVar[str] = "poisson"
     parameters_type: ClassVar[type[PoissonParameters]] = PoissonParameters
-    support: ClassVar[str] = "counts 0, 1, 2, …"
-    discrete: ClassVar[bool] = True
 
     @property
     def link(self) -> Link:
         return LOG
-
-    def sufficient(self, x: Array) -> Array:
-        return np.asarray(x, dtype=float)[..., None]
 
     def log_base(self, x: Array) -> Array:
         outside = self.outside(x)
@@ -84,15 +79,8 @@ class Poisson(Family):
         return PowerLoss(1.0)
 
     @property
-    def known_dispersion(self) -> float | None:
-        return 1.0
-
-    @property
     def response_support(self) -> str:
         return "numbers from 0 upwards (counts, or rates whose exposure is their weight)"
-
-    def outside_response(self, y: Array) -> Array:
-        return negative(y)
 
     def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> PoissonParameters:
         return PoissonParameters(np.asarray(mean, dtype=float))
@@ -114,6 +102,3 @@ class Poisson(Family):
     def sample(self, parameters: PoissonParameters, n: int, rng: np.random.Generator) -> Array:
         rate = np.asarray(parameters.rate)
         return rng.poisson(rate, size=(n, *rate.shape))
-
-    def outside(self, x: Array) -> Array:
-        return not_a_count(x)

@@ -1,8 +1,9 @@
-"""Kernels of one number that a matrix product gives: x·z, or ‖x − z‖²."""
+"""Kernels of one number for every pair: x·z or ‖x − z‖², which a matrix product gives, or a sum over coordinates."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from mercer._jit.kernel_rows import add_radial, fill_radial, put_radial
 from mercer._jit.kernel_tiles import each
 from mercer.kernels._base import Kernel
-from mercer.kernels._inputs import is_sparse
+from mercer.kernels._inputs import dense, is_sparse
 from mercer.kernels._views import GOOD, Memo, Points, Views, products, rounding_error, squared_distances
 
 Array = NDArray[Any]
@@ -106,6 +107,13 @@ class Radial(Kernel):
 def in_precision_of(tile: Array, lowered: Any) -> Any:
     """A lowered kernel whose numbers are of the tile's type: others would make all arithmetic float64."""
     return type(lowered)(*(tile.dtype.type(value) for value in lowered))
+
+
+def by_coordinates(loop: Callable[[Array, Array, Array], None], left: Points, right: Points) -> Array:
+    """What a loop over coordinates (`_jit.coordinate_sums`) makes of every pair, in an array of its own."""
+    tile = np.empty((len(left), len(right)))
+    loop(dense(left.X), dense(right.X.T), tile)
+    return tile
 
 
 def width(gamma: float | None, columns: int) -> float:

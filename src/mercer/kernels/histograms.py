@@ -14,6 +14,7 @@ from mercer._jit.kernel_tiles import Exponential, each
 from mercer.kernels._base import Kernel
 from mercer.kernels._inputs import dense, is_sparse
 from mercer.kernels._parameters import number
+from mercer.kernels._pointwise import by_coordinates
 from mercer.kernels._views import Memo, Points, Views
 
 Array = NDArray[Any]
@@ -35,12 +36,6 @@ def negative(kernel: str, value: float, row: int, column: int) -> SupportError:
         f"X contains negative values. Column {column} is {value:g} in row {row}, but {kernel} compares histograms, "
         "whose numbers are 0 or more: on others it need not be positive definite. Shift the column, or use Laplacian."
     )
-
-
-def _chi_squared(left: Points, right: Points) -> Array:
-    tile = np.empty((len(left), len(right)))
-    chi_squared(dense(left.X), dense(right.X.T), tile)
-    return tile
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +66,7 @@ class ChiSquared(Kernel):
         return _histograms(views, "ChiSquared")
 
     def tile(self, left: Points, right: Points, memo: Memo) -> Array:
-        tile = _chi_squared(left, right)
+        tile = by_coordinates(chi_squared, left, right)
         each(Exponential(self.gamma), tile)
         return tile
 
@@ -97,7 +92,7 @@ class AdditiveChiSquared(Kernel):
         return _histograms(views, "AdditiveChiSquared")
 
     def tile(self, left: Points, right: Points, memo: Memo) -> Array:
-        tile = _chi_squared(left, right)
+        tile = by_coordinates(chi_squared, left, right)
         return np.negative(tile, out=tile)
 
     def diagonal(self, side: Points) -> Array:
@@ -122,9 +117,7 @@ class HistogramIntersection(Kernel):
         return _histograms(views, "HistogramIntersection")
 
     def tile(self, left: Points, right: Points, memo: Memo) -> Array:
-        tile = np.empty((len(left), len(right)))
-        intersection(dense(left.X), dense(right.X.T), tile)
-        return tile
+        return by_coordinates(intersection, left, right)
 
     def diagonal(self, side: Points) -> Array:
         return np.asarray(side.X.sum(axis=1)).ravel()

@@ -14,9 +14,8 @@ from mercer._jit import kernel_tiles as loops
 from mercer._jit.coordinate_sums import manhattan
 from mercer._jit.kernel_tiles import each
 from mercer.kernels._base import Kernel
-from mercer.kernels._inputs import dense
 from mercer.kernels._parameters import number
-from mercer.kernels._pointwise import Radial, width
+from mercer.kernels._pointwise import Radial, by_coordinates, width
 from mercer.kernels._views import Memo, Points, Views
 from mercer.kernels.spectra import CauchyCoordinates, GammaMixture, Normal, Student
 
@@ -185,8 +184,7 @@ class Laplacian(Kernel):
         return views.points
 
     def tile(self, left: Points, right: Points, memo: Memo) -> Array:
-        tile = np.empty((len(left), len(right)))
-        manhattan(dense(left.X), dense(right.X.T), tile)
+        tile = by_coordinates(manhattan, left, right)
         each(loops.Exponential(width(self.gamma, left.columns)), tile)
         return tile
 

@@ -20,6 +20,9 @@ from mercer.kernels.columns import Columns
 from mercer.kernels.dot import Linear
 from mercer.kernels.one_feature import Constant
 
+#: rows that are mirrored at a time
+MIRRORED = 4096
+
 
 class TensorGram:
     """The matrix k(X, Z), or k(X, X), of tensors, never in memory unless `matrix` is asked for.
@@ -189,10 +192,10 @@ class _Tiles:
         return sums_by_tiles(tile, n, several, self._gram.dtype).reshape(n, *V.shape[1:])
 
 
-def _mirror(K: Any, side: int = 4096) -> None:
+def _mirror(K: Any) -> None:
     """Put what is below the diagonal above it."""
-    for start in range(0, len(K), side):
-        stop = start + side
+    for start in range(0, len(K), MIRRORED):
+        stop = start + MIRRORED
         K[start:stop, stop:] = K[stop:, start:stop].T
         block = K[start:stop, start:stop]
         block.copy_(block.tril() + block.tril(-1).T)

@@ -14,7 +14,11 @@ from mercer.models._base import column_names, first_where, is_sparse
 
 def refuse_not_finite(estimator: Any, X: Any) -> None:
     """Find the first value of an array or tensor that is not finite, if there is one, and raise an error about it."""
-    if not _adds_up(X):
+    if _adds_up(X):
+        return
+    if is_tensor(X):
+        _refuse_tensor(estimator, X)
+    else:
         refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
 
 
@@ -45,4 +49,14 @@ def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:
     raise NonFiniteError(
         f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
         f"{row}; replace it by a number."
+    )
+
+
+def _refuse_tensor(estimator: Any, X: Any) -> None:
+    if (found := first_where(X, lambda values: ~np.isfinite(values))) is None:
+        return
+    row, column, value = found
+    raise NonFiniteError(
+        f"Input X contains {'NaN' if np.isnan(value) else 'infinity'}. Column {column_names(estimator)[column]!r} is "
+        f"{value} in row {row}; drop the row, or replace it by a number."
     )

@@ -18,7 +18,7 @@ from mercer._threads import thread_count
 from mercer.models._base import Array, Plan, checked, checked_table, checked_weight, column_names
 from mercer.models._finite import refuse_not_finite
 from mercer.models._smoother_columns import Columns, refuse_holes
-from mercer.models._tensors import checked_tensor, refuse_other_device
+from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
 from mercer.smoothing import tensors
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel, smoothing_kernel_from
@@ -90,7 +90,7 @@ class KernelSmoother(BaseEstimator):
         """Targets or weights, in main memory; those of tensors lie where X does."""
         if is_tensor(X):
             refuse_other_device(values, X, name)
-        return to_numpy(values) if is_tensor(values) else values
+        return in_memory(values)
 
     def _row_weight(self, sample_weight: Any, count: int) -> Array:
         weight = checked_weight(sample_weight, np.empty((count, 0)))

@@ -12,11 +12,12 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, InferenceError
-from mercer._gpu import is_tensor, like, to_numpy
+from mercer._gpu import is_tensor, like
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._from_source import fits_sources
 from mercer.models._ridge_task import finite_numbers
 from mercer.models._smoother import KernelSmoother
+from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import checked_tensor
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import answers_left_out
@@ -95,12 +96,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         score : float
             1 − Σ(y − ŷ)²/Σ(y − ȳ)².
         """
-        if not is_tensor(X):
-            return float(super().score(X, y, sample_weight))
-        from sklearn.metrics import r2_score
-
-        weight = None if sample_weight is None else to_numpy(sample_weight)
-        return float(r2_score(to_numpy(y), to_numpy(self.predict(X)), sample_weight=weight))
+        return r_squared(self, X, y, sample_weight)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> PredictionInterval:
         """Pointwise confidence intervals for the regression function.

@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._gpu import is_tensor, namespace, to_numpy
+from mercer._gpu import is_tensor, namespace
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._from_source import fits_sources
 from mercer.models._smoother import KernelSmoother
+from mercer.models._tensor_linear import accuracy
 from mercer.models._tensors import labelled
 from mercer.smoothing.regression import LocalFit, LocalVotes
 
@@ -171,12 +172,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
         score : float
             The accuracy.
         """
-        if not is_tensor(X):
-            return float(super().score(X, y, sample_weight))
-        from sklearn.metrics import accuracy_score
-
-        weight = None if sample_weight is None else to_numpy(sample_weight)
-        return float(accuracy_score(to_numpy(y), to_numpy(self.predict(X)), sample_weight=weight))
+        return accuracy(self, X, y, sample_weight)
 
     @property
     def leave_one_out_proba_(self) -> Array:

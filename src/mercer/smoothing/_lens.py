@@ -18,6 +18,8 @@ from mercer.smoothing._base import Array, SmoothingKernel, log_sphere
 
 #: coefficients below this part of the largest are mostly rounding
 ROUNDING = 1e-14
+#: of the double exponential rule: between its points, and where weights have vanished
+STEP, LONGEST = 1 / 16, 4.25
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,8 @@ def _triangular_integral(columns: int, r: float) -> float:
     return float(2 * along @ (room * inner))
 
 
-def _double_exponential(step: float = 1 / 16, longest: float = 4.25) -> tuple[Array, Array, Array]:
+def _double_exponential() -> tuple[Array, Array, Array]:
     """Points x of (0, 1), 1 − x without cancellation, and weights."""
-    t = np.arange(-longest, longest + step / 2, step)
+    t = np.arange(-LONGEST, LONGEST + STEP / 2, STEP)
     x, y = (1 / (1 + np.exp(sign * np.pi * np.sinh(t))) for sign in (-1, 1))
-    return x, y, step * np.pi * np.cosh(t) * x * y
+    return x, y, STEP * np.pi * np.cosh(t) * x * y

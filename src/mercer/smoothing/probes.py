@@ -36,13 +36,13 @@ def probes_of(windows: Windows) -> Array:
     return np.unique(places)
 
 
-def thinned(x: Array, step: float, most: int = MOST_PLACES) -> tuple[Array, Array]:
+def thinned(x: Array, step: float) -> tuple[Array, Array]:
     """Rows and values of one x in every cell of width `step`, ascending; cells are wider where these are too many."""
     order = np.argsort(x, kind="stable")
     step = max(step, float(x[order[-1]] - x[order[0]]) / 1e15)
     while True:
         cells = np.floor((x[order] - x[order[0]]) / step)
         first = np.append(True, np.diff(cells) > 0)
-        if first.sum() <= most:
+        if first.sum() <= MOST_PLACES:
             return order[first], x[order[first]]
         step *= 2

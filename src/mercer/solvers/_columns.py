@@ -14,6 +14,7 @@ from mercer._jit import columns as loops
 from mercer._jit import descent
 from mercer._threads import ordered_map, ordered_stream, row_blocks
 from mercer.designs.coordinates import power_of_two
+from mercer.designs.sparse import Entries
 
 Array = NDArray[Any]
 
@@ -191,14 +192,7 @@ class SparseColumns(Columns):
             X.sum_duplicates()
         self.n_rows, self.n_columns = X.shape
         self.centre, self.scale = centre, scale
-        values = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
-        self._entries = (
-            np.require(X.indptr, np.int64, ["C", "W"]).view(np.uint64),
-            np.require(X.indices, np.int32 if X.indices.itemsize == 4 else np.int64, ["C", "W"]).view(
-                f"u{X.indices.itemsize}"
-            ),
-            np.require(values, requirements=["C", "W"]),
-        )
+        self._entries = Entries.of(X)
 
     @classmethod
     def standardised(cls, X: Any, weight: Array, *, centred: bool) -> tuple[SparseColumns, Array]:
@@ -223,7 +217,7 @@ class SparseColumns(Columns):
         def work(block: slice) -> None:
             loops.products_of_sparse(*self._entries, ids, V, block.start, block.stop, out)
 
-        if len(self._entries[2]) <= SMALL:
+        if len(self._entries.values) <= SMALL:
             work(slice(0, len(ids)))
         else:
             ordered_map(work, blocks)
@@ -241,11 +235,7 @@ class SparseColumns(Columns):
         return np.asarray((out - self.centre[ids] @ scaled).T)
 
     def _matrix(self, ids: Array) -> Any:
-        indptr, indices, values = self._entries
-        whole = sparse.csc_array(
-            (values, indices.view(f"i{indices.itemsize}"), indptr.view(np.int64)), shape=(self.n_rows, self.n_columns)
-        )
-        return whole[:, ids]
+        return sparse.csc_array(self._entries.for_scipy(), shape=(self.n_rows, self.n_columns))[:, ids]
 
     def gram(self, rows: Array, columns: Array, h: Array) -> Array:
         left, right = self._matrix(rows), self._matrix(columns)

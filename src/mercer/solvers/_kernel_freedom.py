@@ -25,8 +25,7 @@ def used_degrees(problem: KernelProblem | MappedProblem, eta: Array) -> float:
     """Of a problem of one output, at the optimum; of many rows, give or take a fifth of the root of the trace."""
     if isinstance(problem, MappedProblem):
         return _of_features(problem, eta)
-    n, losses = len(problem.products), problem.losses
-    _, bend = (replace(losses, expected=True) if isinstance(losses, OfResponse) else losses).slopes(eta)
+    n, bend = len(problem.products), _expected_curvature(problem, eta)
     V = np.eye(n) if n <= EXACT_ROWS else _signs(n)
     bent = bend.times(V - bend.level(bend.times(V).sum(axis=0)) if problem.intercept else V)
     # tr K(λI + W̃K)⁻¹W̃, in which what K does not see has no part
@@ -38,10 +37,13 @@ def used_degrees(problem: KernelProblem | MappedProblem, eta: Array) -> float:
 
 def _of_features(problem: MappedProblem, eta: Array) -> float:
     """tr (ZᵀWZ + λ)⁻¹ ZᵀWZ, with the curvature of a sample."""
-    design, losses = problem.design, problem.losses
-    _, bend = (replace(losses, expected=True) if isinstance(losses, OfResponse) else losses).slopes(eta)
-    sample = sample_of(design.n_rows, design.n_columns)
-    return inverse_of(design, sample, bend, problem.strengths).used_degrees()
+    design, sample = problem.design, sample_of(problem.design.n_rows, problem.design.n_columns)
+    return inverse_of(design, sample, _expected_curvature(problem, eta), problem.strengths).used_degrees()
+
+
+def _expected_curvature(problem: KernelProblem | MappedProblem, eta: Array) -> Any:
+    losses = problem.losses
+    return (replace(losses, expected=True) if isinstance(losses, OfResponse) else losses).slopes(eta)[1]
 
 
 def _signs(n: int) -> Array:

@@ -117,9 +117,7 @@ class System:
     def left_over(self, c: Array, alpha: Array, K: Any = None) -> tuple[float, Array]:
         """‖S y − (S K S + alpha) c‖ / ‖S y‖, the largest of all targets, and what is inside."""
         residual = self.right - self.times(c, K) - alpha * c
-        size = np.linalg.norm(self.right, axis=0)
-        relative = np.linalg.norm(residual, axis=0) / np.where(size > 0, size, 1.0)
-        return float(np.max(relative)), residual
+        return largest_share(residual, self.right), residual
 
     def triangle(self) -> Array:
         """S K S on and below the diagonal, in the one square of memory that its factor needs; above it is nothing."""
@@ -142,6 +140,12 @@ class OfFeatures:
 
     def times(self, v: Array) -> Array:
         return np.asarray(self.features @ (self.features.T @ v))
+
+
+def largest_share(residual: Array, right: Array) -> float:
+    """‖residual‖ / ‖right‖, the largest of all targets."""
+    size = np.linalg.norm(right, axis=0)
+    return float(np.max(np.linalg.norm(residual, axis=0) / np.where(size > 0, size, 1.0)))
 
 
 def few_features(kernel: Kernel, rows: int, columns: int) -> int | None:

@@ -20,7 +20,7 @@ from mercer._jit import weighted_descent as loops
 from mercer._threads import ordered_map, row_blocks
 from mercer.designs import CodesDesign, DenseDesign, Design, MixedDesign, SparseDesign
 from mercer.designs.sparse import Entries
-from mercer.solvers._columns import COPIED, SMALL, DenseColumns
+from mercer.solvers._columns import SMALL, DenseColumns
 from mercer.solvers._duality import Penalty
 
 Array = NDArray[Any]
@@ -136,7 +136,7 @@ class NumberColumns:
 
     def gathered(self, ids: Array) -> Iterator[tuple[slice, Array]]:
         """Columns as rows, a few at a time."""
-        for few in row_blocks(len(ids), max(16, COPIED // (8 * max(1, self._columns.n_rows)))):
+        for few in self._columns.chunks(ids):
             yield few, self._columns.gather(ids[few])
 
     def gram(self, rows: Array, columns: Array, h: Array) -> Array:
@@ -172,9 +172,7 @@ class StoredColumns:
             self._entries = Entries.of(matrix)
 
     def _matrix(self) -> Any:
-        indptr, indices, values = self._entries
-        shape = (self.n_rows, len(indptr) - 1)
-        return sparse.csc_array((values, indices.view(f"i{indices.itemsize}"), indptr.view(np.int64)), shape=shape)
+        return sparse.csc_array(self._entries.for_scipy(), shape=(self.n_rows, len(self._entries.indptr) - 1))
 
     def of(self, ids: Array) -> Any:
         """Columns as a matrix of float64."""

@@ -14,9 +14,9 @@ from mercer.families.response import Slopes
 from mercer.solvers._duality import Penalty, gap
 from mercer.solvers._proximal_losses import Losses
 from mercer.solvers._proximal_model import Model
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.newton import ALWAYS_HESSIAN, MOST_HALVINGS, ROUNDING, Progress
+from mercer.solvers.newton import ALWAYS_HESSIAN, MOST_HALVINGS, ROUNDING
 from mercer.solvers.problem import Problem
 from mercer.stats.quadratic import LOSS
 

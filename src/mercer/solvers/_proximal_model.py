@@ -38,7 +38,7 @@ MOST_CONJUGATE = 30
 
 
 class Place(Protocol):
-    """Where a model is made: see `proximal.Place`."""
+    """Where a model is made: see `_proximal_descent.Place`."""
 
     @property
     def u(self) -> Array: ...

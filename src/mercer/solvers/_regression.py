@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mercer._errors import NonFiniteError
 from mercer.families.penalties import Strengths
 from mercer.solvers._columns import SMALL, Columns, DenseColumns, SparseColumns, unit_of
-from mercer.solvers._duality import Penalty, least_squares_gap
+from mercer.solvers._duality import Penalty
 from mercer.solvers._rows import Rows
 from mercer.stats.normal_equations import NormalEquations
 
@@ -92,10 +92,6 @@ class Regression:
     def squares(self, R: Array) -> Array:
         """Σ weight r² of each."""
         return np.asarray(np.square(R) @ self.weight)
-
-    def gap(self, penalty: Penalty, w: Array, c: Array, squares: float) -> float:
-        """Upper bound of what the objective can still fall by; unpenalised slopes have to vanish."""
-        return least_squares_gap(penalty, w, c, squares)
 
     def working(self, coefficients: Array) -> Array:
         """Working coefficients of the user's."""

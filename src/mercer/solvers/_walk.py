@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer._jit.columns import AT_ONCE
 from mercer._threads import blas_for
-from mercer.solvers._duality import Penalty
+from mercer.solvers._duality import Penalty, least_squares_gap
 from mercer.solvers._gram_set import GramSet
 from mercer.solvers._lasso_point import Attempt, LassoFit, Point
 from mercer.solvers._regression import Regression
@@ -166,7 +166,8 @@ class Walk:
     # Looking at the data.
 
     def _gap(self, point: Point, penalty: Penalty) -> float:
-        return self._regression.gap(penalty, point.w, point.c, point.squares)
+        """Upper bound of what the objective can still fall by; unpenalised slopes have to vanish."""
+        return least_squares_gap(penalty, point.w, point.c, point.squares)
 
     def _may_matter(self, used: Array, residuals: Array, penalties: list[Penalty]) -> Array:
         """Columns in use or in the set, and others whose slopes may have come near their penalty."""

@@ -45,7 +45,8 @@ class Span:
     factor: Any
     #: the unit of the kernel: its squares need not be numbers, those of what is left are
     size: float
-    own: Array
+    #: S² of each free support vector from the span of the others
+    squared_distances: Array
     #: A⁻¹1, where there is an intercept
     ones: Array | None
 
@@ -65,11 +66,6 @@ class Span:
         # a single free vector is the only one whose weights sum to 1 without it: nothing spans it
         own = np.divide(1.0, left, out=np.diag(K).copy(), where=left > RIDGE * inverse)
         return cls(factor, size, size * own, ones)
-
-    @property
-    def squared_distances(self) -> Array:
-        """S² of each free support vector from the span of the others."""
-        return self.own
 
     def squared_distances_of(self, diagonal: Array, K: Array) -> Array:
         """S² of other rows: k(x, x), and k(x, z) for each free support vector z."""

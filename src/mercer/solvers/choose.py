@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, UnsuitableSolverError
-from mercer.solvers import gradient, newton, newton_cg, online, softmax, softmax_lasso, streamed_proximal
+from mercer.solvers import gradient, lbfgs, newton, newton_cg, online, proximal, softmax, softmax_lasso, streamed_proximal
 from mercer.solvers._least_squares_problem import has_closed_form, solve_least_squares
-from mercer.solvers.certificate import Solution
-from mercer.solvers.newton import Progress
+from mercer.solvers.certificate import Progress, Solution
 from mercer.solvers.problem import Problem
 from mercer.solvers.softmax import SoftmaxProblem
 
@@ -31,6 +30,16 @@ SOLVERS = {
     "gradient": "smooth penalties: the lectures' batch gradient descent, in many steps",
     "online": "smooth penalties: stochastic gradient descent, whose steps are passes over the rows, to a rough optimum",
     "proximal": "penalties with absolute values, which make coefficients exactly zero",
+}
+
+
+OF_ONE_PREDICTOR: dict[str, Callable[..., Solution]] = {
+    "newton": newton.solve,
+    "newton-cg": newton_cg.solve,
+    "lbfgs": lbfgs.solve,
+    "gradient": gradient.solve,
+    "online": online.solve,
+    "proximal": proximal.solve,
 }
 
 
@@ -55,10 +64,9 @@ class Choice(NamedTuple):
             return _solve_classes(problem, self.solver, start, options)
         if self.solver == "direct":
             return solve_least_squares(problem)
-        streamed = "streamed_" if self.solver == "proximal" and problem.observations.streamed else ""
-        module = importlib.import_module(f"mercer.solvers.{streamed}{self.solver.replace('-', '_')}")
-        solution: Solution = module.solve(problem, start, **options)
-        return solution
+        if self.solver == "proximal" and problem.observations.streamed:
+            return streamed_proximal.solve(problem, start, **options)
+        return OF_ONE_PREDICTOR[self.solver](problem, start, **options)
 
     def __str__(self) -> str:
         return f"{self.solver} ({self.why})"
@@ -113,8 +121,7 @@ def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, option
             begin = problem.start() if begin is None else begin
             solution = newton_cg.descend(problem, begin, problem.scaling(), **options)
         else:
-            solve = {"newton": newton.solve, "gradient": gradient.solve, "online": online.solve}[by]
-            solution = solve(cast(Any, problem), begin, **options)
+            solution = OF_ONE_PREDICTOR[by](problem, begin, **options)
     except FitInterrupted as stop:
         stop.solution = replace(stop.solution, value=problem.matrix(stop.solution.value))
         raise

@@ -47,6 +47,10 @@ class Curvature:
             return np.asarray(self.scale * cho_solve((self.factor, True), scaled, check_finite=False))
         return np.asarray(self.scale * (self.factor @ (self.factor.T @ scaled)))
 
+    def length(self, gradient: Array) -> float:
+        """√(gᵀH⁻¹g)."""
+        return float(np.sqrt(np.maximum(0.0, gradient @ self.solve(gradient))))  # NaN stays NaN
+
     def inverse_diagonal(self) -> Array:
         """The diagonal of H⁻¹."""
         if not self.definite:

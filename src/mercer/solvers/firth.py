@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from mercer._errors import FitInterrupted, SingularCovarianceError, UnsuitableSolverError
+from mercer._errors import SingularCovarianceError, UnsuitableSolverError
 from mercer._threads import blas_for
 from mercer.designs import Design
 from mercer.engines.reducing import reduce
 from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson
 from mercer.families.collinear import cholesky
 from mercer.families.response import Response
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Solution, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
 
@@ -86,11 +86,8 @@ def solve(
             "penalty."
         ) from None
     descent = Descent(problem, here, np.eye(len(begin)) if within is None else within)
-    try:
+    with keeping(lambda: descent.solution(tolerance)):
         descent.run(tolerance, most_steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, descent.solution(tolerance)) from None
     return descent.solution(tolerance)
 
 

@@ -6,18 +6,16 @@ from which a step of any of the four learning rules follows, w ← w + α Σ e x
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
 from mercer._jit import online as loops
 from mercer.designs import Design
 from mercer.engines.reducing import reduce
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.lesson import Lesson
 from mercer.solvers.problem import Problem, Slope
@@ -25,7 +23,6 @@ from mercer.solvers.rules import Rule
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
 Array = NDArray[Any]
-Progress = Callable[[int, float, float], None]
 
 TOLERANCE = 1e-6
 MOST_STEPS = 10_000
@@ -77,11 +74,8 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     descent = _Descent(problem, problem.start() if start is None else start, rate, decay)
-    try:
+    with keeping(lambda: descent.solution(tolerance)):
         descent.run(tolerance, most_steps, progress)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, descent.solution(tolerance)) from None
     return descent.solution(tolerance)
 
 
@@ -109,9 +103,7 @@ class _Descent:
         return 1 / (float(np.linalg.eigvalsh(hessian)[-1]) or 1.0)
 
     def _distance(self) -> float:
-        g = self._here.gradient
-        length = np.sqrt(np.maximum(0.0, g @ self._curvature.solve(g)))
-        return float(length) / self._problem.unit(self._here.value)
+        return self._curvature.length(self._here.gradient) / self._problem.unit(self._here.value)
 
     def run(self, tolerance: float, most_steps: int, progress: Progress | None) -> None:
         """Step down until there, or until there is no way down; an objective that is not finite has none."""

@@ -44,8 +44,7 @@ class HingeColumns:
         constant = np.full((rows.n_rows, int(rows.constant != 0)), rows.constant)
         if isinstance(rows.X, np.ndarray):
             self.X: Any = np.asfortranarray(np.hstack([rows.X, constant]))
-            nowhere = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32)
-            self.entries = Entries(*nowhere, self.X.reshape(-1, order="F"))
+            self.entries = Entries.of_dense(self.X.reshape(-1, order="F"))
         else:
             self.X = sparse.hstack([sparse.csc_array(rows.X), sparse.csc_array(constant)], format="csc")
             self.entries = Entries.of(self.X)

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import DegenerateDataError, FitInterrupted
+from mercer._errors import DegenerateDataError
 from mercer._threads import blas_for
 from mercer.solvers._kernel_losses import Bend, Losses, OfResponse
 from mercer.solvers._kernel_products import Preconditioner, Products
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import Direction, newton_direction
-from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway, Progress
+from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
 
 Array = NDArray[Any]
 
@@ -96,11 +96,8 @@ def solve(
     """
     with threads_for(problem.products):
         descent = Descent(problem, start, tolerance, progress)
-        try:
+        with keeping(descent.solution, "the best function found so far is kept"):
             descent.run(most_steps)
-        except KeyboardInterrupt:
-            message = "stopped by the user; the best function found so far is kept."
-            raise FitInterrupted(message, descent.solution()) from None
         return descent.solution()
 
 

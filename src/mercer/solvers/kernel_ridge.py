@@ -108,7 +108,7 @@ def has_room(needed: float) -> bool:
 
 def bytes_needed(rows: int) -> float:
     """Of the fastest fit: a square for Cholesky, or for many rows half of one in float32, and the pivots."""
-    return 8.0 * rows**2 if rows < MANY_ROWS else 2.0 * rows**2 + 24.0 * rows**2 / ROWS_PER_PIVOT
+    return 8.0 * rows**2 if rows < MANY_ROWS else 2.0 * rows**2 + BYTES_PER_PIVOT * rows**2 / ROWS_PER_PIVOT
 
 
 def bytes_at_least(rows: int, targets: int = 1) -> float:
@@ -207,9 +207,9 @@ def refined(system: System, alpha: Array, correct: Correction, K: Any = None) ->
     return c, error
 
 
-def proof(error: float) -> Certificate:
+def proof(error: float, tolerance: float = TOLERANCE) -> Certificate:
     """What is left over of y, relative to it."""
-    return Certificate("gradient norm", error, TOLERANCE, "‖(K + alpha)a − y‖ / ‖y‖, with √weights if there are any")
+    return Certificate("gradient norm", error, tolerance, "‖(K + alpha)a − y‖ / ‖y‖, with √weights if there are any")
 
 
 def _of_steps(system: System, steps: Steps) -> Solution:

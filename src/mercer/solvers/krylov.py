@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Solution, keeping
 
 Array = NDArray[Any]
 Product = Callable[[Array], Array]
@@ -69,11 +68,8 @@ def conjugate_gradient(
     """
     search = _Search(product, b, start, precondition)
     steps = 10 * len(b) if most_steps is None else most_steps
-    try:
+    with keeping(lambda: search.solution(tolerance), "the coefficients found so far are kept"):
         search.run(tolerance, steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the coefficients found so far are kept."
-        raise FitInterrupted(message, search.solution(tolerance)) from None
     return search.solution(tolerance)
 
 

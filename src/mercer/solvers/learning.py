@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
 from mercer._warn import warn
 from mercer.solvers import online
 from mercer.solvers._descent import Descent
 from mercer.solvers._pocket import Pocket
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.gradient import Errors
 from mercer.solvers.history import History, Log
 from mercer.solvers.lesson import Lesson
@@ -29,10 +29,6 @@ from mercer.solvers.separation import Separation
 from mercer.solvers.units import Units
 
 Array = NDArray[Any]
-Progress = Callable[[int, float, float], None]
-
-#: frames between a warning and the line that asked for the fit
-USER = 6
 
 
 class Learnt(NamedTuple):
@@ -88,12 +84,9 @@ def learn(
         On Ctrl-C, with what was learnt so far.
     """
     course = Course(lesson, rule, how, units, tolerance, blame)
-    try:
-        with blas_for(lesson.n_columns):  # once, not in every pass
-            course.run(most_passes, progress)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the weights learnt so far are kept."
-        raise FitInterrupted(message, course.solution()) from None
+    # threads are chosen once, not in every pass
+    with keeping(course.solution, "the weights learnt so far are kept"), blas_for(lesson.n_columns):
+        course.run(most_passes, progress)
     course.warn()
     return course.solution()
 

@@ -19,15 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
 from mercer.designs.mapped import MappedDesign
 from mercer.designs.mapped_tensors import MappedTensors
 from mercer.solvers._kernel_losses import RowLosses
 from mercer.solvers._mapped_curvature import Inverse, SampledInverse, preconditioner_of, sample_of, some_of, weights_of
 from mercer.solvers._mapped_rounding import is_even, rounding, told
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import Direction, newton_direction
-from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway, Progress
+from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
 
 Array = NDArray[Any]
 
@@ -132,12 +131,9 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     descent = Descent(problem, tolerance, progress)
-    try:
+    with keeping(descent.solution):
         descent.begin(start)
         descent.run(most_steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, descent.solution()) from None
     return descent.solution()
 
 

@@ -26,8 +26,8 @@ from mercer._threads import blas_for, ordered_map
 from mercer.designs import Coordinates, DenseDesign, Design, MixedDesign, SparseDesign
 from mercer.designs.sparse import Entries
 from mercer.designs.squares import column_squares
+from mercer.solvers.box_problem import Margins
 from mercer.solvers.certificate import Solution
-from mercer.solvers.dual import Margins
 
 Array = NDArray[Any]
 
@@ -77,8 +77,7 @@ class MarginRows:
         """As compiled loops want them: dense rows have neither places nor columns."""
         if not isinstance(self.X, np.ndarray):
             return Entries.of(self.X)
-        nowhere = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32)
-        return Entries(*nowhere, np.require(self.X, requirements=["C", "W"]).reshape(-1))
+        return Entries.of_dense(np.require(self.X, requirements=["C", "W"]).reshape(-1))
 
     @cached_property
     def squares(self) -> Array:

@@ -12,22 +12,18 @@ of the objective, λ the distance to the minimiser in standard errors (for dispe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem, Slope
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
 Array = NDArray[Any]
-#: called after each step with its number, the objective and λ
-Progress = Callable[[int, float, float], None]
 
 TOLERANCE = 1e-8
 MOST_STEPS = 100
@@ -88,11 +84,8 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     descent = Descent(problem, start, tolerance, progress)
-    try:
+    with keeping(descent.solution):
         descent.run(most_steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, descent.solution()) from None
     return descent.solution()
 
 

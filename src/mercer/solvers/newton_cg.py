@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import conjugate_gradient
-from mercer.solvers.newton import Headway, Progress
+from mercer.solvers.newton import Headway
 from mercer.solvers.problem import Problem, Product, Slope, Smooth
 from mercer.solvers.sampled_scaling import scaling_of
 from mercer.solvers.scaling import Scaling
@@ -83,11 +82,8 @@ def descend(
 ) -> Solution:
     """Minimise anything smooth from `start`, in variables that make it round; see `solve`."""
     descent = _Descent(problem, start, scaling, tolerance, progress)
-    try:
+    with keeping(descent.solution):
         descent.run(most_steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, descent.solution()) from None
     return descent.solution()
 
 

@@ -7,17 +7,16 @@ threshold units learn every row once, by any of the four learning rules, in comp
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
 from mercer._jit import online as loops
 from mercer._threads import row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.designs.dense import is_block
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.lesson import Lesson
 from mercer.solvers.problem import Problem, Slope
@@ -27,7 +26,6 @@ from mercer.solvers.units import Units
 from mercer.stats.quadratic import HESSIAN
 
 Array = NDArray[Any]
-Progress = Callable[[int, float, float], None]
 
 TOLERANCE = 0.1
 MOST_PASSES = 100
@@ -92,11 +90,8 @@ def solve(
     size = batch_rows or max(1, len(problem.observations) // STEPS)
     rng = None if random_state is None else np.random.default_rng(random_state)
     descent = _Descent(problem, problem.start() if start is None else start, rate, decay, size, rng)
-    try:
+    with keeping(lambda: descent.solution(tolerance)):
         descent.run(tolerance, most_steps, progress)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, descent.solution(tolerance)) from None
     return descent.solution(tolerance)
 
 
@@ -160,11 +155,10 @@ class _Descent:
         return total / steps
 
     def _distance(self) -> float:
-        g, hessian = self._best.slope.gradient, self._best.slope.hessian
+        value, gradient, hessian = self._best.slope
         if not np.isfinite(hessian).all():
             return np.inf
-        length = np.sqrt(np.maximum(0.0, g @ Curvature.of(hessian).solve(g)))
-        return float(length) / self._problem.unit(self._best.slope.value)
+        return Curvature.of(hessian).length(gradient) / self._problem.unit(value)
 
     def solution(self, tolerance: float) -> Solution:
         passes = len(self._trace) - 1
@@ -232,14 +226,9 @@ def shuffled(n: int, rng: np.random.Generator) -> Array:
 
 def _portions(lesson: Lesson) -> list[slice]:
     """All rows at once if loops can read them as they are, else blocks to be copied."""
-    if lesson.entries is not None or _readable(lesson.X):
+    if lesson.entries is not None or is_block(lesson.X):
         return [slice(0, lesson.n_rows)]
     return row_blocks(lesson.n_rows, rows_per_block(lesson.n_columns, COPIED_BLOCK))
-
-
-def _readable(X: Array) -> bool:
-    """Whether X is of one of the two kinds of array that loops are compiled for."""
-    return X.dtype in (np.float32, np.float64) and X.flags.carray
 
 
 def _learn(
@@ -262,7 +251,7 @@ def _learn(
 
 def _block(lesson: Lesson, order: Array, rows: slice, weight: Array) -> tuple[Array, Array, Array, Array]:
     """Rows of numbers as loops read them: in place if they can be, else copied in their order."""
-    if _readable(lesson.X):
+    if is_block(lesson.X):
         return lesson.X, lesson.codes, weight, order
     chosen = order if order.size else np.arange(rows.start, rows.stop)
     X = np.require(lesson.X[chosen], np.float64, ["C", "W"])

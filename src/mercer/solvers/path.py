@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
 from mercer.families.penalties import Strengths
 from mercer.solvers._lasso_point import LassoFit
 from mercer.solvers._regression import Regression
 from mercer.solvers._walk import Walk
-from mercer.solvers.certificate import Solution
+from mercer.solvers.certificate import Solution, keeping
 
 __all__ = ["LassoFit", "solve_path"]
 
@@ -92,10 +91,7 @@ def solve_path(
     penalty = regression.penalty(strengths, positive=positive)
     walk = Walk(regression, penalty, tolerance=tolerance, most_sweeps=most_sweeps, screening=screening, gram=gram)
     solutions: list[Solution] = []
-    try:
+    with keeping(lambda: [*solutions, walk.unfinished()], "the coefficients found so far are kept"):
         walk.begin(start)
         solutions.extend(walk.along(np.asarray(multipliers, dtype=np.float64)))
-    except KeyboardInterrupt:
-        message = "stopped by the user; the coefficients found so far are kept."
-        raise FitInterrupted(message, [*solutions, walk.unfinished()]) from None
     return solutions

@@ -17,10 +17,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
 from mercer.solvers._proximal_descent import ProximalDescent
-from mercer.solvers.certificate import Solution
-from mercer.solvers.newton import MOST_STEPS, TOLERANCE, Progress
+from mercer.solvers.certificate import Progress, Solution, keeping
+from mercer.solvers.newton import MOST_STEPS, TOLERANCE
 from mercer.solvers.problem import Problem
 
 Array = NDArray[Any]
@@ -61,9 +60,6 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     descent = ProximalDescent(problem, start, tolerance, progress)
-    try:
+    with keeping(descent.solution):
         descent.run(most_steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, descent.solution()) from None
     return descent.solution()

@@ -50,10 +50,8 @@ class Rows(NamedTuple):
         held_out = np.zeros(0, dtype=bool) if held_out is None else held_out
         if not isinstance(X, np.ndarray):
             return cls(Entries.of(X), weight, held_out, sparse=True)
-        nowhere = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint32)
-        return cls(
-            Entries(*nowhere, np.require(X, requirements=["C", "W"]).reshape(-1)), weight, held_out, sparse=False
-        )
+        entries = Entries.of_dense(np.require(X, requirements=["C", "W"]).reshape(-1))
+        return cls(entries, weight, held_out, sparse=False)
 
 
 @dataclass(eq=False)

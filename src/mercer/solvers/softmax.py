@@ -20,8 +20,7 @@ from mercer.designs.squares import column_squares
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers import lbfgs, newton, sampled_scaling
-from mercer.solvers.certificate import Solution
-from mercer.solvers.newton import Progress
+from mercer.solvers.certificate import Progress, Solution
 from mercer.solvers.problem import Product, Slope, product_at_hand, standard_error, summed
 from mercer.solvers.sampled_scaling import blown_up, fit_to_sample, sample_size, sampled_hessian, typical_rows
 from mercer.solvers.scaling import FewRows, Repeated, Scaling, Standardising, Whitening

@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from mercer._errors import FitInterrupted
 from mercer.engines.reducing import reduce
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.newton import Progress
 from mercer.solvers.scaling import Standardising
 from mercer.solvers.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN
@@ -69,11 +67,8 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     search = _Search(problem, start, tolerance, progress)
-    try:
+    with keeping(search.solution):
         search.run(most_steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, search.solution()) from None
     return search.solution()
 
 

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted
 from mercer.solvers import proximal, softmax_lasso
 from mercer.solvers._duality import Penalty
 from mercer.solvers._penalised_quadratic import PenalisedQuadratic
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway, Progress
+from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
 from mercer.solvers.problem import Problem
 from mercer.solvers.sampled_scaling import fit_to_sample
 from mercer.solvers.softmax import SoftmaxProblem
@@ -72,11 +71,8 @@ def solve(
     """
     losses = OfClasses(problem) if isinstance(problem, SoftmaxProblem) else OfOne(problem)
     descent = _Descent(losses, start, tolerance, progress)
-    try:
+    with keeping(descent.solution):
         descent.run(most_steps)
-    except KeyboardInterrupt:
-        message = "stopped by the user; the best coefficients found so far are kept."
-        raise FitInterrupted(message, descent.solution()) from None
     return descent.solution()
 
 

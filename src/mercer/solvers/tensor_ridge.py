@@ -20,10 +20,11 @@ from mercer._gpu.chunks import room_for
 from mercer.designs.mapped_tensors import worth_double
 from mercer.kernels import Kernel
 from mercer.kernels.tensors import TensorGram
+from mercer.solvers._kernel_system import largest_share
 from mercer.solvers._tensor_curvature import cholesky
 from mercer.solvers._tensor_pivots import pivots_of
-from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.kernel_ridge import TOLERANCE, DualFit
+from mercer.solvers.certificate import Solution
+from mercer.solvers.kernel_ridge import TOLERANCE, DualFit, proof
 from mercer.solvers.krylov import conjugate_gradient
 
 Array = NDArray[Any]
@@ -75,7 +76,7 @@ def _by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) -> Solut
             for _ in range(2):  # the second corrects what rounding left of the first
                 c[:, of] += torch.cholesky_solve((right - K @ c - strengths * c)[:, of], L)
     left = right - K @ c - strengths * c
-    return _solution(to_numpy(S * c), _relative(to_numpy(left), root * Y), TOLERANCE, "a Cholesky factor")
+    return _solution(to_numpy(S * c), largest_share(to_numpy(left), root * Y), TOLERANCE, "a Cholesky factor")
 
 
 def _by_steps(
@@ -125,11 +126,5 @@ def _deflation(gram: TensorGram, S: Any, alpha: Array) -> tuple[Callable[[Array]
     return inverse, int(L.shape[1])
 
 
-def _relative(left: Array, right: Array) -> float:
-    size = np.linalg.norm(right, axis=0)
-    return float(np.max(np.linalg.norm(left, axis=0) / np.where(size > 0, size, 1.0)))
-
-
 def _solution(coefficients: Array, error: float, tolerance: float, path: str) -> Solution:
-    sentence = "‖(K + alpha)a − y‖ / ‖y‖, with √weights if there are any"
-    return Solution(DualFit(coefficients, path), Certificate("gradient norm", error, tolerance, sentence), ())
+    return Solution(DualFit(coefficients, path), proof(error, tolerance), ())

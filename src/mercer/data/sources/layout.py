@@ -10,12 +10,13 @@ import numpy as np
 
 from mercer._errors import ColumnTypeError, DataError
 from mercer._threads import row_blocks
+from mercer.data.packed import Packed
 from mercer.data.readers_base import what_failed, without_markers
 from mercer.data.sources.base import Array, Chunk, Columns
 
 
 @dataclass(frozen=True)
-class Layout:
+class Layout(Packed):
     """What all pieces of a source have in common; it travels with each of them."""
 
     columns: Columns

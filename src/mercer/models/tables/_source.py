@@ -18,13 +18,12 @@ from mercer.data.seen import Seen
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.engines.folding import fold
-from mercer.models.tables._choose import asked_kinds, treatment, with_kind
+from mercer.models.tables._choose import asked_kinds, with_kind
 from mercer.models.tables._evidence import InTable, Manner
 from mercer.models.tables._numbers import Gaps
 from mercer.models.tables._reading import days_of, numbers_of, refuse_gaps, texts_of
 from mercer.models.tables._spread import DaysSeen, Spread
 from mercer.models.tables._texts import Text, naming
-from mercer.models.tables._treatment import LeftOut
 
 Glances = list["Glance"]
 
@@ -70,16 +69,8 @@ def learn_source(features: Any, source: Source) -> None:
         for j, (name, glance) in enumerate(zip(table.names, glances, strict=True))
     ]
     features.schema_ = Schema(tuple(columns))
-    manner = features._manner(None)
-    excluded = features._excluded(table)
-    features._settle(
-        [
-            LeftOut(column.name, "as asked for")
-            if column.name in excluded
-            else treatment(column, InSource(source, column.name, glance), manner)
-            for column, glance in zip(columns, glances, strict=True)
-        ]
-    )
+    evidence = [InSource(source, *each) for each in zip(table.names, glances, strict=True)]
+    features._treat(table, evidence, features._manner(None))
 
 
 def infer_schema(source: Source) -> Schema:

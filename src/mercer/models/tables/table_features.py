@@ -23,7 +23,7 @@ from mercer.designs.encoded import Encoded, NumberPart, Part
 from mercer.models._base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
 from mercer.models._from_source import fits_sources, is_source, maps_sources
 from mercer.models.tables._choose import ASKED_FOR, name_of, schema_for, treatment
-from mercer.models.tables._evidence import InTable, Manner
+from mercer.models.tables._evidence import Evidence, InTable, Manner
 from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse
 from mercer.models.tables._source import learn_source
@@ -305,16 +305,19 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return select(X, kept)
 
     def _learn_columns(self, table: Table, y: Any) -> dict[str, list[Part]]:
-        excluded, manner = self._excluded(table), self._manner(y)
+        manner = self._manner(y)
+        self._treat(table, [InTable(table, j) for j in range(table.n_columns)], manner)
+        return manner.made
+
+    def _treat(self, table: Table, evidence: Sequence[Evidence], manner: Manner) -> None:
+        """Decide what becomes of each column by what its rows show."""
+        excluded = self._excluded(table)
         self._settle(
             [
-                LeftOut(column.name, ASKED_FOR)
-                if column.name in excluded
-                else treatment(column, InTable(table, j), manner)
-                for j, column in enumerate(self.schema_)
+                LeftOut(column.name, ASKED_FOR) if column.name in excluded else treatment(column, shown, manner)
+                for column, shown in zip(self.schema_, evidence, strict=True)
             ]
         )
-        return manner.made
 
     def _excluded(self, table: Table) -> set[str]:
         """Columns of an array that are left out, as those of a frame were before."""

@@ -40,16 +40,22 @@ def _refuse_other_columns(columns: set[Any], n: int) -> None:
             )
 
 
-def limits(n_documents: int, max_df: Any, min_df: Any) -> tuple[Any, Any]:
+def _limits(n_documents: int, max_df: Any, min_df: Any) -> tuple[Any, Any]:
     """The most and the fewest documents that may have a term; parts of all documents are floats."""
     most = max_df if isinstance(max_df, Integral) else max_df * n_documents
     fewest = min_df if isinstance(min_df, Integral) else min_df * n_documents
     return most, fewest
 
 
-def refuse_limits(n_documents: int, max_df: Any, min_df: Any) -> None:
-    """Refuse limits that no number of documents can keep."""
-    most, fewest = limits(n_documents, max_df, min_df)
+def refuse_useless(vocabulary: AnyVocabulary, max_df: Any, min_df: Any) -> None:
+    """Refuse documents without terms, and limits that no number of documents can keep."""
+    if not len(vocabulary):
+        raise VocabularyError(
+            "empty vocabulary; perhaps the documents only contain stop words, or words of one letter, which "
+            "token_pattern passes over."
+        )
+    n_documents = vocabulary.n_documents
+    most, fewest = _limits(n_documents, max_df, min_df)
     if most < fewest:
         raise DataError(
             f"max_df corresponds to < documents than min_df. There are {n_documents} documents: a term would have to "
@@ -62,7 +68,7 @@ def chosen(vocabulary: AnyVocabulary, max_df: Any, min_df: Any, max_features: in
 
     Where several are as frequent, NumPy's `argsort` decides as it does in scikit-learn, by the type of `counts` too.
     """
-    most, fewest = limits(vocabulary.n_documents, max_df, min_df)
+    most, fewest = _limits(vocabulary.n_documents, max_df, min_df)
     df = vocabulary.document_counts
     mask = np.asarray((df <= most) & (df >= fewest))
     if max_features is not None and mask.sum() > max_features:

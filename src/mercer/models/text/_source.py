@@ -7,25 +7,19 @@ from typing import Any
 
 from sklearn.base import clone
 
-from mercer._errors import VocabularyError
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.features.text.interpreted import AnyVocabulary, merged
 from mercer.features.text.weights import Totals
 from mercer.models.text import _counting
 from mercer.models.text._documents import documents_of
-from mercer.models.text._selection import refuse_limits
+from mercer.models.text._selection import refuse_useless
 
 
 def learn_vocabulary(vectorizer: Any, source: Source) -> AnyVocabulary:
     """All terms of all documents, refused like those of documents in memory."""
     seen = fold(functools.partial(_terms, clone(vectorizer)), source, merged)
-    if not len(seen):
-        raise VocabularyError(
-            "empty vocabulary; perhaps the documents only contain stop words, or words of one letter, which "
-            "token_pattern passes over."
-        )
-    refuse_limits(seen.n_documents, vectorizer.max_df, vectorizer.min_df)
+    refuse_useless(seen, vectorizer.max_df, vectorizer.min_df)
     return seen
 
 

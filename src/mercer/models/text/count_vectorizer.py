@@ -23,7 +23,7 @@ from mercer.models._base import Array, old_state_on_failure
 from mercer.models._from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
 from mercer.models.text._documents import documents_of
-from mercer.models.text._selection import chosen, numbered, refuse_limits
+from mercer.models.text._selection import chosen, numbered, refuse_useless
 from mercer.models.text._source import learn_vocabulary
 from mercer.models.text._term_columns import TermColumns
 from mercer.models.text._vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
@@ -310,15 +310,9 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         if self.fixed_vocabulary_:
             return self._as_asked(_counting.count_known(self, raw_documents))
         learned = _counting.learn(self, raw_documents)
-        vocabulary = learned.vocabulary
-        if not len(vocabulary):
-            raise VocabularyError(
-                "empty vocabulary; perhaps the documents only contain stop words, or words of one letter, which "
-                "token_pattern passes over."
-            )
-        refuse_limits(vocabulary.n_documents, self.max_df, self.min_df)
+        refuse_useless(learned.vocabulary, self.max_df, self.min_df)
         self._note(learned, y, all_classes=True)
-        return self._as_asked(learned.matrix(self._keep(vocabulary), self.dtype))
+        return self._as_asked(learned.matrix(self._keep(learned.vocabulary), self.dtype))
 
     def _keep(self, vocabulary: AnyVocabulary) -> Array:
         """`_select`, where that there are no columns is a failure."""

@@ -126,7 +126,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         with old_state_on_failure(self):
             self._validate_params()
             X = self._checked(X, reset=True)
-            self._settle(self._totals_of(X, y, all_classes=True), _float_type(X.dtype))
+            self._settle(self._totals_of(X, y, all_classes=True), float_type(X.dtype))
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -149,7 +149,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             before = vars(self).get("_totals")
             X = self._checked(X, reset=before is None)
             totals = self._totals_of(X, y, all_classes=False)
-            self._settle(totals if before is None else before.merge(totals), _float_type(X.dtype))
+            self._settle(totals if before is None else before.merge(totals), float_type(X.dtype))
         return self
 
     def merge(self, other: Self) -> Self:
@@ -178,7 +178,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             return NotImplemented
         first = self._checked(source.head().X, reset=True)
         totals = fold(functools.partial(_totals, clone(self)), source, Totals.merge)
-        return self._settle(totals, _float_type(first.dtype))
+        return self._settle(totals, float_type(first.dtype))
 
     @maps_sources
     def transform(self, X: Any, copy: bool = True) -> Any:
@@ -296,7 +296,8 @@ def refuse_classes(labels: list[Any]) -> None:
     )
 
 
-def _float_type(dtype: Any) -> Any:
+def float_type(dtype: Any) -> Any:
+    """The type of weights of counts of this type."""
     return np.float32 if dtype == np.float32 else np.float64
 
 

@@ -23,7 +23,7 @@ from mercer.models.text import _counting
 from mercer.models.text._source import learn_totals
 from mercer.models.text._vectorizer import TOKEN_PATTERN
 from mercer.models.text.count_vectorizer import CountVectorizer
-from mercer.models.text.tfidf_transformer import WEIGHTING_CONSTRAINTS, TfidfTransformer, two_classes
+from mercer.models.text.tfidf_transformer import WEIGHTING_CONSTRAINTS, TfidfTransformer, float_type, two_classes
 
 FLOATS = (np.float64, np.float32, np.float16)
 
@@ -211,7 +211,7 @@ class TfidfVectorizer(CountVectorizer):
             return NotImplemented
         super()._fit_source(source)
         tfidf = self._transformer()
-        tfidf._settle(learn_totals(self, source) if self.fixed_vocabulary_ else self._totals(), _float_type(self.dtype))
+        tfidf._settle(learn_totals(self, source) if self.fixed_vocabulary_ else self._totals(), float_type(self.dtype))
         self._tfidf = tfidf
         return None
 
@@ -255,7 +255,7 @@ class TfidfVectorizer(CountVectorizer):
             if self.weighting == "log-count-ratio":
                 self._classes_seen = _merged_classes(self._classes_seen, self._seen, other._classes_seen, other._seen)
             super().merge(other)
-            self._tfidf._settle(self._totals(), _float_type(self.dtype))
+            self._tfidf._settle(self._totals(), float_type(self.dtype))
         return self
 
     @property
@@ -303,7 +303,7 @@ class TfidfVectorizer(CountVectorizer):
         _refuse_no_documents(X)
         tfidf = self._transformer()
         totals = tfidf._totals_of(X, y, all_classes=True) if self.fixed_vocabulary_ else self._totals()
-        tfidf._settle(totals, _float_type(self.dtype))
+        tfidf._settle(totals, float_type(self.dtype))
         self._tfidf = tfidf
         return X
 
@@ -316,7 +316,7 @@ class TfidfVectorizer(CountVectorizer):
         else:
             super()._add(raw_documents, y)
             totals = self._totals()
-        tfidf._settle(totals, _float_type(self.dtype))
+        tfidf._settle(totals, float_type(self.dtype))
         self._tfidf = tfidf
 
     def _note(self, learned: Learned | compiled.Learned, y: Any, *, all_classes: bool) -> None:
@@ -382,10 +382,6 @@ def _none_of(vocabulary: AnyVocabulary) -> AnyVocabulary:
     """The same terms, of no documents."""
     none = np.zeros(len(vocabulary), dtype=np.int64)
     return replace(vocabulary, document_counts=none, term_counts=none, n_documents=0)
-
-
-def _float_type(dtype: Any) -> Any:
-    return np.float32 if dtype == np.float32 else np.float64
 
 
 def _floats(X: sparse.csr_array) -> sparse.csr_array:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream
+from mercer.data.packed import Packed
 from mercer.data.readers_base import Reading
 from mercer.data.readers_json import JsonRows, parsed
 from mercer.data.sources.asking import Asked
@@ -34,10 +35,20 @@ class Scan(NamedTuple):
     places: list[tuple[str, dict[str, Any]]]
 
 
+@dataclass(frozen=True)
+class Written(Packed):
+    """Columns as they are written, whatever the caller says about them."""
+
+    #: pyarrow schema
+    types: Any
+
+
 class JsonFiles(Files):
     """Files that are read once when they are opened: any line may name a column that no other does."""
 
     def __init__(self, found: Found, asked: Asked) -> None:
+        import pyarrow as pa
+
         super().__init__([Stamp.of(file) for file in found.files], asked, "JSON")
         self._scans: list[Scan] = []
         for stamp in self.stamps:
@@ -52,8 +63,9 @@ class JsonFiles(Files):
         self.columns = asked.columns(names)
         self._refuse_absent()
         # as they are written; what the caller says about them comes after
-        self._written = merged(places, self.columns.read, {})
-        self._layout = asked.layout(self.columns, self._written)
+        types = merged(places, self.columns.read, {})
+        self._written = Written(pa.schema(types))
+        self._layout = asked.layout(self.columns, types)
 
     def _refuse_absent(self) -> None:
         """A target that no line of a file names was forgotten; other columns may be missing."""
@@ -73,25 +85,21 @@ class JsonFiles(Files):
         return sum(scan.rows for scan in self._scans)
 
     def pieces(self) -> Iterator[Piece]:
-        import pyarrow as pa
-
-        written = pa.schema(self._written)
         yield from map(LeftOut, self._left_out)
         for scan in self._scans:
-            yield from (JsonPiece(scan.stamp, span, self.layout, written) for span in scan.spans)
+            yield from (JsonPiece(scan.stamp, span, self.layout, self._written) for span in scan.spans)
 
 
 @dataclass(frozen=True)
 class JsonPiece(LinesOfFile):
     """Consecutive lines of JSON."""
 
-    #: pyarrow schema of the columns as they are written
-    written: Any
+    written: Written
 
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
         row = self.span.row
         for block in blocks_of(self.stamp, self.span):
-            table = _table(self.stamp, self.layout.skip, self.written, block, skipped)
+            table = _table(self.stamp, self.layout.skip, self.written.types, block, skipped)
             yield row, table
             row += table.num_rows
 

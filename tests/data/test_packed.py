@@ -1,0 +1,24 @@
+"""What pieces take along: small however many columns there are, the same afterwards, and there once."""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+
+from mercer.data.sources.base import Columns
+from mercer.data.sources.layout import Layout
+
+NAMES = tuple(f"x{number}" for number in range(2000))
+LAYOUT = Layout(Columns(NAMES, target="y"), pa.schema([(name, pa.float64()) for name in (*NAMES, "y")]), 1000)
+
+
+def test_a_wide_layout_is_small_and_the_same_again() -> None:
+    packed = pickle.dumps(LAYOUT)
+    assert len(packed) < 15_000
+    assert pickle.loads(packed) == LAYOUT
+    assert pickle.loads(packed).types.equals(LAYOUT.types, check_metadata=True)
+
+
+def test_all_pieces_of_a_process_share_one() -> None:
+    assert pickle.loads(pickle.dumps(LAYOUT)) is pickle.loads(pickle.dumps(LAYOUT))
