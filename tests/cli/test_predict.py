@@ -15,7 +15,7 @@ from pyarrow import feather, parquet
 from typer.testing import Result
 
 import mercer
-from mercer.data import read_table, readers_separated
+from mercer.data import read_table
 
 Run = Callable[..., Result]
 

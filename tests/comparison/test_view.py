@@ -83,7 +83,7 @@ def test_scores_without_probabilities_still_make_a_page() -> None:
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_frames_of_any_library(library: str) -> None:
-    from mercer.data.build import frame_like
+    from mercer.data.frame_like import frame_like
 
     rng = np.random.default_rng(0)
     y = np.tile(["a", "b"], 40)

@@ -20,7 +20,7 @@ from pyarrow import feather, parquet
 
 import mercer.data
 from mercer._errors import DataError, MercerError
-from mercer.data import Reading, Schema, read_table, readers_json, readers_separated
+from mercer.data import Reading, Schema, read_table
 from mercer.data.sources.files import lines
 from mercer.data.writers import encoded
 from tests.fuzz._mutate import damaged

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import mercer.data
-from mercer.data import readers_separated
 from mercer.data.sources.files import arrow, datasets, lines, parquet
 from mercer.designs import survey
 from tests.data.sources.conftest import postgresql as postgresql  # a fixture

@@ -21,9 +21,9 @@ from mercer import (
     Ridge,
     SplineFeatures,
 )
+from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Source
 from mercer.data.sources.memory import InMemory
-from mercer.data.sources.reading import read_all
 from mercer.models import _sampled_source
 from mercer.models.statistic_features import StatisticFeatures
 

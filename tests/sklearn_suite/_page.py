@@ -30,7 +30,7 @@ have [a page of their own](decisions/0005-deviations-from-scikit-learn.md); the 
 
 def written() -> str:
     """The page."""
-    found = sorted(loaded(), key=lambda one: (one.module, one.replaced))
+    found = sorted(loaded(), key=lambda one: (one.module, sorted(one.replaced)))
     ran, out = sum(len(one.runs) for one in found), sum(len(one.left_out) for one in found)
     return "\n".join(
         [
@@ -73,7 +73,7 @@ def _file(one: Loaded) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(f"`{name}`" for name in sorted(names))
 
 
 if __name__ == "__main__":

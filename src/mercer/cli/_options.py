@@ -14,7 +14,7 @@ from mercer._suggest import did_you_mean
 
 if TYPE_CHECKING:
     from mercer.data.readers import Reading
-    from mercer.data.readers_base import Held
+    from mercer.data.readers.base import Held
 
 #: the largest seed that scikit-learn takes
 MOST_SEED = 2**32 - 1

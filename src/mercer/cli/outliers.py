@@ -94,7 +94,7 @@ def _write(grid: Any, output: str) -> None:
     import numpy as np
 
     from mercer.cli._printing import write
-    from mercer.data.build import frame_like
+    from mercer.data.frame_like import frame_like
     from mercer.data.writers import encoded, format_of
 
     names = [field.heading for field in grid.fields]

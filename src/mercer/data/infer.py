@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from mercer.data.dates import are_dates
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
-from mercer.data.seen import Seen
+from mercer.data.seen_values import Seen
 from mercer.data.table import Table
-from mercer.data.told import kind_told
+from mercer.data.told_kinds import kind_told
 
 Array = NDArray[Any]
 

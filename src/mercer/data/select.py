@@ -70,6 +70,6 @@ def as_labels(X: Any, names: Sequence[str]) -> Any:
 def _frame(X: Any) -> Any:
     if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
         return None
-    from mercer.data._frame import as_frame  # narwhals costs a tenth of a second that arrays need not pay
+    from mercer.data.storages.frame import as_frame  # narwhals costs a tenth of a second that arrays need not pay
 
     return as_frame(X)

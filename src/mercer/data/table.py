@@ -13,12 +13,11 @@ from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError
 from mercer._suggest import did_you_mean
-from mercer.data import _dense
-from mercer.data._sparse import SparseStorage
-from mercer.data._storage import Storage
-from mercer.data.build import frame_like
 from mercer.data.coding import Coded
+from mercer.data.frame_like import frame_like
 from mercer.data.kinds import Kind
+from mercer.data.storages.base import Storage
+from mercer.data.storages.sparse import SparseStorage
 
 Array = NDArray[Any]
 
@@ -141,7 +140,6 @@ class Table:
         """A column of strings as a pyarrow array, without a Python string; None where it is not stored like that."""
         if self.library in ("numpy", "scipy"):
             return None
-        from mercer.data import _frame
 
         return self.storage.strings(column) if isinstance(self.storage, _frame.FrameStorage) else None
 
@@ -155,7 +153,6 @@ class Table:
 
     def to_pandas(self) -> Any:
         """The rows as a pandas frame."""
-        from mercer.data import _frame
 
         if isinstance(self.storage, _frame.FrameStorage):
             return self.storage.frame[self.storage.start : self.storage.stop].to_pandas()

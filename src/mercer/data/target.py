@@ -21,7 +21,7 @@ class Problem(NamedTuple):
 
     def column(self, name: str) -> Any:
         """The values of one of the columns of X."""
-        from mercer.data._frame import as_frame
+        from mercer.data.storages.frame import as_frame
 
         if name == self.target:
             raise DataError(f"Column {name!r} is the target; to split rows takes another one.")
@@ -47,7 +47,7 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
     >>> problem.X.to_pydict(), problem.y.tolist(), problem.target, problem.unlabelled
     ({'x': [1.5]}, ['a'], 'y', 1)
     """
-    from mercer.data._frame import as_frame  # narwhals costs a tenth of a second that arrays need not pay
+    from mercer.data.storages.frame import as_frame  # narwhals costs a tenth of a second that arrays need not pay
 
     table = as_frame(frame)
     if table is None:
@@ -65,7 +65,7 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
 
 def without_columns(frame: Any, names: Sequence[str]) -> Any:
     """A frame without some of its columns, given as in `split_target`."""
-    from mercer.data._frame import as_frame
+    from mercer.data.storages.frame import as_frame
 
     table: Any = as_frame(frame)
     return table.drop(*column_names(names, table.columns)).to_native()

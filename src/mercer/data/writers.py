@@ -10,10 +10,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from mercer._errors import WriteError
+from mercer.data.readers.parquet import PARQUET
 
 Array = NDArray[Any]
 
-PARQUET = (".parquet", ".pq")
 SEPARATED = {".csv": ",", ".tsv": "\t"}
 
 

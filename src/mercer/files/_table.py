@@ -164,7 +164,7 @@ CLASSES: dict[str, str] = {
     "mercer.data.coding": "Coded",
     "mercer.data.levels": "Occurrences Levels HashedLevels",
     "mercer.data.schema": "Column Schema",
-    "mercer.data.seen": "Seen",
+    "mercer.data.seen_values": "Seen",
     "mercer.data.texts": "Texts",
     "mercer.smoothing.autocorrelation": "Autocorrelation",
     "mercer.smoothing.bandwidth": "Criterion Bandwidth",

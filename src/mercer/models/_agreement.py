@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -48,12 +50,41 @@ def refuse_labels_of_other_type(labels: Array, known: Array) -> None:
         )
 
 
-def refuse_other_columns(mine: Any, other: Any) -> None:
-    """Merging is for models of the same class and columns."""
+def refuse_other_class(mine: Any, other: Any) -> None:
+    """Merging is for models of the same class."""
     if type(other) is not type(mine):
         raise MergeError(
-            f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; merge models of one class."
+            f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; give another one of its class."
         )
+
+
+def refuse_other_parameters(mine: Any, other: Any) -> None:
+    """Models that would not have been fitted alike have learnt different things of their rows."""
+    ours, theirs = mine.get_params(deep=False), other.get_params(deep=False)
+    for name in ours:
+        if not same_value(ours[name], theirs[name]):
+            raise MergeError(
+                f"cannot merge models of different {name}: {ours[name]!r} and {theirs[name]!r}; fit both alike."
+            )
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two parameters of an estimator mean the same."""
+    a, b = (x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in (a, b))
+    if is_dataclass(a) and type(a) is type(b):  # which may hold arrays, as a bandwidth does
+        return all(same_value(getattr(a, each.name), getattr(b, each.name)) for each in fields(a))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple | np.ndarray) and isinstance(b, list | tuple | np.ndarray):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return False
+    return a is b or bool(np.all(a == b))
+
+
+def refuse_other_columns(mine: Any, other: Any) -> None:
+    """Merging is for models of the same class and columns."""
+    refuse_other_class(mine, other)
     check_is_fitted(other)
     names, others = column_names(mine), column_names(other)
     if names != others:

@@ -14,6 +14,7 @@ from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._warn import warn
 from mercer.families.penalties import Strengths
 from mercer.models._base import Array, is_sparse
+from mercer.solvers._duality import least_squares_gap
 from mercer.solvers._regression import Regression
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.direct import Rows, least_squares, worth_a_square
@@ -163,7 +164,7 @@ def _gap(task: Task, coefficients: Array, alpha: float, terms: Terms) -> float:
     residual = regression.residuals(regression.columns.combination(regression.columns.all_ids(), w[None]))
     c, squares = regression.slopes(residual)[0], float(regression.squares(residual)[0])
     penalty = regression.penalty(terms.strengths(len(w))).times(alpha * task.total)
-    return max(0.0, regression.gap(penalty, w, c, squares)) * regression.unit**2
+    return max(0.0, least_squares_gap(penalty, w, c, squares)) * regression.unit**2
 
 
 def warn_of(found: list[Point], alphas: Array, total: float) -> None:

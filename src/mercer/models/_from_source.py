@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
+from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Chunk, Source
-from mercer.data.sources.reading import read_all
 from mercer.engines.running import own_or_outer_run
 from mercer.models._base import old_state_on_failure
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.engines.folding import fold

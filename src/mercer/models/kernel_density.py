@@ -15,11 +15,11 @@ from mercer._errors import BandwidthError, DataError, NoClosedFormError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._jit.parzen import SIZE
 from mercer._threads import thread_count
+from mercer.models._agreement import refuse_other_columns, refuse_other_parameters
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
 from mercer.models._density import checked_count
 from mercer.models._finite import refuse_not_finite
 from mercer.models._from_source import fits_sources
-from mercer.models._kernel_density_merge import refuse_stranger
 from mercer.models._kernel_density_questions import DensityQuestions
 from mercer.models._kernel_density_rows import Rows, refuse_values
 from mercer.models._kernel_density_tree import METRICS, TREES, TreeDensity, is_euclidean, tree_for
@@ -218,7 +218,8 @@ class KernelDensity(DensityQuestions):
             The model itself.
         """
         check_is_fitted(self)
-        refuse_stranger(self, other)
+        refuse_other_columns(self, other)
+        refuse_other_parameters(self, other)
         with old_state_on_failure(self):
             self._learn(self._rows.joined(other._rows))
         return self

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import MergeError
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.data.schema import Schema
 from mercer.data.sources.base import Source
 from mercer.data.table import Table

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._suggest import did_you_mean, listed, quoted
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.serving.inputs import Input, Inputs
 from mercer.serving.refusals import Refusal
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._optional import require
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 
 Array = NDArray[Any]
 

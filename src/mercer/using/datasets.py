@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from mercer._errors import ColumnMismatchError, DataNotFoundError, EmptyDataError
 from mercer._suggest import did_you_mean, listed
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.data.readers import Part, Reading, Rows, open_rows
 from mercer.data.target import Problem, split_target
 

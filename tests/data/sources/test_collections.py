@@ -20,10 +20,10 @@ from sklearn.pipeline import make_pipeline
 
 from mercer import LogisticRegression, Ridge, TableFeatures
 from mercer._errors import ColumnMismatchError, DataError
+from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Chunk
 from mercer.data.sources.collections import of_collection, with_targets
 from mercer.data.sources.memory import InMemory
-from mercer.data.sources.reading import read_all
 from mercer.engines import engine, fold
 
 RNG = np.random.default_rng(0)

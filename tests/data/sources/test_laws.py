@@ -17,7 +17,6 @@ from pyarrow import csv, dataset, feather, parquet
 from scipy import sparse
 
 import mercer.data
-from mercer.data import readers_separated
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.sources.files import base as files
 from mercer.data.sources.files import lines

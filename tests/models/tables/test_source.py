@@ -11,9 +11,9 @@ import pytest
 
 from mercer import TableFeatures
 from mercer._errors import ColumnTypeError, EmptyDataError, MercerError, NonFiniteError
-from mercer.data import seen
+from mercer.data import seen_values
 from mercer.data.sources.memory import InMemory
-from mercer.data.sources.reading import read_all
+from mercer.data.sources.at_once import read_all
 
 ROWS = 230
 

@@ -13,7 +13,7 @@ from mercer._errors import DataError
 from mercer.comparison.experiments._experiment import check_among
 from mercer.comparison.experiments.crossover import Crossover, crossover_of
 from mercer.comparison.measuring.paired import Difference, difference_of, interval_of, mean_of
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
 from mercer.report._axes import logarithmic, named_axes
 from mercer.report.wording import counted

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.comparison.experiments._experiment import check_among
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
 from mercer.report._axes import named_axes
 

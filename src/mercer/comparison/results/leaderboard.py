@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.comparison.measuring.paired import Interval
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
 from mercer.report.grid import NOTHING
 from mercer.using.metrics import CLASSES

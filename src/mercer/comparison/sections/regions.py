@@ -11,7 +11,7 @@ from mercer.comparison.entry import Entry
 from mercer.comparison.sections.useful import by_usefulness
 from mercer.comparison.view import View, some_rows
 from mercer.data import Table
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Heat, Line, Points, Section
 
 Array = NDArray[Any]

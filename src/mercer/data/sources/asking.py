@@ -8,13 +8,13 @@ from typing import Any
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean
-from mercer.data.readers_base import Reading, held_types
+from mercer.data.readers.arrow_types import plain, type_of, width
+from mercer.data.readers.base import Reading, held_types
 from mercer.data.schema import Schema
-from mercer.data.sources.arrow_types import plain, type_of, width
 from mercer.data.sources.base import CHUNK_BYTES, Columns
 from mercer.data.sources.layout import Layout
 from mercer.data.target import column_name, column_names
-from mercer.data.told import KEY
+from mercer.data.told_kinds import KEY
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mercer.data.readers_base import same_columns
+from mercer.data.readers.base import same_columns
+from mercer.data.readers.merging import merged
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece, digest
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.memory import sampled
-from mercer.data.sources.merging import merged
 from mercer.data.sources.streams import table_of
 from mercer.data.sources.tabular import Tabular
 

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._errors import ColumnTypeError, DataError
 from mercer._threads import row_blocks
 from mercer.data.packed import Packed
-from mercer.data.readers_base import what_failed, without_markers
+from mercer.data.readers.base import what_failed, without_markers
 from mercer.data.sources.base import Array, Chunk, Columns
 
 

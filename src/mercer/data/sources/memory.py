@@ -158,7 +158,7 @@ def _shown(X: Any, row: int) -> Any:
     if hasattr(X, "indptr"):
         cut = slice(X.indptr[row], X.indptr[row + 1])
         return X.indices[cut].tolist(), X.data[cut].tolist()
-    from mercer.data._frame import as_frame
+    from mercer.data.storages.frame import as_frame
 
     frame: Any = as_frame(X.rows(slice(row, row + 1)).native)
     return frame.rows()

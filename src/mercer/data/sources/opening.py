@@ -17,7 +17,7 @@ from mercer.data.sources.base import Source
 from mercer.data.sources.memory import InMemory
 
 if TYPE_CHECKING:
-    from mercer.data.readers_base import Reading
+    from mercer.data.readers.base import Reading
     from mercer.data.schema import Schema
     from mercer.data.sources.asking import Asked
     from mercer.data.sources.files.finding import Found
@@ -95,7 +95,7 @@ def open(
         if target is not None or features is not None or drop:
             raise DataError("target=, features= and drop= name columns of files and frames; here, give X and y.")
         return InMemory(what, y, weight, offset, rows=rows)
-    from mercer.data.readers_base import Reading
+    from mercer.data.readers.base import Reading
     from mercer.data.sources.asking import Asked
 
     if not all(isinstance(given, str | None) for given in (weight, offset)):
@@ -212,7 +212,7 @@ def _of_object(what: Any, asked: Asked) -> Source:
         return Once(what, asked)
     if callable(what):
         return Repeated(what, asked)
-    from mercer.data._frame import as_frame
+    from mercer.data.storages.frame import as_frame
 
     if as_frame(what) is not None:
         return Frames([what], asked)

@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Any
 
 from mercer._errors import DataError, EmptyDataError, SourceChangedError, SpentSourceError
-from mercer.data.readers_base import what_failed
+from mercer.data.readers.base import what_failed
+from mercer.data.readers.merging import merged, types_of
 from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece, but, digest
 from mercer.data.sources.files.base import LeftOut
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.memory import HeldPiece
-from mercer.data.sources.merging import merged, types_of
 from mercer.data.sources.tabular import Tabular
 
 
@@ -168,7 +168,7 @@ class Once(Stream):
 
 def _frames(made: Any) -> Iterable[Any]:
     """What a function makes: frames, or one alone."""
-    from mercer.data._frame import as_frame
+    from mercer.data.storages.frame import as_frame
 
     several: Iterable[Any] = made
     return several if hasattr(made, "read_next_batch") or as_frame(made) is None else [made]
@@ -186,7 +186,7 @@ def table_of(frame: Any, place: str) -> Any:
     """A frame of any library as a pyarrow table."""
     import pyarrow as pa
 
-    from mercer.data._frame import as_frame
+    from mercer.data.storages.frame import as_frame
 
     known = as_frame(frame)
     if known is None:

@@ -13,7 +13,7 @@ from mercer._errors import InferenceError
 from mercer._gpu import to_numpy
 from mercer._threads import ordered_stream, row_blocks
 from mercer.data.blocks import rows_per_block
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.designs import Design
 from mercer.families import IDENTITY, Distribution, Gaussian
 from mercer.models.inference.covariance import Covariance

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm, t
 
 from mercer._errors import InferenceError
-from mercer.data.build import frame_like
+from mercer.data.frame_like import frame_like
 from mercer.models.inference import hypotheses
 from mercer.models.inference.covariance import Covariance, covariance_of
 from mercer.models.inference.criteria import Criteria, criteria_of

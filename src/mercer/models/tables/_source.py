@@ -14,7 +14,7 @@ from mercer.data.infer import Naming, judged
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.schema import Column, Schema
-from mercer.data.seen import Seen
+from mercer.data.seen_values import Seen
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.engines.folding import fold

@@ -17,10 +17,10 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from mercer._errors import DataError, MergeError
 from mercer._suggest import listed
 from mercer._threads import ordered_map, thread_count
-from mercer.data._dense import DenseStorage
 from mercer.data.coding import Coded
 from mercer.data.levels import Encoding, HashedLevels, Levels, Occurrences, missing_value
 from mercer.data.sources.base import Chunk, Source
+from mercer.data.storages.dense import DenseStorage
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.engines.folding import fold

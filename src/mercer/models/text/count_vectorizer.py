@@ -13,12 +13,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, metadata_routing
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 
-from mercer._errors import MergeError, VocabularyError
+from mercer._errors import VocabularyError
 from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.matrices import as_configured
+from mercer.models._agreement import refuse_other_class, refuse_other_parameters
 from mercer.models._base import Array, old_state_on_failure
 from mercer.models._from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
@@ -377,14 +378,9 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
 
     def _refuse_stranger(self, other: Any) -> None:
         self._refuse_no_vocabulary()
-        if type(other) is not type(self):
-            raise MergeError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}: give one of these.")
+        refuse_other_class(self, other)
         other._refuse_no_vocabulary()
-        for name, mine in self.get_params().items():
-            if mine is not (theirs := other.get_params()[name]) and not _same(mine, theirs):
-                raise MergeError(
-                    f"cannot merge vectorizers of different {name}, {theirs!r} and {mine!r}; fit both with the same."
-                )
+        refuse_other_parameters(self, other)
 
     def _warn_about_upper_case(self) -> None:
         if any(str.isupper(char) for term in self.vocabulary_ if isinstance(term, str) for char in term):
@@ -399,10 +395,3 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _same(mine: Any, theirs: Any) -> bool:
-    try:
-        return bool(np.all(mine == theirs))
-    except (TypeError, ValueError):
-        return False

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlsplit
 
 from mercer._errors import ColumnTypeError, DataError
 from mercer._optional import require
-from mercer.data.readers_base import what_failed
-from mercer.data.readers_sql import spelled
+from mercer.data.readers.base import what_failed
+from mercer.data.readers.sql import spelled
 from mercer.data.sources.databases.base import Answer, Database
 from mercer.data.sources.files.stamps import Stamp
 

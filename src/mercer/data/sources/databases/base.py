@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple
 
-from mercer.data.readers_sql import only_table, spelled
+from mercer.data.readers.sql import only_table, spelled
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import digest
 from mercer.data.sources.layout import Layout

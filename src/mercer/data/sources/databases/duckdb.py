@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError
-from mercer.data.readers_base import Reading, what_failed
-from mercer.data.readers_duckdb import DuckDB, batches
+from mercer.data.readers.base import Reading, what_failed
+from mercer.data.readers.duckdb import DuckDB, batches
+from mercer.data.readers.merging import types_of
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import digest
 from mercer.data.sources.databases.base import FETCHED, Answer, Database
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.merging import types_of
 from mercer.data.sources.streams import Stream
 
 #: names of what has none

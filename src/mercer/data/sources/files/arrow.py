@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mercer._errors import DataError
-from mercer.data.readers_arrow import Arrow
-from mercer.data.readers_base import Reading, what_failed
+from mercer.data.readers.arrow import Arrow
+from mercer.data.readers.base import Reading, what_failed
+from mercer.data.readers.merging import merged, types_of
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Piece
 from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, PartOfFile, columns_in, leave_out
 from mercer.data.sources.files.finding import Found
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.merging import merged, types_of
 
 
 class Head(NamedTuple):

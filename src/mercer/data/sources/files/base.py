@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer._errors import ColumnMismatchError, DataError
-from mercer.data.readers_base import same_columns
+from mercer.data.readers.base import same_columns
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, digest
 from mercer.data.sources.files.stamps import Stamp

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from mercer.data.readers_base import what_failed
-from mercer.data.sources.arrow_types import width
+from mercer.data.readers.arrow_types import width
+from mercer.data.readers.base import what_failed
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Piece
 from mercer.data.sources.files.base import PIECE_BYTES, Files, PartOfFile, leave_out

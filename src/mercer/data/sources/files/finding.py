@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import listed
-from mercer.data.readers import CALLED, ending_of, format_of, nothing_at
-from mercer.data.readers_base import Reading
+from mercer.data.readers.base import Reading
+from mercer.data.readers.opening import CALLED, ending_of, format_of, nothing_at
 
 SVMLIGHT = frozenset({".svm", ".svmlight", ".libsvm"})
 SQLITE = frozenset({".sqlite", ".sqlite3", ".db"})

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream
 from mercer.data.packed import Packed
-from mercer.data.readers_base import Reading
-from mercer.data.readers_json import JsonRows, parsed
+from mercer.data.readers.base import Reading
+from mercer.data.readers.json_rows import JsonRows, parsed
+from mercer.data.readers.merging import merged
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Piece
 from mercer.data.sources.files._lines_piece import LinesOfFile
@@ -22,7 +23,6 @@ from mercer.data.sources.files.finding import Found
 from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, spans_of
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.merging import merged
 
 
 class Scan(NamedTuple):

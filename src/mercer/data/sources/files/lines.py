@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from mercer._errors import DataError
-from mercer.data.readers_base import what_failed
-from mercer.data.readers_lines import whole_lines
-from mercer.data.readers_separated import CODECS
+from mercer.data.readers.base import what_failed
+from mercer.data.readers.lines import whole_lines
+from mercer.data.readers.separated import CODECS
 from mercer.data.sources.files.stamps import Stamp
 
 #: bytes of text that are parsed at once

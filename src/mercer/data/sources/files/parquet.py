@@ -10,15 +10,15 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._threads import ordered_map
-from mercer.data.readers_base import what_failed
-from mercer.data.sources.arrow_types import is_fixed, plain, width
+from mercer.data.readers.arrow_types import is_fixed, plain, width
+from mercer.data.readers.base import what_failed
+from mercer.data.readers.merging import merged, types_of
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Piece
 from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, PartOfFile, columns_in, leave_out
 from mercer.data.sources.files.finding import Found
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.merging import merged, types_of
 
 #: bytes of a column that are read at once, so that a row group of any size takes little memory
 BUFFER = 1 << 20

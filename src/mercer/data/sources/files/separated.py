@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from mercer._errors import DataError, EmptyDataError
 from mercer._suggest import quoted
 from mercer._threads import ordered_stream
-from mercer.data.readers_base import Reading
-from mercer.data.readers_separated import Dialect, Separated
+from mercer.data.readers.base import Reading
+from mercer.data.readers.merging import merged
+from mercer.data.readers.separated import Dialect, Separated
 from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
@@ -24,7 +25,6 @@ from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, spa
 from mercer.data.sources.files.separated_lines import Lines, ends_quoted
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.merging import merged
 
 
 class Scan(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._suggest import quoted
-from mercer.data.readers_base import what_failed
-from mercer.data.readers_separated import Dialect, not_text
+from mercer.data.readers.base import what_failed
+from mercer.data.readers.separated import Dialect, not_text
 from mercer.data.sources.files.lines import Block
 
 #: as pyarrow sees it; lines and what ends them take turns in what it splits

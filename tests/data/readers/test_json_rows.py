@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from mercer._errors import DataError, EmptyDataError
-from mercer.data import readers_json
 from mercer.data.readers import open_rows
 
 EXPECTED = {"n": [1, None, 3.5], "word": ["red", "?", None]}

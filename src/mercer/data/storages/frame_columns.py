@@ -10,7 +10,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data._dense import float_type
 from mercer.data.coding import (
     Coded,
     as_floats,
@@ -22,6 +21,7 @@ from mercer.data.coding import (
     natural,
 )
 from mercer.data.kinds import Kind
+from mercer.data.storages.dense import float_type
 
 Array = NDArray[Any]
 BOTH = np.array([False, True])

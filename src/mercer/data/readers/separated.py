@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError, EmptyDataError
-from mercer.data._first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
 from mercer.data.packed import Packed
-from mercer.data.readers_base import Part, Reading, Rows, held_types, what_failed
+from mercer.data.readers.base import Part, Reading, Rows, held_types, what_failed
+from mercer.data.readers.first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
 
 #: ending -> characters that may separate fields; the one that the first line holds most often does
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mercer._errors import DataError
-from mercer.data.sources.arrow_types import joined
+from mercer.data.readers.arrow_types import joined
 
 
 def types_of(schema: Any, place: str) -> dict[str, Any]:

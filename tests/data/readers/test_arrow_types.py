@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from mercer.data.sources.arrow_types import joined
+from mercer.data.readers.arrow_types import joined
 
 TYPES = [
     pa.null(), pa.int8(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.bool_(), pa.string(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mercer.data.readers_base import Part, Reading, Rows, concatenated, same_columns
+from mercer.data.readers.base import Part, Reading, Rows, concatenated, same_columns
 
 
 @dataclass(frozen=True)

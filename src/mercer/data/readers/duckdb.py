@@ -10,8 +10,8 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._optional import require
-from mercer.data.readers_base import BATCH_ROWS, Part, Reading, Rows, what_failed
-from mercer.data.readers_sql import only_table, spelled
+from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
+from mercer.data.readers.sql import only_table, spelled
 
 DUCKDB = frozenset({".duckdb", ".ddb", ".db"})
 

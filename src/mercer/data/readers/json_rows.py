@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from mercer._errors import DataError, EmptyDataError
 from mercer._suggest import quoted
-from mercer.data.readers_base import Part, Reading, Rows, concatenated, what_failed
-from mercer.data.readers_lines import whole_lines
+from mercer.data.readers.base import Part, Reading, Rows, concatenated, what_failed
+from mercer.data.readers.lines import whole_lines
 
 JSON = frozenset({".json", ".jsonl", ".ndjson"})
 

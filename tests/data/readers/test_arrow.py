@@ -10,7 +10,6 @@ from pyarrow import feather, parquet
 
 import mercer.data
 from mercer._errors import DataError
-from mercer.data import readers_arrow
 from mercer.data.readers import open_rows
 
 TABLE = pa.table({"x": list(range(100)), "c": ["a", "b"] * 50})

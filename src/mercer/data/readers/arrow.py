@@ -1,4 +1,4 @@
-"""Files with typed columns: Parquet, and Arrow IPC (Feather)."""
+"""Files of Arrow record batches: IPC, Feather."""
 
 from __future__ import annotations
 
@@ -9,71 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError
-from mercer.data.readers_base import BATCH_ROWS, Part, Reading, Rows, held_types, same_columns, what_failed
+from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
 
-PARQUET = frozenset({".parquet", ".pq"})
 ARROW = frozenset({".arrow", ".feather", ".ipc", ".arrows"})
-
-
-@dataclass(frozen=True)
-class Parquet(Rows):
-    """A Parquet file, or a folder of them, possibly in folders by the values of some columns."""
-
-    path: Path
-    reading: Reading
-
-    @property
-    def described(self) -> str:
-        return "Parquet"
-
-    def names(self) -> list[str]:
-        with self._explained():
-            return [str(name) for name in self._set().schema.names]
-
-    def table(self) -> Any:
-        from pyarrow import parquet
-
-        with self._explained():
-            self._refuse_other_columns()
-            table = parquet.read_table(self.path)
-        return self.finished(table)
-
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        import pyarrow as pa
-
-        with self._explained():
-            self._refuse_other_columns()
-            rows, seen = self._set(), 0
-            total = max(1, rows.count_rows())
-            for batch in rows.to_batches(columns=list(columns), batch_size=BATCH_ROWS):
-                seen += batch.num_rows
-                yield Part(self.finished(pa.Table.from_batches([batch])), seen / total)
-
-    def _set(self) -> Any:
-        from pyarrow import dataset
-
-        return dataset.dataset(self.path, format="parquet", partitioning="hive")
-
-    def _refuse_other_columns(self) -> None:
-        """Of files in a folder: to pyarrow, what one lacks is missing in its rows, and words may be cast to numbers."""
-        from mercer.data.sources.merging import merged, types_of
-
-        first, *others = [(Path(file.path).name, file.physical_schema) for file in self._set().get_fragments()]
-        for name, schema in others:
-            same_columns(schema.names, first[1].names, name, first[0])
-        found = [(repr(name), types_of(schema, repr(name))) for name, schema in (first, *others)]
-        merged(found, first[1].names, held_types(self.reading.held, first[1].names))
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        import pyarrow as pa
-
-        try:
-            yield
-        except (pa.ArrowException, OSError, UnicodeError) as failure:  # names of columns that are no text
-            raise DataError(
-                f"{self.path.resolve().name!r} cannot be read as Parquet: {what_failed(failure)}."
-            ) from None
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import pytest
 import mercer.data
 from mercer._errors import DataError
 from mercer.data import read_table
-from mercer.data._first_record import first_record, most_frequent
-from mercer.data.readers_separated import LONGEST_HEADER
+from mercer.data.readers.first_record import first_record, most_frequent
+from mercer.data.readers.separated import LONGEST_HEADER
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError
-from mercer.data._column import FrameColumn, SeriesColumn, column_of
-from mercer.data._times import DATES, TIMES, TimeColumn
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
+from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, column_of
+from mercer.data.storages.time_columns import DATES, TIMES, TimeColumn
 
 Array = NDArray[Any]
 

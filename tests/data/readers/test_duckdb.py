@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mercer._errors import DataError, EmptyDataError
-from mercer.data import readers_duckdb
-from mercer.data.readers import Reading, open_rows
+from mercer.data.readers import Reading, duckdb, open_rows
 
 duckdb: Any = pytest.importorskip("duckdb")
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError
-from mercer.data._dense import float_type
 from mercer.data.coding import Coded, code_array
+from mercer.data.storages.dense import float_type
 
 Array = NDArray[Any]
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mercer._errors import EmptyDataError
 from mercer._memory import refuse_beyond_memory
-from mercer.data.sources.arrow_types import width
+from mercer.data.readers.arrow_types import width
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.sources.layout import Layout
 

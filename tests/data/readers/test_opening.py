@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError
-from mercer.data import Kind, Schema, read_table, readers_separated
+from mercer.data import Kind, Schema, read_table
 from mercer.data.readers import Reading, open_rows
 from mercer.data.target import split_target
 

@@ -1,4 +1,4 @@
-"""Files in: CSV, TSV, Parquet, Arrow, JSON, folders of them and DuckDB, as pyarrow tables."""
+"""Who reads a file: by its ending, or what is in the folder."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import did_you_mean, listed
-from mercer.data.readers_arrow import ARROW, PARQUET, Arrow, Parquet
-from mercer.data.readers_base import MISSING, Part, Reading, Rows
-from mercer.data.readers_duckdb import DUCKDB, DuckDB
-from mercer.data.readers_folder import Folder
-from mercer.data.readers_json import JSON, JsonRows
-from mercer.data.readers_separated import CODECS, SEPARATORS, Separated
-
-__all__ = ["MISSING", "Part", "Reading", "Rows", "open_rows", "read_table"]
+from mercer.data.readers.arrow import ARROW, Arrow
+from mercer.data.readers.base import Reading, Rows
+from mercer.data.readers.duckdb import DUCKDB, DuckDB
+from mercer.data.readers.folder import Folder
+from mercer.data.readers.json_rows import JSON, JsonRows
+from mercer.data.readers.parquet import PARQUET, Parquet
+from mercer.data.readers.separated import CODECS, SEPARATORS, Separated
 
 #: endings -> who reads such files, and what they are called
 FORMATS: tuple[tuple[frozenset[str], type[Any], str], ...] = (

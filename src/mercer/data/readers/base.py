@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean, listed
 from mercer.data.kinds import Kind
-from mercer.data.told import with_kinds
+from mercer.data.told_kinds import with_kinds
 
 #: what a caller may say that a column holds, whatever it looks like
 Held = Literal["text", "number", "category"]

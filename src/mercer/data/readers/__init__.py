@@ -1,0 +1,6 @@
+"""Files in: CSV, TSV, Parquet, Arrow, JSON, folders of them and DuckDB, as pyarrow tables; one module for each format."""
+
+from mercer.data.readers.base import MISSING, Part, Reading, Rows
+from mercer.data.readers.opening import open_rows, read_table
+
+__all__ = ["MISSING", "Part", "Reading", "Rows", "open_rows", "read_table"]

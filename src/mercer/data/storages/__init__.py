@@ -1,0 +1,1 @@
+"""What holds the values of a `Table`: NumPy arrays, sparse matrices, frames of any library."""
