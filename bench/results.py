@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.overall import hardest, is_scikit_learn, lines, sentence
 from bench.remarks import REMARKS
 
 HERE = Path(__file__).parent
@@ -96,7 +97,7 @@ def save(report: Report, order: Sequence[str], store: Path = STORE) -> list[Repo
 
 
 def write_tables(reports: Sequence[Report]) -> None:
-    TABLE.write_text("\n".join([INTRODUCTION, *map(section, reports)]), encoding="utf-8")
+    TABLE.write_text("\n".join([INTRODUCTION, overall(reports), *map(section, reports)]), encoding="utf-8")
     README.write_text(with_speed_table(README.read_text(encoding="utf-8"), reports), encoding="utf-8")
 
 
@@ -115,16 +116,38 @@ def section(report: Report) -> str:
     return "\n".join(parts)
 
 
+def overall(reports: Sequence[Report]) -> str:
+    """All workloads in a few lines."""
+    if not any(report.outcomes for report in reports):
+        return "Not measured yet: `make bench`.\n"
+    header = ("against", "workloads", "faster, geometric mean", "least")
+    return f"{table(header, lines(reports))}\n{sentence(reports)}\n"
+
+
 def with_speed_table(readme: str, reports: Sequence[Report]) -> str:
-    """The README with the part between its two marks replaced."""
-    rows = [
-        (report.workload, report.size, one.task, one.rival, *_race_cells(one))
-        for report in reports
-        for one in report.outcomes
-    ]
-    header = ("workload", "rows × columns", "task", "rival", *RACE_HEADER)
-    between = table(header, rows) if rows else "Not measured yet: `make bench`.\n"
+    """The README with the part between its two marks replaced: all together, and each race against its best rivals."""
+    header = ("workload", "rows × columns", "task", "mercer, s", "scikit-learn", "the fastest rival")
+    between = f"{overall(reports)}\n{table(header, _short_rows(reports))}"
     return re.sub(r"(<!-- speed -->\n).*?(<!-- /speed -->)", lambda m: m[1] + between + m[2], readme, flags=re.DOTALL)
+
+
+def _short_rows(reports: Sequence[Report]) -> Iterator[tuple[str, ...]]:
+    """A line for each task that the project set out for something in."""
+    for report in reports:
+        theirs = {one.task: one for one in hardest(report.outcomes, is_scikit_learn)}
+        set_out = {one.task for one in report.outcomes if one.reach is not None}
+        for one in hardest(report.outcomes):
+            if one.task in set_out:
+                against = _faster(theirs.get(one.task)), _named(one)
+                yield report.workload, report.size, one.task, _seconds(one.seconds), *against
+
+
+def _faster(one: Outcome | None) -> str:
+    return "–" if one is None else f"{one.ratio:.1f}×"
+
+
+def _named(one: Outcome) -> str:
+    return "the same" if is_scikit_learn(one) else f"{one.ratio:.1f}× ({one.rival})"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -35,7 +35,8 @@ def test_different_answers_have_no_ratio() -> None:
 def test_the_readme_changes_between_its_marks_only() -> None:
     readme = "before\n<!-- speed -->\nold\n<!-- /speed -->\nafter\n"
     new = results.with_speed_table(readme, [report("a", 1.0)])
-    assert new.startswith("before\n<!-- speed -->\n| workload |")
+    assert new.startswith("before\n<!-- speed -->\n| against |")
+    assert "| a | 10 × 2 | fit | 1 | – | 10.0× (rival) |" in new
     assert new.endswith("|\n<!-- /speed -->\nafter\n")
     assert "old" not in new
 
@@ -46,3 +47,4 @@ def test_the_tables_in_the_repository_are_the_measured_ones() -> None:
     assert results.with_speed_table(readme, measured) == readme
     if measured:
         assert all(results.section(one) in results.TABLE.read_text(encoding="utf-8") for one in measured)
+        assert results.overall(measured) in results.TABLE.read_text(encoding="utf-8")

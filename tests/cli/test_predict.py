@@ -16,6 +16,7 @@ from typer.testing import Result
 
 import mercer
 from mercer.data import read_table
+from mercer.data.readers import separated
 
 Run = Callable[..., Result]
 
@@ -66,7 +67,7 @@ def test_parts_are_predicted_like_the_whole(
     run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run("predict", model, people, "--keep", "id", "-q").stdout
-    monkeypatch.setattr(readers_separated, "BLOCK", 300)
+    monkeypatch.setattr(separated, "BLOCK", 300)
     assert run("predict", model, people, "--keep", "id", "-q").stdout == whole
     assert whole.splitlines()[0] == '"id","prediction","probability[short]","probability[tall]"'
     assert [row.split(",")[0] for row in whole.splitlines()[1:]] == [str(i) for i in range(80)]
@@ -129,7 +130,7 @@ def test_without_probabilities(run: Run, model: Path, people: Path) -> None:
 
 
 def test_a_failure_leaves_the_old_file(run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_separated, "BLOCK", 300)
+    monkeypatch.setattr(separated, "BLOCK", 300)
     (out := people.with_name("out.csv")).write_text("old")
     with people.open("a") as file:
         file.write("80,1.7\n")

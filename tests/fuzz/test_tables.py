@@ -21,6 +21,7 @@ from pyarrow import feather, parquet
 import mercer.data
 from mercer._errors import DataError, MercerError
 from mercer.data import Reading, Schema, read_table
+from mercer.data.readers import json_rows, separated
 from mercer.data.sources.files import lines
 from mercer.data.writers import encoded
 from tests.fuzz._mutate import damaged
@@ -154,8 +155,8 @@ def small_blocks() -> Iterator[None]:
     with (
         patch.object(lines, "BLOCK", SMALL),
         patch.object(lines, "PIECE", 2 * SMALL),
-        patch.object(readers_json, "BLOCK", SMALL),
-        patch.object(readers_separated, "BLOCK", 400),
+        patch.object(json_rows, "BLOCK", SMALL),
+        patch.object(separated, "BLOCK", 400),
     ):
         yield
 
@@ -183,7 +184,7 @@ def test_separated_fields_are_those_that_python_reads(campaign: Any, folder: Pat
         if isinstance(table, str):
             assert path.name in table, table
             return "refused"
-        separator = readers_separated.Separated(path, Reading()).dialect.separator
+        separator = separated.Separated(path, Reading()).dialect.separator
         try:
             names, rows = fields_of(file.octets, file.ending, separator)
         except Unreadable:

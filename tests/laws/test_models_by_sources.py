@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import mercer.data
+from mercer.data.readers import separated
 from mercer.data.sources.files import arrow, datasets, lines, parquet
 from mercer.designs import survey
 from tests.data.sources.conftest import postgresql as postgresql  # a fixture
@@ -41,7 +42,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey, "SAMPLE_ROWS", 60)
     monkeypatch.setattr(lines, "BLOCK", 900)
     monkeypatch.setattr(lines, "PIECE", 4000)
-    monkeypatch.setattr(readers_separated, "BLOCK", 1500)
+    monkeypatch.setattr(separated, "BLOCK", 1500)
     for module in (arrow, datasets, parquet):
         monkeypatch.setattr(module, "PIECE_BYTES", 3000)
 

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from mercer._errors import DegenerateDataError, FitInterrupted, NotConvergedWarning, SingularCovarianceError
 from mercer.solvers import em
+from mercer.solvers._gaps import Cells, Point
 from mercer.solvers.em import Pull, Words, em_gaussian
 from mercer.stats import PatternMoments, ScatterMoments
 
@@ -301,3 +302,17 @@ def test_an_interruption_is_not_swallowed_by_a_group_that_cannot_be_solved(monke
     monkeypatch.setattr(em.Climb, "_onwards", interrupted)
     with pytest.raises(KeyboardInterrupt):
         em_gaussian(moments_of(X, codes))
+
+
+def test_a_pull_of_nothing_leaves_collinear_columns_collinear() -> None:
+    X, codes = with_gaps(60, 3, missing=0.1)
+    X[:, 2] = X[:, 0] + X[:, 1]
+    with pytest.raises(SingularCovarianceError, match="collinear"):
+        em_gaussian(moments_of(X, codes), shrinkage=lambda covariance, weight: Pull(0.0, np.zeros(3)))
+
+
+def test_a_covariance_that_is_none_has_no_likelihood() -> None:
+    X, codes = with_gaps(60, 3, missing=0.2)
+    cells, _ = Cells.of(moments_of(X, codes))
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        cells.slope(Point(np.zeros((1, 3)), -np.eye(3)))

@@ -181,10 +181,19 @@ def test_a_gap_that_the_free_intercept_leaves_is_narrowed_further(
 ) -> None:
     """Newton's method may be where it was asked to be while β does not sum to 0 yet."""
     monkeypatch.setattr("mercer.solvers.margin_newton.FEW", 0)
-    for tolerance in (1.0, 0.1, 1e-3):
-        solution = feature_machine.solve(kind(FeatureRows.of(features.copy()), features), tolerance=tolerance)
-        assert solution.certificate.holds
-        assert abs(solution.value.beta.sum()) < 1e-9
+    narrowed, aim_lower = list[float](), FreeIntercept.aim_lower
+
+    def noted(self: FreeIntercept) -> None:
+        narrowed.append(self.judgement.share)
+        aim_lower(self)
+
+    monkeypatch.setattr(FreeIntercept, "aim_lower", noted)
+    for C in (1.0, 9.0, 30.0):
+        for tolerance in (1.0, 0.1, 1e-3):
+            solution = feature_machine.solve(kind(FeatureRows.of(features.copy()), features, C=C), tolerance=tolerance)
+            assert solution.certificate.holds
+            assert abs(solution.value.beta.sum()) < 1e-9
+    assert narrowed
 
 
 def test_a_price_that_no_row_can_pay_is_told(features: Array) -> None:

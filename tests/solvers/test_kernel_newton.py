@@ -227,3 +227,19 @@ def test_an_objective_that_is_no_number_ends_the_search_at_once() -> None:
     solution = solve(KernelProblem(products_of(GRAM), losses, 0.5))
     assert len(solution.trace) == 1
     assert not solution.certificate.holds
+
+
+class Uphill(OfResponse):
+    """Its slopes are not those of its losses."""
+
+    def slopes(self, eta: Any) -> Any:
+        first, bend = super().slopes(eta)
+        return -first, bend
+
+
+def test_slopes_that_lead_uphill_are_not_followed() -> None:
+    losses = Uphill(Response(Bernoulli(), LOGIT), SIGN[:, None].astype(float))
+    made = KernelProblem(products_of(GRAM), losses, 0.5)
+    found = solve(made)
+    assert not found.certificate.holds
+    assert found.trace[-1] <= found.trace[0] * (1 + 1e-9)

@@ -22,7 +22,8 @@ from mercer.kernels import RBF
 from mercer.solvers import _mapped_rounding, mapped_newton, newton
 from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse, Softmax
 from mercer.solvers._mapped_curvature import RARE, inverse_of, preconditioner_of, some_of
-from mercer.solvers.mapped_newton import Descent, MappedProblem, solve
+from mercer.solvers.mapped_newton import Descent, solve
+from mercer.solvers.mapped_problem import MappedProblem
 from mercer.solvers.problem import Problem
 
 N = 400

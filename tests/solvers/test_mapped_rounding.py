@@ -19,7 +19,8 @@ from mercer.kernels import RBF, Kernel, Linear, Polynomial
 from mercer.solvers._kernel_losses import OfResponse
 from mercer.solvers._mapped_curvature import SampledInverse
 from mercer.solvers._mapped_rounding import OF_ROWS, is_even, rounding
-from mercer.solvers.mapped_newton import Descent, MappedProblem
+from mercer.solvers.mapped_newton import Descent
+from mercer.solvers.mapped_problem import MappedProblem
 
 N, M, STRENGTH = 16_384, 30, 0.5
 #: what a fit may be off by, in standard errors

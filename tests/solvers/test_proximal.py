@@ -386,3 +386,20 @@ def test_products_of_an_earlier_point_are_the_first_to_be_made_anew() -> None:
     assert made.refine()
     made._prepare(np.arange(4), 1.001 * h)
     assert not made.refine()
+
+
+def test_where_rounding_is_all_that_is_left_the_search_ends() -> None:
+    """No subgradient is shorter than rounding makes it: to ask for less must not go on for ever."""
+    posed = problem()
+    solution = proximal.solve(posed, tolerance=0.0, most_steps=1000)
+    assert len(solution.trace) < 100
+    assert violation(posed, solution.value) < 1e-9
+
+
+def test_a_model_that_leads_uphill_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    posed = problem()
+    best = proximal.solve(posed)
+    monkeypatch.setattr(model.Model, "minimiser", lambda self, place: place.u + 1.0)
+    found = proximal.solve(posed, best.value, tolerance=0.0)
+    np.testing.assert_array_equal(found.value, best.value)
+    assert len(found.trace) == 1

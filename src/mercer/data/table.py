@@ -16,6 +16,7 @@ from mercer._suggest import did_you_mean
 from mercer.data.coding import Coded
 from mercer.data.frame_like import frame_like
 from mercer.data.kinds import Kind
+from mercer.data.storages import dense
 from mercer.data.storages.base import Storage
 from mercer.data.storages.sparse import SparseStorage
 
@@ -59,14 +60,17 @@ class Table:
             matrix = SparseStorage.of(X)
             return cls(matrix, (Kind.COUNTS,) * matrix.n_columns, None, named=False)
         if not isinstance(X, np.ndarray | list | tuple):
-            from mercer.data import _frame  # narwhals costs a tenth of a second that arrays need not pay
+            from mercer.data.storages.frame import (  # narwhals costs a tenth of a second that arrays need not pay
+                FrameStorage,
+                as_frame,
+            )
 
-            if (frame := _frame.as_frame(X)) is not None:
-                storage, kinds = _frame.FrameStorage.of(frame, dates=dates)
+            if (frame := as_frame(X)) is not None:
+                storage, kinds = FrameStorage.of(frame, dates=dates)
                 named = all(isinstance(name, str) for name in frame.columns)
                 return cls(storage, kinds, tuple(map(str, frame.columns)), named)
-        values = _dense.as_matrix(X, spelled=not dates)
-        return cls(_dense.DenseStorage(values), _dense.kinds_of(values, dates=dates), None, named=False)
+        values = dense.as_matrix(X, spelled=not dates)
+        return cls(dense.DenseStorage(values), dense.kinds_of(values, dates=dates), None, named=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -138,10 +142,7 @@ class Table:
 
     def strings(self, column: int) -> Any:
         """A column of strings as a pyarrow array, without a Python string; None where it is not stored like that."""
-        if self.library in ("numpy", "scipy"):
-            return None
-
-        return self.storage.strings(column) if isinstance(self.storage, _frame.FrameStorage) else None
+        return self.storage.strings(column)
 
     def declared_levels(self, column: int) -> Array | None:
         """The levels that the column's type declares (pandas category, polars Enum, pyarrow dictionary, bool)."""
@@ -153,10 +154,11 @@ class Table:
 
     def to_pandas(self) -> Any:
         """The rows as a pandas frame."""
+        if self.library in ("numpy", "scipy"):
+            return frame_like(self.names, list(np.asarray(self.native).T), "pandas")
+        import narwhals as nw
 
-        if isinstance(self.storage, _frame.FrameStorage):
-            return self.storage.frame[self.storage.start : self.storage.stop].to_pandas()
-        return frame_like(self.names, list(np.asarray(self.native).T), "pandas")
+        return nw.from_native(self.native).to_pandas()
 
     def like(self, columns: Mapping[str, Array]) -> Any:
         """New columns in a container of the library this table came in."""

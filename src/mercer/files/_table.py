@@ -262,6 +262,7 @@ MOVED: dict[str, str] = {
     "mercer.models._bernoulli_scores.TwoSided": "mercer.models._discrete_scores.TwoSided",
     "mercer.models._discrete.LogProduct": "mercer.models._discrete_scores.LogProduct",
     "mercer.models.tables._numbers.Scale": "mercer.models.tables._spread.Scale",
+    "mercer.data.seen.Seen": "mercer.data.seen_values.Seen",
     "mercer.comparison.tuning.Tuned": "mercer.comparison.taking_part.tuning.Tuned",
     "mercer.families._base.Prior": "mercer.families._prior.Prior",
 }

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from mercer._errors import NonFiniteError
+from mercer.families.missing_patterns import distinct_patterns
 from mercer.models._base import Array, first_where
 
 
@@ -57,8 +58,8 @@ def sums_up(X: Array) -> bool:
 
 def patterns(X: Array) -> list[tuple[list[int], Array]]:
     """Which columns have values, and which rows have those and no others."""
-    kinds, which = np.unique(~np.isnan(X), axis=0, return_inverse=True)
-    return [(np.flatnonzero(kind).tolist(), np.flatnonzero(which.ravel() == i)) for i, kind in enumerate(kinds)]
+    kinds, which = distinct_patterns(~np.isnan(X))
+    return [(np.flatnonzero(kind).tolist(), np.flatnonzero(which == i)) for i, kind in enumerate(kinds)]
 
 
 def refuse_values(X: Array, names: list[str], *, missing: bool, infinite: bool = False) -> None:

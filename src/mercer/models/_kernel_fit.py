@@ -37,7 +37,8 @@ from mercer.solvers._kernel_products import Products, products_of
 from mercer.solvers._tensor_losses import OnDevice
 from mercer.solvers.certificate import Solution
 from mercer.solvers.kernel_newton import Expansion, KernelProblem, solve
-from mercer.solvers.mapped_newton import MappedFit, MappedProblem
+from mercer.solvers.mapped_newton import MappedFit
+from mercer.solvers.mapped_problem import MappedProblem
 
 #: root mean square error of predictions, in standard deviations of the noise, that is the optimum to all who look
 PREDICTIONS = 1e-5

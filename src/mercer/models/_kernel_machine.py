@@ -22,7 +22,7 @@ from mercer.models._glm_kind import Kind
 from mercer.models._glm_solve import Limits
 from mercer.solvers.certificate import Solution
 from mercer.solvers.kernel_newton import KernelProblem
-from mercer.solvers.mapped_newton import MappedProblem
+from mercer.solvers.mapped_problem import MappedProblem
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError, NonFiniteError
+from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer._suggest import quoted
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
 from mercer.models._base import Array
+from mercer.models._named_columns import position_of
 from mercer.smoothing.mixed import Rows
 
 #: what "auto" takes for a category
@@ -36,7 +37,7 @@ class Columns:
                 raise DataError(f'categorical is None, "auto", or a list of columns, not {quoted(categorical)}.')
             chosen = [j for j, kind in enumerate(table.kinds) if kind in CATEGORIES]
         else:
-            chosen = sorted({_position(table, key) for key in categorical})
+            chosen = sorted({position_of(key, table.names, "categorical") for key in categorical})
         numbers = tuple(j for j in range(table.n_columns) if j not in chosen)
         _refuse_text(table, numbers)
         levels = []
@@ -94,17 +95,6 @@ def refuse_holes(numbers: Array, names: list[str], estimator: str) -> None:
         f"{'does not accept missing values encoded as NaN' if missing else 'measures distances'}; drop or impute such "
         "values."
     )
-
-
-def _position(table: Table, key: Any) -> int:
-    if isinstance(key, str):
-        return table.position(key)
-    try:
-        return range(table.n_columns)[int(key)]
-    except (IndexError, TypeError, ValueError):
-        raise ColumnMismatchError(
-            f"categorical names the column {quoted(key)}, but X has {table.n_columns} columns; give names or positions."
-        ) from None
 
 
 def _refuse_text(table: Table, numbers: tuple[int, ...]) -> None:

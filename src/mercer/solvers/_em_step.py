@@ -135,7 +135,7 @@ class Problem:
             raise self._singular(np.abs(direction) > NEGLIGIBLE)
         try:
             return self.at(point)
-        except np.linalg.LinAlgError:  # pragma: no cover – a guard against rounding; no test gets here
+        except np.linalg.LinAlgError:
             raise self._singular(np.abs(direction) > NEGLIGIBLE) from None
 
     @cached_property

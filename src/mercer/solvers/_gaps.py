@@ -117,7 +117,7 @@ class Cells:
         """The log likelihood and its derivatives; `LinAlgError` where the covariance is not positive definite."""
         parts = ordered_map(lambda rows: self._sums(rows, point), row_blocks(len(self.weight), CHUNK))
         deviance, by_mean, by_covariance = (sum(part) for part in zip(*parts, strict=True))
-        if not np.isfinite(deviance).all():  # pragma: no cover – a guard against rounding; no test gets here
+        if not np.isfinite(deviance).all():
             raise np.linalg.LinAlgError("the covariance is not positive definite.")
         constants = self.column_weight() @ (LOG_2PI + 2 * self.log_unit)
         return Slope(-0.5 * (deviance + constants), by_mean, by_covariance)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mercer.solvers._kernel_losses import OfResponse
 from mercer.solvers._mapped_curvature import inverse_of, sample_of
 from mercer.solvers.kernel_newton import KernelProblem, conjugate_gradient, threads_for
-from mercer.solvers.mapped_newton import MappedProblem
+from mercer.solvers.mapped_problem import MappedProblem
 
 Array = NDArray[Any]
 

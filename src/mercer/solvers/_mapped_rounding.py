@@ -8,16 +8,14 @@ another story: an error of row i is about u (h‖t‖² ‖c‖ + |slope| ‖t�
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.designs.mapped import KeptTiles, MappedDesign
 from mercer.solvers._mapped_curvature import Inverse
-
-if TYPE_CHECKING:
-    from mercer.solvers.mapped_newton import MappedProblem
+from mercer.solvers.mapped_problem import MappedProblem
 
 Array = NDArray[Any]
 

@@ -122,7 +122,7 @@ class PenalisedQuadratic:
             if not len(dependent):
                 break
             lower = self._exchange(penalty, dependent[0])
-            if lower < 0:  # pragma: no cover – a guard against rounding; no test gets here
+            if lower < 0:  # pragma: no cover – the way is downhill, so that only rounding can forbid it
                 break
             decrease += lower
         return decrease

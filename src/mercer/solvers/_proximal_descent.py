@@ -160,11 +160,9 @@ class ProximalDescent:
             if moved:
                 self.trace.append(self.here.value)
                 self._tell()
-            elif not self._model.refine():  # pragma: no cover – a guard against rounding; no test gets here
+            elif not self._model.refine():
                 break
-            if (
-                vain >= IN_VAIN and not self._model.refine()
-            ):  # pragma: no cover – a guard against rounding; no test gets here
+            if vain >= IN_VAIN and not self._model.refine():
                 break
 
     def _has_gained(self, before: Place) -> bool:
@@ -179,7 +177,7 @@ class ProximalDescent:
             there = self._look(before.u + 0.5**halvings * step)
             if there.value <= before.value + ROUNDING * abs(before.value):
                 break
-        else:  # pragma: no cover – a guard against rounding; no test gets here
+        else:
             return False
         if halvings:
             self._model.forget()

@@ -227,7 +227,7 @@ class Descent:
             value = self._objective(f, intercept, norm + 2 * share * along + share**2 * across)
             if value <= before + slack:
                 break
-        else:  # pragma: no cover – a guard against rounding; no test gets here
+        else:
             return False
         # all at once: an interruption between them would leave values that are not those of the coefficients
         self.alpha, self.intercept, self._f = self.alpha + share * step.alpha, intercept, f

@@ -1,8 +1,6 @@
 """Models of many rows on the features of a map, ψ(x) = Bᵀ t(x), that are never written out.
 
-    min over w of  Σ weight · loss(y, ψ(x)ᵀw + b + offset) + Σ λ/2 ‖w‖²,   one λ for each output
-
-Newton's method, whose steps are found by conjugate gradients: a product Zᵀ W Z v is one pass over the rows, by tiles of
+Newton's method for a `MappedProblem`, whose steps are found by conjugate gradients: a product Zᵀ W Z v is one pass over the rows, by tiles of
 float32 where they will do. They are preconditioned by the curvature of a sample of the rows, of which the start is
 fitted too, with λ decreasing (Marteau-Ferey, Bach and Rudi 2019). The gradient that ends a fit is of float64, or of
 float32 where float64 on some of the rows says that rounding is a small part of the tolerance: that part is counted. Of
@@ -13,19 +11,18 @@ The length of the gradient is measured by the Hessian, in standard errors, as in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.designs.mapped import MappedDesign
-from mercer.designs.mapped_tensors import MappedTensors
-from mercer.solvers._kernel_losses import RowLosses
 from mercer.solvers._mapped_curvature import Inverse, SampledInverse, preconditioner_of, sample_of, some_of, weights_of
 from mercer.solvers._mapped_rounding import is_even, rounding, told
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import Direction, newton_direction
+from mercer.solvers.mapped_problem import MappedProblem
 from mercer.solvers.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
 
 Array = NDArray[Any]
@@ -51,32 +48,6 @@ SPOILT, NEAR = 0.5, 0.1
 ROUNDED = 0.6
 #: standard errors that nobody will ever see: as many as rounding may leave
 UNSEEN = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class MappedProblem:
-    """What is minimised: losses of rows seen through a map, and λ/2 times the squares of coefficients."""
-
-    design: MappedDesign | MappedTensors
-    losses: RowLosses
-    strengths: Array  # (outputs,)
-    #: no noise is smaller: what is left of responses that are fitted exactly is rounding
-    least_noise: float = 0.0
-
-    def pull(self, w: Array) -> Array:
-        """The gradient of the penalty: λ w, and nothing for the intercepts."""
-        return np.asarray(self.strengths * self.design.metric(w))
-
-    def slopes(self, rows: slice, eta: Any) -> Any:
-        """Of the losses of some rows, at their values: an array, or a tensor beside theirs."""
-        return self.losses.part(rows).slopes(eta)[0]
-
-    def sampled(self, rows: Array) -> MappedProblem:
-        """Of some rows, with a penalty that weighs as much beside them as it does beside all."""
-        share = len(rows) / self.design.n_rows
-        return replace(
-            self, design=self.design.take(rows), losses=self.losses.part(rows), strengths=share * self.strengths
-        )
 
 
 class Point(NamedTuple):

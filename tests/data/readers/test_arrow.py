@@ -10,7 +10,8 @@ from pyarrow import feather, parquet
 
 import mercer.data
 from mercer._errors import DataError
-from mercer.data.readers import open_rows
+from mercer.data.readers import arrow, open_rows
+from mercer.data.readers import parquet as parquet_reader
 
 TABLE = pa.table({"x": list(range(100)), "c": ["a", "b"] * 50})
 
@@ -29,7 +30,8 @@ WRITERS = {
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_typed_files(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_arrow, "BATCH_ROWS", 20)
+    for reader in (arrow, parquet_reader):
+        monkeypatch.setattr(reader, "BATCH_ROWS", 20)
     WRITERS[name](tmp_path / name)
     rows = open_rows(tmp_path / name)
     assert rows.names() == ["x", "c"]

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from mercer._errors import DataError, EmptyDataError
-from mercer.data.readers import Reading, duckdb, open_rows
+from mercer.data.readers import Reading, open_rows
+from mercer.data.readers import duckdb as reader
 
 duckdb: Any = pytest.importorskip("duckdb")
 
@@ -22,7 +23,7 @@ def database(path: Path, **tables: str) -> Path:
 
 
 def test_the_only_table_needs_no_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_duckdb, "BATCH_ROWS", 2048)
+    monkeypatch.setattr(reader, "BATCH_ROWS", 2048)
     rows = open_rows(database(tmp_path / "a.duckdb", people="SELECT range AS id, 1.5 AS x FROM range(5000)"))
     assert rows.described == "DuckDB: SELECT * FROM people"
     assert rows.names() == ["id", "x"]

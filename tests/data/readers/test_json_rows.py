@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from mercer._errors import DataError, EmptyDataError
-from mercer.data.readers import open_rows
+from mercer.data.readers import json_rows, open_rows
 
 EXPECTED = {"n": [1, None, 3.5], "word": ["red", "?", None]}
 
@@ -33,7 +33,7 @@ def test_rows(tmp_path: Path, name: str, text: str, described: str) -> None:
 
 
 def test_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_json, "BLOCK", 500)
+    monkeypatch.setattr(json_rows, "BLOCK", 500)
     lines = [f'{{"i": {i}, "x": {i / 2}}}' if i < 500 else f'{{"i": {i}}}' for i in range(1000)]
     (path := tmp_path / "a.jsonl").write_text("\n".join(lines))
     parts = [part.frame for part in open_rows(path).parts(["x", "i"])]

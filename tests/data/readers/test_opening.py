@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError
 from mercer.data import Kind, Schema, read_table
-from mercer.data.readers import Reading, open_rows
+from mercer.data.readers import Reading, open_rows, separated
 from mercer.data.target import split_target
 
 
@@ -160,7 +160,7 @@ def test_a_query_is_for_databases(write: Any) -> None:
 
 
 def test_parts_are_all_rows_in_order(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_separated, "BLOCK", 2000)
+    monkeypatch.setattr(separated, "BLOCK", 2000)
     path = write("a.csv", "id,x,word\n" + "".join(f"{i},{i / 2},w{i}\n" for i in range(1000)))
     parts = list(open_rows(path, Reading(held={"x": "number"})).parts(["word", "x"]))
     assert len(parts) > 3
@@ -170,14 +170,14 @@ def test_parts_are_all_rows_in_order(write: Any, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_ragged_line_in_a_later_part_has_its_number(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_separated, "BLOCK", 2000)
+    monkeypatch.setattr(separated, "BLOCK", 2000)
     path = write("a.csv", "id,x\n" + "".join(f"{i},{i / 2}\n" for i in range(1000)) + "1,2,3\n")
     with pytest.raises(DataError, match=r"Line 1002 of 'a\.csv' has 3 fields"):
         list(open_rows(path).parts(["x"]))
 
 
 def test_a_value_that_is_no_number_in_a_later_part(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_separated, "BLOCK", 2000)
+    monkeypatch.setattr(separated, "BLOCK", 2000)
     path = write("a.csv", "x\n" + "1\n" * 2000 + "many\n")
     with pytest.raises(DataError, match=r"'a\.csv' cannot be read: .*'many'"):
         list(open_rows(path, Reading(held={"x": "number"})).parts(["x"]))

@@ -17,6 +17,7 @@ from pyarrow import csv, dataset, feather, parquet
 from scipy import sparse
 
 import mercer.data
+from mercer.data.readers import separated
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.sources.files import base as files
 from mercer.data.sources.files import lines
@@ -203,7 +204,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that 500 rows are many pieces."""
     monkeypatch.setattr(lines, "BLOCK", 700)
     monkeypatch.setattr(lines, "PIECE", 3000)
-    monkeypatch.setattr(readers_separated, "BLOCK", 1500)
+    monkeypatch.setattr(separated, "BLOCK", 1500)
     for module in (files, parquet_sources):
         monkeypatch.setattr(module, "PIECE_BYTES", 5000)
 

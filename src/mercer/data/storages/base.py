@@ -1,9 +1,11 @@
-"""What a table needs of the container that holds its values."""
+"""What a table needs of the container that holds its values, and what arrays and sparse matrices have in common."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.coding import Coded
@@ -41,3 +43,39 @@ class Storage(Protocol):
     def coded(self, column: int) -> Coded: ...
 
     def declared_levels(self, column: int) -> Array | None: ...
+
+    def strings(self, column: int) -> Any:
+        """A column of strings as a pyarrow array; None where it is not stored like that."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Values of one type in rows and columns."""
+
+    values: Any
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def native(self) -> Any:
+        return self.values
+
+    def take(self, rows: Array) -> Self:
+        return type(self)(self.values[rows])
+
+    def declared_levels(self, column: int) -> Array | None:
+        return np.array([False, True]) if self.values.dtype.kind == "b" else None
+
+    def strings(self, column: int) -> None:
+        return None
+
+    def _columns(self, columns: list[int]) -> Any:
+        """Some columns; all of them as they are."""
+        return self.values if columns == list(range(self.n_columns)) else self.values[:, columns]

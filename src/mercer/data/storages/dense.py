@@ -14,6 +14,7 @@ from mercer._errors import ColumnTypeError, DataError
 from mercer.data.coding import Coded, code_array, code_floats
 from mercer.data.dates import days
 from mercer.data.kinds import Kind
+from mercer.data.storages.base import Matrix
 
 Array = NDArray[Any]
 
@@ -22,36 +23,18 @@ _KINDS |= {"U": Kind.CATEGORY, "S": Kind.CATEGORY, "T": Kind.CATEGORY}
 
 
 @dataclass(frozen=True, eq=False)
-class DenseStorage:
+class DenseStorage(Matrix):
     """A two-dimensional array, of objects where its columns are of different types."""
-
-    values: Array
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.values.shape[0])
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.values.shape[1])
 
     @property
     def library(self) -> str:
         return "numpy"
 
-    @property
-    def native(self) -> Array:
-        return self.values
-
     def rows(self, start: int, stop: int) -> Self:
         return type(self)(self.values[start:stop])
 
-    def take(self, rows: Array) -> Self:
-        return type(self)(self.values[rows])
-
     def numbers(self, columns: list[int]) -> Array:
-        everything = columns == list(range(self.n_columns))
-        values = self.values if everything else self.values[:, columns]
+        values = self._columns(columns)
         if values.dtype.kind in "mM":
             return days(values)
         # a copy only where compiled loops would otherwise have to be compiled anew for another kind of array
@@ -60,9 +43,6 @@ class DenseStorage:
     def coded(self, column: int) -> Coded:
         values = self.values[:, column]
         return code_floats(days(values)) if values.dtype.kind in "mM" else code_array(values)
-
-    def declared_levels(self, column: int) -> Array | None:
-        return np.array([False, True]) if self.values.dtype.kind == "b" else None
 
 
 def as_matrix(X: Any, *, spelled: bool = True) -> Array:

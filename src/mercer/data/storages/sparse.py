@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError
 from mercer.data.coding import Coded, code_array
+from mercer.data.storages.base import Matrix
 from mercer.data.storages.dense import float_type
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class SparseStorage:
+class SparseStorage(Matrix):
     """A matrix in CSR format, the one whose rows can be cut out cheaply."""
-
-    values: Any
 
     @classmethod
     def of(cls, X: Any) -> Self:
@@ -28,36 +26,16 @@ class SparseStorage:
         return cls(X.tocsr())
 
     @property
-    def n_rows(self) -> int:
-        return int(self.values.shape[0])
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.values.shape[1])
-
-    @property
     def library(self) -> str:
         return "scipy"
-
-    @property
-    def native(self) -> Any:
-        return self.values
 
     def rows(self, start: int, stop: int) -> Self:
         whole = start == 0 and stop == self.n_rows
         return self if whole else type(self)(self.values[start:stop])
 
-    def take(self, rows: Array) -> Self:
-        return type(self)(self.values[rows])
-
     def numbers(self, columns: list[int]) -> Array:
-        everything = columns == list(range(self.n_columns))
-        values = self.values if everything else self.values[:, columns]
-        dense: Array = values.toarray(order="C")
+        dense: Array = self._columns(columns).toarray(order="C")
         return dense.astype(float_type(dense.dtype), copy=False)
 
     def coded(self, column: int) -> Coded:
         return code_array(self.values[:, [column]].toarray()[:, 0])
-
-    def declared_levels(self, column: int) -> Array | None:
-        return np.array([False, True]) if self.values.dtype.kind == "b" else None

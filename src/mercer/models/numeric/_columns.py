@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from mercer._errors import ColumnMismatchError
 from mercer.models._base import Array
+from mercer.models._named_columns import position_of
 
 
-def by_column(given: Any, names: list[str], check: Callable[[Any, str], Array]) -> dict[int, Array]:
+def by_column(parameter: str, given: Any, names: list[str], check: Callable[[Any, str], Array]) -> dict[int, Array]:
     """Positions of the columns for which numbers are given, and these; a word gives none."""
     if isinstance(given, str):
         return {}
     if isinstance(given, dict):
-        return {_position(key, names): check(numbers, repr(key)) for key, numbers in given.items()}
+        return {position_of(key, names, parameter): check(numbers, repr(key)) for key, numbers in given.items()}
     return dict.fromkeys(range(len(names)), check(given, "every column"))
-
-
-def _position(key: Any, names: list[str]) -> int:
-    """Of the column that has this name or number."""
-    if isinstance(key, str) and key in names:
-        return names.index(key)
-    if isinstance(key, Integral) and -len(names) <= int(key) < len(names):
-        return int(key) % len(names)
-    raise ColumnMismatchError(f"something is given for {key!r}, but there is no such column; there are {names}.")
 
 
 def increasing(numbers: Any) -> Array | None:

@@ -84,7 +84,7 @@ class BucketFeatures(NumericTransformer):
         self.output = output
 
     def _learn(self, X: Array) -> str:
-        given = by_column(self.buckets, column_names(self), _checked_edges)
+        given = by_column("buckets", self.buckets, column_names(self), _checked_edges)
         gaps = np.isnan(X)
         columns = [X[~gaps[:, j], j] for j in range(X.shape[1])]
         self.edges_ = [given[j] if j in given else self._edges(x) for j, x in enumerate(columns)]

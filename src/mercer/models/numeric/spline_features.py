@@ -95,7 +95,7 @@ class SplineFeatures(NumericTransformer):
     def _learn(self, X: Array) -> str:
         if self.natural and self.degree != 3:
             raise BinsError(f"natural splines are cubic, but degree is {self.degree}; leave it out, or natural=True.")
-        given = by_column(self.knots, column_names(self), _checked_knots)
+        given = by_column("knots", self.knots, column_names(self), _checked_knots)
         place = even_knots if isinstance(self.knots, str) and self.knots == "width" else quantile_knots
         columns = (X[~np.isnan(X[:, j]), j] for j in range(X.shape[1]))
         self.knots_ = [given[j] if j in given else place(x, self.n_knots) for j, x in enumerate(columns)]

@@ -21,6 +21,7 @@ from mercer.families import (
     NegativeBinomial,
     family_from,
 )
+from mercer.models._named_columns import position_of
 from mercer.models.parts._base import Part
 from mercer.models.parts.category import CategoryPart
 from mercer.models.parts.counts import CountsPart
@@ -113,22 +114,10 @@ def _warn_of_text(table: Table, columns: list[int]) -> None:
 
 
 def _columns(table: Table, key: Any) -> tuple[int, ...]:
-    if not isinstance(key, tuple):
-        return (_column(table, key),)
-    if not key:
+    keys = key if isinstance(key, tuple) else (key,)
+    if not keys:
         raise ColumnMismatchError("families gives a family to (), to no column; name the columns it describes.")
-    return tuple(_column(table, one) for one in key)
-
-
-def _column(table: Table, key: Any) -> int:
-    if isinstance(key, str):
-        return table.position(key)
-    try:
-        return range(table.n_columns)[int(key)]
-    except (IndexError, TypeError, ValueError):
-        raise ColumnMismatchError(
-            f"families names column {key!r}, but there are {table.n_columns}, counted from 0."
-        ) from None
+    return tuple(position_of(one, table.names, "families") for one in keys)
 
 
 def _refuse_twice(table: Table, choices: list[Choice]) -> None:

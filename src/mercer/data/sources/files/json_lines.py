@@ -17,10 +17,9 @@ from mercer.data.readers.json_rows import JsonRows, parsed
 from mercer.data.readers.merging import merged
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Piece
-from mercer.data.sources.files._lines_piece import LinesOfFile
 from mercer.data.sources.files.base import Files, LeftOut
 from mercer.data.sources.files.finding import Found
-from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, spans_of
+from mercer.data.sources.files.lines import Block, Counted, LinesOfFile, Span, blocks_of, spans_of
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 

@@ -18,10 +18,9 @@ from mercer.data.readers.separated import Dialect, Separated
 from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files._lines_piece import LinesOfFile
 from mercer.data.sources.files.base import Files, LeftOut, columns_in
 from mercer.data.sources.files.finding import Found
-from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, spans_of
+from mercer.data.sources.files.lines import Block, Counted, LinesOfFile, Span, blocks_of, spans_of
 from mercer.data.sources.files.separated_lines import Lines, ends_quoted
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout

@@ -1,0 +1,53 @@
+"""All workloads together: how many times faster, as geometric means, and how many reached what was set out for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import geometric_mean
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.results import Outcome, Report
+
+Choice = Callable[["Outcome"], bool]
+
+
+def is_scikit_learn(one: Outcome) -> bool:
+    """scikit-learn itself, by whichever of its solvers."""
+    return one.rival.startswith("scikit-learn") and "intelex" not in one.rival
+
+
+def hardest(outcomes: Iterable[Outcome], among: Choice = lambda _: True) -> list[Outcome]:
+    """Of every task the rival that was fastest, of those whose answer was the same."""
+    tasks: dict[str, Outcome] = {}
+    for one in outcomes:
+        if one.ratio is not None and among(one):
+            best = tasks.get(one.task)
+            tasks[one.task] = one if best is None or one.rival_seconds < best.rival_seconds else best
+    return list(tasks.values())
+
+
+def ratios(reports: Sequence[Report], among: Choice) -> dict[str, float]:
+    """For every workload the geometric mean over its tasks, so that one of many tasks has no more say."""
+    found = {report.workload: hardest(report.outcomes, among) for report in reports}
+    return {name: geometric_mean([one.ratio or 0 for one in tasks]) for name, tasks in found.items() if tasks}
+
+
+def lines(reports: Sequence[Report]) -> list[tuple[str, ...]]:
+    """A line for scikit-learn, and one for the fastest rival of every task."""
+    told: list[tuple[str, ...]] = []
+    for name, among in (("scikit-learn, its fastest solver", is_scikit_learn), ("the fastest rival", lambda _: True)):
+        by_workload = ratios(reports, among)
+        if by_workload:
+            least = min(by_workload, key=lambda workload: by_workload[workload])
+            mean = geometric_mean(by_workload.values())
+            told.append((name, str(len(by_workload)), f"{mean:.1f}×", f"{by_workload[least]:.1f}× ({least})"))
+    return told
+
+
+def sentence(reports: Sequence[Report]) -> str:
+    """How many of the races that had a reach came to it, and the names of the others."""
+    set_out = [(report.workload, one) for report in reports for one in report.outcomes if one.reach is not None]
+    missed = [f"{name}: {one.task} ({one.rival})" for name, one in set_out if (one.ratio or 0) < (one.reach or 0)]
+    reached = f"{len(set_out) - len(missed)} of {len(set_out)} races came to their reach"
+    return f"{reached}; short of it are {', '.join(missed)}." if missed else f"{reached}."

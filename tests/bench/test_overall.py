@@ -1,0 +1,51 @@
+"""Geometric means over workloads, each with one say; the fastest rival of each task; what fell short by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.overall import hardest, is_scikit_learn, lines, ratios, sentence
+from bench.results import Outcome, Report
+
+
+def outcome(task: str, rival: str, faster: float, *, reach: float | None = None, difference: float = 0.0) -> Outcome:
+    return Outcome(task, rival, 1.0, 1.0, faster, reach, difference, None, None)
+
+
+RACES = [
+    Report(
+        "ridge",
+        "10 × 2",
+        "somewhere",
+        (
+            outcome("fit", "scikit-learn svd", 8.0, reach=5),
+            outcome("fit", "scikit-learn lsqr", 4.0),
+            outcome("fit", "scikit-learn-intelex", 2.0, reach=3),
+            outcome("fit", "wrong", 0.5, difference=1.0),
+            outcome("predict", "scikit-learn svd", 16.0),
+        ),
+    ),
+    Report("kde", "10 × 2", "somewhere", (outcome("fit", "scikit-learn", 27.0), outcome("fit", "KDEpy", 8.0))),
+]
+
+
+def test_the_hardest_rival_is_the_fastest_of_those_with_the_same_answer() -> None:
+    assert [one.rival for one in hardest(RACES[0].outcomes)] == ["scikit-learn-intelex", "scikit-learn svd"]
+    assert [one.rival for one in hardest(RACES[0].outcomes, is_scikit_learn)] == [
+        "scikit-learn lsqr",
+        "scikit-learn svd",
+    ]
+
+
+def test_a_workload_of_many_tasks_has_one_say() -> None:
+    assert ratios(RACES, is_scikit_learn) == pytest.approx({"ridge": 8.0, "kde": 27.0})  # √(4·16), 27
+
+
+def test_means_and_the_least_of_them_are_told() -> None:
+    ours, best = lines(RACES)
+    assert ours[1:] == ("2", "14.7×", "8.0× (ridge)")  # √(8·27)
+    assert best[1:] == ("2", "6.7×", "5.7× (ridge)")  # √(√(2·16)·8)
+
+
+def test_what_is_short_of_its_reach_is_named() -> None:
+    assert sentence(RACES) == "1 of 2 races came to their reach; short of it are ridge: fit (scikit-learn-intelex)."
