@@ -15,7 +15,7 @@ from mercer.designs.survey import Seen, Survey
 from mercer.engines.reducing import reduce
 from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.response import Response
-from mercer.models._streamed_problem import observe
+from mercer.models.streaming._observe import observe
 from mercer.stats.quadratic import Quadratic
 
 RNG = np.random.default_rng(0)

@@ -54,3 +54,7 @@ def test_a_class_that_moved_is_found_under_its_old_name(monkeypatch: pytest.Monk
         known("class", "mercer.models.old.GaussianNB")
     monkeypatch.setitem(MOVED, "mercer.models.old.GaussianNB", "mercer.models.gaussian_nb.GaussianNB")
     assert known("class", "mercer.models.old.GaussianNB") is mercer.GaussianNB
+
+
+def test_what_moved_is_where_it_is_said_to_be_and_nowhere_else() -> None:
+    assert {old: new for old, new in MOVED.items() if new not in names("class") or old in names("class")} == {}

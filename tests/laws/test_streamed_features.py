@@ -24,8 +24,8 @@ from mercer import (
 from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Source
 from mercer.data.sources.memory import InMemory
-from mercer.models import _sampled_source
 from mercer.models.statistic_features import StatisticFeatures
+from mercer.models.streaming import _sampled_source
 
 ROWS = 200
 MAPS = [

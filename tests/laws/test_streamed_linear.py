@@ -43,7 +43,7 @@ from mercer.data.sources.base import Chunk, Columns, Piece, Source
 from mercer.data.sources.memory import HeldPiece, InMemory
 from mercer.designs import survey
 from mercer.families import L1, L2
-from mercer.models import _streamed_problem
+from mercer.models.streaming import _observe as _streamed_problem
 
 Array = np.ndarray
 

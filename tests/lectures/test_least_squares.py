@@ -7,8 +7,8 @@ import pytest
 from scipy import optimize, stats
 
 from mercer.families import Gaussian
-from mercer.models.linear_regression import LinearRegression
-from mercer.models.ridge import Ridge
+from mercer.models.linear.linear_regression import LinearRegression
+from mercer.models.linear.ridge import Ridge
 
 Array = np.ndarray
 

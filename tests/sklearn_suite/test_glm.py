@@ -15,7 +15,7 @@ from sklearn._loss.loss import HalfSquaredError
 from mercer import models
 from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
 from mercer.families.response import Response
-from mercer.models._glm_regressor import GLMRegressor
+from mercer.models.glm._regressor import GLMRegressor
 from tests.sklearn_suite._swap import load_swapped
 
 
@@ -60,8 +60,8 @@ globals().update(
             "test_newton_solver_verbosity": "tests what scikit-learn's private solver prints",
             "test_poisson_regressor_array_api_compliance": "arrays of other libraries are not accepted",
             "test_poisson_regressor_array_api_warm_start": "arrays of other libraries are not accepted",
-            "test_tweedie_link_argument": "looks at the private loss; see tests/models/test_glm_regressors.py",
-            "test_tweedie_link_auto": "looks at the private loss; see tests/models/test_glm_regressors.py",
+            "test_tweedie_link_argument": "looks at the private loss; see tests/models/glm/test_regressors.py",
+            "test_tweedie_link_auto": "looks at the private loss; see tests/models/glm/test_regressors.py",
             "test_convergence_warning": "least squares are solved in one step, so that max_iter=1 is enough",
         },
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mercer.models.linear_regression import LinearRegression
-from mercer.models.ridge import Ridge
-from mercer.models.ridge_cv import RidgeCV
+from mercer.models.linear.linear_regression import LinearRegression
+from mercer.models.linear.ridge import Ridge
+from mercer.models.linear.ridge_cv import RidgeCV
 from tests.sklearn_suite._swap import load_swapped
 
 

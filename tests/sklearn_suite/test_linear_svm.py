@@ -17,7 +17,7 @@ TESTS = load_swapped(
     {"svm": SimpleNamespace(**{**vars(svm), **SWAPPED}), **SWAPPED},
     exclude={
         "test_linear_svm_convergence_warnings": "wants two steps not to be enough for six points, which they are here; "
-        "the warning is tested in tests/models/test_linear_svc.py and test_linear_svr.py",
+        "the warning is tested in tests/models/svm/test_linear_svc.py and test_linear_svr.py",
     },
 )
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sklearn import svm
 
-from mercer.models.svc import SVC
-from mercer.models.svr import SVR
+from mercer.models.svm.svc import SVC
+from mercer.models.svm.svr import SVR
 from tests.sklearn_suite._swap import load_swapped
 
 #: kernels of these tests that are not positive definite, a sigmoid for instance, are said to be none

@@ -175,11 +175,8 @@ def test_features_of_any_size_are_the_same_rows() -> None:
         np.testing.assert_allclose(rows.take([4, 1]).diagonal, rows.diagonal[[4, 1]], rtol=1e-14)
 
 
-@pytest.mark.parametrize("kind", [of_classes, of_numbers])
-def test_a_gap_that_the_free_intercept_leaves_is_narrowed_further(
-    features: Array, kind: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Newton's method may be where it was asked to be while β does not sum to 0 yet."""
+def test_a_gap_that_the_free_intercept_leaves_is_narrowed_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newton's method may be where it was asked to be while β, brought to a sum of 0, is not."""
     monkeypatch.setattr("mercer.solvers.margin_newton.FEW", 0)
     narrowed, aim_lower = list[float](), FreeIntercept.aim_lower
 
@@ -188,11 +185,11 @@ def test_a_gap_that_the_free_intercept_leaves_is_narrowed_further(
         aim_lower(self)
 
     monkeypatch.setattr(FreeIntercept, "aim_lower", noted)
-    for C in (1.0, 9.0, 30.0):
-        for tolerance in (1.0, 0.1, 1e-3):
-            solution = feature_machine.solve(kind(FeatureRows.of(features.copy()), features, C=C), tolerance=tolerance)
-            assert solution.certificate.holds
-            assert abs(solution.value.beta.sum()) < 1e-9
+    for seed in range(5):
+        psi = np.random.default_rng(seed).normal(size=(150, 5)) + 30.0
+        solution = feature_machine.solve(of_classes(FeatureRows.of(psi.copy()), psi, C=9.0), tolerance=1.0)
+        assert solution.certificate.holds
+        assert abs(solution.value.beta.sum()) < 1e-9
     assert narrowed
 
 

@@ -15,7 +15,7 @@ from mercer.families import LOG, Poisson
 from mercer.families.penalties import L2
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
-from mercer.models._streamed_problem import observe
+from mercer.models.streaming._observe import observe
 from mercer.solvers import lbfgs, newton, sampled_scaling
 from mercer.solvers.problem import Problem
 from mercer.solvers.softmax import SoftmaxProblem

@@ -32,10 +32,10 @@ from mercer.models._base import (
     old_state_on_failure,
     refuse_infinite,
 )
-from mercer.models._from_source import fits_sources
-from mercer.models._one_pass import fit_in_one_pass
 from mercer.models._posterior import log_posterior, most_probable, posterior, with_prior_for_impossible
 from mercer.models._probabilities import log
+from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming._one_pass import fit_in_one_pass
 from mercer.solvers.certificate import Certificate
 from mercer.stats.by_class import ByClass
 

@@ -14,12 +14,12 @@ from mercer._threads import blas_for
 from mercer.data.sources.base import Source
 from mercer.models._base import Array, column_names, first_where, old_state_on_failure
 from mercer.models._covariance import AnyShrinkage
-from mercer.models._from_source import fits_sources
 from mercer.models._generative import GenerativeClassifier
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._posterior import with_prior
 from mercer.models._probabilities import log
 from mercer.models._tensor_rows import TakesTensors
+from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.em import MOST_STEPS, TOLERANCE, Words, em_gaussian
 from mercer.stats import ByClass, FourthMoments, PatternMoments

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, InferenceError
 from mercer._gpu import is_tensor, like
 from mercer.models._base import Array, old_state_on_failure
-from mercer.models._from_source import fits_sources
-from mercer.models._ridge_task import finite_numbers
 from mercer.models._smoother import KernelSmoother
 from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import checked_tensor
+from mercer.models.kernel_models._ridge_task import finite_numbers
+from mercer.models.streaming._from_source import fits_sources
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import answers_left_out
 

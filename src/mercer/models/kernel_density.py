@@ -19,11 +19,11 @@ from mercer.models._agreement import refuse_other_columns, refuse_other_paramete
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
 from mercer.models._density import checked_count
 from mercer.models._finite import refuse_not_finite
-from mercer.models._from_source import fits_sources
 from mercer.models._kernel_density_questions import DensityQuestions
 from mercer.models._kernel_density_rows import Rows, refuse_values
 from mercer.models._kernel_density_tree import METRICS, TREES, TreeDensity, is_euclidean, tree_for
 from mercer.models._tensors import checked_tensor, checked_tensor_weight
+from mercer.models.streaming._from_source import fits_sources
 from mercer.smoothing import SmoothingKernel, Windows, smoothing_kernel_from, tensors
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.bounded import on_support

@@ -20,10 +20,10 @@ from mercer.models._base import Array, publish
 from mercer.models._covariance import class_covariances
 from mercer.models._drop_in import DropInDiscriminant
 from mercer.models._fisher import Directions, directions_by_rank, directions_by_ratio
-from mercer.models._from_source import maps_sources
 from mercer.models._gaussian_classes import GaussianClasses, LinearScores
 from mercer.models._generative import checked_priors
 from mercer.models._singular import singular_class
+from mercer.models.streaming._from_source import maps_sources
 from mercer.stats import ScatterMoments
 from mercer.stats._base import as_block
 

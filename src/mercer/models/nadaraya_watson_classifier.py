@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._gpu import is_tensor, namespace
 from mercer.data.labels import encode_labels
 from mercer.models._base import Array, old_state_on_failure
-from mercer.models._from_source import fits_sources
 from mercer.models._smoother import KernelSmoother
 from mercer.models._tensor_linear import accuracy
 from mercer.models._tensors import labelled
+from mercer.models.streaming._from_source import fits_sources
 from mercer.smoothing.regression import LocalFit, LocalVotes
 
 

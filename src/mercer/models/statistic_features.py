@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.sources.base import Source
 from mercer.models._base import Array, is_sparse, old_state_on_failure
-from mercer.models._from_source import fits_sources, maps_sources
 from mercer.models._linear_features import ColumnStatistics, ObservedColumns
 from mercer.models._linear_form import linear_form
 from mercer.models._linear_pieces import LinearPiece
 from mercer.models._statistic_units import expected_statistic, parts_of, statistic_scale
+from mercer.models.streaming._from_source import fits_sources, maps_sources
 
 
 class StatisticFeatures(TransformerMixin, BaseEstimator):

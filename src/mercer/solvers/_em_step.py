@@ -130,13 +130,14 @@ class Problem:
 
     def checked_at(self, point: Point) -> Position:
         """`at`, unless the covariance is as good as singular: from there the likelihood only grows without bound."""
-        smallest, direction = least_spread(point.covariance)
-        if self.shrinkage is None and smallest < VANISHING:
-            raise self._singular(np.abs(direction) > NEGLIGIBLE)
+        if self.shrinkage is None:
+            smallest, direction = least_spread(point.covariance)
+            if smallest < VANISHING:
+                raise self._singular(np.abs(direction) > NEGLIGIBLE)
         try:
             return self.at(point)
-        except np.linalg.LinAlgError:
-            raise self._singular(np.abs(direction) > NEGLIGIBLE) from None
+        except np.linalg.LinAlgError:  # shrinkage by hardly anything
+            raise self._singular(np.ones(len(point.covariance), dtype=bool)) from None
 
     @cached_property
     def _varies(self) -> Array:

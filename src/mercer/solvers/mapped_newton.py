@@ -1,10 +1,10 @@
 """Models of many rows on the features of a map, ψ(x) = Bᵀ t(x), that are never written out.
 
-Newton's method for a `MappedProblem`, whose steps are found by conjugate gradients: a product Zᵀ W Z v is one pass over the rows, by tiles of
-float32 where they will do. They are preconditioned by the curvature of a sample of the rows, of which the start is
-fitted too, with λ decreasing (Marteau-Ferey, Bach and Rudi 2019). The gradient that ends a fit is of float64, or of
-float32 where float64 on some of the rows says that rounding is a small part of the tolerance: that part is counted. Of
-least squares every step corrects what rounding left of the one before.
+Newton's method for a `MappedProblem`, whose steps are found by conjugate gradients: a product Zᵀ W Z v is one pass over
+the rows, by tiles of float32 where they will do. They are preconditioned by the curvature of a sample of the rows, of
+which the start is fitted too, with λ decreasing (Marteau-Ferey, Bach and Rudi 2019). The gradient that ends a fit is of
+float64, or of float32 where float64 on some of the rows says that rounding is a small part of the tolerance: that part
+is counted. Of least squares every step corrects what rounding left of the one before.
 
 The length of the gradient is measured by the Hessian, in standard errors, as in `newton`.
 """

@@ -48,34 +48,6 @@ def test_what_is_no_such_file(tmp_path: Path, name: str) -> None:
         open_rows(path).table()
 
 
-def test_folders_by_values(tmp_path: Path) -> None:
-    parquet.write_to_dataset(TABLE, tmp_path, partition_cols=["c"])
-    rows = open_rows(tmp_path)
-    assert sorted(rows.names()) == ["c", "x"]
-    assert rows.table().num_rows == sum(part.frame.num_rows for part in rows.parts(["x", "c"])) == 100
-
-
-def test_a_file_without_a_column_of_the_others_is_named(tmp_path: Path) -> None:
-    parquet.write_table(TABLE, tmp_path / "a.parquet")
-    parquet.write_table(TABLE.drop(["c"]), tmp_path / "b.parquet")
-    rows = open_rows(tmp_path)
-    for read in (rows.table, lambda: list(rows.parts(["x"]))):
-        with pytest.raises(DataError, match=r"'b\.parquet' has no column 'c', which 'a\.parquet' beside it has"):
-            read()
-
-
-def test_decimals_are_numbers(tmp_path: Path) -> None:
-    parquet.write_table(pa.table({"price": pa.array([1, 2]).cast(pa.decimal128(21, 2))}), tmp_path / "a.parquet")
-    assert open_rows(tmp_path / "a.parquet").table().schema.field("price").type == pa.float64()
-
-
-def test_words_in_one_file_and_numbers_in_another_are_named(tmp_path):
-    for name, values in (("a", [1.5, 2.5]), ("b", ["1.5", "2.5"])):
-        parquet.write_table(pa.table({"x": values}), tmp_path / f"{name}.parquet")
-    with pytest.raises(DataError, match=r"Column 'x' is of the type string in 'b.parquet', but double in 'a.parquet'"):
-        open_rows(tmp_path).table()
-
-
 def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     write_stream(pa.table({"name": [1]}), path := tmp_path / "a.arrows")
     path.write_bytes(path.read_bytes().replace(b"name", b"n\xffme"))

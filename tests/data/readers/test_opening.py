@@ -7,15 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError
+from mercer._errors import DataError, DataNotFoundError
 from mercer.data import Kind, Schema, read_table
 from mercer.data.readers import Reading, open_rows, separated
-from mercer.data.target import split_target
 
 
 @pytest.fixture
@@ -181,42 +179,6 @@ def test_a_value_that_is_no_number_in_a_later_part(write: Any, monkeypatch: pyte
     path = write("a.csv", "x\n" + "1\n" * 2000 + "many\n")
     with pytest.raises(DataError, match=r"'a\.csv' cannot be read: .*'many'"):
         list(open_rows(path, Reading(held={"x": "number"})).parts(["x"]))
-
-
-class TestTarget:
-    FRAME = pa.table({"id": [7, 8], "x": [1.5, 2.5], "y": ["a", None]})
-
-    @pytest.mark.parametrize("target", ["y", "2", "-1"])
-    def test_by_name_or_position(self, target: str) -> None:
-        X, y, name, unlabelled = split_target(self.FRAME, target, drop=["0"])
-        assert (X.column_names, y.tolist(), name, unlabelled) == (["x"], ["a"], "y", 1)
-
-    @pytest.mark.parametrize("convert", [lambda table: table.to_pandas(), pl.from_arrow])
-    def test_any_frame(self, convert: Any) -> None:
-        frame = convert(self.FRAME)
-        X, y, _, unlabelled = split_target(frame, "y")
-        assert type(X) is type(frame)
-        assert (X.shape, y.tolist(), unlabelled) == ((1, 2), ["a"], 1)
-
-    def test_a_name_wins_over_a_position(self) -> None:
-        assert split_target(pa.table({"a": [1], "0": [2]}), "0").y.tolist() == [2]
-
-    @pytest.mark.parametrize("target", ["Y", "3", "-4", "--1"])
-    def test_an_unknown_column(self, target: str) -> None:
-        with pytest.raises(ColumnMismatchError, match=f"no column '{target}'.*'y'"):
-            split_target(self.FRAME, target)
-
-    def test_a_name_that_occurs_twice(self) -> None:
-        with pytest.raises(DataError, match=r"column 'x' 2 times.*Rename"):
-            split_target(pa.table([[1], [2], [3]], names=["x", "x", "y"]), "y")
-
-    def test_no_frame(self) -> None:
-        with pytest.raises(DataError, match="not out of dict"):
-            split_target({"x": [1], "y": [2]}, "y")
-
-    def test_nothing_left(self) -> None:
-        with pytest.raises(DataError, match="no column left"):
-            split_target(self.FRAME, "y", drop=["id", "x"])
 
 
 def test_adult(real_data: Any) -> None:

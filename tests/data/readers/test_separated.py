@@ -11,7 +11,6 @@ import pytest
 import mercer.data
 from mercer._errors import DataError
 from mercer.data import read_table
-from mercer.data.readers.first_record import first_record, most_frequent
 from mercer.data.readers.separated import LONGEST_HEADER
 
 
@@ -121,16 +120,3 @@ def test_a_long_field_in_a_ragged_line_is_no_other_exception(write: Any) -> None
 def test_blank_lines_before_names_in_a_compressed_file(write: Any) -> None:
     path = write(gzip.compress(b"\r\n\r\na,b\r\n1,2\r\n", mtime=0), "a.csv.gz")
     assert both_ways(path) == [{"a": [1], "b": [2]}] * 2
-
-
-def test_where_the_first_record_ends() -> None:
-    record = first_record('\n \n"x\n1",y \nz', ",", quoted=True)
-    assert record == (("x\n1", "y "), 3, 12)
-    assert first_record('"x,y\n', ",", quoted=False).fields == ('"x', "y")
-    assert first_record("", ",", quoted=True) == (("",), 0, 0)
-
-
-def test_separators_in_quotation_marks_do_not_count() -> None:
-    assert most_frequent(",;", '"a,b,c";d\n1;2\n') == ";"
-    assert most_frequent(",;", '"a;b"\n') == ";"
-    assert most_frequent(",;", "a\n") == ","

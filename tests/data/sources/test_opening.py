@@ -133,19 +133,19 @@ def test_opening_loads_nothing_before_it_is_needed() -> None:
 
 
 def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.data.sources import reading
+    from mercer.data.sources import at_once
 
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     source = mercer.data.open(tmp_path / "a.parquet", target="y")
-    assert reading.read_all(source).X.equals(TABLE.select(["a", "b"]))
+    assert at_once.read_all(source).X.equals(TABLE.select(["a", "b"]))
     monkeypatch.setattr(type(source), "n_bytes", 1 << 60)
     with pytest.raises(TooLargeError, match=r"hold all rows of 'a\.parquet'"):
-        reading.read_all(source)
+        at_once.read_all(source)
 
 
 def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """As soon as they are too many, not when all of them were read."""
-    from mercer.data.sources import reading
+    from mercer.data.sources import at_once
 
     made: list[int] = []
 
@@ -156,7 +156,7 @@ def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pyte
 
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10 * TABLE.nbytes)
     with pytest.raises(TooLargeError, match="To hold all rows of a stream"):
-        reading.read_all(mercer.data.open(many(), target="y"))
+        at_once.read_all(mercer.data.open(many(), target="y"))
     assert len(made) < 30
 
 

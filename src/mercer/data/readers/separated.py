@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -248,10 +248,21 @@ class Separated(Rows):
                 "it; where it is text, write it twice, in quotation marks."
             )
 
-    def _explained(self) -> _Explained:
-        return _Explained(self)
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What pyarrow complains of, in words that name the line or the column."""
+        import pyarrow as pa
 
-    def ragged_line(self) -> str | None:
+        try:
+            yield
+        except (pa.ArrowException, UnicodeError) as failure:
+            if isinstance(failure, UnicodeError) or "UTF8" in str(failure):
+                raise DataError(not_text(self.path.name, self._encoding)) from None
+            if "columns, got" in str(failure) and (sentence := self._ragged_line()) is not None:
+                raise DataError(sentence) from None
+            raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
+
+    def _ragged_line(self) -> str | None:
         """Which line has another number of fields than the first, in a sentence; None if there is none."""
         expected = len(self.names())
         with self.path.open("rb") as raw:
@@ -268,28 +279,6 @@ class Separated(Rows):
                         )
                     start = reader.line_num
         return None
-
-
-@dataclass(frozen=True)
-class _Explained:
-    """What pyarrow complains of, in words that name the line or the column."""
-
-    rows: Separated
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, failure: BaseException | None, trace: Any) -> None:
-        import pyarrow as pa
-
-        if not isinstance(failure, pa.ArrowException | UnicodeError) or isinstance(failure, DataError):
-            return
-        path, encoding = self.rows.path, self.rows._encoding
-        if isinstance(failure, UnicodeError) or "UTF8" in str(failure):
-            raise DataError(not_text(path.name, encoding)) from None
-        if "columns, got" in str(failure) and (sentence := self.rows.ragged_line()) is not None:
-            raise DataError(sentence) from None
-        raise DataError(f"{path.name!r} cannot be read: {what_failed(failure)}.") from None
 
 
 def _decompressed(raw: Any, path: Path) -> Any:

@@ -21,7 +21,7 @@ from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded, NumberPart, Part
 from mercer.models._base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
-from mercer.models._from_source import fits_sources, is_source, maps_sources
+from mercer.models.streaming._from_source import fits_sources, is_source, maps_sources
 from mercer.models.tables._choose import ASKED_FOR, name_of, schema_for, treatment
 from mercer.models.tables._evidence import Evidence, InTable, Manner
 from mercer.models.tables._leak import guard_target

@@ -21,7 +21,7 @@ from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.matrices import as_configured
 from mercer.models._agreement import refuse_other_class, refuse_other_parameters
 from mercer.models._base import Array, old_state_on_failure
-from mercer.models._from_source import fits_sources, is_source, maps_sources
+from mercer.models.streaming._from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
 from mercer.models.text._documents import documents_of
 from mercer.models.text._selection import chosen, numbered, refuse_useless

@@ -18,7 +18,7 @@ from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.matrices import as_configured
 from mercer.features.text.weights import Totals, class_sums
 from mercer.models._base import Array, old_state_on_failure
-from mercer.models._from_source import fits_sources, is_source, maps_sources
+from mercer.models.streaming._from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
 from mercer.models.text._source import learn_totals
 from mercer.models.text._vectorizer import TOKEN_PATTERN

@@ -35,7 +35,7 @@ class Found:
 def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], reading: Reading) -> Found:
     """The files that are meant, and what they are."""
     given = [what] if isinstance(what, str | os.PathLike) else list(what)
-    pairs = [pair for each in given for pair in _files(each, reading)]
+    pairs = [pair for each in given for pair in _files(each)]
     formats = sorted({format_or_refuse(file, reading) for file, _ in pairs})
     if len(formats) != 1:
         raise DataError(
@@ -55,7 +55,7 @@ def format_or_refuse(file: Path, reading: Reading) -> str:
     return format_of(file, reading)
 
 
-def _files(what: str | os.PathLike[str], reading: Reading) -> list[tuple[Path, dict[str, str | None]]]:
+def _files(what: str | os.PathLike[str]) -> list[tuple[Path, dict[str, str | None]]]:
     path = Path(what).expanduser()
     if path.is_dir():
         return _in_folder(path, path)

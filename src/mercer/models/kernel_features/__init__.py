@@ -1,0 +1,1 @@
+"""Features that stand for a kernel: Nyström and random Fourier features."""

@@ -1,0 +1,227 @@
+"""Random Fourier features of any kernel whose frequency spectrum is known (lecture 5)."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import DataError
+from mercer._gpu import is_tensor, to_numpy
+from mercer._threads import thread_count
+from mercer.data.sources.base import Source
+from mercer.features.fourier import FourierMap
+from mercer.kernels import Kernel, KernelHolder, kernel_from
+from mercer.kernels.named import KERNELS
+from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
+from mercer.models._kernel_choice import sample_of, width_of
+from mercer.models._tensor_kernels import rows_to_look_at
+from mercer.models._tensors import tensor_plan
+from mercer.models.kernel_features._fourier_rows import FourierTransformer, in_precision
+from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming._sampled_source import fit_to_sample
+
+#: rows that are looked at: where the rows lie, and how good the approximation is
+SAMPLE = 500
+#: roundings of an angle, in half turns, from which on its cosine is a random number
+LOST = 0.01
+
+
+class RandomFourierFeatures(KernelHolder, FourierTransformer):
+    """Features ψ with ψ(x)ᵀψ(z) ≈ k(x, z), for a kernel of x − z: cosines of random frequencies.
+
+    Frequencies are drawn from the spectrum of the kernel, which RBF, Laplacian, Matern, RationalQuadratic and constants
+    have, and their sums, products, powers and multiples, also of some columns. The error falls as 1/√M.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or None, default="rbf"
+        A kernel of `mercer.kernels`, or the name of one; None means "rbf".
+    gamma : float, {"scale", "auto", "median"} or None, default=None
+        γ of a kernel given by its name, and of no other; None means its own default. "scale" is
+        1/(n_features · X.var()), "auto" 1/n_features, and "median" that of the median distance.
+    n_components : int, default=100
+        Features M.
+    form : {"cosine", "pairs"}, default="cosine"
+        √(2/M) cos(wᵀx + b) of M frequencies with random offsets b, or √(1/M')·[cos wᵀx, sin wᵀx] of M' = M/2
+        frequencies, for which M has to be even; k(x, x) is then exact.
+    sampling : {"independent", "orthogonal", "hadamard"}, default="independent"
+        How frequencies are drawn: each by itself; at right angles in blocks of as many as there are columns, with which
+        the error is smaller; or in blocks H D₁ H D₂ H D₃ of signs, nearly as good and faster for 200 columns or more
+        (with fewer than 64 they are "orthogonal").
+    random_state : int, RandomState instance or None, default=None
+        Where frequencies and offsets are drawn from; the same seed gives the same features.
+
+    Attributes
+    ----------
+    random_weights_ : ndarray of shape (n_features, n_frequencies)
+        Frequencies w, one in a column.
+    random_offset_ : ndarray of shape (n_components,) or None
+        Offsets b; None if `form` is "pairs".
+    shift_ : ndarray of shape (n_features,) or None
+        A point among the rows from which x is counted, so that angles keep their digits; None for sparse rows.
+    kernel_ : Kernel
+        The kernel that is approximated.
+    approximation_error_ : float
+        Root mean square of ψ(x)ᵀψ(z) − k(x, z) over all pairs of a sample of up to 500 rows of the fit; computed when
+        it is first asked for.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the columns, if all are strings.
+    plan_ : Plan
+        Which path the fit took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import RandomFourierFeatures
+    >>> from mercer.kernels import RBF, Laplacian
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> features = RandomFourierFeatures(RBF() + 2 * Laplacian(), n_components=2000, random_state=0).fit(X)
+    >>> features.transform(X).shape
+    (200, 2000)
+    >>> round(features.approximation_error_, 2)
+    0.06
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [StrOptions(set(KERNELS)), Kernel, callable, None],
+        "gamma": [Interval(Real, 0, None, closed="left"), StrOptions({"scale", "auto", "median"}), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "form": [StrOptions({"cosine", "pairs"})],
+        "sampling": [StrOptions({"independent", "orthogonal", "hadamard"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = None,
+        n_components: int = 100,
+        form: str = "cosine",
+        sampling: str = "independent",
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_components = n_components
+        self.form = form
+        self.sampling = sampling
+        self.random_state = random_state
+
+    @fits_sources
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the frequencies; a sample of the rows says where they lie.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            self._refuse_odd()
+            X = self._finite_rows(X, reset=True)
+            self._sample = _sampled(X)
+            self._error: float | None = None
+            self.kernel_ = self._kernel_for(X)
+            self.shift_ = None if is_sparse(X) else middle(self._sample)
+            self._features = FourierMap.drawn(
+                self.kernel_.spectrum(X.shape[1]),
+                self.n_components,
+                check_random_state(self.random_state),
+                paired=self.form == "pairs",
+                sampling=self.sampling,
+                shift=self.shift_,
+            )
+            self._refuse_lost_digits()
+            self._publish(X)
+        return self
+
+    def _fit_source(self, source: Source) -> Any:
+        return fit_to_sample(self, source, RandomFourierFeatures.fit)
+
+    @property
+    def approximation_error_(self) -> float:
+        check_is_fitted(self)
+        if self._error is None:
+            features, K = self._features(self._sample), self.kernel_(self._sample)
+            self._error = float(np.sqrt(np.mean((features @ features.T - K) ** 2)))
+        return self._error
+
+    @property
+    def _map(self) -> FourierMap:
+        return self._features
+
+    def _kernel_for(self, X: Any) -> Kernel:
+        name = "rbf" if self.kernel is None else self.kernel
+        if self.gamma is None:
+            return kernel_from(name)
+        if not isinstance(name, str):
+            raise DataError(
+                f"gamma={self.gamma!r} goes with a kernel that is given by its name, but kernel is {name!r}, which has "
+                "parameters of its own; leave gamma out, or write it there: RBF(gamma=…)."
+            )
+        # the widths of scikit-learn look at all rows, the median distance at a sample anyhow
+        looked_at = rows_to_look_at(X, self.gamma) if is_tensor(X) else X
+        rows = looked_at if self.gamma == "scale" else self._sample
+        return kernel_from(name, gamma=width_of(self.gamma, rows))
+
+    def _refuse_odd(self) -> None:
+        if self.form == "pairs" and self.n_components % 2:
+            raise DataError(
+                f"n_components is {self.n_components}, but form='pairs' has a cosine and a sine of every frequency; "
+                f"give an even number such as {self.n_components + 1}, or form='cosine'."
+            )
+
+    def _refuse_lost_digits(self) -> None:
+        """Rows that are so far apart beside the width of the kernel that neighbouring floats differ by half a turn."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = self._sample if self.shift_ is None else np.abs(self._sample - self.shift_)
+            farthest = abs(away).max(axis=1).toarray() if is_sparse(away) else away.max(axis=1)
+            typical = np.median(np.abs(self._features.weights).sum(axis=0)) * np.median(farthest)
+        digits = np.finfo(np.float32 if self._sample.dtype == np.float32 else np.float64).eps
+        if not typical * digits / np.pi < LOST:
+            raise DataError(
+                f"{self.kernel_!r} is so narrow beside the distances between rows that wᵀx, about {typical:.1e}, has "
+                "no digits left for an angle; divide the columns by their scale, or choose gamma='scale'."
+            )
+
+    def _publish(self, X: Any) -> None:
+        self.random_weights_ = in_precision(self._features.weights, X)
+        offset = self._features.offset
+        self.random_offset_ = None if offset is None else in_precision(offset, X)
+        self._n_features_out = self.n_components
+        path = f"random Fourier features of {self.kernel_!r}, {self.sampling} frequencies"
+        single = X.dtype == np.float32
+        self.plan_ = (
+            tensor_plan(path, X, exact=False)
+            if is_tensor(X)
+            else Plan(path, "float32" if single else "float64", 1, thread_count(), exact=False)
+        )
+
+
+def _sampled(X: Any) -> Any:
+    """Some rows, always the same ones, in main memory."""
+    rows = X[sample_of(X.shape[0], SAMPLE)]
+    return rows if is_sparse(rows) else to_numpy(rows)
+
+
+def middle(X: Array) -> Array:
+    """The mean of rows, of floats in their own precision: the same point wherever they are computed with."""
+    with np.errstate(over="ignore"):
+        middle = np.nan_to_num(X.mean(axis=0, dtype=np.float64), posinf=0.0, neginf=0.0)
+    return np.asarray(middle.astype(X.dtype), dtype=np.float64) if X.dtype.kind == "f" else np.asarray(middle)

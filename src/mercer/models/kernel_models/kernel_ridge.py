@@ -1,0 +1,377 @@
+"""Kernel ridge regression: least squares with a penalty, in the features of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import FitInterrupted
+from mercer._gpu import is_tensor, like, to_numpy
+from mercer._threads import row_blocks, thread_count
+from mercer._warn import warn
+from mercer.kernels import Kernel, KernelHolder
+from mercer.kernels.gram import SIDE
+from mercer.models._base import Array, Plan, forget_fit, is_sparse, old_state_on_failure
+from mercer.models._comparisons import refuse_no_kernel_matrix, take
+from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, is_precomputed, plain_kernel
+from mercer.models._kernel_rows import checked_rows, row_weight
+from mercer.models._refusal import refuse_no_target
+from mercer.models._tensor_kernels import kernel_plan, of_rows, rows_to_look_at
+from mercer.models._tensor_linear import r_squared
+from mercer.models._tensors import in_memory, tensor_plan
+from mercer.models.kernel_features._named_features import APPROXIMATE
+from mercer.models.kernel_models._feature_function import Function
+from mercer.models.kernel_models._function import KernelFunction
+from mercer.models.kernel_models._machine import Fit, KernelFitInterrupted, not_converged
+from mercer.models.kernel_models._ridge_features import LIMITS, OnFeatures
+from mercer.models.kernel_models._ridge_kernel import (
+    is_several,
+    ridge_kernel,
+    widths,
+    with_width,
+)
+from mercer.models.kernel_models._ridge_task import Task, finite_numbers
+from mercer.models.kernel_models._ridge_tuning import Tried, best_of
+from mercer.models.linear._least_squares import checked_penalties
+from mercer.models.streaming._from_source import fits_sources
+from mercer.solvers._kernel_spectrum import Eigenvalues
+from mercer.solvers.certificate import Solution
+from mercer.solvers.kernel_ridge import DualFit, by_eigenvalues, kernel_ridge
+from mercer.solvers.mapped_ridge import MappedEigenvalues
+from mercer.solvers.tensor_ridge import kernel_ridge as on_device
+
+SPARSE = ("csr", "csc")
+
+
+class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Ridge regression with a kernel, ‖y − f(X)‖² + alpha ‖f‖² for f(x) = Σ aᵢ k(x, xᵢ); scikit-learn's with a proof.
+
+    There is no intercept: centre y, or add a constant to the kernel. Few rows are solved by Cholesky, many by conjugate
+    gradients where these are faster; both leave over no more than 1e-8 of y.
+
+    Parameters
+    ----------
+    alpha : float, array-like of shape (n_targets,), "loo" or "gcv", default=1
+        Strength of the penalty, not negative; one for all targets or one for each. "loo" chooses the one with the
+        smallest leave-one-out error, "gcv" the one with the smallest generalised cross-validation error, among up to
+        31 that the data suggest: all are known from one eigendecomposition of the kernel matrix.
+    kernel : str, Kernel or callable, default="linear"
+        A name, which `gamma`, `degree` and `coef0` go with; a kernel of `mercer.kernels`, which has parameters of its
+        own; a function of two rows or of two matrices; or "precomputed", for which X is the kernel matrix.
+    gamma : float, {"scale", "auto", "median", "loo"}, array-like or None, default=None
+        γ of the kernel; None means its own default. "median" is that of the median distance. Of several numbers the
+        one with the smallest error is chosen, together with `alpha`, at one decomposition for each; "loo" means
+        seven around "median".
+    degree : float, default=3
+        Of a polynomial.
+    coef0 : float, default=1
+        The constant of a polynomial or sigmoid.
+    kernel_params : dict, default=None
+        More arguments of a function that is the kernel.
+    approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
+        Features that stand for the kernel, so that rows may be millions: with parameters of their own, or about 2√n of
+        them. "auto" is exact where that takes seconds. `approximation_` tells what it costs; `alpha` has to be above 0.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        The a of every row; with Nyström features of every landmark, with Fourier features of every feature.
+    X_fit_ : ndarray, sparse matrix or list
+        Rows of the fit; the kernel matrix if `kernel` is "precomputed". With Nyström features the landmarks, with
+        Fourier features None.
+    kernel_ : Kernel or None
+        The kernel used; None if `kernel` is "precomputed".
+    alpha_ : float or ndarray of shape (n_targets,)
+        The penalty used.
+    gamma_ : float
+        The γ chosen, if there were several.
+    alphas_ : ndarray of shape (n_alphas,)
+        Penalties tried, if `alpha` is "loo" or "gcv".
+    alpha_errors_ : ndarray of shape (n_alphas,)
+        Their weighted mean squared errors, with the kernel used.
+    gammas_, gamma_errors_ : ndarray of shape (n_gammas,)
+        The γ tried, and the error of each with its best alpha, if there were several.
+    loo_predictions_ : ndarray of the shape of y
+        What all other rows predict for each row, if anything was chosen.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the columns, if all are strings.
+    approximation_ : Approximation
+        How far features that stand for the kernel are from it, if they do.
+    certificate_ : Certificate
+        What is left over of y; of features, the distance to the optimum.
+    plan_ : Plan
+        Which path the fit took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> model = KernelRidge(alpha="loo", kernel="rbf", gamma="loo").fit(X, np.sin(X[:, 0]))
+    >>> abs(model.predict([[2.5]]) - np.sin(2.5)).round(4)
+    array([0.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({"loo", "gcv"})],
+        "kernel": KERNEL_CONSTRAINTS,
+        "gamma": [
+            Interval(Real, 0, None, closed="left"),
+            "array-like",
+            StrOptions({"scale", "auto", "median", "loo"}),
+            None,
+        ],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "approximate": APPROXIMATE,
+    }
+    #: of an approximate fit
+    _function: Function | None = None
+
+    def __init__(
+        self,
+        alpha: Any = 1,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        approximate: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.approximate = approximate
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or sequence
+            Training rows; the kernel matrix if `kernel` is "precomputed"; a sequence of things if it compares things.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            forget_fit(self)
+            X, y, weight = self._checked(X, y, sample_weight)
+            task = Task(X, y.reshape(len(y), -1), weight)
+            features = OnFeatures.of(self, task)
+            if features is None:
+                self._learn(task, y)
+            else:
+                self._learn_on_features(features, y)
+            if self._is_tuned:
+                self._complete_left_out(task, y)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or sequence
+            Rows to predict for; if `kernel` is "precomputed", the kernel matrix of them with the rows of the fit.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predicted values.
+        """
+        check_is_fitted(self)
+        return self._values(checked_rows(self, plain_kernel(self.kernel), X, reset=False, accept_sparse=SPARSE))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or sequence
+            Rows to predict for, as in `predict`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best, and below 0 for a model that is worse than a constant.
+        """
+        return r_squared(self, X, y, sample_weight)
+
+    def _values(self, X: Any) -> Array:
+        if self.kernel_ is None:
+            return like(to_numpy(X) @ self.dual_coef_, X)  # type: ignore[no-any-return]
+        function = self._function
+        if function is None:
+            alpha = self.dual_coef_.reshape(len(self.dual_coef_), -1)
+            function = KernelFunction(self.kernel_, self.X_fit_, alpha, np.zeros(alpha.shape[1]))
+        values: Array = function.values(X)
+        return values.reshape(-1, *self.dual_coef_.shape[1:])
+
+    # Learning.
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
+        refuse_no_target(self, y)
+        asked: dict[str, Any] = {"accept_sparse": SPARSE, "y_numeric": True, "multi_output": True}
+        sample_weight = of_rows(sample_weight, X, "sample_weight")
+        if is_tensor(X) and (self._is_tuned or is_precomputed(self.kernel) or np.any(np.equal(self.alpha, 0))):
+            # by decompositions, for which few rows are no work
+            X, y = in_memory(X), of_rows(y, X, "y")
+        X, y = checked_rows(self, plain_kernel(self.kernel), X, y, reset=True, **asked)
+        if is_precomputed(self.kernel):
+            X = X.toarray() if is_sparse(X) else X
+            refuse_no_kernel_matrix(X, "the kernel matrix")
+            self.kernel_: Kernel | None = None
+        else:
+            gamma = None if is_several(self.gamma) else self.gamma
+            self.kernel_ = ridge_kernel(self, rows_to_look_at(X, gamma) if is_tensor(X) else X, gamma)
+        y = finite_numbers(y)
+        return X, y, row_weight(sample_weight, y)
+
+    @property
+    def _is_tuned(self) -> bool:
+        return isinstance(self.alpha, str) or is_several(self.gamma)
+
+    def _learn(self, task: Task, y: Array) -> None:
+        try:
+            solution, interruption = self._solved(task), None
+        except FitInterrupted as interrupted:
+            solution, interruption = interrupted.solution, interrupted
+        self._store(task.finished(solution), task.X, y)
+        if interruption is not None:
+            raise interruption
+        self._warn(solution)
+
+    def _alpha(self, task: Task) -> Array | None:
+        """Of each target; None if it is to be chosen."""
+        return None if isinstance(self.alpha, str) else checked_penalties(self.alpha, task.Y.shape[1])
+
+    def _solved(self, task: Task) -> Solution:
+        alpha = self._alpha(task)
+        if alpha is None or self._is_tuned:
+            best = self._best(task, alpha, lambda kernel: (kernel, task.system(kernel)))
+            self.kernel_, spectrum = best.kernel, best.eigenvalues
+            assert isinstance(spectrum, Eigenvalues)
+            return by_eigenvalues(spectrum.system, best.alpha, spectrum)
+        self._keep_alpha(alpha)
+        if is_tensor(task.X):
+            assert self.kernel_ is not None
+            return on_device(self.kernel_, task.rows, task.data.y, task.data.weight, alpha)
+        return kernel_ridge(task.system(self.kernel_), alpha)
+
+    def _best(self, task: Task, alpha: Array | None, system: Callable[[Any], tuple[Any, Any]]) -> Tried:
+        """Of all penalties and widths, and what is known of them."""
+        method = "gcv" if isinstance(self.alpha, str) and self.alpha == "gcv" else "loo"
+        kernels = [self.kernel_]
+        if is_several(self.gamma):
+            self.gammas_ = widths(self, task.X)
+            kernels = [with_width(self, task.X, float(gamma)) for gamma in self.gammas_]
+        best, errors = best_of(map(system, kernels), alpha, method)
+        if is_several(self.gamma):
+            self.gamma_errors_ = task.squared(errors)
+            self.gamma_ = float(self.gammas_[np.argmin(errors)])
+        if alpha is None:
+            self.alphas_, self.alpha_errors_ = best.alphas, task.squared(best.errors)
+        self._keep_alpha(best.alpha)
+        self.loo_predictions_ = np.full(task.Y.shape, np.nan)
+        self.loo_predictions_[task.seen] = task.unit * best.left_out()
+        return best
+
+    def _learn_on_features(self, features: OnFeatures, y: Array) -> None:
+        task, start = features.task, None
+        alpha = self._alpha(task)
+        assert self.kernel_ is not None  # features stand for one
+        if alpha is None or self._is_tuned:
+            best = self._best(task, alpha, features.system)
+            assert isinstance(best.eigenvalues, MappedEigenvalues)
+            chosen, alpha, start = best.kernel, best.alpha, best.eigenvalues.coefficients(best.alpha)
+            self.kernel_ = chosen.kernel
+        else:
+            self._keep_alpha(alpha)
+            chosen = features.features(self.kernel_)
+        try:
+            fit = features.fit(chosen, alpha, start)
+        except KernelFitInterrupted as stop:
+            self._store_features(stop.fit, task, y)
+            raise
+        self._store_features(fit, task, y)
+        for caution in not_converged(fit, LIMITS):
+            warn(caution)
+
+    def _store_features(self, fit: Fit, task: Task, y: Array) -> None:
+        function, X = replace(fit.function, alpha=task.unit * fit.function.alpha), task.X
+        self._function, self.X_fit_ = function, function.rows
+        self.dual_coef_ = function.alpha[:, 0] if y.ndim == 1 else function.alpha
+        self.certificate_ = fit.solution.certificate
+        if fit.approximation is not None:
+            self.approximation_ = fit.approximation
+        self.plan_ = kernel_plan(fit.path, X, exact=False)
+
+    def _keep_alpha(self, alpha: Array) -> None:
+        self.alpha_ = float(alpha[0]) if isinstance(self.alpha, str | Real) else np.array(alpha)
+
+    def _store(self, solution: Solution, X: Any, y: Array) -> None:
+        fit: DualFit = solution.value
+        self.X_fit_ = to_numpy(X) if is_tensor(X) else X
+        self.dual_coef_, self._function = fit.coefficients.reshape(y.shape), None
+        self.certificate_ = solution.certificate
+        blocks = len(row_blocks(len(y), SIDE))
+        if is_tensor(X):
+            self.plan_ = tensor_plan(fit.path, X)
+        else:
+            self.plan_ = Plan(fit.path, "float64", blocks * (blocks + 1) // 2, thread_count())
+
+    def _warn(self, solution: Solution) -> None:
+        if solution.value.singular:
+            warn(
+                "Singular matrix in solving dual problem. Using least-squares solution instead. The kernel matrix plus "
+                f"alpha has eigenvalues of 0 or less: raise alpha, or look at the kernel. {solution.certificate}.",
+                UserWarning,
+            )
+        elif not solution.certificate.holds:
+            more = ", or give float64 tensors, X.double()" if "tiles of float32" in solution.value.path else ""
+            warn(
+                f"Ill-conditioned matrix in solving dual problem: {solution.certificate}. Raise alpha, or centre and "
+                f"scale the columns{more}.",
+                LinAlgWarning,
+            )
+
+    def _complete_left_out(self, task: Task, y: Array) -> None:
+        """Rows without a weight are left out of any fit, so that the model itself predicts them."""
+        rest = np.setdiff1d(np.arange(len(task.Y)), task.seen)
+        if len(rest):
+            self.loo_predictions_[rest] = self._values(take(task.X, rest)).reshape(len(rest), -1)
+        self.loo_predictions_ = self.loo_predictions_.reshape(y.shape)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags

@@ -1,0 +1,1 @@
+"""Logistic regression and the choice of its penalty by cross-validation."""

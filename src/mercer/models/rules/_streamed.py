@@ -1,0 +1,76 @@
+"""Rules that learn row after row, from a source: one pass in the order of its rows, and a look at what came of it.
+
+What was learnt depends on the order of rows, and so on how they are cut into chunks: it is that of `partial_fit` with
+one chunk after the other.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import FitInterrupted
+from mercer.data.labels import codes_of, encode_labels
+from mercer.data.sources.base import Chunk, Source
+from mercer.engines.folding import fold
+from mercer.engines.running import current_run
+from mercer.models._base import Array, forget_fit
+from mercer.models.streaming._chunks import reader_of, refuse_offset, streamed_plan
+from mercer.solvers.certificate import Certificate, Solution
+
+STOPPED = "stopped by the user; the weights learnt so far are kept."
+SENTENCE = "rows on the wrong side of a hyperplane after one pass; none would prove the classes separable"
+
+
+def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any]) -> None:
+    """One pass in which `learn` has every chunk in turn, and one that counts the mistakes that are left."""
+    refuse_offset(model, source.head())
+    forget_fit(model)
+    vars(model).pop("_units", None)
+    try:
+        for chunk in _weighted(source):
+            learn(chunk)
+    except FitInterrupted:
+        raise
+    except KeyboardInterrupt:
+        certificate = Certificate("separation", np.inf, 0.0, "was not looked at: there was no time for it")
+        raise FitInterrupted(STOPPED, Solution(getattr(model, "coef_", None), certificate, ())) from None
+    model.n_iter_ = 1
+    reader = reader_of(model)
+    reader.coef_, reader.intercept_, reader.classes_ = model.coef_, model.intercept_, model.classes_
+    wrong = fold(partial(_mistakes, reader), source, operator.add)
+    model.certificate_ = Certificate("separation", wrong, 0.0, SENTENCE)
+    path = f"{model.plan_.path}, in one pass"
+    model.plan_ = streamed_plan(path, model.plan_.dtype)
+
+
+def labels_of(source: Source) -> Array:
+    """All labels, in ascending order: one pass."""
+    return fold(_labels, source, np.union1d)
+
+
+def _weighted(source: Source) -> Iterator[Chunk]:
+    """Chunks of which some row has a weight."""
+    current_run().passes += 1
+    for chunk in source:
+        if chunk.weight is None or np.any(chunk.weight):
+            yield chunk
+
+
+def _mistakes(reader: Any, chunk: Chunk) -> float:
+    """How often a unit has a row that has a weight on the wrong side."""
+    scores = reader.decision_function(chunk.X)
+    codes = codes_of(chunk.y, reader.classes_)
+    if scores.ndim == 1:
+        wrong = (scores > 0) != (codes > 0)
+    else:
+        wrong = ((scores > 0) != (codes[:, None] == np.arange(scores.shape[1]))).any(axis=1)
+    return float(wrong.sum() if chunk.weight is None else wrong[chunk.weight > 0].sum())
+
+
+def _labels(chunk: Chunk) -> Array:
+    return encode_labels(chunk.y)[0]

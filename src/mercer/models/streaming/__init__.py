@@ -1,0 +1,1 @@
+"""`fit(source)`: rows that are read piece by piece."""

@@ -1,0 +1,53 @@
+"""The column to be predicted is taken out of any frame, by its name or its position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mercer._errors import ColumnMismatchError, DataError
+from mercer.data.target import split_target
+
+FRAME = pa.table({"id": [7, 8], "x": [1.5, 2.5], "y": ["a", None]})
+
+
+@pytest.mark.parametrize("target", ["y", "2", "-1"])
+def test_by_name_or_position(target: str) -> None:
+    X, y, name, unlabelled = split_target(FRAME, target, drop=["0"])
+    assert (X.column_names, y.tolist(), name, unlabelled) == (["x"], ["a"], "y", 1)
+
+
+@pytest.mark.parametrize("convert", [lambda table: table.to_pandas(), pl.from_arrow])
+def test_any_frame(convert: Any) -> None:
+    frame = convert(FRAME)
+    X, y, _, unlabelled = split_target(frame, "y")
+    assert type(X) is type(frame)
+    assert (X.shape, y.tolist(), unlabelled) == ((1, 2), ["a"], 1)
+
+
+def test_a_name_wins_over_a_position() -> None:
+    assert split_target(pa.table({"a": [1], "0": [2]}), "0").y.tolist() == [2]
+
+
+@pytest.mark.parametrize("target", ["Y", "3", "-4", "--1"])
+def test_an_unknown_column(target: str) -> None:
+    with pytest.raises(ColumnMismatchError, match=f"no column '{target}'.*'y'"):
+        split_target(FRAME, target)
+
+
+def test_a_name_that_occurs_twice() -> None:
+    with pytest.raises(DataError, match=r"column 'x' 2 times.*Rename"):
+        split_target(pa.table([[1], [2], [3]], names=["x", "x", "y"]), "y")
+
+
+def test_no_frame() -> None:
+    with pytest.raises(DataError, match="not out of dict"):
+        split_target({"x": [1], "y": [2]}, "y")
+
+
+def test_nothing_left() -> None:
+    with pytest.raises(DataError, match="no column left"):
+        split_target(FRAME, "y", drop=["id", "x"])

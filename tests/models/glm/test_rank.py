@@ -1,0 +1,76 @@
+"""Dependent columns: found whatever the sample shows, and resolved to the smallest coefficients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer.designs import DenseDesign, Observations, design_of
+from mercer.families.penalties import L2, Strengths
+from mercer.models.glm._rank import find_dependence
+
+
+def observed(X: np.ndarray, *, intercept: bool = True, weight: np.ndarray | None = None) -> Observations:
+    return Observations(DenseDesign.of(X, intercept=intercept), np.zeros(len(X)), weight)
+
+
+def free(observations: Observations) -> Strengths:
+    return Strengths.none(observations.design.n_columns)
+
+
+def test_independent_columns_have_no_dependence() -> None:
+    rows = observed(np.random.default_rng(0).normal(size=(5000, 6)))
+    assert find_dependence(rows, free(rows)) is None
+
+
+@pytest.mark.parametrize("n", [30, 5000])
+def test_the_columns_of_a_dependence_are_found(n: int) -> None:
+    X = np.random.default_rng(0).normal(size=(n, 5)) * [1, 1e6, 1e-6, 1, 1]
+    X[:, 4] = 2 * X[:, 0] - 1e-6 * X[:, 1] + 3
+    rows = observed(X)
+    found = find_dependence(rows, free(rows))
+    assert found is not None
+    assert (found.columns(), found.rank_lost, found.constant) == ([0, 1, 4], 1, ())
+    np.testing.assert_allclose(rows.design.times(found.directions), 0.0, atol=1e-8 * np.abs(found.directions).max())
+
+
+def test_a_single_row_may_make_columns_independent() -> None:
+    X = np.random.default_rng(0).normal(size=(5000, 2))
+    X[:, 1] = X[:, 0]
+    X[1234, 1] += 1.0
+    rows = observed(X)
+    assert find_dependence(rows, free(rows)) is None
+    without = observed(X, weight=(np.arange(5000) != 1234).astype(float))
+    assert find_dependence(without, free(without)) is not None
+
+
+def test_a_penalty_resolves_a_dependence() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    rows = observed(np.column_stack([X, X]))
+    assert find_dependence(rows, rows.design.coordinates.strengths(L2(1e-6).strengths(4))) is None
+    partly = rows.design.coordinates.strengths(L2([1.0, 0.0, 1.0, 0.0]).strengths(4))
+    found = find_dependence(rows, partly)
+    assert found is not None
+    assert found.columns() == [1, 3]
+
+
+def test_the_smallest_coefficients_are_those_of_the_pseudo_inverse() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 6)) * [1, 1, 10, 1, 0.1, 1]
+    rows = observed(X, intercept=False)
+    found = find_dependence(rows, free(rows))
+    assert found is not None
+    beta = rng.normal(size=6)
+    coordinates = rows.design.coordinates
+    smallest, _ = coordinates.to_user(found.smallest(coordinates.from_user(beta), coordinates))
+    np.testing.assert_allclose(smallest, np.linalg.pinv(X) @ (X @ beta), rtol=1e-8)
+
+
+def test_a_level_for_each_category_depends_on_the_intercept() -> None:
+    pa = pytest.importorskip("pyarrow")
+    design, terms = design_of(pa.table({"city": ["a", "b", "c", "a"]}), intercept=True, drop_first=False)
+    rows = Observations(design, np.zeros(4))
+    found = find_dependence(rows, free(rows))
+    assert found is not None
+    assert found.columns() == [0, 1, 2, 3]
+    assert terms.names == ("city[a]", "city[b]", "city[c]")

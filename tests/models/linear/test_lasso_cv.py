@@ -1,0 +1,138 @@
+"""The lasso with its penalty chosen by cross-validation: scikit-learn's choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context, linear_model
+from sklearn.model_selection import GroupKFold, ShuffleSplit
+
+from mercer._errors import DataError, FitInterrupted, NonFiniteError
+from mercer.models.linear import _coordinate_cv
+from mercer.models.linear.lasso_cv import LassoCV
+from mercer.solvers._walk import Walk
+from tests.models.linear._regressions import draw, read_only
+
+TIGHT = {"tol": 1e-10, "max_iter": 100_000}
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    for name in ("alphas_", "alpha_", "mse_path_", "coef_", "intercept_"):
+        mine, expected = getattr(ours, name), getattr(theirs, name)
+        assert np.shape(mine) == np.shape(expected), name
+        np.testing.assert_allclose(mine, expected, rtol=1e-5, atol=1e-7, err_msg=name)
+    assert ours.certificate_.holds
+    assert hasattr(ours, "l1_ratio_") == hasattr(theirs, "l1_ratio_")
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fit_intercept": False},
+        {"positive": True},
+        {"alphas": [0.1, 1.0, 0.3]},
+        {"alphas": [0.3]},
+        {"cv": ShuffleSplit(3, random_state=0), "eps": 0.1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("wrap", [np.asarray, read_only, sparse.csr_array])
+def test_the_numbers_of_scikit_learn(weighted: bool, options: dict[str, Any], wrap: Any) -> None:
+    X, y = draw(40, 5)
+    weight = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
+    options = {"alphas": 10, **options, **TIGHT}
+    assert_same(LassoCV(**options).fit(wrap(X), y, weight), linear_model.LassoCV(**options).fit(X, y, weight))
+
+
+def test_rows_that_a_fold_has_twice_count_twice() -> None:
+    X, y = draw(30, 4)
+    rng = np.random.default_rng(0)
+    splits = [(rng.integers(0, 20, 25), np.arange(20, 30)), (np.arange(10, 30), np.arange(10))]
+    options = {"cv": splits, "alphas": 8, **TIGHT}
+    assert_same(LassoCV(**options).fit(X, y), linear_model.LassoCV(**options).fit(X, y))
+
+
+def test_groups_are_passed_on() -> None:
+    X, y = draw(30, 4)
+    groups = np.repeat(np.arange(6), 5)
+    with config_context(enable_metadata_routing=True):
+        ours, theirs = (
+            kind(cv=GroupKFold(3), alphas=8, **TIGHT).fit(X, y, groups=groups)
+            for kind in (LassoCV, linear_model.LassoCV)
+        )
+    assert_same(ours, theirs)
+    with pytest.raises(ValueError, match="enable_metadata_routing=True"):
+        LassoCV(cv=GroupKFold(3)).fit(X, y, groups=groups)
+
+
+def test_far_from_zero() -> None:
+    X, y = draw(40, 5)
+    plain, far = LassoCV(alphas=10).fit(X, y), LassoCV(alphas=10).fit(X + 1e8, y)
+    np.testing.assert_allclose(far.alpha_, plain.alpha_, rtol=1e-6)
+    np.testing.assert_allclose(far.coef_, plain.coef_, rtol=1e-5, atol=1e-6)
+
+
+def test_single_precision_in_single_precision_out() -> None:
+    X, y = draw(40, 5)
+    assert LassoCV(alphas=5).fit(X.astype(np.float32), y).coef_.dtype == np.float32
+
+
+def test_refusals() -> None:
+    X, y = draw(20, 3, targets=2)
+    with pytest.raises(DataError, match="For multi-task outputs, use MultiTaskLassoCV"):
+        LassoCV().fit(X, y)
+    with pytest.raises(DataError, match="leaves out all have the weight zero"):
+        LassoCV(alphas=3).fit(X, y[:, 0], np.repeat([0, 1], [4, 16]))
+    with pytest.raises(DataError, match="rows of a fold are none"):
+        LassoCV(alphas=3, cv=[(range(10), range(10, 20))]).fit(X, y[:, 0], np.repeat([0, 1], [10, 10]))
+    X[3, 1] = np.nan
+    with pytest.raises(NonFiniteError, match="Column 'x1' has a missing value in row 3"):
+        LassoCV().fit(X, y[:, 0])
+
+
+def test_interrupted_among_folds_the_old_model_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = draw(20, 3)
+    model = LassoCV(alphas=3).fit(X, y)
+    before = model.coef_
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Walk, "along", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y + 1)
+    assert model.coef_ is before
+
+
+def test_interrupted_in_the_last_fit_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = draw(20, 3)
+    errors = _coordinate_cv.mean_squared_errors
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    def and_then(*arguments: Any, **options: Any) -> Any:
+        found = errors(*arguments, **options)
+        monkeypatch.setattr(Walk, "along", interrupt)
+        return found
+
+    monkeypatch.setattr(_coordinate_cv, "mean_squared_errors", and_then)
+    model = LassoCV(alphas=3)
+    with pytest.raises(FitInterrupted):
+        model.fit(X, y)
+    assert model.alpha_ in model.alphas_
+    assert not model.certificate_.holds
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_bar_shows_how_many_paths_are_done_if_verbose(verbose: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    LassoCV(alphas=4, cv=3, verbose=verbose).fit(X, X[:, 0])
+    shown = capsys.readouterr().out
+    assert ("LassoCV: paths" in shown and "100%" in shown) if verbose else not shown
