@@ -5,6 +5,8 @@ Bandwidths side by side
 How wide should the windows of a density be? Rules of thumb take all rows for one bell and smooth two narrow peaks away.
 ``"isj"`` and cross-validation look at the data and keep them. ``"scott"`` is scikit-learn's number, which depends on
 how many rows there are and on nothing else.
+
+Read on: :doc:`/guides/tour`.
 """
 
 import matplotlib.pyplot as plt

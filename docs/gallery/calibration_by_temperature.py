@@ -5,6 +5,8 @@ Calibration: one temperature for a model that is too sure
 Naive Bayes counts evidence twice where columns repeat each other, and its probabilities are too extreme. ``Calibrated``
 divides its log odds by one number, learnt on rows held out. The classes it predicts stay the same, and its
 probabilities are off by no more than chance.
+
+Read on: :doc:`/guides/imbalanced-costs`.
 """
 
 import matplotlib.pyplot as plt

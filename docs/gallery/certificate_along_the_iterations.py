@@ -5,6 +5,8 @@ The certificate along the iterations of a solver
 How far is a fit that was stopped early from the optimum? ``certificate_`` says so in standard errors, from gradient and
 curvature at hand, without knowing the optimum. The distance measured afterwards, √(deviance − least deviance), is the
 same near the optimum for solvers that know the curvature there, and within a factor of 2.5 always.
+
+Read on: :doc:`/quick-start`.
 """
 
 import warnings

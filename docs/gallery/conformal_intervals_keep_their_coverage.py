@@ -5,6 +5,8 @@ Conformal intervals, and whether they keep their coverage
 ``ConformalRegressor`` gives any model intervals that hold the true value with a stated probability, here nine times out
 of ten, even around a straight line through a curve. With ``method="normalised"`` they are narrow where the errors are
 small. Over a hundred fits the coverage of either is what was promised.
+
+Read on: :doc:`/guides/imbalanced-costs`.
 """
 
 import matplotlib.pyplot as plt

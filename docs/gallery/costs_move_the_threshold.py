@@ -5,6 +5,8 @@ Costs that move the threshold without a refit
 What if a missed tumour costs twenty times as much as a needless biopsy? ``Decision`` takes costs and chooses for every
 patient the action of the least expected cost; the model is fitted once. Deciding at one half becomes the more expensive
 the further the costs are from equal.
+
+Read on: :doc:`/guides/imbalanced-costs`.
 """
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,8 @@ Four learning rules on the same rows
 The perceptron, LMS, the sigmoid rule and logistic regression are one loop with four ideas of how wrong a unit is.
 ``LinearThreshold`` has them all, and ``trace_`` keeps what each pass did. Where classes overlap the perceptron jumps
 about for ever, and the others settle.
+
+Read on: :doc:`/generated/tutorials/lecture_2a_threshold_units`.
 """
 
 import matplotlib.pyplot as plt

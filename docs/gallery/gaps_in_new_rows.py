@@ -5,6 +5,8 @@ Gaps in new rows: integrated out, or filled in
 What if values are missing when a model is used? A generative model integrates them out: it judges by the columns that
 are there. A discriminative one needs a number in their place. ``stress`` removes more and more of the test rows:
 logistic regression is better on complete ones, and naive Bayes where most is gone.
+
+Read on: :doc:`/guides/mixed-columns`.
 """
 
 import matplotlib.pyplot as plt

@@ -4,6 +4,8 @@ Highest-density regions: the shortest that hold so much
 
 Where are nine in ten petals? An interval between two quantiles has to span the gap between the species, where there are
 none. ``highest_density_region`` may have several pieces, and is the shortest set that holds as much.
+
+Read on: :doc:`/guides/tour`.
 """
 
 import matplotlib.pyplot as plt

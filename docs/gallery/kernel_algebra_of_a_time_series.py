@@ -5,6 +5,8 @@ Kernel algebra on a time series: trend, season, and their product
 Kernels compose like formulas: a sum adds effects, a product lets one change with the other. Passengers, say, grow by
 the year, and so does their summer peak. Trend + season forecasts a peak of constant height; trend + trend × season lets
 it grow, and forecasts three years to come with less than half the error.
+
+Read on: :doc:`/guides/tour`.
 """
 
 import matplotlib.pyplot as plt

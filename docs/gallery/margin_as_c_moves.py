@@ -4,6 +4,8 @@ Support vectors and the margin as C moves
 
 C is the price of a row inside the margin. A low one buys a wide margin that many rows lie in or on, the support
 vectors; a high one a narrow margin with few of them. The duality gap says that each picture is that of the optimum.
+
+Read on: :doc:`/generated/tutorials/lecture_1b_kernels`.
 """
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,8 @@ Outliers, with a bound on false discoveries
 Which of these new rows are unlike the usual ones? ``DensityOutliers`` flags them such that on average at most the share
 ``fdr`` of what it flags is usual after all, whatever the shape of the data. Nobody has to guess how many outliers there
 are.
+
+Read on: :doc:`/guides/tour`.
 """
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,8 @@ Class priors that have shifted, estimated without labels
 A model was trained where a third of the patients were ill; now it is used where hardly anyone is. ``estimate_priors``
 finds the new share from rows without labels, with its standard error, and ``Decision`` corrects the probabilities by
 it. No model is fitted again.
+
+Read on: :doc:`/guides/imbalanced-costs`.
 """
 
 import matplotlib.pyplot as plt

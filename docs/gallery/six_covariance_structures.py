@@ -5,6 +5,8 @@ Six covariance structures side by side
 ``GaussianDiscriminant`` has one covariance for each class or one for all, and each full, diagonal or a multiple of the
 identity. Shared ones make straight boundaries, own ones make curves. Here the classes differ in their correlations, and
 only full covariances of each class see that.
+
+Read on: :doc:`/generated/tutorials/lecture_2b_logistic_and_discriminants`.
 """
 
 import matplotlib.pyplot as plt

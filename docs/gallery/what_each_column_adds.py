@@ -5,6 +5,8 @@ Mixed columns, and what each adds for a row
 ``NaiveBayes`` takes numbers, counts and categories as they are, each with a family of its own, gaps included. It is a
 sum over columns: every one adds its weight of evidence to the log odds, a missing one adds nothing. The bars of one row
 add up to what the model says of it.
+
+Read on: :doc:`/guides/mixed-columns`.
 """
 
 import matplotlib.pyplot as plt

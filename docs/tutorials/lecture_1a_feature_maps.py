@@ -12,6 +12,8 @@ map :math:`\phi` takes an input to a vector, and the model stays linear in that 
 What follows is what such maps are good for, and how many features they come to. Kernels, which compute with features
 without writing them down, are :doc:`lecture 1b <lecture_1b_kernels>`; probabilities are
 :doc:`lecture 1c <lecture_1c_probabilistic_models>`.
+
+In practice: :doc:`/guides/nonlinear`.
 """
 
 from math import comb

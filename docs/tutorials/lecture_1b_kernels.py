@@ -10,6 +10,8 @@ kernel is the inner product of two inputs' features,
    k(x, x') = \langle \psi(x), \psi(x') \rangle ,
 
 and often far cheaper than the features. Whatever needs inputs only inside such products can be given any kernel.
+
+In practice: :doc:`/guides/large-kernels`.
 """
 
 from math import comb, factorial, sqrt

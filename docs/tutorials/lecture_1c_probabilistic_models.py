@@ -8,6 +8,8 @@ conditional model has a distribution of the answer only, :math:`p(y \mid x)`; a 
 everything, :math:`p(x, y) = p(x \mid y)\, p(y)`.
 
 The first half is in :doc:`lecture 1a <lecture_1a_feature_maps>` and :doc:`lecture 1b <lecture_1b_kernels>`.
+
+In practice: :doc:`/which-model`.
 """
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,8 @@ Lecture 2a: threshold units and least mean squares
 Lecture 2 (H.-K. Pao, *Linear models*) has three ways to a linear classifier: learn the boundary itself, learn
 :math:`P(y \mid x)`, or learn :math:`P(x, y)`. This page has the first, from linear regression to what goes wrong when a
 classifier is fitted by squares. The other two are in :doc:`lecture 2b <lecture_2b_logistic_and_discriminants>`.
+
+In practice: :doc:`/generated/gallery/four_learning_rules`.
 """
 
 import itertools

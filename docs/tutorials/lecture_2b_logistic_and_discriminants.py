@@ -6,6 +6,8 @@ The second half of lecture 2 (H.-K. Pao, *Linear models*). After the boundary it
 (:doc:`lecture 2a <lecture_2a_threshold_units>`) come the conditional distribution :math:`P(y \mid x)`, by logistic
 regression, and the joint distribution :math:`P(x, y)`, by discriminant analysis; and then the question which of the
 three to prefer.
+
+In practice: :doc:`/guides/imbalanced-costs`.
 """
 
 import matplotlib.pyplot as plt

@@ -6,6 +6,8 @@ Lecture 3 (Y. Sun, *Probabilistic classifiers*) begins with a model of everythin
 of words, each drawn from the distribution of its class; the parameters are counts. The worked example of the lecture is
 here to the last fraction, from the words themselves. Logistic regression and what generalises it are in
 :doc:`lecture 3b <lecture_3b_logistic_and_exponential_families>`.
+
+In practice: :doc:`/guides/mixed-columns`, :doc:`/guides/text`.
 """
 
 from collections import Counter

@@ -5,6 +5,8 @@ Lecture 3b: logistic regression, exponential families, duality
 The rest of lecture 3 (Y. Sun, *Probabilistic classifiers*): a model of :math:`p(y \mid x)` alone, its derivatives and
 how Newton's method uses them, the family of distributions that it belongs to, how it compares with the models of
 :doc:`lecture 3a <lecture_3a_naive_bayes>`, and the Lagrangian of the appendix.
+
+In practice: :doc:`/guides/inference`.
 """
 
 import matplotlib.pyplot as plt

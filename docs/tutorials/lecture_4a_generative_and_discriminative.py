@@ -1,12 +1,14 @@
 r"""
-Lecture 4, first part: generative and discriminative models
-===========================================================
+Lecture 4a: generative and discriminative models
+================================================
 
 A classifier can be learnt in two ways. One describes how rows of each class come about, :math:`p(x, y)`, and
 turns the description around with Bayes' rule. The other models only what is asked, :math:`p(y|x)`. Lecture 4
 (F. Sha, 2017) puts two such pairs side by side: naive Bayes with logistic regression, and Gaussian discriminants
 with logistic regression on squares. This tutorial computes every formula twice, by NumPy and by mercer, and lets
 ``assert`` compare them.
+
+In practice: :doc:`/generative-vs-discriminative`, :doc:`/which-model`.
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,13 @@
 r"""
-Lecture 4, second part: density estimation and kernel regression
-================================================================
+Lecture 4b: density estimation and kernel regression
+====================================================
 
 Given numbers :math:`x_1, \ldots, x_N` from an unknown distribution, what is its density :math:`p(x)`? The second half
 of lecture 4 (F. Sha, 2017) goes from spikes over counts in an interval to Parzen windows, and from a joint density
 of :math:`x` and :math:`y` to Nadaraya and Watson's regression. No shape is assumed, only smoothness; how much of it is
 the one choice to make.
+
+In practice: :doc:`/guides/tour`.
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,13 @@
 r"""
-Lecture 5, first part: support vector regression and kernels by features
-========================================================================
+Lecture 5a: support vector regression and kernels by features
+=============================================================
 
 Lecture 5 (M. Straka, 2020) opens with a regression that does not care about small errors, and whose solution is
 carried by a few rows. Then it asks how a kernel can be used where there are too many rows for a kernel matrix: by
 features :math:`\psi(x)` whose inner products come close to it, either cosines of random frequencies or similarities
 to some of the rows.
+
+In practice: :doc:`/guides/large-kernels`.
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,13 @@
 r"""
-Lecture 5, second part: words, naive Bayes and priors
-=====================================================
+Lecture 5b: words, naive Bayes and priors
+=========================================
 
 The second half of lecture 5 (M. Straka, 2020) turns documents into numbers, and then asks which distribution the
 numbers of a class have: normal, multinomial or Bernoulli. The answer makes three naive Bayes classifiers, all of
 which can be looked at, drawn from, and asked how probable a row is at all. It ends with priors on parameters, which
 is what penalties are.
+
+In practice: :doc:`/guides/text`, :doc:`/digits`.
 """
 
 import matplotlib.pyplot as plt

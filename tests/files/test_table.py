@@ -52,7 +52,7 @@ def test_every_public_value_is_in_the_table(room: Any) -> None:
 def test_a_class_that_moved_is_found_under_its_old_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelFileError):
         known("class", "mercer.models.old.GaussianNB")
-    monkeypatch.setitem(MOVED, "mercer.models.old.GaussianNB", "mercer.models.gaussian_nb.GaussianNB")
+    monkeypatch.setitem(MOVED, "mercer.models.old.GaussianNB", "mercer.models.generative.gaussian_nb.GaussianNB")
     assert known("class", "mercer.models.old.GaussianNB") is mercer.GaussianNB
 
 

@@ -24,7 +24,7 @@ from mercer import (
 from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Source
 from mercer.data.sources.memory import InMemory
-from mercer.models.statistic_features import StatisticFeatures
+from mercer.models.linear_forms.statistic_features import StatisticFeatures
 from mercer.models.streaming import _sampled_source
 
 ROWS = 200

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mercer._errors import DataError
-from mercer.models._agreement import refuse_labels_of_other_type
+from mercer.models._agreement import refuse_labels_of_other_type, same_value
+from mercer.smoothing import Bandwidth
 
 NUMBERS = [np.array([0, 1]), np.array([0.0, 2.0]), np.array([False, True]), np.array([0, 1], dtype=object)]
 TEXT = [np.array(["a", "b"]), np.array(["a", "b"], dtype=object)]
@@ -25,3 +26,22 @@ def test_text_beside_anything_else_is_refused(one, other):
     for labels, known in ((one, other), (other, one)):
         with pytest.raises(DataError, match=r"Convert y to their type"):
             refuse_labels_of_other_type(labels, known)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ([1.0, 2.0], np.array([1.0, 2.0]), True),
+        (np.array(3), 3, True),
+        ({"x": [0, 1]}, {"x": (0, 1)}, True),
+        ({"x": 0}, {"y": 0}, False),
+        (Bandwidth([1.0, 2.0]), Bandwidth([1.0, 2.0]), True),
+        (Bandwidth([1.0, 2.0]), Bandwidth([1.0, 3.0]), False),
+        (np.eye(2), "scott", False),
+        (len, len, True),
+    ],
+    ids=str,
+)
+def test_parameters_are_compared_by_what_they_mean(one, other, same):
+    assert same_value(one, other) is same
+    assert same_value(other, one) is same

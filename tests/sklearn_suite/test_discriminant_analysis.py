@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mercer.models.linear_discriminant import LinearDiscriminantAnalysis
-from mercer.models.quadratic_discriminant import QuadraticDiscriminantAnalysis
+from mercer.models.discriminants.linear_discriminant import LinearDiscriminantAnalysis
+from mercer.models.discriminants.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from tests.sklearn_suite._swap import load_swapped
 
 REPLACEMENTS = {

@@ -19,7 +19,7 @@ from mercer.decide._rule import Rule
 from mercer.decide._wrapped import WrapsModel, is_fitted, plan_of, refuse_scores_only
 from mercer.decide.costs import cost_matrix, implied_threshold
 from mercer.models._base import Plan
-from mercer.models._generative import checked_priors
+from mercer.models.generative._generative import checked_priors
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 

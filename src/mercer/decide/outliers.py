@@ -20,7 +20,7 @@ from mercer.decide._split import Part, split
 from mercer.decide.conformal import conformal_p_values, ranks_among_themselves, threshold
 from mercer.decide.false_discovery import benjamini_hochberg
 from mercer.models._base import checked_table, old_state_on_failure
-from mercer.models._generative import as_generator
+from mercer.models.generative._generative import as_generator
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 

@@ -16,7 +16,7 @@ from mercer._errors import EmptyDataError, NotConvergedWarning, PriorError
 from mercer._suggest import quoted
 from mercer._warn import warn
 from mercer.decide._wrapped import known_codes, last_step, layers
-from mercer.models._generative import checked_priors
+from mercer.models.generative._generative import checked_priors
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]

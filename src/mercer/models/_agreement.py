@@ -54,7 +54,8 @@ def refuse_other_class(mine: Any, other: Any) -> None:
     """Merging is for models of the same class."""
     if type(other) is not type(mine):
         raise MergeError(
-            f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; give another one of its class."
+            f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; merge models of one class, such as "
+            "another one of its own."
         )
 
 

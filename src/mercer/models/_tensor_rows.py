@@ -12,9 +12,9 @@ from mercer._gpu.chunks import in_chunks, tile_size
 from mercer.data.blocks import RowBlocks
 from mercer.engines import device
 from mercer.models._base import Array
-from mercer.models._classifier import StatisticClassifier
 from mercer.models._tensor_linear import accuracy
 from mercer.models._tensors import checked_tensor, checked_tensor_weight, coded, labelled, tensor_plan
+from mercer.models.generative._classifier import StatisticClassifier
 from mercer.stats.by_class import ByClass
 
 #: numbers that are in memory at once for each number of a chunk of rows: the chunk in float64 and its deviations

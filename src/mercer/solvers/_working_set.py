@@ -43,6 +43,18 @@ class Scores:
             return max(self.highest - self.lowest, 0.0)
         return max(self.highest, -self.lowest, 0.0)
 
+    def level(self, free: Array) -> float:
+        """b such that `free` rows lie on the margin, on average; where there are none the middle of what is possible."""
+        if free.any():
+            return float(self.up[free].mean())
+        sides = [side for side in (self.highest, self.lowest) if np.isfinite(side)]
+        return float(np.mean(sides)) if sides else 0.0
+
+
+def is_free(beta: Array, lower: Array, upper: Array) -> Array:
+    """Which coefficients are off their bounds, and off the kink at 0."""
+    return np.asarray((beta != 0) & (beta > lower) & (beta < upper))
+
 
 def working_size(n: int) -> int:
     """How many of n rows are worked on at a time."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.solvers._working_set import is_free
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
@@ -101,8 +102,7 @@ def balanced(beta: Array, lower: Array, upper: Array) -> Array:
     """
     excess = float(beta.sum())
     bound = np.where(beta > 0, 0.0, lower) if excess > 0 else np.where(beta < 0, 0.0, upper)
-    free = (beta != 0) & (beta > lower) & (beta < upper)
-    room = np.where(free, np.abs(beta - bound), 0.0)
+    room = np.where(is_free(beta, lower, upper), np.abs(beta - bound), 0.0)
     total = float(room.sum())
     if abs(excess) < total:
         return np.asarray(beta - excess * (room / total))

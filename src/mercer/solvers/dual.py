@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mercer._errors import FitInterrupted
 from mercer._jit.box_descent import pairs, row_scores, singles
 from mercer._threads import blas_for
-from mercer.solvers._working_set import Scores, WorkingTile, working_set, working_size
+from mercer.solvers._working_set import Scores, WorkingTile, is_free, working_set, working_size
 from mercer.solvers.box_problem import BoxPoint, BoxProblem, Margins, Progress
 from mercer.solvers.certificate import Solution
 from mercer.solvers.kernel_rows import Rows
@@ -198,9 +198,7 @@ class _Descent:
         self.rows.release(numbers[~self._free(numbers)])
 
     def _free(self, numbers: Any = slice(None)) -> Array:
-        """Which coefficients are off their bounds, and off the kink at 0."""
-        beta, problem = self.beta[numbers], self.problem
-        return np.asarray((beta != 0) & (beta > problem.lower[numbers]) & (beta < problem.upper[numbers]))
+        return is_free(self.beta[numbers], self.problem.lower[numbers], self.problem.upper[numbers])
 
     def _scores(self) -> Scores:
         problem, up, down = self.problem, np.empty(len(self.beta)), np.empty(len(self.beta))
@@ -239,13 +237,7 @@ class _Descent:
             return self._half_norm() + float(np.fmax(np.fmax(above, below), 0.0).sum())
 
     def _intercept(self, scores: Scores) -> float:
-        """b such that rows off their bounds lie on the margin, on average; else the middle of what is possible."""
-        if not self.problem.intercept:
-            return 0.0
-        if (free := self._free()).any():
-            return float(scores.up[free].mean())
-        sides = [side for side in (scores.highest, scores.lowest) if np.isfinite(side)]
-        return float(np.mean(sides)) if sides else 0.0
+        return scores.level(self._free()) if self.problem.intercept else 0.0
 
     def solution(self) -> Solution:
         scores = self._scores()

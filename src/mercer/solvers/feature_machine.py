@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mercer._errors import FitInterrupted
 from mercer._jit.box_descent import row_scores
 from mercer._threads import blas_for
-from mercer.solvers._working_set import Scores
+from mercer.solvers._working_set import Scores, is_free
 from mercer.solvers.box_problem import BoxPoint, BoxProblem, Progress, balanced
 from mercer.solvers.certificate import Solution
 from mercer.solvers.margin_newton import MarginNewton, Place, half_square
@@ -209,12 +209,7 @@ class _Machine:
         losses = self._losses
         up, down = np.empty(len(beta)), np.empty(len(beta))
         row_scores(beta, f - losses.target, losses.lower, losses.upper, losses.epsilon, up, down)
-        free = (beta != 0) & (beta > losses.lower) & (beta < losses.upper)
-        if free.any():
-            return float(up[free].mean())
-        scores = Scores(up, down, intercept=True)
-        sides = [side for side in (scores.highest, scores.lowest) if np.isfinite(side)]
-        return float(np.mean(sides)) if sides else 0.0
+        return Scores(up, down, intercept=True).level(is_free(beta, losses.lower, losses.upper))
 
     def solution(self) -> Solution:
         self._look()

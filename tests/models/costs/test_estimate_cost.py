@@ -71,7 +71,13 @@ def test_what_is_chosen_takes_a_decomposition_for_each_width() -> None:
 
 def leave(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """So many bytes are left, whoever asks."""
-    rooms = ("_memory", "models._work", "models._estimate_cost", "solvers.kernel_ridge", "solvers._kernel_steps")
+    rooms = (
+        "_memory",
+        "models.costs._work",
+        "models.costs._estimate_cost",
+        "solvers.kernel_ridge",
+        "solvers._kernel_steps",
+    )
     for room in rooms:
         monkeypatch.setattr(importlib.import_module(f"mercer.{room}"), "available_bytes", lambda: size)
 

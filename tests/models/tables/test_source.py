@@ -12,8 +12,8 @@ import pytest
 from mercer import TableFeatures
 from mercer._errors import ColumnTypeError, EmptyDataError, MercerError, NonFiniteError
 from mercer.data import seen_values
-from mercer.data.sources.memory import InMemory
 from mercer.data.sources.at_once import read_all
+from mercer.data.sources.memory import InMemory
 
 ROWS = 230
 
@@ -67,7 +67,7 @@ def test_streamed_is_in_memory(frame, rows, options):
 def test_columns_of_many_different_values_are_judged_in_bounded_memory(monkeypatch):
     X = pandas_frame()
     expected = TableFeatures(kinds={"name": "category"}).fit(X)
-    monkeypatch.setattr(seen, "MOST_LABELS", 20)
+    monkeypatch.setattr(seen_values, "MOST_LABELS", 20)
     streamed = TableFeatures(kinds={"name": "category"}).fit(InMemory(X, rows=33))
     kinds = [column.kind for column in streamed.schema_]
     assert kinds == [column.kind for column in expected.schema_]

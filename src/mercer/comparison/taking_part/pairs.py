@@ -179,7 +179,7 @@ def _features(features: Features, before: Steps, model: Any) -> Steps:
     from sklearn.base import clone
 
     from mercer.models import GaussianNB, MonomialFeatures
-    from mercer.models.statistic_features import StatisticFeatures
+    from mercer.models.linear_forms.statistic_features import StatisticFeatures
 
     if features == "words":
         return []

@@ -15,8 +15,8 @@ from mercer.families import Categorical, CategoricalParameters, Distribution, Fa
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
 from mercer.models._base import Array
-from mercer.models._posterior import log_posterior
 from mercer.models._progress import Progress
+from mercer.models.generative._posterior import log_posterior
 from mercer.models.glm._figures import Figures
 from mercer.models.glm._kind import Kind
 from mercer.models.glm._rank import MOST_COLUMNS, Dependence, find_dependence

@@ -13,9 +13,9 @@ from mercer._errors import NoExplanationError
 from mercer.designs.encoded import Encoded
 from mercer.models import GaussianNB, NaiveBayes, TableFeatures, linear_form
 from mercer.models._base import checked, column_names, is_sparse
-from mercer.models._column_likelihoods import column_likelihoods
-from mercer.models._discriminant import DiscriminantClassifier
-from mercer.models._linear_form import HasLinearForm
+from mercer.models.discriminants._discriminant import DiscriminantClassifier
+from mercer.models.generative._column_likelihoods import column_likelihoods
+from mercer.models.linear_forms.linear_form import HasLinearForm
 from mercer.using.explaining.coefficients import feature_names
 
 Array = NDArray[Any]

@@ -9,6 +9,7 @@ from typing import Any
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer.data.readers.base import same_columns
+from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, digest
 from mercer.data.sources.files.stamps import Stamp
@@ -46,7 +47,16 @@ class PartOfFile(Piece):
         """Where rows are counted from, for people."""
         return repr(self.stamp.name)
 
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other piece to read meanwhile, so that this one is read ahead of the computation."""
+        return False
+
     def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
+        chunks = self._chunks(skipped)
+        return ahead(chunks) if self.alone else chunks
+
+    def _chunks(self, skipped: list[str]) -> Iterator[Chunk]:
         self.stamp.check()
         yield from self.layout.chunks(self._tables(skipped), self.place, skipped)
         self.stamp.check()

@@ -86,7 +86,7 @@ class JsonFiles(Files):
     def pieces(self) -> Iterator[Piece]:
         yield from map(LeftOut, self._left_out)
         for scan in self._scans:
-            yield from (JsonPiece(scan.stamp, span, self.layout, self._written) for span in scan.spans)
+            yield from (JsonPiece(scan.stamp, self.layout, span, self._written) for span in scan.spans)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +11,8 @@ from mercer._errors import DataError
 from mercer.data.readers.base import what_failed
 from mercer.data.readers.lines import whole_lines
 from mercer.data.readers.separated import CODECS
-from mercer.data.sources.ahead import ahead
-from mercer.data.sources.base import Chunk, Piece
+from mercer.data.sources.files.base import PartOfFile
 from mercer.data.sources.files.stamps import Stamp
-from mercer.data.sources.layout import Layout
 
 #: bytes of text that are parsed at once
 BLOCK = 1 << 23
@@ -56,25 +53,18 @@ def is_compressed(stamp: Stamp) -> bool:
 
 
 @dataclass(frozen=True)
-class LinesOfFile(Piece):
-    """Consecutive lines of a file."""
+class LinesOfFile(PartOfFile):
+    """Consecutive lines of a file, whatever they are written in."""
 
-    stamp: Stamp
     span: Span
-    layout: Layout
 
     @property
     def name(self) -> str:
         return f"{self.stamp.name!r} from line {self.span.line} on"
 
-    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
-        chunks = self.layout.chunks(self._tables(skipped), repr(self.stamp.name), skipped)
-        # where there is no other piece to read meanwhile
-        return ahead(chunks) if is_compressed(self.stamp) else chunks
-
-    @abstractmethod
-    def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
-        """The number of the first row, and the rows, block by block."""
+    @property
+    def alone(self) -> bool:
+        return is_compressed(self.stamp)
 
 
 def blocks_of(stamp: Stamp, span: Span) -> Iterator[Block]:

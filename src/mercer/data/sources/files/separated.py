@@ -15,10 +15,9 @@ from mercer._threads import ordered_stream
 from mercer.data.readers.base import Reading
 from mercer.data.readers.merging import merged
 from mercer.data.readers.separated import Dialect, Separated
-from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
-from mercer.data.sources.base import Chunk, Piece
-from mercer.data.sources.files.base import Files, LeftOut, columns_in
+from mercer.data.sources.base import Piece
+from mercer.data.sources.files.base import Files, LeftOut, PartOfFile, columns_in
 from mercer.data.sources.files.finding import Found
 from mercer.data.sources.files.lines import Block, Counted, LinesOfFile, Span, blocks_of, spans_of
 from mercer.data.sources.files.separated_lines import Lines, ends_quoted
@@ -90,9 +89,9 @@ class SeparatedFiles(Files):
         yield from map(LeftOut, self._left_out)
         for file, scan in zip(self._opened, self._scans, strict=True):
             if scan.spans is None:
-                yield WholeFile(file.stamp, self._asked.reading, self.layout)
+                yield WholeFile(file.stamp, self.layout, self._asked.reading)
             else:
-                yield from (LinesPiece(file.stamp, span, self.layout, file.dialect) for span in scan.spans)
+                yield from (LinesPiece(file.stamp, self.layout, span, file.dialect) for span in scan.spans)
 
 
 @dataclass(frozen=True)
@@ -114,22 +113,20 @@ class LinesPiece(LinesOfFile):
 
 
 @dataclass(frozen=True)
-class WholeFile(Piece):
+class WholeFile(PartOfFile):
     """A file in which fields go over several lines, or whose letters take several bytes: nobody can begin inside it."""
 
-    stamp: Stamp
     reading: Reading
-    layout: Layout
 
     @property
     def name(self) -> str:
-        return repr(self.stamp.name)
+        return self.place
 
-    def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
-        return ahead(self.layout.chunks(self._tables(skipped), self.name, skipped))
+    @property
+    def alone(self) -> bool:
+        return True
 
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
-        self.stamp.check()
         names, row = self.layout.names, 0
         types = dict(zip(names, self.layout.types.types, strict=True))
         for table, _ in _streamed(
@@ -137,7 +134,6 @@ class WholeFile(Piece):
         ):
             yield row, table
             row += table.num_rows
-        self.stamp.check()
 
 
 def _streamed(

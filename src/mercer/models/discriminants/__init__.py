@@ -1,0 +1,1 @@
+"""Normal classes: linear, quadratic and Gaussian discriminant analysis."""

@@ -1,0 +1,164 @@
+"""Kernel discriminant analysis: Bayes' rule with a Parzen density for every class (lecture 4)."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._errors import BandwidthError, EmptyDataError
+from mercer.data.sources.base import Source
+from mercer.models._base import Array, checked, column_names
+from mercer.models.generative._generative import GenerativeClassifier
+from mercer.smoothing import Bandwidth, SmoothingKernel, Windows, smoothing_kernel_from
+from mercer.smoothing.classes import ClassBandwidths, Points, together
+from mercer.smoothing.rules import Rule
+from mercer.stats import ByClass, Rows
+
+
+class KernelBayes(GenerativeClassifier):
+    """A generative classifier whose classes may have any shape: p(x|y) is a kernel around every row of the class.
+
+    Probabilities are formed in log space, so that rows far from all others have them, too. Where a kernel ends and no
+    class reaches a row, its probabilities are the priors. A class without spread in some column takes the common
+    bandwidth. A column that is the same in all the data says nothing, unless the bandwidth is given.
+
+    Parameters
+    ----------
+    kernel : str or SmoothingKernel, default="gaussian"
+        What is laid around each row.
+    bandwidth : str, float, array-like, Rule or Bandwidth, default="scott-scaled"
+        How wide: a number, one per column, the matrix Σ, or a rule (by name) that chooses one from each class, such as
+        "silverman-scaled" or "likelihood-cv".
+    shared_bandwidth : bool, default=False
+        Whether all classes have the bandwidth chosen from all rows, each taken relative to the mean of its class.
+    priors : array-like of shape (n_classes,) or dict from class to probability, default=None
+        Class priors; estimated from the data if not given.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of the rows of each class.
+    class_prior_ : ndarray of shape (n_classes,)
+        Class priors.
+    bandwidths_ : tuple of Bandwidth
+        Of each class, for the columns that say something.
+    windows_ : tuple of Windows
+        The density of each class; None for a class that was announced but not seen.
+    informative_ : ndarray of shape (n_features,)
+        False for columns that say nothing.
+    statistic_ : ByClass
+        The rows the model was made from.
+    certificate_ : Certificate
+        How we know that this is the optimum.
+    plan_ : Plan
+        Which path the fit took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelBayes
+    >>> angle = np.linspace(0, 6, 30)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)]) * np.repeat([1.0, 3.0], 15)[:, None]
+    >>> model = KernelBayes().fit(X, np.repeat(["inner", "outer"], 15))
+    >>> model.predict([[1.0, 0.1], [-1.0, -2.9]])
+    array(['inner', 'outer'], dtype='<U5')
+    """
+
+    _classes_may_grow: ClassVar[bool] = True
+    _accepts_missing: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [str, SmoothingKernel],
+        "bandwidth": [str, Real, "array-like", Rule, Bandwidth],
+        "shared_bandwidth": ["boolean"],
+        "priors": ["array-like", dict, None],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        bandwidth: Any = "scott-scaled",
+        *,
+        shared_bandwidth: bool = False,
+        priors: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.shared_bandwidth = shared_bandwidth
+        self.priors = priors
+
+    # Reading.
+
+    def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        return checked(self, X, y, reset=reset, accept_sparse=False)
+
+    def _block(self, X: Any, rows: slice) -> tuple[Any, ...]:
+        block = X[rows]
+        if not np.isfinite(block).all():  # before it is measured how far such a row is from others
+            self._blame(X, rows)
+        return (block,)
+
+    # Learning.
+
+    def _fit_source(self, source: Source) -> Any:
+        return NotImplemented  # every row is kept, so that all have to fit into memory anyway
+
+    def _path(self) -> str:
+        return "every row is kept, with a kernel around it"
+
+    def _zero(self, labels: Array, X: Any) -> ByClass:
+        return ByClass.zero(labels, (Rows.zero(len(labels), self.n_features_in_),))
+
+    def _store(self, statistic: ByClass) -> None:
+        super()._store(statistic)
+        (rows,) = statistic.parts
+        assert isinstance(rows, Rows)
+        try:
+            self._describe(rows.by_group())
+        except BandwidthError as refusal:
+            if statistic.rows.sum() > 1:
+                raise
+            raise BandwidthError(f"n_samples=1 is too few: {refusal}") from None
+
+    def _describe(self, classes: list[Points]) -> None:
+        """Densities of the classes."""
+        kernel, (every, _) = smoothing_kernel_from(self.kernel), together(classes)
+        if not len(every):
+            raise EmptyDataError("no row has a weight above 0, so that there is nothing to learn from.")
+        varies = (every != every[0]).any(axis=0)
+        # of a single place the rule itself says why it chooses nothing
+        told = ~varies & varies.any() if isinstance(self.bandwidth, str | Rule) else np.zeros_like(varies)
+        self.informative_, self._values = ~told, every[0]
+        names = [name for name, says in zip(column_names(self), self.informative_, strict=True) if says]
+        classes = [(points[:, self.informative_], weight) for points, weight in classes]
+        chosen = ClassBandwidths(self.bandwidth, kernel, classes, names=names)
+        self.bandwidths_ = (chosen.common,) * len(classes) if self.shared_bandwidth else tuple(chosen.own())
+        self.windows_ = tuple(
+            Windows(kernel, bandwidth, *points) if len(points[0]) else None
+            for points, bandwidth in zip(classes, self.bandwidths_, strict=True)
+        )
+
+    # Predicting and sampling.
+
+    def _joint(self, block: tuple[Any, ...]) -> Array:
+        X = np.ascontiguousarray(block[0][:, self.informative_], dtype=np.float64)
+        joint = np.full((len(X), len(self.windows_)), -np.inf)
+        for c, windows in enumerate(self.windows_):
+            if windows is not None:
+                joint[:, c] = windows.log_density(X)
+        return np.asarray(joint + self._log_prior())
+
+    def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Array:
+        rows = np.tile(self._values, (len(codes), 1))
+        for c, windows in enumerate(self.windows_):
+            if windows is not None and (drawn := np.flatnonzero(codes == c)).size:
+                rows[np.ix_(drawn, self.informative_)] = windows.sample(len(drawn), rng)
+        return rows
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
