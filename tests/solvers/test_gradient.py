@@ -136,3 +136,11 @@ def test_without_an_intercept_gradients_are_compared_with_columns_about_zero() -
     away = Errors.of(lesson, RULES["lms"], 0 * w)
     cosines = np.abs(X.T @ (2.0 * codes - 1)) / np.sqrt(np.square(X).sum(axis=0)) / np.sqrt(len(X))
     assert_allclose(away.distance(), cosines.max())
+
+
+def test_data_that_are_not_finite_end_the_search_at_once() -> None:
+    task = problem(Gaussian(), IDENTITY)
+    task.observations.design.X[3, 1] = np.nan
+    solution = gradient.solve(task)
+    assert len(solution.trace) == 1
+    assert not solution.certificate.holds

@@ -12,7 +12,7 @@ from mercer.designs import DenseDesign, Observations
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.solvers import gradient, lbfgs, newton, newton_cg
+from mercer.solvers import firth, gradient, lbfgs, newton, newton_cg
 from mercer.solvers.problem import Problem, Slope
 from mercer.stats.quadratic import HESSIAN
 
@@ -26,7 +26,9 @@ class Uphill(Problem):
 
 
 @pytest.mark.parametrize(
-    "solve", [gradient.solve, lbfgs.solve, newton.solve, newton_cg.solve], ids=lambda solve: solve.__module__
+    "solve",
+    [firth.solve, gradient.solve, lbfgs.solve, newton.solve, newton_cg.solve],
+    ids=lambda solve: solve.__module__,
 )
 def test_a_gradient_that_leads_uphill_is_not_followed(solve: Callable[..., Any]) -> None:
     rng = np.random.default_rng(0)

@@ -44,7 +44,7 @@ class Scores:
         return max(self.highest, -self.lowest, 0.0)
 
     def level(self, free: Array) -> float:
-        """b such that `free` rows lie on the margin, on average; where there are none the middle of what is possible."""
+        """b such that `free` rows lie on the margin, on average; without such rows the middle of what is possible."""
         if free.any():
             return float(self.up[free].mean())
         sides = [side for side in (self.highest, self.lowest) if np.isfinite(side)]

@@ -130,7 +130,7 @@ class _Descent:
                 break
             rate *= 0.5
             self._rate *= 0.5
-        else:
+        else:  # pragma: no cover – the last of these steps changes no digit: only what is not finite gets here
             return False
         if not (np.isfinite(there.value) and np.isfinite(there.gradient).all()):
             return False

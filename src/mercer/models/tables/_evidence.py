@@ -15,7 +15,7 @@ from mercer.data.table import Table
 from mercer.designs.encoded import Part
 from mercer.models._base import Array
 from mercer.models.tables._numbers import Gaps
-from mercer.models.tables._reading import days_of, labels_of, numbers_of, refuse_gaps
+from mercer.models.tables._reading import days_of, labels_of, numbers_of
 from mercer.models.tables._spread import DaysSeen, Spread
 from mercer.models.tables._texts import Text
 
@@ -69,10 +69,7 @@ class InTable:
         return int((~self._missing()).sum())
 
     def gaps(self, missing: str) -> Gaps:
-        found = self._missing()
-        if missing == "error":
-            refuse_gaps(self.table.names[self.position], found)
-        return Gaps(missing, bool(found.any()))
+        return Gaps.of(self.table.names[self.position], self._missing(), missing)
 
     def _missing(self) -> Array:
         if self.table.kinds[self.position].numeric:  # without a look at which numbers there are
@@ -94,6 +91,6 @@ class InTable:
         return Occurrences.zero().update(self._coded, self.table.declared_levels(self.position))
 
     def text(self, manner: Manner) -> Text:
-        text, parts = Text.of(self.table, self.position, manner.vectorizer, manner.y, self.gaps(manner.missing))
+        text, parts = Text.of(self.table, self.position, manner.vectorizer, manner.y, manner.missing)
         manner.made[text.column] = parts
         return text

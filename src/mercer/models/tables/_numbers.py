@@ -22,6 +22,13 @@ class Gaps(NamedTuple):
     missing: str
     seen: bool
 
+    @classmethod
+    def of(cls, column: str, gaps: Array, missing: str) -> Self:
+        """Those of the rows of a fit, which may not be allowed to have any."""
+        if missing == "error":
+            refuse_gaps(column, gaps)
+        return cls(missing, bool(gaps.any()))
+
     @property
     def told(self) -> bool:
         """Whether there is a feature that says where they are."""

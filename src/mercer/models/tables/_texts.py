@@ -29,14 +29,14 @@ class Text(Treatment):
     gaps: Gaps
 
     @classmethod
-    def of(cls, table: Table, position: int, vectorizer: Any, y: Any, gaps: Gaps) -> tuple[Self, list[Part]]:
+    def of(cls, table: Table, position: int, vectorizer: Any, y: Any, missing: str) -> tuple[Self, list[Part]]:
         """What was learnt, and the features of the same rows, which a vectoriser finds on the way."""
-        documents, missing = texts_of(table, position)
+        documents, gaps = texts_of(table, position)
         column, fitted = table.names[position], clone(vectorizer)
         with naming(column):
             words = fitted.fit_transform(_readable(documents, fitted), y)
-        text = cls(column, fitted, gaps)
-        return text, text._side_by_side(words, missing)
+        text = cls(column, fitted, Gaps.of(column, gaps, missing))
+        return text, text._side_by_side(words, gaps)
 
     def described(self) -> str:
         return f"{type(self.vectorizer).__name__}{self.gaps.described()}"
