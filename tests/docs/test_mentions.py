@@ -11,12 +11,17 @@ import mercer
 from tests.docs._pages import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+REFERENCE = (REPOSITORY / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
 LECTURES = (REPOSITORY / "docs" / "lectures.md").read_text(encoding="utf-8")
 PAGES = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("bench/*.md")]
 
 
-def models_of_readme() -> list[str]:
-    section = README.split("## Models")[1].split("\n## ")[0]
+#: the short table of all models, and the long one
+TABLES = {"README": README.split("## Models")[1], "reference": REFERENCE.split("## All models in one table")[1]}
+
+
+def models_of(table: str) -> list[str]:
+    section = TABLES[table].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
     return [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
 
@@ -25,14 +30,15 @@ def lecture_tests() -> list[tuple[str, str]]:
     return sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", LECTURES)))
 
 
-@pytest.mark.parametrize("name", models_of_readme())
+@pytest.mark.parametrize("name", models_of("README"))
 def test_every_model_of_the_readme_can_be_imported(name: str) -> None:
     assert callable(getattr(mercer, name))
 
 
-def test_the_readme_shows_every_model() -> None:
+@pytest.mark.parametrize("table", TABLES)
+def test_every_model_is_shown(table: str) -> None:
     estimators = {name for name in mercer.__all__ if hasattr(getattr(mercer, name), "fit")}
-    assert set(models_of_readme()) == estimators
+    assert set(models_of(table)) == estimators
 
 
 @pytest.mark.parametrize(("file", "name"), lecture_tests())
