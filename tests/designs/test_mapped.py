@@ -13,7 +13,7 @@ from mercer.designs.mapped import KeptTiles, MappedDesign
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
-from mercer.solvers._kernel_losses import Separate, Softmax
+from mercer.solvers.span.kernel_losses import Separate, Softmax
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(700, 3))

@@ -10,7 +10,7 @@ from mercer.designs.mapped_tensors import FeatureTensors, LandmarkTensors, landm
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import RBF
-from mercer.solvers._tensor_losses import SeparateTensors
+from mercer.solvers.span.tensor_losses import SeparateTensors
 
 torch = pytest.importorskip("torch")
 

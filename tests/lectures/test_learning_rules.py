@@ -16,9 +16,9 @@ from mercer.designs import DenseDesign, Observations
 from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.solvers import gradient, newton
 from mercer.solvers.krylov import conjugate_gradient
 from mercer.solvers.problem import Problem
+from mercer.solvers.smooth import gradient, newton
 
 MODES = ["batch", "incremental"]
 

@@ -16,9 +16,9 @@ from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
-from mercer.solvers import softmax
 from mercer.solvers.problem import Problem
-from mercer.solvers.softmax import SoftmaxProblem
+from mercer.solvers.smooth import softmax
+from mercer.solvers.smooth.softmax import SoftmaxProblem
 
 
 def rows(classes: int, n: int = 150) -> tuple[Any, Any]:

@@ -13,10 +13,10 @@ from mercer.designs import DenseDesign, Observations
 from mercer.families import IDENTITY, L1, L2, LOG, Gaussian, Poisson, SoftmaxResponse
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.solvers import softmax_lasso
 from mercer.solvers.choose import NEWTON_COLUMNS, SOLVERS, choose
 from mercer.solvers.problem import Problem
-from mercer.solvers.softmax import SoftmaxProblem
+from mercer.solvers.smooth.softmax import SoftmaxProblem
+from mercer.solvers.sparse import softmax_lasso
 
 LEAST_SQUARES, COUNTS = Response(Gaussian(), IDENTITY), Response(Poisson(), LOG)
 

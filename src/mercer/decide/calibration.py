@@ -22,8 +22,8 @@ from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
 from mercer.decide._wrapped import WrapsModel, known_codes, plan_of, refuse_unfitted
 from mercer.decide.priors import class_shares, trained_priors
 from mercer.models.streaming._from_source import fits_sources
-from mercer.solvers.calibration import scale, sigmoid
 from mercer.solvers.certificate import Certificate
+from mercer.solvers.machines.calibration import scale, sigmoid
 
 Array = NDArray[Any]
 

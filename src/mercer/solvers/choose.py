@@ -9,21 +9,12 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, UnsuitableSolverError
-from mercer.solvers import (
-    gradient,
-    lbfgs,
-    newton,
-    newton_cg,
-    online,
-    proximal,
-    softmax,
-    softmax_lasso,
-    streamed_proximal,
-)
-from mercer.solvers._least_squares_problem import has_closed_form, solve_least_squares
 from mercer.solvers.certificate import Progress, Solution
+from mercer.solvers.least_squares.least_squares_problem import has_closed_form, solve_least_squares
 from mercer.solvers.problem import Problem
-from mercer.solvers.softmax import SoftmaxProblem
+from mercer.solvers.smooth import gradient, lbfgs, newton, newton_cg, online, softmax
+from mercer.solvers.smooth.softmax import SoftmaxProblem
+from mercer.solvers.sparse import proximal, softmax_lasso, streamed_proximal
 
 Array = NDArray[Any]
 AnyProblem = Problem | SoftmaxProblem

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mercer.models.linear.linear_regression import LinearRegression
 from mercer.models.linear.ridge import Ridge
-from mercer.solvers.direct import Rows, inverse_gram
+from mercer.solvers.least_squares.direct import Rows, inverse_gram
 from mercer.stats.r_factor import RFactor
 from tests.known.nist.regression import Reference, references
 

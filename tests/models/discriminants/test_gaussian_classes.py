@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 
 from mercer.models.discriminants import _gaussian_classes
 from mercer.models.discriminants._gaussian_classes import GaussianClasses, LinearScores
-from mercer.solvers.em import Words
+from mercer.solvers.gaps.em import Words
 
 
 def classes_with(*covariances: np.ndarray, centre: float = 0.0) -> GaussianClasses:

@@ -26,7 +26,7 @@ from mercer._errors import (
     SingularCovarianceError,
 )
 from mercer.models.discriminants._covariance import STRUCTURES
-from mercer.solvers import em
+from mercer.solvers.gaps import em
 
 PER_CLASS = ("full", "diagonal", "spherical")
 every_structure = pytest.mark.parametrize("structure", STRUCTURES)

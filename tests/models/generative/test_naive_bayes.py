@@ -40,7 +40,7 @@ from mercer.families import (
     NegativeBinomial,
     Poisson,
 )
-from mercer.solvers.em import em_gaussian
+from mercer.solvers.gaps.em import em_gaussian
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 

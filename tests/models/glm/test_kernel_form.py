@@ -252,7 +252,7 @@ def test_frames() -> None:
 
 
 def test_ctrl_c_keeps_the_function_found_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.solvers import kernel_newton
+    from mercer.solvers.span import kernel_newton
 
     X, y = rows_of("logit", 60, 3)
     step, calls = kernel_newton.newton_step, []

@@ -354,7 +354,7 @@ def test_what_has_no_form_for_tensors_is_done_in_main_memory(model, response):
 
 @pytest.mark.parametrize("name", ["logistic", "softmax", "poisson", "GLM poisson"])
 def test_an_interrupted_fit_keeps_the_best_so_far(name, monkeypatch):
-    from mercer.solvers.softmax import SoftmaxProblem
+    from mercer.solvers.smooth.softmax import SoftmaxProblem
 
     model, y, _ = task(name)
     looks = []

@@ -10,7 +10,7 @@ from scipy import stats
 
 from mercer import GLM, LinearRegression, summary
 from mercer._errors import InferenceError, NotConvergedWarning
-from mercer.solvers import newton
+from mercer.solvers.smooth import newton
 from tests.models.inference._data import columns, responses
 
 

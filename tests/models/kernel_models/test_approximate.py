@@ -31,7 +31,7 @@ from mercer.families import L2, NegativeBinomial, Tweedie
 from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
 from mercer.models.costs import _cost as _costs
 from mercer.models.costs import _work
-from mercer.solvers import mapped_newton
+from mercer.solvers.span import mapped_newton
 
 N = 90
 RNG = np.random.default_rng(0)

@@ -27,7 +27,7 @@ from mercer._errors import (
     PenaltyError,
     TooLargeError,
 )
-from mercer.solvers import kernel_ridge as solver
+from mercer.solvers.span import kernel_ridge as solver
 
 Array = np.ndarray
 
@@ -327,7 +327,7 @@ def test_a_penalty_too_small_for_steps_is_solved_by_cholesky() -> None:
 
 @pytest.mark.usefixtures("few_are_many")
 def test_ctrl_c_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.solvers import _kernel_steps
+    from mercer.solvers.span import kernel_steps as _kernel_steps
 
     X, y = draw(700, 3)
     calls = iter(range(100))

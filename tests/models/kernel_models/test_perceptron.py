@@ -99,13 +99,13 @@ def test_what_cannot_be_separated_is_told() -> None:
 def test_rows_that_do_not_fit_into_memory_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     model = kernelize(Perceptron(), RBF(gamma=1))
     expected = model.fit(X, THREE).dual_coef_
-    monkeypatch.setattr("mercer.solvers.kernel_perceptron.available_bytes", lambda: 1000)
-    monkeypatch.setattr("mercer.solvers.kernel_rows.FEWEST", 3, raising=False)
+    monkeypatch.setattr("mercer.solvers.threshold.kernel_perceptron.available_bytes", lambda: 1000)
+    monkeypatch.setattr("mercer.solvers.machines.kernel_rows.FEWEST", 3, raising=False)
     np.testing.assert_allclose(model.fit(X, THREE).dual_coef_, expected)
 
 
 def test_ctrl_c_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.solvers.kernel_perceptron import KernelUnit
+    from mercer.solvers.threshold.kernel_perceptron import KernelUnit
 
     step, calls = KernelUnit.step_over, []
 
@@ -123,7 +123,7 @@ def test_ctrl_c_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ctrl_c_in_a_pass_keeps_the_units_that_were_taught(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.solvers.kernel_perceptron import KernelUnit
+    from mercer.solvers.threshold.kernel_perceptron import KernelUnit
 
     learn, calls = KernelUnit.pass_over, []
 

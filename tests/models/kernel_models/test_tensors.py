@@ -26,7 +26,7 @@ from mercer.families import L2
 from mercer.kernels import RBF, Spectrum
 from mercer.models.kernel_models import _feature_function
 from mercer.models.kernel_models._function import KernelFunction
-from mercer.solvers import mapped_newton, tensor_ridge
+from mercer.solvers.span import mapped_newton, tensor_ridge
 
 torch = pytest.importorskip("torch")
 

@@ -35,7 +35,7 @@ def test_the_numbers_of_scikit_learn(shape: tuple[int, int], positive: bool, wra
 
 
 def test_a_dense_matrix_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.solvers._columns import DenseColumns
+    from mercer.solvers.sparse._columns import DenseColumns
 
     seen: list[Any] = []
     standardised = DenseColumns.standardised

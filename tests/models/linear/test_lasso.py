@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.linear.lasso import Lasso
-from mercer.solvers._walk import Walk
+from mercer.solvers.sparse._walk import Walk
 from tests.models.linear._regressions import CONTAINERS, Array, draw
 
 TIGHT = {"tol": 1e-13, "max_iter": 100_000}

@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.linear import _coordinate_cv
 from mercer.models.linear.lasso_cv import LassoCV
-from mercer.solvers._walk import Walk
+from mercer.solvers.sparse._walk import Walk
 from tests.models.linear._regressions import draw, read_only
 
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}

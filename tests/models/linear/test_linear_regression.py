@@ -17,7 +17,7 @@ from mercer import engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.linear import linear_regression
 from mercer.models.linear.linear_regression import LinearRegression
-from mercer.solvers import direct
+from mercer.solvers.least_squares import direct
 from tests.models.linear._regressions import CONTAINERS, Array, draw
 
 

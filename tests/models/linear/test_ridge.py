@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
 from mercer.models.linear import ridge
 from mercer.models.linear.ridge import Ridge
-from mercer.solvers import direct
-from mercer.solvers.iterative import CentredProducts
+from mercer.solvers.least_squares import direct
+from mercer.solvers.least_squares.iterative import CentredProducts
 from tests.models.linear._regressions import CONTAINERS, Array, draw
 
 SOLVERS = ["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"]

@@ -16,7 +16,7 @@ from sklearn.preprocessing import scale
 
 from mercer import LogisticRegression, LogisticRegressionCV
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
-from mercer.solvers import newton
+from mercer.solvers.smooth import newton
 
 QUIET: dict[str, Any] = {"scoring": "neg_log_loss", "use_legacy_attributes": False}
 

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import LinearThreshold
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, NotConvergedWarning
-from mercer.solvers import learning
+from mercer.solvers.threshold import learning
 
 RULES = ["perceptron", "lms", "logistic", "sigmoid"]
 MODES = ["batch", "incremental"]

@@ -18,7 +18,7 @@ from sklearn.linear_model import Perceptron as Theirs
 from mercer import Perceptron, engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.rules import perceptron as module
-from mercer.solvers.scikit_perceptron import Unit
+from mercer.solvers.threshold.scikit_perceptron import Unit
 
 
 def assert_same(ours: Any, theirs: Any) -> None:

@@ -74,7 +74,7 @@ def test_a_fit_cut_short_says_so_and_ctrl_c_keeps_it(monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     model = LinearSVR()
-    monkeypatch.setattr("mercer.solvers.margin_newton.MarginNewton.step", interrupted)
+    monkeypatch.setattr("mercer.solvers.machines.margin_newton.MarginNewton.step", interrupted)
     with pytest.raises(FitInterrupted):
         model.fit(X, y)
     assert model.n_iter_ == 0

@@ -9,8 +9,8 @@ import pytest
 
 from mercer._errors import DataError
 from mercer.models.svm._machines import solved
-from mercer.solvers.dual import BoxProblem
-from mercer.solvers.kernel_rows import KernelRows
+from mercer.solvers.machines.dual import BoxProblem
+from mercer.solvers.machines.kernel_rows import KernelRows
 
 Array = np.ndarray
 LIMITS: dict[str, Any] = {"name": "a machine", "verbose": False, "tolerance": 1e-3, "max_iter": -1}

@@ -20,10 +20,12 @@ from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import is_precomputed, plain_kernel, sample_of
 from mercer.models.kernel_features._named_features import named_features
 from mercer.models.kernel_models._ridge_kernel import WIDTHS, is_several, ridge_kernel
-from mercer.solvers._kernel_products import MOST_PIVOTS
-from mercer.solvers._kernel_products import SHARE as IN_MEMORY
-from mercer.solvers._kernel_spectrum import SQUARES
-from mercer.solvers._kernel_steps import (
+from mercer.solvers.machines.feature_machine import COPIES
+from mercer.solvers.span.kernel_products import MOST_PIVOTS
+from mercer.solvers.span.kernel_products import SHARE as IN_MEMORY
+from mercer.solvers.span.kernel_ridge import AIM, MANY_ROWS, System, bytes_at_least, bytes_needed
+from mercer.solvers.span.kernel_spectrum import SQUARES
+from mercer.solvers.span.kernel_steps import (
     BYTES_PER_PIVOT,
     ROWS_PER_PIVOT,
     ROWS_PER_STEP,
@@ -31,11 +33,9 @@ from mercer.solvers._kernel_steps import (
     Deflation,
     pivots_beyond_memory,
 )
-from mercer.solvers._kernel_system import INSTEAD, few_features
-from mercer.solvers._mapped_curvature import sample_of as sample_of_rows
-from mercer.solvers.feature_machine import COPIES
-from mercer.solvers.kernel_perceptron import SHARE as KEPT
-from mercer.solvers.kernel_ridge import AIM, MANY_ROWS, System, bytes_at_least, bytes_needed
+from mercer.solvers.span.kernel_system import INSTEAD, few_features
+from mercer.solvers.span.mapped_curvature import sample_of as sample_of_rows
+from mercer.solvers.threshold.kernel_perceptron import SHARE as KEPT
 
 #: rows from which the number of steps is guessed
 SAMPLE = 1500

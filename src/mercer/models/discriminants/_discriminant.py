@@ -21,7 +21,7 @@ from mercer.models.generative._probabilities import log
 from mercer.models.linear_forms._pieces import LinearPiece
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.em import MOST_STEPS, TOLERANCE, Words, em_gaussian
+from mercer.solvers.gaps.em import MOST_STEPS, TOLERANCE, Words, em_gaussian
 from mercer.stats import ByClass, FourthMoments, PatternMoments
 from mercer.stats._base import as_block
 

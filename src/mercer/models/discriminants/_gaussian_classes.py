@@ -20,7 +20,7 @@ from mercer.families.gaussian import LOG_2PI
 from mercer.models._base import Array
 from mercer.models.discriminants._singular import singular_class
 from mercer.models.linear_forms._pieces import LinearPiece
-from mercer.solvers.em import Words
+from mercer.solvers.gaps.em import Words
 from mercer.stats import ScatterMoments
 from mercer.stats._base import as_block
 from mercer.stats.patterns import rows_by_pattern

@@ -14,7 +14,7 @@ from mercer.models.discriminants._covariance import AnyShrinkage, FixedShrinkage
 from mercer.models.discriminants._singular import singular_class
 from mercer.models.generative._gaussian_scores import GaussianScores
 from mercer.models.linear_forms._pieces import LinearPiece
-from mercer.solvers.em import Words
+from mercer.solvers.gaps.em import Words
 from mercer.stats import ColumnMoments
 from mercer.stats._base import ratio
 

@@ -24,7 +24,7 @@ from mercer.models.glm._separation import examine_classes, weak_prior
 from mercer.models.glm._settle import Settled, dependent, separated
 from mercer.models.glm._solve import Limits, Solved, solve
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.softmax import SoftmaxProblem
+from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.stats.quadratic import LOSS
 
 

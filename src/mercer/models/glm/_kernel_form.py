@@ -29,9 +29,9 @@ from mercer.models.kernel_models._feature_function import Function
 from mercer.models.kernel_models._fit import SOLVERS, fit_kernel
 from mercer.models.kernel_models._machine import Data, Fit, KernelFitInterrupted, Machine, not_converged
 from mercer.models.kernel_models._norm_regularised import strength_of
-from mercer.solvers._kernel_freedom import used_degrees
-from mercer.solvers._kernel_losses import constant
 from mercer.solvers.choose import Choice
+from mercer.solvers.span.kernel_freedom import used_degrees
+from mercer.solvers.span.kernel_losses import constant
 
 #: attributes of a fit with a kernel, and of one without
 OWN = ("dual_coef_", "X_fit_", "kernel_", "approximation_", "_function")

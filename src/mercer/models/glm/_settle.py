@@ -27,11 +27,11 @@ from mercer.models._progress import Progress
 from mercer.models.glm._rank import MOST_COLUMNS, Dependence, find_dependence
 from mercer.models.glm._separation import examine, weak_prior
 from mercer.models.glm._solve import Limits, Solved, SolveInterrupted, solve
-from mercer.solvers import firth
-from mercer.solvers._least_squares_problem import LinearSolution
 from mercer.solvers.choose import Choice
 from mercer.solvers.curvature import Curvature
+from mercer.solvers.least_squares.least_squares_problem import LinearSolution
 from mercer.solvers.problem import Problem
+from mercer.solvers.smooth import firth
 
 #: what the remedies are called in `plan_`
 FIRTH = Choice("firth", "the responses are separated")

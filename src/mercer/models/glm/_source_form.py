@@ -25,7 +25,7 @@ from mercer.models.glm._negative_binomial import estimates_r
 from mercer.models.glm._target import is_label_family, read_target, refuse_classes
 from mercer.models.streaming._chunks import naming_the_place, reader_of, streamed_plan
 from mercer.models.streaming._observe import observe
-from mercer.solvers import streamed_proximal
+from mercer.solvers.sparse import streamed_proximal
 
 #: solvers that see rows through their sums alone
 STREAMING = ("auto", "newton", "lbfgs", "proximal")

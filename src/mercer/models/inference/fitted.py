@@ -14,8 +14,8 @@ from mercer._threads import ordered_stream
 from mercer.designs import Design, Observations
 from mercer.families.penalties import Strengths
 from mercer.models.inference.rows import OneMean, Rows
-from mercer.solvers import firth
 from mercer.solvers.problem import Problem, Slope
+from mercer.solvers.smooth import firth
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
 Array = NDArray[Any]

@@ -14,9 +14,9 @@ from mercer._warn import warn
 from mercer.designs import Observations
 from mercer.models.inference.bread import Bread
 from mercer.models.inference.fitted import Fitted
-from mercer.solvers import firth, newton
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.problem import Problem, Slope, standard_error
+from mercer.solvers.smooth import firth, newton
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
 Array = NDArray[Any]

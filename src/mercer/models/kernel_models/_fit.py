@@ -31,14 +31,14 @@ from mercer.models.kernel_models._feature_function import Function, feature_func
 from mercer.models.kernel_models._function import KernelFunction
 from mercer.models.kernel_models._least_squares import least_squares
 from mercer.models.kernel_models._machine import Data, Fit, KernelFitInterrupted, Machine, refuse_no_penalty
-from mercer.solvers import mapped_newton
-from mercer.solvers._kernel_losses import Losses, OfClasses, OfResponse
-from mercer.solvers._kernel_products import Products, products_of
-from mercer.solvers._tensor_losses import OnDevice
 from mercer.solvers.certificate import Solution
-from mercer.solvers.kernel_newton import Expansion, KernelProblem, solve
-from mercer.solvers.mapped_newton import MappedFit
-from mercer.solvers.mapped_problem import MappedProblem
+from mercer.solvers.span import mapped_newton
+from mercer.solvers.span.kernel_losses import Losses, OfClasses, OfResponse
+from mercer.solvers.span.kernel_newton import Expansion, KernelProblem, solve
+from mercer.solvers.span.kernel_products import Products, products_of
+from mercer.solvers.span.mapped_newton import MappedFit
+from mercer.solvers.span.mapped_problem import MappedProblem
+from mercer.solvers.span.tensor_losses import OnDevice
 
 #: root mean square error of predictions, in standard deviations of the noise, that is the optimum to all who look
 PREDICTIONS = 1e-5

@@ -9,10 +9,10 @@ import numpy as np
 from mercer._errors import FitInterrupted
 from mercer.kernels import Kernel
 from mercer.models._base import Array
-from mercer.solvers._kernel_system import System
 from mercer.solvers.certificate import Solution
-from mercer.solvers.kernel_newton import Expansion
-from mercer.solvers.kernel_ridge import DualFit, kernel_ridge, proof
+from mercer.solvers.span.kernel_newton import Expansion
+from mercer.solvers.span.kernel_ridge import DualFit, kernel_ridge, proof
+from mercer.solvers.span.kernel_system import System
 
 
 def least_squares(

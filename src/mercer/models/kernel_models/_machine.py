@@ -21,8 +21,8 @@ from mercer.models.glm._solve import Limits
 from mercer.models.kernel_models._approximate import Approximation, Map
 from mercer.models.kernel_models._feature_function import Function
 from mercer.solvers.certificate import Solution
-from mercer.solvers.kernel_newton import KernelProblem
-from mercer.solvers.mapped_problem import MappedProblem
+from mercer.solvers.span.kernel_newton import KernelProblem
+from mercer.solvers.span.mapped_problem import MappedProblem
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from mercer.models.kernel_models._perceptron_rules import Learnt, Lesson, rule_o
 from mercer.models.rules.linear_threshold import LinearThreshold
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.kernel_perceptron import kept_rows
+from mercer.solvers.threshold.kernel_perceptron import kept_rows
 
 
 class KernelPerceptron(KernelModel):

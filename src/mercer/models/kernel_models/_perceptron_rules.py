@@ -16,11 +16,11 @@ from mercer.models._base import Array
 from mercer.models._progress import Progress
 from mercer.models.rules.linear_threshold import LinearThreshold
 from mercer.models.rules.perceptron import MOST, Perceptron, seed_of
-from mercer.solvers.kernel_perceptron import KernelPocket, KernelUnit
-from mercer.solvers.kernel_rows import KernelRows
-from mercer.solvers.online import shuffled
-from mercer.solvers.rates import Rate
-from mercer.solvers.scikit_perceptron import SPARSE_INTERCEPT_RATE
+from mercer.solvers.machines.kernel_rows import KernelRows
+from mercer.solvers.smooth.online import shuffled
+from mercer.solvers.threshold.kernel_perceptron import KernelPocket, KernelUnit
+from mercer.solvers.threshold.rates import Rate
+from mercer.solvers.threshold.scikit_perceptron import SPARSE_INTERCEPT_RATE
 
 
 class Lesson(NamedTuple):

@@ -21,8 +21,8 @@ from mercer.models.kernel_models._approximate import Map, features_asked, featur
 from mercer.models.kernel_models._fit import fit_kernel
 from mercer.models.kernel_models._machine import Fit, Machine
 from mercer.models.kernel_models._ridge_task import Task
-from mercer.solvers.mapped_newton import MappedFit
-from mercer.solvers.mapped_ridge import MappedRidge
+from mercer.solvers.span.mapped_newton import MappedFit
+from mercer.solvers.span.mapped_ridge import MappedRidge
 
 #: standard errors at which a fit has converged, and steps after which it is left at that
 LIMITS = Limits(1e-8, 100)

@@ -14,7 +14,7 @@ from mercer.models._base import Array
 from mercer.models._comparisons import take
 from mercer.models.kernel_models._machine import Data
 from mercer.solvers.certificate import Solution
-from mercer.solvers.kernel_ridge import System
+from mercer.solvers.span.kernel_ridge import System
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ import numpy as np
 from mercer._errors import DataError
 from mercer.models._base import Array
 from mercer.models.linear._ridge_tuning import squared_errors
-from mercer.solvers._kernel_spectrum import Eigenvalues, eigenvalues
-from mercer.solvers.kernel_ridge import System
-from mercer.solvers.leave_one_out import TallSpectrum, WideSpectrum, candidates
-from mercer.solvers.mapped_ridge import MappedEigenvalues, MappedRidge
+from mercer.solvers.least_squares.leave_one_out import TallSpectrum, WideSpectrum, candidates
+from mercer.solvers.span.kernel_ridge import System
+from mercer.solvers.span.kernel_spectrum import Eigenvalues, eigenvalues
+from mercer.solvers.span.mapped_ridge import MappedEigenvalues, MappedRidge
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,11 +42,11 @@ from mercer.models.kernel_models._ridge_task import Task, finite_numbers
 from mercer.models.kernel_models._ridge_tuning import Tried, best_of
 from mercer.models.linear._least_squares import checked_penalties
 from mercer.models.streaming._from_source import fits_sources
-from mercer.solvers._kernel_spectrum import Eigenvalues
 from mercer.solvers.certificate import Solution
-from mercer.solvers.kernel_ridge import DualFit, by_eigenvalues, kernel_ridge
-from mercer.solvers.mapped_ridge import MappedEigenvalues
-from mercer.solvers.tensor_ridge import kernel_ridge as on_device
+from mercer.solvers.span.kernel_ridge import DualFit, by_eigenvalues, kernel_ridge
+from mercer.solvers.span.kernel_spectrum import Eigenvalues
+from mercer.solvers.span.mapped_ridge import MappedEigenvalues
+from mercer.solvers.span.tensor_ridge import kernel_ridge as on_device
 
 SPARSE = ("csr", "csc")
 

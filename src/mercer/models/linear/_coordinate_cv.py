@@ -30,7 +30,7 @@ from mercer.models.linear._coordinate_points import Task
 from mercer.models.linear._coordinate_regressor import CoordinateRegressor
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Solution
-from mercer.solvers.direct import Rows
+from mercer.solvers.least_squares.direct import Rows
 
 
 class CoordinateCV(CoordinateRegressor, ABC):

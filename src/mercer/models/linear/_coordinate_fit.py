@@ -13,9 +13,9 @@ from mercer._errors import DataError, FitInterrupted
 from mercer.models._base import Array, is_sparse
 from mercer.models.linear._coordinate_gram import usable_gram
 from mercer.models.linear._coordinate_points import WORKING_SETS, Point, Task, Terms, points, warn_of
-from mercer.solvers._fit import LinearFit
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.direct import Rows
+from mercer.solvers.least_squares.direct import Rows
+from mercer.solvers.least_squares.fit import LinearFit
 
 #: rows that tell most columns that vary
 FEW = 8

@@ -14,13 +14,13 @@ from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._warn import warn
 from mercer.families.penalties import Strengths
 from mercer.models._base import Array, is_sparse
-from mercer.solvers._duality import least_squares_gap
-from mercer.solvers._regression import Regression
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.direct import Rows, least_squares, worth_a_square
-from mercer.solvers.iterative import by_conjugate_gradients
 from mercer.solvers.krylov import TOLERANCE
-from mercer.solvers.path import MOST_SWEEPS, LassoFit, solve_path
+from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_square
+from mercer.solvers.least_squares.iterative import by_conjugate_gradients
+from mercer.solvers.sparse.duality import least_squares_gap
+from mercer.solvers.sparse.path import MOST_SWEEPS, LassoFit, solve_path
+from mercer.solvers.sparse.regression import Regression
 
 WORKING_SETS = "coordinate descent on working sets"
 #: a fit aims closer than it is asked to, where that is not beyond rounding: scikit-learn, too, is closer by its other

@@ -17,8 +17,8 @@ from mercer.models.linear._coordinate_points import WORKING_SETS, Terms
 from mercer.models.linear._coordinate_streamed import fit_streamed
 from mercer.models.linear._least_squares import LeastSquaresRegressor
 from mercer.solvers.certificate import Solution
-from mercer.solvers.direct import Rows
-from mercer.solvers.streamed_rows import StreamedRows
+from mercer.solvers.least_squares.direct import Rows
+from mercer.solvers.least_squares.streamed_rows import StreamedRows
 
 
 class CoordinateRegressor(LeastSquaresRegressor, ABC):

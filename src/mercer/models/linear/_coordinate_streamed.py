@@ -16,9 +16,9 @@ from mercer._threads import blas_for
 from mercer.models._base import Array
 from mercer.models.linear._coordinate_fit import Fitted, each_target, starts_of, together
 from mercer.models.linear._coordinate_points import Point, Task, Terms
-from mercer.solvers._fit import NOT_FINITE
-from mercer.solvers._regression import CONSTANT
-from mercer.solvers.streamed_rows import StreamedRows
+from mercer.solvers.least_squares.fit import NOT_FINITE
+from mercer.solvers.least_squares.streamed_rows import StreamedRows
+from mercer.solvers.sparse.regression import CONSTANT
 from mercer.stats.normal_equations import Products
 
 #: eigenvalues, columns of unit length, below this portion are rounding

@@ -37,10 +37,10 @@ from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
 from mercer.models.streaming._chunks import naming_the_place, reader_of, refuse_offset, streamed_plan
 from mercer.solvers.certificate import Solution
-from mercer.solvers.direct import LinearFit, Rows
-from mercer.solvers.encoded_rows import rows_of_encoded
-from mercer.solvers.streamed_rows import StreamedRows
-from mercer.solvers.tensor_rows import rows_of
+from mercer.solvers.least_squares.direct import LinearFit, Rows
+from mercer.solvers.least_squares.encoded_rows import rows_of_encoded
+from mercer.solvers.least_squares.streamed_rows import StreamedRows
+from mercer.solvers.least_squares.tensor_rows import rows_of
 
 
 class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):

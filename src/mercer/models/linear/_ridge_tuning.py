@@ -11,9 +11,9 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer.models._base import Array
-from mercer.solvers.direct import Rows
-from mercer.solvers.leave_one_out import Errors, Spectrum, TallSpectrum, candidates, decompose
-from mercer.solvers.streamed_rows import StreamedRows
+from mercer.solvers.least_squares.direct import Rows
+from mercer.solvers.least_squares.leave_one_out import Errors, Spectrum, TallSpectrum, candidates, decompose
+from mercer.solvers.least_squares.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations
 
 #: scores the predictions of all rows for all targets: one number, or one for each target

@@ -14,7 +14,7 @@ from mercer.models.linear._coordinate_paths import enet_path
 from mercer.models.linear._coordinate_regressor import CoordinateRegressor
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Solution
-from mercer.solvers.direct import Rows
+from mercer.solvers.least_squares.direct import Rows
 
 
 class ElasticNet(CoordinateRegressor):

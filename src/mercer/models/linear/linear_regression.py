@@ -13,9 +13,9 @@ from mercer.models._diagnosis import Finding
 from mercer.models.linear._least_squares import LeastSquaresRegressor
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Solution
-from mercer.solvers.direct import Rows, least_squares, worth_a_square
-from mercer.solvers.iterative import by_conjugate_gradients
-from mercer.solvers.nonnegative import nonnegative_least_squares
+from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_square
+from mercer.solvers.least_squares.iterative import by_conjugate_gradients
+from mercer.solvers.least_squares.nonnegative import nonnegative_least_squares
 
 
 class LinearRegression(LeastSquaresRegressor):

@@ -17,11 +17,11 @@ from mercer.models.linear._least_squares import LeastSquaresRegressor, checked_p
 from mercer.models.linear._ridge_tuning import tuned
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Solution
-from mercer.solvers.direct import Rows, least_squares, worth_a_square
-from mercer.solvers.iterative import by_conjugate_gradients
-from mercer.solvers.nonnegative import nonnegative_least_squares
-from mercer.solvers.streamed_rows import StreamedRows
-from mercer.solvers.tensor_rows import TensorRows
+from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_square
+from mercer.solvers.least_squares.iterative import by_conjugate_gradients
+from mercer.solvers.least_squares.nonnegative import nonnegative_least_squares
+from mercer.solvers.least_squares.streamed_rows import StreamedRows
+from mercer.solvers.least_squares.tensor_rows import TensorRows
 
 #: solvers of scikit-learn that work step by step, and rows and columns from which on they do so here
 ITERATIVE = frozenset({"sparse_cg", "lsqr", "sag", "saga"})

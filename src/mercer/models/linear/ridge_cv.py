@@ -28,9 +28,9 @@ from mercer.models.linear._ridge_tuning import Score, cross_validated
 from mercer.models.linear.ridge import Ridge
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Solution
-from mercer.solvers.direct import Rows, least_squares, worth_a_square
-from mercer.solvers.iterative import by_conjugate_gradients
 from mercer.solvers.krylov import TOLERANCE
+from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_square
+from mercer.solvers.least_squares.iterative import by_conjugate_gradients
 
 
 class RidgeCV(LeastSquaresRegressor):

@@ -35,7 +35,7 @@ from mercer.models._progress import Progress
 from mercer.models.glm._solve import Limits
 from mercer.models.logistic._problem import NEWTON, BinaryProblem, MultinomialProblem, solver_for
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.newton import ALWAYS_HESSIAN
+from mercer.solvers.smooth.newton import ALWAYS_HESSIAN
 
 #: rounding alone may leave a gradient of this many standard errors, for a weight of one
 TIGHTEST = 1e-11

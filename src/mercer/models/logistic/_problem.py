@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from mercer.models._base import Array
-from mercer.solvers import lbfgs, newton, proximal, sampled_scaling, softmax, softmax_lasso, streamed_proximal
 from mercer.solvers.problem import Problem, Slope
-from mercer.solvers.softmax import SoftmaxProblem
+from mercer.solvers.smooth import lbfgs, newton, sampled_scaling, softmax
+from mercer.solvers.smooth.softmax import SoftmaxProblem
+from mercer.solvers.sparse import proximal, softmax_lasso, streamed_proximal
 from mercer.stats.quadratic import HESSIAN
 
 #: columns up to which Hessians are worth their while, and rows per column from which on those of a sample are

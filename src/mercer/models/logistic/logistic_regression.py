@@ -41,8 +41,8 @@ from mercer.models.logistic._path import Coefficients, LogisticPath, PathInterru
 from mercer.models.streaming._chunks import naming_the_place, reader_of, refuse_offset, streamed_plan
 from mercer.models.streaming._from_source import fits_sources
 from mercer.models.streaming._observe import observe
-from mercer.solvers import streamed_proximal
-from mercer.solvers._fit import NOT_FINITE
+from mercer.solvers.least_squares.fit import NOT_FINITE
+from mercer.solvers.sparse import streamed_proximal
 
 
 class LogisticRegression(CallbackSupportMixin, LinearClassifier):

@@ -27,11 +27,11 @@ from mercer.models._tensors import labelled
 from mercer.models.rules._streamed import learn_in_order
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Solution
-from mercer.solvers.history import History
-from mercer.solvers.learning import learn
-from mercer.solvers.lesson import Lesson
-from mercer.solvers.rules import RULES, How
-from mercer.solvers.units import Units
+from mercer.solvers.threshold.history import History
+from mercer.solvers.threshold.learning import learn
+from mercer.solvers.threshold.lesson import Lesson
+from mercer.solvers.threshold.rules import RULES, How
+from mercer.solvers.threshold.units import Units
 
 #: what else there is to do where all rows are of one class
 OR_BY_PARTS = ", or learn with partial_fit, which may start with one"

@@ -26,7 +26,7 @@ from mercer.models.rules._held_out import Judge, held_out_rows
 from mercer.models.rules._streamed import labels_of, learn_in_order
 from mercer.models.streaming._from_source import fits_sources
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.scikit_perceptron import PENALTIES, SPARSE_INTERCEPT_RATE, Rows, Stopping, Unit
+from mercer.solvers.threshold.scikit_perceptron import PENALTIES, SPARSE_INTERCEPT_RATE, Rows, Stopping, Unit
 
 #: numbers from which on units learn in threads
 WORTH_THREADS = 100_000

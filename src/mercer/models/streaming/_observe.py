@@ -13,7 +13,7 @@ from mercer.designs.streamed import Reading, Responses, StreamedObservations
 from mercer.designs.survey import Drawing, Survey
 from mercer.designs.terms import with_categories
 from mercer.engines.folding import fold
-from mercer.solvers.streamed_rows import refuse_no_weight
+from mercer.solvers.least_squares.streamed_rows import refuse_no_weight
 
 
 def observe(

@@ -19,7 +19,7 @@ from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import sample_of
 from mercer.models.kernel_models._approximate import Approximation, approximation
 from mercer.models.svm._training import ENTRY, LOOKED_AT, Training
-from mercer.solvers.feature_machine import COPIES, FeatureRows
+from mercer.solvers.machines.feature_machine import COPIES, FeatureRows
 
 #: rows whose features are made at once for predictions
 ROWS = 4096

@@ -38,7 +38,7 @@ from mercer.models.svm._approximate import ByFeatures, Known, by_features, descr
 from mercer.models.svm._machines import Machines, solved
 from mercer.models.svm._training import Training, by_kernel, by_matrix, centre_of
 from mercer.solvers.certificate import Certificate
-from mercer.solvers.dual import BoxProblem
+from mercer.solvers.machines.dual import BoxProblem
 
 CONSTRAINTS: dict[str, Any] = {
     "kernel": KERNEL_CONSTRAINTS,

@@ -16,7 +16,7 @@ from mercer._threads import row_blocks
 from mercer.models._base import Array
 from mercer.models._kernel_choice import sample_of
 from mercer.models.svm._one_against_one import pairs, smallest_margins
-from mercer.solvers.calibration import Span, scale_of
+from mercer.solvers.machines.calibration import Span, scale_of
 
 Among = Callable[[Array, Array], Array]
 

@@ -18,15 +18,15 @@ from mercer.models._base import Array, Plan, checked, checked_weight, column_nam
 from mercer.models._finite import refuse_not_finite
 from mercer.models._progress import Progress
 from mercer.models._refusal import refuse_no_target
-from mercer.solvers import proximal
-from mercer.solvers._proximal_model import ALL_AT_ONCE
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
-from mercer.solvers.dual_descent import CrammerSinger, DualDescent
-from mercer.solvers.hinge_lasso import HingeColumns, HingeLasso
-from mercer.solvers.margin_newton import MOST_FACTORISED, MarginNewton
-from mercer.solvers.margins import Descent, MarginLosses, MarginProblem, MarginRows, run
-from mercer.solvers.squared_hinge import SquaredHinge, SquaredHingeProblem
+from mercer.solvers.machines.crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
+from mercer.solvers.machines.dual_descent import CrammerSinger, DualDescent
+from mercer.solvers.machines.hinge_lasso import HingeColumns, HingeLasso
+from mercer.solvers.machines.margin_newton import MOST_FACTORISED, MarginNewton
+from mercer.solvers.machines.margins import Descent, MarginLosses, MarginProblem, MarginRows, run
+from mercer.solvers.sparse import proximal
+from mercer.solvers.sparse.proximal_model import ALL_AT_ONCE
+from mercer.solvers.sparse.squared_hinge import SquaredHinge, SquaredHingeProblem
 
 #: the gap asked for, as a portion of the objective, for a `tol` of 1: liblinear's slopes of 1e-4 leave about 1e-6
 GAP_PER_TOL = 1e-2

@@ -14,10 +14,10 @@ import numpy as np
 from mercer._errors import DataError, FitInterrupted
 from mercer.models._base import Array
 from mercer.models._progress import StoppedByCallback, Watch, line
-from mercer.solvers import dual, feature_machine
-from mercer.solvers.box_problem import BoxPoint, BoxProblem, Margins, Progress
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.feature_machine import FeatureRows
+from mercer.solvers.machines import dual, feature_machine
+from mercer.solvers.machines.box_problem import BoxPoint, BoxProblem, Margins, Progress
+from mercer.solvers.machines.feature_machine import FeatureRows
 
 
 @dataclass(eq=False)

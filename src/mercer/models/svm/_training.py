@@ -13,8 +13,8 @@ from mercer.kernels import Gram, Kernel, Linear, PositiveDefinite, check_matrix,
 from mercer.models._base import Array, is_sparse
 from mercer.models._comparisons import ByKernel, Comparison, block, count, take
 from mercer.models._kernel_choice import sample_of
-from mercer.solvers.feature_machine import FeatureRows
-from mercer.solvers.kernel_rows import KernelRows, Rows, SharedRows
+from mercer.solvers.machines.feature_machine import FeatureRows
+from mercer.solvers.machines.kernel_rows import KernelRows, Rows, SharedRows
 
 #: rows from which on kernel rows may be of float32, and the bound of the error of an entry up to which that is worth
 #: trying: the solver measures what it does to slopes, and goes on in float64 where it is too much

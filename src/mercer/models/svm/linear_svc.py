@@ -31,7 +31,7 @@ from mercer.models.svm._linear import (
     store,
     warn_if_unfinished,
 )
-from mercer.solvers.margins import MarginLosses, MarginRows
+from mercer.solvers.machines.margins import MarginLosses, MarginRows
 
 CRAMMER_SINGER = "crammer_singer"
 

@@ -32,7 +32,7 @@ from mercer.models.svm._one_against_one import (
 from mercer.models.svm._prices import prices, refuse_lost_classes, row_weights
 from mercer.models.svm._probabilities import WithProbabilities
 from mercer.models.svm._training import Training
-from mercer.solvers.box_problem import BoxProblem, feasible
+from mercer.solvers.machines.box_problem import BoxProblem, feasible
 
 
 class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):

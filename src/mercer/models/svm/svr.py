@@ -16,7 +16,7 @@ from mercer.models._comparisons import count
 from mercer.models.streaming._from_source import fits_sources
 from mercer.models.svm._base import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models.svm._prices import row_weights
-from mercer.solvers.box_problem import BoxProblem, feasible
+from mercer.solvers.machines.box_problem import BoxProblem, feasible
 
 
 class SVR(RegressorMixin, SupportVectorMachine):

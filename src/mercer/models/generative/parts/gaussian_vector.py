@@ -15,7 +15,7 @@ from mercer.models._base import Array
 from mercer.models.generative.parts._base import CLOSED_FORM, Conditional, Part, Smoothing, sample_by_class
 from mercer.models.linear_forms._pieces import LinearPiece
 from mercer.solvers.certificate import Certificate
-from mercer.solvers.em import Pull, Words, em_gaussian
+from mercer.solvers.gaps.em import Pull, Words, em_gaussian
 from mercer.stats import PatternMoments
 
 

@@ -1,0 +1,1 @@
+"""Normal groups whose rows have gaps: EM."""

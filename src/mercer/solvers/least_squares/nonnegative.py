@@ -1,0 +1,75 @@
+"""Least squares with coefficients that may not be negative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from mercer._errors import NonFiniteError
+from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.least_squares._rows import Rows
+from mercer.solvers.least_squares._triangle import lengths
+from mercer.solvers.least_squares._wide import Wide
+from mercer.solvers.least_squares.fit import NOT_FINITE, TOLERANCE, LinearFit
+from mercer.stats.r_factor import RFactor
+
+Array = NDArray[Any]
+
+
+def nonnegative_least_squares(rows: Rows, alpha: Array, *, intercept: bool, most_steps: int | None = None) -> Solution:
+    """Minimise Σ weight (y − X w − b)² + alpha ‖w‖² over w ≥ 0, for each target; see `least_squares`.
+
+    By the active set method of Lawson and Hanson on the triangle of X, which knows as much as X; where that takes more
+    than `most_steps`, as many steps of L-BFGS-B, and the certificate says how far they got.
+    """
+    A, y, mean = _reduced(rows, intercept)
+    unit = np.where((size := lengths(A)) > 0, size, 1.0)
+    w, worst = np.empty((A.shape[1], rows.targets)), 0.0
+    for k, strength in enumerate(alpha.tolist()):
+        stacked = np.concatenate([A / unit, np.diag(np.sqrt(strength) / unit)]) if strength else A / unit
+        target = np.concatenate([y[:, k], np.zeros(len(stacked) - len(A))])
+        scaled = _one_target(stacked, target, most_steps)
+        worst = max(worst, _violation(stacked, target, scaled))
+        w[:, k] = scaled / unit
+    certificate = Certificate(
+        "KKT", worst, TOLERANCE, "largest violation of the optimality conditions of w ≥ 0, as a part of y"
+    )
+    x, level = mean
+    return Solution(LinearFit(w, level - x @ w, "active set (NNLS) on the triangle of X"), certificate, ())
+
+
+def _reduced(rows: Rows, intercept: bool) -> tuple[Array, Array, tuple[Array, Array]]:
+    """A matrix and targets with the same least squares, and few rows."""
+    n, d = rows.shape
+    if n <= d:
+        wide = Wide.of(rows, intercept=intercept)
+        return wide.whole(), wide.y, wide.mean
+    factor = rows.summarised(RFactor)
+    if not factor.finite:
+        raise NonFiniteError(NOT_FINITE)
+    R, z, _ = factor.triangle(centred=intercept)
+    return R, z, factor.mean if intercept else (np.zeros(d), np.zeros(rows.targets))
+
+
+def _one_target(A: Array, y: Array, most_steps: int | None) -> Array:
+    try:
+        return np.asarray(optimize.nnls(A, y, maxiter=most_steps)[0])
+    except RuntimeError:  # too many steps
+        gram, moment = A.T @ A, A.T @ y
+        found = optimize.fmin_l_bfgs_b(
+            lambda w: (0.5 * w @ gram @ w - moment @ w, gram @ w - moment),
+            np.zeros(len(moment)),
+            bounds=[(0, None)] * len(moment),
+            maxiter=most_steps or 15_000,
+        )
+        return np.asarray(found[0])
+
+
+def _violation(A: Array, y: Array, w: Array) -> float:
+    """Columns of A have unit length: a gradient is a part of y."""
+    gradient = A.T @ (y - A @ w)
+    wrong = np.where(w > 0, np.abs(gradient), np.maximum(gradient, 0.0))
+    return float(np.max(wrong, initial=0.0) / (np.linalg.norm(y) or 1.0))

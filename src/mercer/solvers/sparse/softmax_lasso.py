@@ -1,0 +1,219 @@
+"""One of several classes, with a penalty of absolute values: coefficients of every class, many of them exactly zero.
+
+|w| is the least u + v with w = u − v and u, v ≥ 0: a smooth problem with bounds, which SciPy's L-BFGS-B solves. Once it
+knows which coefficients are zero and the signs of the others, those are free, and Newton's method finishes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from mercer.engines.reducing import reduce
+from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.curvature import Curvature
+from mercer.solvers.smooth.scaling import Standardising
+from mercer.solvers.smooth.softmax import SoftmaxProblem
+from mercer.stats.quadratic import GRADIENT, HESSIAN
+from mercer.stats.softmax_quadratic import SoftmaxQuadratic
+
+Array = NDArray[Any]
+
+TOLERANCE = 1e-8
+MOST_STEPS = 1000
+MEMORY = 20
+#: coefficients up to which Newton's method finishes
+MOST_NEWTON = 600
+#: steps of Newton's method at the end, which are quick or of no use
+MOST_FINISHING = 20
+
+
+def solve(
+    problem: SoftmaxProblem,
+    start: Array | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+    progress: Progress | None = None,
+) -> Solution:
+    """Minimise a problem whose penalty has absolute values.
+
+    Parameters
+    ----------
+    problem : SoftmaxProblem
+        In the symmetric form.
+    start : array of shape (columns, classes), optional
+        The coefficients to begin with.
+    tolerance : float
+        How small the shortest subgradient has to become, in standard errors.
+    most_steps : int
+        Steps after which to give up; the certificate then does not hold.
+    progress : callable, optional
+        Called after each step with its number, the objective and the length of the subgradient.
+
+    Returns
+    -------
+    solution : Solution
+        `value` is the matrix of working coefficients, a column for each class.
+
+    Raises
+    ------
+    FitInterrupted
+        On Ctrl-C, with the best solution so far.
+    """
+    search = _Search(problem, start, tolerance, progress)
+    with keeping(search.solution):
+        search.run(most_steps)
+    return search.solution()
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Coefficients, the objective, and in scaled variables: they, the gradient of the smooth part, and l1."""
+
+    W: Array
+    value: float
+    z: Array
+    gradient: Array
+    l1: Array
+    #: √φ, as lengths are in standard errors
+    unit: float
+
+    @cached_property
+    def length(self) -> float:
+        """Of the shortest subgradient."""
+        pulled = self.gradient + self.l1 * np.sign(self.z)
+        free = np.sign(self.gradient) * np.maximum(np.abs(self.gradient) - self.l1, 0.0)
+        return float(np.linalg.norm(np.where(self.z == 0, free, pulled))) / self.unit
+
+
+class _Search:
+    """Variables z = u − v of the coefficients mean + S z, and the best point so far."""
+
+    def __init__(
+        self, problem: SoftmaxProblem, start: Array | None, tolerance: float, progress: Progress | None
+    ) -> None:
+        self._problem, self._tolerance, self._progress = problem, tolerance, progress
+        self._scaling = self._standardising()
+        self._l1 = problem.strengths.l1[:, None] * self._scaling.scale[:, None] * np.ones(problem.response.levels)
+        #: coefficients that are u − v; the others are free
+        self._split = self._l1 > 0
+        W = problem.matrix(problem.start()) if start is None else np.array(start, dtype=float)
+        self.here = self._look(self._inverse(W))
+        self.trace = [self.here.value]
+
+    def _standardising(self) -> Standardising:
+        design, _, weight, _ = self._problem.observations.batch(slice(None))
+        shares = self._problem.shares
+        variance = float(np.mean(shares * (1 - shares)))
+        h = variance * (np.ones(design.n_rows) if weight is None else weight)
+        return Standardising.of(design, h, self._problem.strengths.l2)
+
+    def _inverse(self, W: Array) -> Array:
+        away = W - self._problem.strengths.mean[:, None]
+        if self._scaling.mean is not None:
+            away[-1] += self._scaling.mean @ away[:-1]
+        return away / self._scaling.scale[:, None]
+
+    def _look(self, z: Array) -> _Point:
+        problem, strengths = self._problem, self._problem.strengths
+        away = self._scaling.forth(z)
+        W = strengths.mean[:, None] + away
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = reduce(SoftmaxQuadratic.at(problem.response, W, GRADIENT), problem.observations)
+            pull = strengths.l2[:, None] * away
+            value = sums.loss + 0.5 * float(np.vdot(pull, away)) + float(np.vdot(self._l1, np.abs(z)))
+            gradient = self._scaling.back(sums.gradient + pull)
+            return _Point(W, value, z, gradient, self._l1, problem.unit(value))
+
+    def _arrive(self, there: _Point) -> None:
+        self.here = there
+        self.trace.append(there.value)
+        if self._progress is not None:
+            self._progress(len(self.trace) - 1, there.value, there.length)
+
+    def run(self, most_steps: int) -> None:
+        """Down to the tolerance; an objective that is not finite has no way down."""
+        while self.here.length > self._tolerance and len(self.trace) <= most_steps:
+            before = self.here
+            self._bounded(most_steps - len(self.trace) + 1)
+            self._finish(most_steps - len(self.trace) + 1)
+            # SciPy may give up too early, and is then asked again
+            if self.here.value >= before.value and self.here.length >= before.length:
+                return
+
+    def _bounded(self, most_steps: int) -> None:
+        """SciPy's steps."""
+        split = self._split
+        seen = self.here
+
+        def joined(x: Array) -> Array:
+            z = x[: split.size].reshape(split.shape).copy()
+            z[split] -= x[split.size :]
+            return z
+
+        def value(x: Array) -> tuple[float, Array]:
+            nonlocal seen
+            seen = self._look(joined(x))
+            both = x[: split.size][split.ravel()] + x[split.size :] - np.abs(seen.z[split])
+            # where both u and v are above 0, the penalty is more than that of their difference
+            more = float(self._l1[split] @ both)
+            up = (seen.gradient + self._l1).ravel()
+            return seen.value + more, np.concatenate([up, (self._l1 - seen.gradient)[split]])
+
+        def arrive(intermediate_result: Any) -> None:
+            self._arrive(seen if seen.value == intermediate_result.fun else self._look(joined(intermediate_result.x)))
+            if self.here.length <= self._tolerance:
+                raise StopIteration
+
+        z = self.here.z
+        begin = np.concatenate([np.where(split, np.maximum(z, 0.0), z).ravel(), np.maximum(-z[split], 0.0)])
+        lowest = np.concatenate([np.where(split, 0.0, -np.inf).ravel(), np.zeros(int(split.sum()))])
+        options: Any = {"maxiter": most_steps, "maxfun": np.inf, "maxcor": MEMORY, "ftol": 1e-15, "gtol": 0.0}
+        bounds = [(low, None) for low in lowest]
+        minimize(value, begin, jac=True, method="L-BFGS-B", bounds=bounds, callback=arrive, options=options)
+
+    def _finish(self, most_steps: int) -> None:
+        """Newton's steps of the coefficients that are not zero, as long as they help and cross no zero."""
+        if self._split.size > MOST_NEWTON:
+            return
+        for _ in range(min(MOST_FINISHING, most_steps)):
+            if self.here.length <= self._tolerance:
+                return
+            there = self._look(self.here.z + self._newton_step())
+            crossed = self._split & (np.sign(there.z) != np.sign(self.here.z))
+            if crossed.any() or not there.length < self.here.length:
+                return
+            self._arrive(there)
+
+    def _newton_step(self) -> Array:
+        problem, p, k = self._problem, *self.here.W.shape
+        sums = reduce(SoftmaxQuadratic.at(problem.response, self.here.W, HESSIAN), problem.observations)
+        hessian = sums.hessian + np.diag(np.tile(problem.strengths.l2, k))
+        free = (self.here.z != 0) | ~self._split
+        # in working coefficients, column by column, as the Hessian is
+        chosen = np.flatnonzero(free.T.ravel())
+        gradient = self._unscaled(self.here.gradient + self._l1 * np.sign(self.here.z))
+        move = -Curvature.of(hessian[np.ix_(chosen, chosen)]).solve(gradient.T.ravel()[chosen])
+        flat = np.zeros(p * k)
+        flat[chosen] = move
+        return self._inverse(flat.reshape(k, p).T + problem.strengths.mean[:, None])
+
+    def _unscaled(self, gradient: Array) -> Array:
+        """From scaled variables back to working coefficients: the inverse of Sᵀ."""
+        plain = gradient / self._scaling.scale[:, None]
+        if self._scaling.mean is not None:
+            plain[:-1] += np.multiply.outer(self._scaling.mean, plain[-1])
+        return plain
+
+    def solution(self) -> Solution:
+        sentence = (
+            "length of the shortest subgradient in standard errors, √(gᵀD⁻¹g) with the diagonal D of the Hessian as "
+            f"estimated from the design, after {len(self.trace) - 1} steps of L-BFGS-B and Newton's method"
+        )
+        return Solution(self.here.W, Certificate("KKT", self.here.length, self._tolerance, sentence), tuple(self.trace))

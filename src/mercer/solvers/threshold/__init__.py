@@ -1,0 +1,1 @@
+"""Linear threshold units: the four learning rules, batch and incremental."""

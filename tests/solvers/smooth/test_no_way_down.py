@@ -1,0 +1,41 @@
+"""Where no step goes down, solvers stop where they are, and say that this is no optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer.designs import DenseDesign, Observations
+from mercer.families import LOGIT, Bernoulli
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.solvers.problem import Problem, Slope
+from mercer.solvers.smooth import firth, gradient, lbfgs, newton, newton_cg
+from mercer.stats.quadratic import HESSIAN
+
+
+class Uphill(Problem):
+    """Its gradients are not those of its objective."""
+
+    def at(self, w: np.ndarray, order: int = HESSIAN) -> Slope:
+        slope = super().at(w, order)
+        return slope._replace(gradient=-slope.gradient)
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [firth.solve, gradient.solve, lbfgs.solve, newton.solve, newton_cg.solve],
+    ids=lambda solve: solve.__module__,
+)
+def test_a_gradient_that_leads_uphill_is_not_followed(solve: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = (rng.random(80) < 1 / (1 + np.exp(-X[:, 0]))) * 1.0
+    design = DenseDesign.of(X)
+    problem = Uphill(Observations(design, y), Response(Bernoulli(), LOGIT), Strengths.none(design.n_columns))
+    found = solve(problem)
+    assert not found.certificate.holds
+    assert problem.at(found.value).value <= problem.at(problem.start()).value * (1 + 1e-9)

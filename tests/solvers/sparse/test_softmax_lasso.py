@@ -1,0 +1,121 @@
+"""Softmax with absolute values in the penalty: the conditions of an optimum, exact zeros, and both ends of the path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer._errors import FitInterrupted
+from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.families.penalties import ElasticNet, Strengths
+from mercer.families.softmax import SoftmaxResponse
+from mercer.solvers.smooth import softmax
+from mercer.solvers.smooth.softmax import SoftmaxProblem
+from mercer.solvers.sparse import softmax_lasso
+
+
+def problem(strength: float, l1_ratio: float = 1.0, kind: str = "dense", mean: float = 0.0) -> SoftmaxProblem:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 8)) * [1, 1, 1, 1, 3, 0.3, 1, 1]
+    eta = X[:, :3] @ rng.normal(size=(3, 3))
+    codes = np.argmax(eta + rng.gumbel(size=eta.shape), axis=1).astype(np.int32)
+    if kind == "sparse":
+        design: Any = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(np.abs(X))), intercept=True)
+    else:
+        design = DenseDesign.of(X + (1e6 if kind == "far" else 0.0))
+    given = ElasticNet(strength, mean, l1_ratio=l1_ratio).strengths(8)
+    return SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), design.coordinates.strengths(given))
+
+
+def subgradient(this: SoftmaxProblem, W: np.ndarray) -> np.ndarray:
+    """The shortest one, by the formulas."""
+    away = W - this.strengths.mean[:, None]
+    _, slopes = this.response.slopes(this.observations.y, this.observations.design.times(W))
+    smooth = this.observations.design.transposed_times(slopes) + this.strengths.l2[:, None] * away
+    l1 = this.strengths.l1[:, None]
+    at_zero = np.sign(smooth) * np.maximum(np.abs(smooth) - l1, 0)
+    return np.where(away == 0, at_zero, smooth + l1 * np.sign(away))
+
+
+@pytest.mark.parametrize("kind", ["dense", "far", "sparse"])
+@pytest.mark.parametrize(("strength", "l1_ratio"), [(5.0, 1.0), (0.5, 1.0), (5.0, 0.5), (0.1, 0.9)])
+def test_the_conditions_of_an_optimum_hold(kind: str, strength: float, l1_ratio: float) -> None:
+    this = problem(strength, l1_ratio, kind)
+    solution = softmax_lasso.solve(this, tolerance=1e-7)
+    assert solution.certificate.holds
+    assert np.abs(subgradient(this, solution.value)).max() < 1e-5
+    assert solution.trace[-1] == pytest.approx(min(solution.trace), rel=1e-12)
+
+
+def test_zeros_are_exact_and_grow_with_the_penalty() -> None:
+    zeros = [int((softmax_lasso.solve(problem(s)).value[:-1] == 0).sum()) for s in (0.1, 2.0, 20.0)]
+    assert zeros == sorted(zeros)
+    assert zeros[1] > 0
+
+
+def test_a_large_penalty_leaves_the_shares_of_the_classes() -> None:
+    this = problem(1e4)
+    solution = softmax_lasso.solve(this)
+    assert (solution.value[:-1] == 0).all()
+    shares = np.bincount(this.observations.y) / 200
+    np.testing.assert_allclose(this.response.probabilities(solution.value[-1:])[0], shares, atol=1e-7)
+
+
+def test_a_prior_mean_is_where_coefficients_stay() -> None:
+    this = problem(1e4, mean=0.25)
+    solution = softmax_lasso.solve(this)
+    np.testing.assert_allclose(solution.value[:-1], this.strengths.mean[:-1, None] * np.ones(3), atol=0)
+
+
+def test_without_absolute_values_it_is_the_smooth_optimum() -> None:
+    this = problem(1.0, l1_ratio=0.0)
+    np.testing.assert_allclose(softmax_lasso.solve(this).value, softmax.solve(this).value, atol=1e-6)
+
+
+def test_penalties_may_differ_between_columns() -> None:
+    this = problem(1.0)
+    l1 = np.append(np.where(np.arange(8) < 4, 0.0, 1e5), 0.0)
+    strengths = Strengths(l1, np.append(np.full(8, 0.1), 0.0), np.zeros(9))
+    solution = softmax_lasso.solve(SoftmaxProblem(this.observations, this.response, strengths))
+    assert (solution.value[4:8] == 0).all()
+    assert (solution.value[:4] != 0).all()
+
+
+def test_from_the_optimum_nothing_is_left_to_do() -> None:
+    this = problem(2.0)
+    first = softmax_lasso.solve(this, tolerance=1e-8)
+    again = softmax_lasso.solve(this, first.value, tolerance=1e-7)
+    assert len(again.trace) == 1
+    np.testing.assert_array_equal(again.value, first.value)
+
+
+def test_an_interruption_keeps_the_best_point() -> None:
+    def stop(number: int, value: float, length: float) -> None:
+        if number == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(FitInterrupted) as stopped:
+        softmax_lasso.solve(problem(1.0), progress=stop)
+    assert len(stopped.value.solution.trace) == 4
+    assert not stopped.value.solution.certificate.holds
+
+
+def test_where_nothing_is_gained_the_search_ends() -> None:
+    """No subgradient is shorter than rounding makes it."""
+    this = problem(1.0)
+    solution = softmax_lasso.solve(this, tolerance=0.0, most_steps=5000)
+    assert not solution.certificate.holds
+    assert len(solution.trace) < 5000
+    assert np.abs(subgradient(this, solution.value)).max() < 1e-6
+
+
+def test_of_many_coefficients_the_bounded_steps_go_all_the_way(monkeypatch: Any) -> None:
+    this = problem(2.0)
+    expected = softmax_lasso.solve(this, tolerance=1e-7).value
+    monkeypatch.setattr(softmax_lasso, "MOST_NEWTON", 0)
+    found = softmax_lasso.solve(this, tolerance=1e-5)
+    assert found.certificate.holds
+    np.testing.assert_allclose(found.value, expected, atol=1e-4)
