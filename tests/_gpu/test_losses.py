@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer._gpu import losses
-from mercer._jit import losses as compiled
+from mercer._jit.families import losses as compiled
 from mercer.families.softmax import SoftmaxResponse
 
 torch = pytest.importorskip("torch")

@@ -7,7 +7,7 @@ import pytest
 
 from mercer._jit import jit
 from mercer._jit.decay import FEWEST, exp2_below
-from mercer._jit.kernel_tiles import Exponential, each
+from mercer._jit.kernels.tiles import Exponential, each
 
 X = np.concatenate([np.linspace(-750, 0, 40_001), -np.logspace(-300, 2, 5000), [-0.0]])
 

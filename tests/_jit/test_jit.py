@@ -90,9 +90,13 @@ def test_without_a_place_for_the_cache_loops_still_compile(package: Path) -> Non
 
 def test_the_stamp_hashes_every_source(package: Path) -> None:
     stamp = "from mercer._jit import source_stamp; print(source_stamp())"
-    before = run(stamp, PYTHONPATH=str(package))
-    (package / "mercer" / "_jit" / "new.py").write_text("# a new file\n")
-    assert run(stamp, PYTHONPATH=str(package)) != before
+    stamps = [run(stamp, PYTHONPATH=str(package))]
+    folder = package / "mercer" / "_jit" / "folder"
+    folder.mkdir()
+    for new in (folder.parent / "new.py", folder / "new.py"):
+        new.write_text("# a new file\n")
+        stamps.append(run(stamp, PYTHONPATH=str(package)))
+    assert len({*stamps}) == 3
 
 
 RESULTS = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer._jit.parzen import SIZE
+from mercer._jit.smoothing.parzen import SIZE
 from mercer.smoothing import Exponential, Gaussian, SmoothingKernel
 from mercer.smoothing._blocks import AWAY, Blocks, in_blocks, padded
 from mercer.smoothing.sums import KernelSums

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer._jit.sparse import multiply, stores_twice
+from mercer._jit.designs.sparse import times_matrix
+from mercer._jit.stats.sparse import stores_twice
 from mercer.stats._sparse import Stored, one_entry_per_place
 
 X = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 3.0]])
@@ -37,7 +38,7 @@ def test_other_types_become_floats(dtype: type) -> None:
 def test_a_product_is_that_of_the_dense_matrix() -> None:
     rng = np.random.default_rng(0)
     x, table = sparse.random_array((50, 20), density=0.3, rng=rng, format="csr"), rng.normal(size=(20, 7))
-    np.testing.assert_allclose(multiply(*Stored.of(x), table), x.toarray() @ table, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(times_matrix(*Stored.of(x), 0, 50, table), x.toarray() @ table, rtol=1e-13, atol=1e-15)
 
 
 def test_a_place_is_stored_once_or_twice() -> None:

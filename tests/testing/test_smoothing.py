@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mercer import smoothing as sm
-from mercer._jit import profiles
+from mercer._jit.smoothing import profiles
 from mercer.smoothing.autocorrelation import of_gaussian
 from mercer.testing import check_smoothing_kernel
 

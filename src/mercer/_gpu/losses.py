@@ -1,4 +1,4 @@
-"""Losses of responses and their slopes on tensors: what `_jit.losses` and `_jit.softmax` are for arrays.
+"""Losses and their slopes on tensors: what `_jit.families.losses` and `_jit.families.softmax` are for arrays.
 
 A loss is the NamedTuple that compiled loops know it by, and is chosen by the name of its type. All numbers are float64:
 they are one for each row, and cost little beside the columns.

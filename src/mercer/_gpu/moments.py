@@ -1,7 +1,8 @@
 """Centred moments of the rows of each group: tensors come in, and sums go out as arrays in main memory.
 
-As in `_jit.moments` sums are taken about a *pilot*, a value close to the mean of the group: here the mean itself, found
-in two steps, of which the second makes it exact for a column that is constant. Everything is added up in float64.
+As in `_jit.stats.moments` sums are taken about a *pilot*, a value close to the mean of the group: here the mean itself,
+found in two steps, of which the second makes it exact for a column that is constant. Everything is added up in
+float64.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a kernel makes of a squared distance, for tensors: the formulas of `_jit.kernel_tiles` and `_jit.profiles`."""
+"""What a kernel makes of a squared distance, for tensors: `_jit.kernels.tiles` and `_jit.smoothing.profiles` again."""
 
 from __future__ import annotations
 

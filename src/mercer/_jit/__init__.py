@@ -6,6 +6,9 @@
 * machine code is cached on disk under a stamp that hashes *all* sources of this package, so that an edit
   in one file never revives stale code in another that calls it;
 * where no cache directory is writable the loop is compiled anew in each process, without an error.
+
+Loops lie in the folder of the room that calls them, if several do of the lowest one; what loops of several folders
+share lies here.
 """
 
 from __future__ import annotations
@@ -18,11 +21,15 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-__all__ = ["jit", "overload", "wide_vectors"]
+__all__ = ["IN_ORDER", "jit", "overload", "wide_vectors"]
 
 # Sums may be reordered and fused so that they vectorise. The flags that assume NaN and infinity away
 # are never set: missing values are found by the sums they spoil.
 SUMS_MAY_BE_REORDERED = frozenset({"reassoc", "contract"})
+
+#: `@jit(**IN_ORDER)` for sums whose terms nearly cancel, and for those over the entries of sparse rows: reordered, the
+#: product with such a row is compiled to gathers, which take twice as long as one number after the other
+IN_ORDER: dict[str, Any] = {"fastmath": {"contract"}}
 
 #: 0/0 is NaN: asking of each divisor whether it is 0 does not vectorise
 # nobody calls a loop from C, and its wrapper for that is a sixth of the compilation
@@ -36,7 +43,7 @@ _compiling = threading.RLock()
 def source_stamp() -> str:
     """Hash of every source file of this package: the version of everything compiled from it."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from mercer._jit import jit, overload
-from mercer._jit.scalar import EXACTLY, LOG2_E, LOG_2_HIGH, LOG_2_LOW, WHOLE, exp_rest
+from mercer._jit.scalar import EXACTLY, LOG2_E, LOG_2_HIGH, LOG_2_LOW, SINGLE_WHOLE, WHOLE, exp_rest
 
 #: below this eˣ is not a normal number
 LEAST, SINGLE_LEAST = -708.0, np.float32(-87.3)
-SINGLE_LOG2_E, SINGLE_WHOLE = np.float32(LOG2_E), np.float32(1.5 * 2**23)
+SINGLE_LOG2_E = np.float32(LOG2_E)
 #: log 2 in two parts; the first times a whole number below 2⁹ is exact
 SINGLE_LOG_2_HIGH, SINGLE_LOG_2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 C7, C6, C5, C4, C3, HALF = (np.float32(1 / factorial) for factorial in (5040, 720, 120, 24, 6, 2))

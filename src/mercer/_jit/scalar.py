@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer._jit import jit
+from mercer._jit import IN_ORDER, jit
 
 #: a call in a loop keeps it from being vectorised
-EXACTLY: dict[str, Any] = {"fastmath": {"contract"}, "forceinline": True}
+EXACTLY: dict[str, Any] = {**IN_ORDER, "forceinline": True}
 
 LOG2_E = 1.4426950408889634
 #: log 2 in two parts; the first times a whole number below 2¹¹ is exact
 LOG_2_HIGH, LOG_2_LOW = 0.6931471805598903, 5.497923018708371e-14
 #: a number added to this is rounded to a whole one, found in its last bits
-WHOLE = 6755399441055744.0  # 1.5 · 2⁵²
+WHOLE, SINGLE_WHOLE = 1.5 * 2.0**52, np.float32(1.5 * 2.0**23)
 #: beyond these the result is ∞ or 0, or on the way there
 FAR, EDGE = 800.0, 690.0
 STEP_UP, STEP_DOWN = 2.0**200, 2.0**-200

@@ -23,5 +23,5 @@ def _nothing_compiled() -> bool:
         loops = find_spec("mercer._jit")
         if loops is None or loops.origin is None or not os.access(folder := Path(loops.origin).parent, os.W_OK):
             return False
-        place = folder / "__pycache__"
+        place = folder
     return next(place.rglob("*.nbi"), None) is None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import labels as loops
+from mercer._jit.data import labels as loops
 
 Array = NDArray[Any]
 

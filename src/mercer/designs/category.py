@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError, UnseenCategoryError
-from mercer._jit import codes as loops
+from mercer._jit.designs import codes as loops
 from mercer._suggest import did_you_mean, quoted
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import codes as loops
+from mercer._jit.designs import codes as loops
 from mercer._threads import ordered_map
 from mercer.designs._base import Design, Tile
 from mercer.designs.coordinates import Coordinates
@@ -25,7 +25,7 @@ ROWS_PER_CELL = 64
 
 
 class Cells(NamedTuple):
-    """Groups of columns read as one; see `mercer._jit.codes`."""
+    """Groups of columns read as one; see `mercer._jit.designs.codes`."""
 
     #: where the cells of each group begin among all, and the end
     begins: Array

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import tiles as loops
+from mercer._jit.designs import dense as loops
 from mercer._jit.gram import add_gram, padded
 from mercer._threads import WORTH_THREADS, ordered_stream, row_blocks
 from mercer.data.blocks import rows_per_block

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit.mapped import there_and_back
+from mercer._jit.designs.mapped import there_and_back
 from mercer._memory import available_bytes
 from mercer._threads import blas_for, ordered_stream, row_blocks
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer._jit import codes as code_loops
-from mercer._jit import sparse_products as loops
+from mercer._jit.designs import codes as code_loops
+from mercer._jit.designs import sparse as loops
 from mercer._threads import ordered_map, ordered_stream, row_blocks
-from mercer.designs._base import MOST_GRAM_COLUMNS, Design, Tile, symmetric
+from mercer.designs._base import MOST_GRAM_COLUMNS, Design, Tile
 from mercer.designs.codes import CodesTile
 from mercer.designs.coordinates import Coordinates, power_of_two
 
@@ -144,8 +144,10 @@ class SparseTile(Tile):
         return np.asarray(product(*self._rows, r, self.coordinates.n_columns))
 
     def gram(self, h: Array) -> Array:
-        h, shift = np.ascontiguousarray(h), self.coordinates.shift
-        pairs = symmetric(loops.gram(*self._rows, h, self.coordinates.n_columns))
+        h, shift, (indptr, indices, values) = np.ascontiguousarray(h), self.coordinates.shift, self.entries
+        pairs = np.zeros((self.coordinates.n_columns, self.coordinates.n_columns))
+        loops.add_pairs(indptr[self.start : self.stop + 1], indices, values, h, pairs)
+        pairs += pairs.T
         if self.coordinates.shifted:
             cross = np.multiply.outer(self._entries_times(h) - 0.5 * h.sum() * shift, shift)
             pairs -= cross + cross.T

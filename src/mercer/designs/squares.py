@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import squares as loops
+from mercer._jit.designs import sparse as loops
 from mercer.designs._base import Design, Tile
 from mercer.designs.codes import CodesTile
 from mercer.designs.mixed import MixedTile
@@ -34,7 +34,7 @@ def column_squares(design: Design, h: Array) -> Array:
 def _of_tile(tile: Tile, h: Array) -> Array:
     if isinstance(tile, SparseTile):
         scale = tile.coordinates.scale
-        total = loops.of_sparse(*tile.entries, tile.start, tile.stop, np.ascontiguousarray(h), len(scale))
+        total = loops.squares(*tile.entries, tile.start, tile.stop, np.ascontiguousarray(h), len(scale))
         return np.asarray(total / scale / scale)
     if isinstance(tile, CodesTile):  # ones are their own squares
         return tile.transposed_times(h)

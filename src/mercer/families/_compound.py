@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammainc
 
-from mercer._jit.compound import log_heights
+from mercer._jit.families.compound import log_heights
 from mercer.families._base import Array
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._quantiles import positive_quantile

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, exprel, log_expit, xlog1py
 
-from mercer._jit.losses import GammaLog, NegativeBinomialLog, PoissonLog, TweedieLog
+from mercer._jit.families.losses import GammaLog, NegativeBinomialLog, PoissonLog, TweedieLog
 from mercer.families._link import Array, Interval, Link
 from mercer.families._power_links import Log
 from mercer.families._row_loss import SMALLEST, RowLoss, Rows

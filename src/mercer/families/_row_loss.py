@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer._jit.losses import GaussianIdentity
+from mercer._jit.families.losses import GaussianIdentity
 from mercer.families._link import Array, Interval, Link
 from mercer.families._power_links import Identity
 
@@ -37,7 +37,7 @@ class RowLoss(ABC):
         """The open interval of the means."""
 
     def lower(self, link: Link) -> Any:
-        """The NamedTuple of the loop in `_jit.losses` that computes `rows` through this link; None if there is none."""
+        """The NamedTuple of the loop in `_jit.families.losses` that computes `rows` through this link; or None."""
         return None
 
     @abstractmethod

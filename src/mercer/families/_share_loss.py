@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from mercer._jit.losses import BernoulliLogit
+from mercer._jit.families.losses import BernoulliLogit
 from mercer.families._link import Array, Interval, Link
 from mercer.families._row_loss import SMALLEST, RowLoss, Rows
 from mercer.families._saddle import deviance

@@ -19,7 +19,7 @@ import numpy as np
 
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu import losses as on_tensors
-from mercer._jit import losses
+from mercer._jit.families import losses
 from mercer.families._base import Array, Family
 from mercer.families._link import Link, silent
 from mercer.families._loops import as_vector, as_weight

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit.hadamard import products
+from mercer._jit.features.hadamard import products
 from mercer.kernels.spectra import Directions, independent
 
 Array = NDArray[Any]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like
 from mercer._gpu.chunks import in_chunks, tile_size
-from mercer._jit.fourier import cosines, pairs
+from mercer._jit.features.fourier import cosines, pairs
 from mercer._threads import ordered_map, row_blocks
 from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.directions import DIRECTIONS, LEAST, Hadamard

@@ -23,7 +23,7 @@ from mercer._errors import (
     NoSpectrumError,
     NotPositiveDefiniteError,
 )
-from mercer._jit.kernel_rows import add_rows, put
+from mercer._jit.kernels.rows import add_rows, put
 from mercer._suggest import did_you_mean
 from mercer.kernels._views import Memo, Side, Views
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer._jit.segments import add_products, gather, number, tally
+from mercer._jit.kernels.segments import add_products, gather, number, tally
 from mercer.kernels._base import Kernel
 from mercer.kernels._views import Memo, Views
 from mercer.kernels.explicit import FeatureMap

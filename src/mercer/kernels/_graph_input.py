@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
-from mercer._jit.segments import number
+from mercer._jit.kernels.segments import number
 from mercer.kernels._inputs import GAPS, is_gap, is_measurement, is_sparse, things_of
 
 Array = NDArray[Any]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit.kernel_rows import add_radial, fill_radial, put_radial
-from mercer._jit.kernel_tiles import each
+from mercer._jit.kernels.rows import add_radial, fill_radial, put_radial
+from mercer._jit.kernels.tiles import each
 from mercer.kernels._base import Kernel
 from mercer.kernels._inputs import dense, is_sparse
 from mercer.kernels._views import GOOD, Memo, Points, Views, products, rounding_error, squared_distances
@@ -51,7 +51,7 @@ class Radial(Kernel):
 
     @abstractmethod
     def lower(self, columns: int) -> Any:
-        """f as a value that compiled loops dispatch on (`_jit.kernel_tiles`), for rows of so many columns."""
+        """f as a value that compiled loops dispatch on (`_jit.kernels.tiles`), for rows of so many columns."""
 
     @abstractmethod
     def slope(self, columns: int) -> float:
@@ -110,7 +110,7 @@ def in_precision_of(tile: Array, lowered: Any) -> Any:
 
 
 def by_coordinates(loop: Callable[[Array, Array, Array], None], left: Points, right: Points) -> Array:
-    """What a loop over coordinates (`_jit.coordinate_sums`) makes of every pair, in an array of its own."""
+    """What a loop over coordinates (`_jit.kernels.coordinate_sums`) makes of every pair, in an array of its own."""
     tile = np.empty((len(left), len(right)))
     loop(dense(left.X), dense(right.X.T), tile)
     return tile

@@ -11,7 +11,7 @@ from typing import Any
 from mercer._errors import DeviceError
 from mercer._gpu.distances import from_products, in_units, squared_distances, squared_lengths
 from mercer._gpu.profiles import Profile
-from mercer._jit import kernel_tiles as loops
+from mercer._jit.kernels import tiles as loops
 from mercer.kernels._base import Kernel, beyond
 from mercer.kernels._pointwise import Radial, width
 from mercer.kernels.algebra import Power, Product, Scaled, Sum

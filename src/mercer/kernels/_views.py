@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, DataError
-from mercer._jit.kernel_tiles import distances, refine
+from mercer._jit.kernels.tiles import distances, refine
 from mercer.kernels._functions import applied
 from mercer.kernels._inputs import count, dense, is_sparse, is_table, matrix_of, scaled_rows
 

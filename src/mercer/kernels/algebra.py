@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import KernelError
-from mercer._jit.kernel_tiles import power
+from mercer._jit.kernels.tiles import power
 from mercer.kernels._base import Kernel
 from mercer.kernels._functions import name_of
 from mercer.kernels._made_of import OfOne, OfTwo, written

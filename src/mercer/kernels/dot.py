@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import kernel_tiles as loops
-from mercer._jit.kernel_tiles import each, power
+from mercer._jit.kernels import tiles as loops
+from mercer._jit.kernels.tiles import each, power
 from mercer.kernels._parameters import exponent, number
 from mercer.kernels._pointwise import DotProduct, in_precision_of, width
 from mercer.kernels._views import Points, Views

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit.kernel_rows import add_rows
+from mercer._jit.kernels.rows import add_rows
 from mercer._threads import row_blocks
 from mercer.kernels.gram import SIDE
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import KernelError
-from mercer._jit.segments import neighbourhoods
+from mercer._jit.kernels.segments import neighbourhoods
 from mercer.kernels._counts import Counting, Counts, Runs, Vocabulary
 from mercer.kernels._graph_input import Graphs, Labels, read
 from mercer.kernels._parameters import whole

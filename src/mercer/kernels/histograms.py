@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import SupportError
-from mercer._jit.coordinate_sums import chi_squared, intersection
-from mercer._jit.kernel_tiles import Exponential, each
+from mercer._jit.kernels.coordinate_sums import chi_squared, intersection
+from mercer._jit.kernels.tiles import Exponential, each
 from mercer.kernels._base import Kernel
 from mercer.kernels._inputs import dense, is_sparse
 from mercer.kernels._parameters import number

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import KernelError
-from mercer._jit import kernel_tiles as loops
-from mercer._jit.coordinate_sums import manhattan
-from mercer._jit.kernel_tiles import each
+from mercer._jit.kernels import tiles as loops
+from mercer._jit.kernels.coordinate_sums import manhattan
+from mercer._jit.kernels.tiles import each
 from mercer.kernels._base import Kernel
 from mercer.kernels._parameters import number
 from mercer.kernels._pointwise import Radial, by_coordinates, width

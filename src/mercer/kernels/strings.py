@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError, KernelError
 from mercer._jit.gram import mirror
-from mercer._jit.subsequences import LANES, diagonal, tile
+from mercer._jit.kernels.subsequences import LANES, diagonal, tile
 from mercer._threads import ordered_map, row_blocks
 from mercer.kernels._base import Kernel
 from mercer.kernels._counts import Counting, CountMap, Counts, Runs, Vocabulary

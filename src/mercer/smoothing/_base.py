@@ -52,7 +52,7 @@ class SmoothingKernel(ABC):
 
     @abstractmethod
     def lower(self) -> Any:
-        """k as a function of r², which compiled loops dispatch on (`_jit.profiles`)."""
+        """k as a function of r², which compiled loops dispatch on (`_jit.smoothing.profiles`)."""
 
     @abstractmethod
     def profile(self, r: Array) -> Array:

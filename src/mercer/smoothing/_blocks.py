@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit.halving import halve
-from mercer._jit.near_blocks import Boxes
-from mercer._jit.parzen import SIZE
+from mercer._jit.smoothing.halving import halve
+from mercer._jit.smoothing.near_blocks import Boxes
+from mercer._jit.smoothing.parzen import SIZE
 
 Array = NDArray[Any]
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
 
-from mercer._jit import spreading
+from mercer._jit.smoothing import spreading
 from mercer._threads import ordered_map, row_blocks, thread_count
 
 Array = NDArray[Any]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, ndtr
 
 from mercer._errors import KernelError
-from mercer._jit import profiles
+from mercer._jit.smoothing import profiles
 from mercer._suggest import did_you_mean, quoted
 from mercer.smoothing import autocorrelation
 from mercer.smoothing._base import Array, Form, SmoothingKernel, quiet_log

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import betaln, gammaln, logsumexp, spherical_jn
 
-from mercer._jit import profiles
+from mercer._jit.smoothing import profiles
 from mercer.smoothing import autocorrelation
 from mercer.smoothing._base import Array, SmoothingKernel, quiet_log
 from mercer.smoothing._lens import smooth_lens

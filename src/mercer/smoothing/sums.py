@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit.near_blocks import ABSOLUTES, GREATEST, SQUARES, Shape, near_blocks
-from mercer._jit.parzen import (
+from mercer._jit.scalar import LOG2_E
+from mercer._jit.smoothing.near_blocks import ABSOLUTES, GREATEST, SQUARES, Shape, near_blocks
+from mercer._jit.smoothing.parzen import (
     SIZE,
     Absolutes,
     Products,
@@ -24,8 +25,7 @@ from mercer._jit.parzen import (
     add_sums,
     nearest,
 )
-from mercer._jit.profiles import Laplace
-from mercer._jit.scalar import LOG2_E
+from mercer._jit.smoothing.profiles import Laplace
 from mercer._threads import ordered_map, row_blocks
 from mercer.smoothing._blocks import Blocks, in_blocks, padded
 from mercer.smoothing.kernels import SmoothingKernel

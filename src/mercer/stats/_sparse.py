@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._jit import sparse as loops
+from mercer._jit.stats import sparse as loops
 from mercer.stats._base import Array
 
 #: what loops are compiled for: counts of words come as integers, everything else as floats

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._errors import UnseenRowsError
-from mercer._jit import tally as loops
+from mercer._jit.stats import tally as loops
 from mercer.stats._base import Array, Statistic, as_weight, rows_left, same_shape, weight_left
 
 NO_LEVELS = np.empty(0, dtype=object)

@@ -8,8 +8,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from mercer._jit import gram
-from mercer._jit import moments as moment_loops
-from mercer._jit import scatter as loops
+from mercer._jit.stats import moments as moment_loops
+from mercer._jit.stats import scatter as loops
 from mercer._threads import row_blocks
 from mercer.stats._base import Array, as_weight
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer._jit import gram
-from mercer._jit import least_squares as loops
+from mercer._jit.designs.sparse import add_pairs
 from mercer._threads import WORTH_THREADS, row_blocks
 from mercer.stats._base import Array, as_block, as_weight, is_block, spoilt_sums_are_silent
 from mercer.stats._joined import NEAR_ZERO, pilot, tile_rows, tiles
@@ -159,7 +159,7 @@ def _of_sparse(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
         X = X[weight > 0]
     second = np.zeros((d + targets, d + targets))
     pairs = np.zeros((d, d))
-    loops.add_pairs(*Stored.of(X), as_weight(None if weight is None else heavy[:, 0].copy()), pairs)
+    add_pairs(*Stored.of(X), as_weight(None if weight is None else heavy[:, 0].copy()), pairs)
     second[:d, :d] = pairs + pairs.T
     across, inside = np.asarray(X.T @ heavy), beside.T @ heavy
     second[:d, d:], second[d:, :d] = across[:, 1:], across[:, 1:].T

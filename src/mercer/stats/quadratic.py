@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._jit import one_pass as loops
+from mercer._jit.families.losses import BernoulliLogit
 from mercer._jit.gram import mirror, padded
-from mercer._jit.losses import BernoulliLogit
+from mercer._jit.stats import quadratic as loops
 from mercer.designs import DenseDesign, Design
 from mercer.designs.dense import is_for_loops
 from mercer.designs.one_pass import OnePass

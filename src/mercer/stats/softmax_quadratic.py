@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._jit import softmax_rows as loops
 from mercer._jit.gram import padded
+from mercer._jit.stats import softmax_quadratic as loops
 from mercer.designs import Design, Tile
 from mercer.designs.one_pass import OnePass
 from mercer.designs.tensors import TensorTile

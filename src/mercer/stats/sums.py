@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._errors import MergeError
-from mercer._jit import sparse as sparse_loops
-from mercer._jit import sums as loops
+from mercer._jit.stats import sparse as sparse_loops
+from mercer._jit.stats import sums as loops
 from mercer._threads import row_blocks
 from mercer.families._base import Family
 from mercer.stats._base import (

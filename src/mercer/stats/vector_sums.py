@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._errors import UnseenRowsError
-from mercer._jit import sparse as sparse_loops
-from mercer._jit import sums as loops
+from mercer._jit.stats import sparse as sparse_loops
+from mercer._jit.stats import sums as loops
 from mercer.data.coding import Coded, code_floats
 from mercer.families._base import Family
 from mercer.stats._base import ROUNDING, Array, as_block, as_weight, group_totals, spoilt_sums_are_silent

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import gammaln
 
-from mercer._jit import profiles
+from mercer._jit.smoothing import profiles
 from mercer.smoothing import SmoothingKernel
 from mercer.testing._laws import assert_laws, assert_value, pickled
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer._jit import online as loops
+from mercer._jit.solvers import online as loops
 from mercer.solvers.threshold.rules import RULES
 from tests.solvers.threshold._lessons import judged
 

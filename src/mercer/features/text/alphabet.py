@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from mercer._jit.characters import OF_WORD, WHITE, Alphabet
+from mercer._jit.text.characters import OF_WORD, WHITE, Alphabet
 
 #: characters beyond these planes are private or not assigned: of no word, and without a lower case
 CHARACTERS, ALL_CHARACTERS = 0x40000, 0x110000

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import characters as loops
-from mercer._jit.characters import AS_IT_IS, PLAIN, PYTHONS, Alphabet
-from mercer._jit.cutting import CHARACTERS, WITHIN_WORDS, WORDS, How
+from mercer._jit.text import characters as loops
+from mercer._jit.text.characters import AS_IT_IS, PLAIN, PYTHONS, Alphabet
+from mercer._jit.text.cutting import CHARACTERS, WITHIN_WORDS, WORDS, How
 from mercer.data.texts import SURROGATES, Texts
 from mercer.features.text.alphabet import alphabet, ascii_alphabet
 

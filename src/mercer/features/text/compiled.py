@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import EmptyDataError, TextError
-from mercer._jit import hashing
-from mercer._jit import rows as loops
+from mercer._jit.text import hashing
+from mercer._jit.text import rows as loops
 from mercer._threads import ordered_map
 from mercer.data.texts import Texts
 from mercer.features.text.analysis import Analysis

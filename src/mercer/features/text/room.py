@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import pages
+from mercer._jit.text import pages
 
 Array = NDArray[Any]
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import cutting, interning, pages, scanning, spelling
-from mercer._jit.interning import PAIR, PAIR_LAST, SPARE, Pairs, Strings
+from mercer._jit.text import cutting, interning, pages, scanning, spelling
+from mercer._jit.text.interning import PAIR, PAIR_LAST, SPARE, Pairs, Strings
 from mercer.data.texts import SURROGATES, Texts
 from mercer.features.text.analysis import Analysis
 from mercer.features.text.room import Room, larger

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import ordering, pages, spelling
-from mercer._jit.interning import SPARE
+from mercer._jit.text import ordering, pages, spelling
+from mercer._jit.text.interning import SPARE
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.texts import Texts
 from mercer.features.text.scanner import Scanned, Scanner

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import BandwidthError, DataError, NoClosedFormError
 from mercer._gpu import is_tensor, like, to_numpy
-from mercer._jit.parzen import SIZE
+from mercer._jit.smoothing.parzen import SIZE
 from mercer._threads import thread_count
 from mercer.models._agreement import refuse_other_columns, refuse_other_parameters
 from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure

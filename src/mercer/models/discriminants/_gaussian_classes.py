@@ -12,7 +12,7 @@ import numpy as np
 from mercer._errors import SingularCovarianceError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._gpu import scores as tensor_loops
-from mercer._jit import mahalanobis
+from mercer._jit.models import normal_scores
 from mercer._threads import row_blocks
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
 from mercer.families.collinear import cholesky
@@ -58,7 +58,7 @@ class LinearScores:
         if is_tensor(block):
             return tensor_loops.linear_scores(block, self.centre, self.weights, self.intercept)  # type: ignore[no-any-return]
         if len(self.intercept) <= FEW_SCORES:
-            scores: Array = mahalanobis.linear_scores(
+            scores: Array = normal_scores.linear_scores(
                 block, self.centre, np.ascontiguousarray(self.weights.T), self.intercept
             )
             return scores
@@ -180,7 +180,7 @@ class GaussianClasses:
         constant = self._constants(shift.shape[1])
 
         def finish(product: Array, out: Array) -> None:
-            mahalanobis.quadratic_scores_of_shared_axes(product, shift, axes.inverse_deviation, constant, out)
+            out[:] = normal_scores.gaussian_columns(product, shift, axes.inverse_deviation, constant)
 
         return over_tiles(block, centre, axes.directions, len(shift), finish)
 
@@ -194,7 +194,7 @@ class GaussianClasses:
             return tensor_loops.quadratic_scores(block, self.centre, self.whitening, shift, constant)  # type: ignore[no-any-return]
 
         def finish(product: Array, out: Array) -> None:
-            mahalanobis.quadratic_scores(product, shift, constant, out)
+            normal_scores.quadratic_scores(product, shift, constant, out)
 
         return over_tiles(block, self.centre, np.concatenate(self.whitening, axis=1), len(shift), finish)
 
@@ -243,7 +243,7 @@ def over_tiles(block: Array, centre: Array, factor: Array, width: int, finish: C
     for part in row_blocks(n, rows):
         size = part.stop - part.start
         if centre.size:
-            mahalanobis.centre_rows(block, part.start, part.stop, centre, tile)
+            normal_scores.centre_rows(block, part.start, part.stop, centre, tile)
         centred = tile[:size] if centre.size else block[part]
         finish(np.matmul(centred, factor, out=product[:size]), out[part])
     return out

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import gammaln
 
-from mercer._jit import sparse as sparse_loops
+from mercer._jit.designs import sparse as sparse_products
 from mercer.families import Multinomial
 from mercer.models._base import Array, is_sparse
 from mercer.stats._sparse import Stored, one_entry_per_place
@@ -21,7 +21,7 @@ def times(x: Any, table: Array) -> Array:
     """x @ table, for rows of any type of number; SciPy would convert those of a sparse matrix first."""
     if not is_sparse(x):
         return np.asarray(np.asarray(x, dtype=float) @ table)
-    product: Array = sparse_loops.multiply(*Stored.of(x), table)
+    product: Array = sparse_products.times_matrix(*Stored.of(x), 0, x.shape[0], table)
     return product
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._gpu import is_tensor, namespace
 from mercer._gpu import scores as tensor_loops
-from mercer._jit import densities
+from mercer._jit.models import normal_scores
 from mercer.families.gaussian import LOG_2PI, GaussianParameters
 from mercer.models._base import Array
 from mercer.stats._base import as_block
@@ -35,7 +35,7 @@ class GaussianScores:
     def __call__(self, X: Any) -> Array:
         """log p(x|y), missing values integrated out."""
         block = as_block(X)
-        loops = tensor_loops if is_tensor(block) else densities
+        loops = tensor_loops if is_tensor(block) else normal_scores
         scores: Array = loops.gaussian_columns(block, self.mean, self.inverse_deviation, self.constants.sum(axis=1))
         if namespace(scores).isnan(scores).any():
             scores = loops.observed_gaussian_columns(block, self.mean, self.inverse_deviation, self.constants)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._gpu import is_tensor, like, namespace
 from mercer._gpu import scores as tensor_loops
-from mercer._jit import posterior as loops
+from mercer._jit.models import posterior as loops
 from mercer.models._base import Array
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
 from mercer._errors import MergeError, SupportError
-from mercer._jit import binarize as loops
+from mercer._jit.models import binarize as loops
 from mercer._threads import row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families import Bernoulli, BernoulliParameters

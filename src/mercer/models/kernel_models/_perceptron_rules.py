@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state, compute_class_weight
 
 from mercer._errors import DataError, FitInterrupted, NoRepresenterError
-from mercer._jit import perceptron as loops
+from mercer._jit.solvers.shuffled_rows import shuffle
 from mercer.models._base import Array
 from mercer.models._progress import Progress
 from mercer.models.rules.linear_threshold import LinearThreshold
@@ -167,7 +167,7 @@ class OfPerceptron(Rule):
         order, best, idle = np.arange(n, dtype=np.int32), math.inf, 0
         for passes in range(1, model.max_iter + 1):
             if model.shuffle:
-                loops.shuffle(order, seed)
+                shuffle(order, seed)
             loss = unit.pass_over(order, Rate(float(model.eta0), 0.0), passes) / n
             idle = idle + 1 if model.tol is not None and loss > best - model.tol else 0
             best = min(best, loss)

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
-from mercer._jit.perceptron import Terms
+from mercer._jit.solvers.perceptron import Terms
 from mercer._threads import bounded, ordered_map, thread_count
 from mercer._warn import warn
 from mercer.data.labels import codes_of, encode_labels

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import gaps as loops
+from mercer._jit.solvers import gaps as loops
 from mercer._threads import ordered_map, row_blocks
 from mercer.families.gaussian import LOG_2PI
 from mercer.stats import PatternMoments

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer._jit import least_squares as loops
+from mercer._jit.solvers import least_squares as loops
 from mercer._threads import WORTH_THREADS, blas_for, ordered_stream, row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.engines.reducing import reduce

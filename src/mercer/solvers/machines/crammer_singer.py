@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import crammer_singer as loops
+from mercer._jit.solvers import crammer_singer as loops
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.machines.margin_newton import MarginNewton, Place
 from mercer.solvers.machines.margins import Answers, MarginRows

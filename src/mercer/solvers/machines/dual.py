@@ -5,8 +5,8 @@ Classification and regression are one problem in the signed coefficients β of f
     minimise ½ βᵀKβ − tᵀβ + ε Σ|βᵢ|   subject to lower ≤ β ≤ upper, and Σβᵢ = 0 where there is an intercept.
 
 For classes t = y = ±1, β = yα and ε = 0; for numbers t is the response and β = a⁺ − a⁻ (lecture 5). In each round the
-rows that violate optimality most join a working set, whose problem is solved in the cache (`_jit.box_descent`); whole
-rows of K are needed only for what has moved.
+rows that violate optimality most join a working set, whose problem is solved in the cache
+(`_jit.solvers.box_descent`); whole rows of K are needed only for what has moved.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
-from mercer._jit.box_descent import pairs, row_scores, singles
+from mercer._jit.solvers.box_descent import pairs, row_scores, singles
 from mercer._threads import blas_for
 from mercer.solvers.certificate import Solution
 from mercer.solvers.machines._working_set import Scores, WorkingTile, is_free, working_set, working_size

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import crammer_singer
-from mercer._jit import dual_descent as loops
+from mercer._jit.solvers import crammer_singer
+from mercer._jit.solvers import dual_descent as loops
 from mercer.solvers.certificate import Solution
 from mercer.solvers.machines.margins import LEAST_GAP, Judgement, MarginPoint, MarginProblem, MarginRows
 

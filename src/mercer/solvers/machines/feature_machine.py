@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
-from mercer._jit.box_descent import row_scores
+from mercer._jit.solvers.box_descent import row_scores
 from mercer._threads import blas_for
 from mercer.solvers.certificate import Solution
 from mercer.solvers.machines._working_set import Scores, is_free

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer._jit import hinge_columns as loops
+from mercer._jit.solvers import hinge_columns as loops
 from mercer.designs import Coordinates, DenseDesign, Design, SparseDesign
 from mercer.designs.sparse import Entries
 from mercer.designs.squares import column_squares

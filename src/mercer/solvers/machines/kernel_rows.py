@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit.kernel_rows import add_rows
+from mercer._jit.kernels.rows import add_rows
 from mercer._threads import ordered_stream, row_blocks
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.gram import Gram

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import dual_descent as loops
+from mercer._jit.solvers import dual_descent as loops
 from mercer._threads import blas_for, ordered_map
 from mercer.designs import Coordinates, DenseDesign, Design, MixedDesign, SparseDesign
 from mercer.designs.sparse import Entries

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import online as loops
+from mercer._jit.solvers import online as loops
 from mercer.designs import Design
 from mercer.engines.reducing import reduce
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import online as loops
+from mercer._jit.solvers import online as loops
 from mercer._threads import row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.designs.dense import is_block

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, LongFitWarning
-from mercer._jit.symmetric_products import add_both
+from mercer._jit.kernels.symmetric_products import add_both
 from mercer._memory import available_bytes
 from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer._warn import warn

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer._jit import columns as loops
-from mercer._jit import descent
+from mercer._jit.solvers import columns as loops
+from mercer._jit.solvers import descent
 from mercer._threads import ordered_map, ordered_stream, row_blocks
 from mercer.designs.coordinates import power_of_two
 from mercer.designs.sparse import Entries
@@ -54,7 +54,7 @@ class Columns(ABC):
 
     @abstractmethod
     def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
-        """One sweep of coordinate descent over columns; see `mercer._jit.descent`."""
+        """One sweep of coordinate descent over columns; see `mercer._jit.solvers.descent`."""
 
     def all_ids(self) -> Array:
         return np.arange(self.n_columns)
@@ -248,7 +248,7 @@ class SparseColumns(Columns):
 
     def squares(self, ids: Array, h: Array) -> Array:
         out = np.empty(len(ids))
-        loops.squares_of_sparse(*self._entries, ids, h, out)
+        loops.squares_of_sparse(*self._entries, ids, h, 0, len(ids), out)
         return np.asarray(out / np.square(self.scale[ids]))
 
     def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:

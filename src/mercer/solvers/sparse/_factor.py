@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from mercer._jit import triangle
+from mercer._jit.solvers import triangle
 from mercer._threads import blas_for
 
 Array = NDArray[Any]

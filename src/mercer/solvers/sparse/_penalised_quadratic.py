@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import descent
+from mercer._jit.kernels.rows import add_rows
+from mercer._jit.solvers import descent
 from mercer.solvers.sparse._factor import Factor
 from mercer.solvers.sparse.duality import Penalty, least_squares_gap
 
@@ -164,7 +165,7 @@ class PenalisedQuadratic:
     def _try(self, rows: Array, few: Penalty, w: Array, step: Array, slack: float = 0.0) -> float:
         """Make a step if it is a way down, or level up to a `slack`; returns the decrease."""
         slopes = self.c.copy()
-        descent.gram_move(self.G, len(self.w), rows, step, self.c)
+        add_rows(self.c, 0, len(self.w), self.G, rows, -step)
         change = float((slopes[rows] + self.c[rows]) @ step)
         decrease = 0.5 * change - (few.value(w + step) - few.value(w))
         if decrease < -slack:

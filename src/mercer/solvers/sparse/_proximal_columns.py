@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer._jit import weighted_descent as loops
+from mercer._jit.solvers import weighted_descent as loops
+from mercer._jit.solvers.columns import squares_of_sparse
 from mercer._threads import ordered_map, row_blocks
 from mercer.designs import CodesDesign, DenseDesign, Design, MixedDesign, SparseDesign
 from mercer.designs.sparse import Entries
@@ -119,7 +120,7 @@ class DesignColumns:
         return self.products(ids, rows)
 
     def sweep(self, ids: Array, c: Array, h: Array, curvature: Array, penalty: Penalty, w: Array, v: Array) -> float:
-        """One sweep of coordinate descent; see `mercer._jit.weighted_descent`."""
+        """One sweep of coordinate descent; see `mercer._jit.solvers.weighted_descent`."""
         decrease = 0.0
         for part, which, places in self._split(ids):
             own = w[which]
@@ -192,7 +193,7 @@ class StoredColumns:
         return [slice(a, b) for a, b in zip((0, *cuts), (*cuts, len(ids)), strict=True)]
 
     def squares(self, ids: Array, h: Array) -> Array:
-        return self._of_each(loops.sparse_squares, ids, h)
+        return self._of_each(squares_of_sparse, ids, h)
 
     def products(self, ids: Array, q: Array) -> Array:
         """Of columns with a vector of rows."""

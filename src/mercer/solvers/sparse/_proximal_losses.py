@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, kl_div
 
-from mercer._jit import losses
+from mercer._jit.families import losses
 from mercer._threads import ordered_map, row_blocks
 from mercer.designs import Observations
 from mercer.families.response import Response, Slopes

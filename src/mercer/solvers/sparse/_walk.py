@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit.columns import AT_ONCE
+from mercer._jit.solvers.columns import AT_ONCE
 from mercer._threads import blas_for
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.sparse._gram_set import GramSet

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import duality as loops
+from mercer._jit.solvers import duality as loops
 
 Array = NDArray[Any]
 

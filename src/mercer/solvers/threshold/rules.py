@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer._jit import online as loops
+from mercer._jit.solvers import online as loops
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """scikit-learn's perceptron, one unit at a time: pass after pass until its objective stops falling.
 
-The order of rows, the updates and the rule to stop are scikit-learn's (1.9), number for number; see `_jit.perceptron`.
+The order of rows, the updates and the rule to stop are scikit-learn's (1.9), number for number; see
+`_jit.solvers.perceptron`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._jit import perceptron as loops
-from mercer._jit.perceptron import Terms
+from mercer._jit.solvers import perceptron as loops
+from mercer._jit.solvers.perceptron import Terms
+from mercer._jit.solvers.shuffled_rows import shuffle
 from mercer.designs.sparse import Entries
 
 Array = NDArray[Any]
@@ -87,7 +89,7 @@ class Unit:
     def learn(self) -> None:
         """Make one pass, and note whether it was the last."""
         if self.seed is not None:
-            loops.shuffle(self._order, self.seed)
+            shuffle(self._order, self.seed)
         rows, smallest = self.rows, SMALLEST_SCALE[self.w.dtype]
         data = (*rows.entries, self.y, rows.weight, rows.held_out, self._order)
         loops.learn(*data, self.terms, smallest, self.w, self._state, self._taken)

@@ -1,0 +1,1 @@
+"""Loops that `data` calls: labels as codes."""

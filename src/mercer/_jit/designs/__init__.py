@@ -1,0 +1,1 @@
+"""Loops that `designs` calls: products with rows of numbers, of stored entries, of codes and of features."""

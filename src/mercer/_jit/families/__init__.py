@@ -1,0 +1,1 @@
+"""Loops that `families` calls: losses with their slopes, and a density."""

@@ -1,0 +1,1 @@
+"""Loops that `features` calls, but for those of texts."""

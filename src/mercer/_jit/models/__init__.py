@@ -1,0 +1,1 @@
+"""Loops that `models` calls: scores of classes, and posteriors."""

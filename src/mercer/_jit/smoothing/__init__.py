@@ -1,0 +1,1 @@
+"""Loops that `smoothing` calls: sums of smoothing kernels over points."""

@@ -1,0 +1,1 @@
+"""Loops that `stats` calls: one pass over rows for what is added up."""
