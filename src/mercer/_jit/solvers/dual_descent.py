@@ -4,7 +4,8 @@ Every loss of a linear support vector machine is one of
 
     ℓ(η) = max over lower ≤ β ≤ upper of  β (t − η) − ε |β| − ½ bend β²,
 
-where t is the target of a row, ±1 for classes; see `solvers.machines.margins`. Dense rows are known by an empty `indptr`.
+where t is the target of a row, ±1 for classes; see `solvers.machines.margins`. Dense rows are those with an empty
+`indptr`.
 """
 
 from __future__ import annotations
