@@ -75,8 +75,8 @@ def leave(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
         "_memory",
         "models.costs._work",
         "models.costs._estimate_cost",
-        "solvers.kernel_ridge",
-        "solvers._kernel_steps",
+        "solvers.span.kernel_ridge",
+        "solvers.span.kernel_steps",
     )
     for room in rooms:
         monkeypatch.setattr(importlib.import_module(f"mercer.{room}"), "available_bytes", lambda: size)
