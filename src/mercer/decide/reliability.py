@@ -57,8 +57,8 @@ class CalibrationError(NamedTuple):
         --------
         >>> rng = np.random.default_rng(0)
         >>> p = rng.random(500)
-        >>> calibration_error(p, rng.random(500) < p).sentence()
-        'Probabilities are off by 0.035 on average (0.000 to 0.038), which chance alone may give here (0.047 on average).'
+        >>> print(calibration_error(p, rng.random(500) < p).sentence())
+        Probabilities are off by 0.035 on average (0.000 to 0.038), which chance alone may give here (0.047 on average).
         """
         off = f"Probabilities are off by {self.error:.3f} on average ({self.low:.3f} to {self.high:.3f})"
         if self.p_value > 0.05:
