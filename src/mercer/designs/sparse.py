@@ -146,7 +146,7 @@ class SparseTile(Tile):
     def gram(self, h: Array) -> Array:
         h, shift, (indptr, indices, values) = np.ascontiguousarray(h), self.coordinates.shift, self.entries
         pairs = np.zeros((self.coordinates.n_columns, self.coordinates.n_columns))
-        loops.add_pairs(indptr[self.start : self.stop + 1], indices, values, h, pairs)
+        loops.add_pairs(indptr[self.start : self.stop + 1], indices, values, h, True, pairs)
         pairs += pairs.T
         if self.coordinates.shifted:
             cross = np.multiply.outer(self._entries_times(h) - 0.5 * h.sum() * shift, shift)

@@ -269,6 +269,10 @@ MOVED: dict[str, str] = {
 
 #: modules that older files know by another name: {old: new}
 MOVED_MODULES: dict[str, str] = {
+    "mercer.solvers._em_step": "mercer.solvers.gaps.em_step",
+    "mercer.solvers.box_problem": "mercer.solvers.machines.box_problem",
+    "mercer.solvers.history": "mercer.solvers.threshold.history",
+    "mercer.solvers.units": "mercer.solvers.threshold.units",
     "mercer.models._approximate": "mercer.models.kernel_models._approximate",
     "mercer.models._covariance": "mercer.models.discriminants._covariance",
     "mercer.models._delegated": "mercer.models.discriminants._delegated",

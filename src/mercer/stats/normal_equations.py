@@ -159,7 +159,7 @@ def _of_sparse(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
         X = X[weight > 0]
     second = np.zeros((d + targets, d + targets))
     pairs = np.zeros((d, d))
-    add_pairs(*Stored.of(X), as_weight(None if weight is None else heavy[:, 0].copy()), pairs)
+    add_pairs(*Stored.of(X), as_weight(None if weight is None else heavy[:, 0].copy()), False, pairs)
     second[:d, :d] = pairs + pairs.T
     across, inside = np.asarray(X.T @ heavy), beside.T @ heavy
     second[:d, d:], second[d:, :d] = across[:, 1:], across[:, 1:].T

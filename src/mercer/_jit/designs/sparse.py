@@ -59,16 +59,17 @@ def transposed_times_matrix(indptr, indices, values, start, stop, R, n_columns):
 
 
 @jit
-def add_pairs(indptr, indices, values, weight, pairs):  # type: ignore[no-untyped-def]
+def add_pairs(indptr, indices, values, weight, every, pairs):  # type: ignore[no-untyped-def]
     """Add w·v·v' of every pair of entries of a row to `pairs`, at the columns of the first and the second.
 
     The rows are all those of `indptr`. Each pair is added once, in the order in which its entries are stored, and half
-    of each square, so that pairs + pairsᵀ is Σ w x xᵀ. An empty `weight` means ones; rows of weight zero are no rows.
+    of each square, so that pairs + pairsᵀ is Σ w x xᵀ. An empty `weight` means ones. Rows of weight zero are no rows,
+    unless `every` row has a say: what is not finite in one of them shows then.
     """
     weighted = weight.shape[0] > 0
     for i in range(indptr.shape[0] - 1):
         w = weight[i] if weighted else 1.0
-        if w == 0.0:
+        if w == 0.0 and not every:
             continue
         end = indptr[i + 1]
         for a in range(indptr[i], end):

@@ -9,6 +9,7 @@ then the gradient has more to go than it seemed to, and the search goes on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -140,6 +141,10 @@ class Descent:
             slope = self._problem.at(w, GRADIENT)
             return Point(w, slope.value, self._scaling.back(slope.gradient))
 
+    def _length_at_first(self) -> float:
+        """λ by the curvature of the start."""
+        return float(np.linalg.norm(self.here.gradient)) / self._problem.unit(self.here.value)
+
     @property
     def length(self) -> float:
         """λ by the curvature of the start, or by what the last steps have told of it since, whichever is longer."""
@@ -169,20 +174,28 @@ class Descent:
         return float(np.sqrt(abs(gradient @ step.value) + step.left)) / self._problem.unit(self.here.value)
 
     def run(self, most_steps: int) -> None:
-        """Step down until there, or until there is no way down."""
+        """Step down until there, or until there is no way down.
+
+        What is there by the curvature of the start need not be there by that of the point it has come to. To go on
+        takes less than all steps: who has used up all of them has not come to the end of the first stretch.
+        """
         aim = self._tolerance
-        while self._descend(aim, most_steps) and self._tolerance < self.measured() < np.inf:
+        if not self._descend(self._length_at_first, aim, most_steps):
+            return
+        while self._descend(lambda: self.length, aim, most_steps - 1) and self._tolerance < self.measured() < np.inf:
             aim = BELOW * self.length * self._tolerance / self.measured()
 
-    def _descend(self, aim: float, most_steps: int) -> bool:
-        """Whether `length` has come down to the aim; an objective that is not finite has no way down."""
-        idle, shortest = 0, self.length
-        while self.length > aim and len(self.trace) <= most_steps and idle < PATIENCE:
+    def _descend(self, length: Callable[[], float], aim: float, most_steps: int) -> bool:
+        """Whether a `length` has come down to the aim; an objective that is not finite has no way down."""
+        idle, now = 0, length()
+        shortest = now
+        while now > aim and len(self.trace) <= most_steps and idle < PATIENCE:
             if not np.isfinite(shortest) or not self._advance():
                 return False
-            fallen = self.trace[-2] - self.trace[-1] > ROUNDING * abs(self.here.value) or self.length < 0.9 * shortest
-            idle, shortest = 0 if fallen else idle + 1, min(shortest, self.length)
-        return self.length <= aim
+            now = length()
+            fallen = self.trace[-2] - self.trace[-1] > ROUNDING * abs(self.here.value) or now < 0.9 * shortest
+            idle, shortest = 0 if fallen else idle + 1, min(shortest, now)
+        return now <= aim
 
     def _advance(self) -> bool:
         """One step; False if none was found that goes down."""
