@@ -73,8 +73,12 @@ def _tells(last: Any, asked: Any) -> bool:
 
 
 def product_at_hand(problem: Any, w: Array) -> Product:
-    """Products with the Hessian of the rows at hand of a source, times how many more there are."""
-    some = problem.observations.some(len(problem.observations))
+    """Products with the Hessian of the rows at hand of a source."""
+    return product_of_some(problem, problem.observations.some(len(problem.observations)), w)
+
+
+def product_of_some(problem: Any, some: Observations, w: Array) -> Product:
+    """Products with the Hessian of some of the rows, times how many more there are."""
     product, times = problem.on(some).hessian_product(w), len(problem.observations) / len(some)
     return lambda v: times * product(v)
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from mercer._threads import blas_for
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import newton_direction
-from mercer.solvers.problem import Problem, Smooth
+from mercer.solvers.problem import Problem, Smooth, product_of_some
 from mercer.solvers.smooth.newton import Model
-from mercer.solvers.smooth.sampled_scaling import fit_to_sample, scaling_of
+from mercer.solvers.smooth.sampled_scaling import fit_to_sample, sample_size, scaling_of
 from mercer.solvers.smooth.scaling import Scaling
 from mercer.stats.quadratic import GRADIENT
 
@@ -163,7 +163,8 @@ class Descent:
             return self.length
         forth, back, gradient = self._scaling.forth, self._scaling.back, self.here.gradient
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            product = self._problem.hessian_product(self.here.w)
+            some, w = _enough_rows(self._problem), self.here.w
+            product = self._problem.hessian_product(w) if some is None else product_of_some(self._problem, some, w)
             step = newton_direction(
                 lambda u, _: back(product(forth(u))),
                 lambda r: r,
@@ -232,9 +233,19 @@ class Descent:
         return None
 
     def solution(self) -> Solution:
-        sentence = f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after {len(self.trace) - 1} steps of L-BFGS"
+        told = "" if _enough_rows(self._problem) is None else " with H as some of the rows tell it"
+        steps = f"after {len(self.trace) - 1} steps of L-BFGS"
+        sentence = f"distance to the optimum in standard errors, √(gᵀH⁻¹g){told}, {steps}"
         certificate = Certificate("gradient norm", self.measured(), self._tolerance, sentence)
         return Solution(self.here.w, certificate, tuple(self.trace))
+
+
+def _enough_rows(problem: Smooth) -> Any:
+    """Rows that tell enough of the Hessian for a length; None where all do, or where a source has its own way."""
+    observations: Any = getattr(problem, "observations", None)
+    if observations is None or observations.streamed:
+        return None
+    return observations.some(sample_size(observations.design.n_columns), of=2)
 
 
 def _too_long(value: float, slope: float, value_there: float, slope_there: float, size: float) -> bool:
