@@ -1,11 +1,13 @@
-"""What every test shares: where the real data is, and one cache of compiled loops for the whole run."""
+"""What tests share: real data, a browser, pictures without a window, and one cache of compiled loops for the run."""
 
 from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -66,3 +68,30 @@ def real_data() -> Callable[[str], Path]:
         return folder / name
 
     return find
+
+
+@pytest.fixture
+def pyplot() -> Iterator[Any]:
+    """Without a window, and with no figure left open."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    plots = pytest.importorskip("matplotlib.pyplot")
+    plots.close("all")
+    yield plots
+    plots.close("all")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window, or a skip where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
+    if not found:
+        pytest.skip("there is no chromium to open the page with")
+    with playwright.sync_playwright() as driver:
+        try:
+            opened = driver.chromium.launch(executable_path=found[0], args=["--no-sandbox"])
+        except playwright.Error as error:
+            pytest.skip(f"chromium does not start here: {str(error).splitlines()[0]}")
+        yield opened
+        opened.close()

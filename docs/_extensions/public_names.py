@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 
 import mercer
 
-ROOMS = ("families", "kernels", "smoothing", "data", "testing")
+ROOMS = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
 #: a name, with the call that may follow it
 NAME = re.compile(r"(?:mercer\.)?(?P<name>\w+(?:\.\w+)?)(?:\(.*\))?")
 
@@ -24,7 +24,8 @@ def targets() -> dict[str, str]:
     found = {name: f"mercer.{name}" for name in mercer.__all__ if name not in ROOMS}
     for room in ROOMS:
         module = importlib.import_module(f"mercer.{room}")
-        found |= {f"{room}.{name}": f"mercer.{room}.{name}" for name in module.__all__}
+        # what has two names has its page under the short one
+        found |= {f"{room}.{name}": found.get(name, f"mercer.{room}.{name}") for name in module.__all__}
         # of a name of two rooms, or of a word like `open`, nobody could tell what is meant
         found |= {
             name: f"mercer.{room}.{name}"

@@ -9,8 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer import data, families, kernels, smoothing, testing
+    from mercer import data, decide, export, families, kernels, serving, smoothing, testing
     from mercer.comparison import compare
+    from mercer.comparison.checking.checks import check_assumptions
     from mercer.comparison.experiments.learning_curves import learning_curves
     from mercer.comparison.experiments.stress import stress
     from mercer.comparison.taking_part.pairs import counterpart
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor, Decision, DensityOutliers
     from mercer.engines import engine
     from mercer.engines.checkpoints import checkpointed
-    from mercer.files import load, save
+    from mercer.files import describe, load, save
     from mercer.models import (
         GLM,
         SVC,
@@ -134,14 +135,18 @@ __all__ = [
     "TfidfTransformer",
     "TfidfVectorizer",
     "TweedieRegressor",
+    "check_assumptions",
     "checkpointed",
     "compare",
     "counterpart",
     "data",
+    "decide",
+    "describe",
     "enet_path",
     "engine",
     "estimate_cost",
     "explain_rows",
+    "export",
     "families",
     "kernelize",
     "kernels",
@@ -150,6 +155,7 @@ __all__ = [
     "linear_form",
     "load",
     "save",
+    "serving",
     "smoothing",
     "stress",
     "summary",
@@ -157,7 +163,7 @@ __all__ = [
 ]
 
 # Rooms that are public as a whole; every other name above lives in `models` unless it is listed here.
-_ROOMS = frozenset({"data", "families", "kernels", "smoothing", "testing"})
+_ROOMS = frozenset({"data", "decide", "export", "families", "kernels", "serving", "smoothing", "testing"})
 _ELSEWHERE = {
     "Calibrated": "mercer.decide",
     "ConformalClassifier": "mercer.decide",
@@ -165,9 +171,11 @@ _ELSEWHERE = {
     "Decision": "mercer.decide",
     "DensityOutliers": "mercer.decide",
     "Schema": "mercer.data",
+    "check_assumptions": "mercer.comparison.checking.checks",
     "checkpointed": "mercer.engines.checkpoints",
     "compare": "mercer.comparison",
     "counterpart": "mercer.comparison.taking_part.pairs",
+    "describe": "mercer.files",
     "engine": "mercer.engines",
     "explain_rows": "mercer.using.explaining.explanation",
     "learning_curves": "mercer.comparison.experiments.learning_curves",

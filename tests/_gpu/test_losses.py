@@ -65,7 +65,7 @@ def test_a_row_without_weight_is_no_row_and_one_without_a_mean_costs_infinity():
     assert spoilt.first[1] == 0
     weightless = losses.slopes(compiled.PoissonLog(), y, eta, torch.tensor([1.0, 0.0]).double())
     assert np.isfinite(weightless.loss)
-    assert losses.slopes(compiled.PoissonLog(), y, torch.tensor([0.5, np.nan]).double()).loss != spoilt.loss
+    assert np.isnan(losses.slopes(compiled.PoissonLog(), y, torch.tensor([0.5, np.nan]).double()).loss)
 
 
 @pytest.mark.parametrize("reference", [None, 0, 2])

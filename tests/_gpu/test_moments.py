@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mercer._gpu import moments
 from mercer.stats import ColumnMoments, FourthMoments, PatternMoments, ScatterMoments
-from mercer.stats._base import Statistic, group_totals
+from mercer.stats.base import Statistic, group_totals
 
 torch = pytest.importorskip("torch")
 
@@ -50,7 +50,7 @@ def both(kind: type, X, groups, weight=None, k: int = 3):
 
 @pytest.mark.parametrize("kind", STATISTICS)
 @pytest.mark.parametrize("weighted", [False, True])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 200))
 def test_a_statistic_of_tensors_is_that_of_arrays(kind, weighted, seed, n):
     X, groups, weight = rows(seed, n)

@@ -7,7 +7,7 @@ import pytest
 
 from mercer._gpu.profiles import ENDING, FORMULAS, Profile
 from mercer.kernels import RBF, Matern, RationalQuadratic
-from mercer.kernels._tensor_tiles import profile_of
+from mercer.kernels.tensor_tiles import profile_of
 from mercer.smoothing.kernels import smoothing_kernel_from
 
 torch = pytest.importorskip("torch")

@@ -10,12 +10,9 @@ from mercer._gpu.profiles import FORMULAS, Profile
 from mercer._gpu.sums import KernelSums
 from mercer.kernels import RBF
 from mercer.kernels.tensors import TensorGram
+from tests._gpu._devices import DEVICES, TOLERANCE, card
 
 torch = pytest.importorskip("torch")
-card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no card")
-DEVICES = ["cpu", pytest.param("cuda", marks=card)]
-#: relative to the largest sum
-TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-9}
 
 
 def matrix(profile, X, Z):

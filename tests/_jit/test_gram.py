@@ -14,7 +14,7 @@ from mercer._jit import gram
 ALL_ONES = np.zeros(0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(columns=st.integers(0, 70), rows=st.integers(0, 130), seed=st.integers(0, 2**32), weighted=st.booleans())
 def test_the_lower_triangle_is_that_of_the_product(columns: int, rows: int, seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)

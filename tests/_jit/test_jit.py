@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import mercer._jit
 from mercer._jit import jit, wide_vectors
+from mercer.families import Multinomial, Poisson
 from mercer.stats import ColumnMoments, ColumnSums, ScatterMoments, ValueCounts, VectorSums
+from tests._jit._process import printed
 
 HELPER = """
 from mercer._jit import jit
@@ -49,20 +51,6 @@ def caller(x):
 """
 
 
-def run(script: str, **environment: str) -> str:
-    """What a fresh process prints."""
-    result = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A package with the decorator and two loops, one calling the other, in files of their own."""
@@ -77,34 +65,33 @@ def package(tmp_path: Path) -> Path:
 
 def test_an_edit_in_one_file_reaches_the_cached_loops_of_others(package: Path) -> None:
     environment = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(package / "cache")}
-    assert json.loads(run(RUN, **environment)) == [20.0, 0]
-    assert json.loads(run(RUN, **environment)) == [20.0, 1]  # the second process finds it in the cache
+    assert json.loads(printed(RUN, **environment)) == [20.0, 0]
+    assert json.loads(printed(RUN, **environment)) == [20.0, 1]  # the second process finds it in the cache
     (package / "mercer" / "_jit" / "helper.py").write_text(HELPER.format(constant=2.0))
-    assert json.loads(run(RUN, **environment)) == [30.0, 0]
+    assert json.loads(printed(RUN, **environment)) == [30.0, 0]
 
 
 def test_without_a_place_for_the_cache_loops_still_compile(package: Path) -> None:
     no_place = "from numba.core.caching import CacheImpl; CacheImpl._locator_classes = []\n"
-    assert json.loads(run(no_place + RUN, PYTHONPATH=str(package))) == [20.0, 0]
+    assert json.loads(printed(no_place + RUN, PYTHONPATH=str(package))) == [20.0, 0]
 
 
 def test_the_stamp_hashes_every_source(package: Path) -> None:
     stamp = "from mercer._jit import source_stamp; print(source_stamp())"
-    stamps = [run(stamp, PYTHONPATH=str(package))]
+    stamps = [printed(stamp, PYTHONPATH=str(package))]
     folder = package / "mercer" / "_jit" / "folder"
     folder.mkdir()
     for new in (folder.parent / "new.py", folder / "new.py"):
         new.write_text("# a new file\n")
-        stamps.append(run(stamp, PYTHONPATH=str(package)))
+        stamps.append(printed(stamp, PYTHONPATH=str(package)))
     assert len({*stamps}) == 3
 
 
-RESULTS = """
-import json
-import numpy as np
-from tests._jit.test_jit import results
-print(json.dumps(results()))
-"""
+def printed_without_compilation(script: str) -> str:
+    """By a process that finds this file, too."""
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root), str(root / "src"), *sys.path])
+    return printed(script, NUMBA_DISABLE_JIT="1", PYTHONPATH=path)
 
 
 def results() -> list[list[float]]:
@@ -112,10 +99,6 @@ def results() -> list[list[float]]:
     rng = np.random.default_rng(0)
     x, groups, weight = rng.poisson(3.0, (60, 3)) + 0.0, rng.integers(0, 2, 60).astype(np.int32), rng.uniform(size=60)
     gaps = np.where(x == 2, np.nan, x)
-    from scipy import sparse
-
-    from mercer.families import Multinomial, Poisson
-
     return [
         np.ravel(array).tolist()
         for w in (None, weight)
@@ -132,9 +115,8 @@ def results() -> list[list[float]]:
 
 
 def test_plain_python_gives_the_same_numbers() -> None:
-    root = Path(__file__).parents[2]
-    path = os.pathsep.join([str(root), str(root / "src"), *sys.path])
-    plain = json.loads(run(RESULTS, NUMBA_DISABLE_JIT="1", PYTHONPATH=path))
+    script = "import json; from tests._jit.test_jit import results; print(json.dumps(results()))"
+    plain = json.loads(printed_without_compilation(script))
     for seen, expected in zip(plain, results(), strict=True):
         np.testing.assert_allclose(seen, expected, rtol=1e-12)
 
@@ -142,7 +124,7 @@ def test_plain_python_gives_the_same_numbers() -> None:
 def test_statistics_are_imported_without_numba() -> None:
     path = os.pathsep.join([str(Path(mercer._jit.__file__).parents[2]), *sys.path])
     script = "import sys, mercer.stats, mercer.engines; print('numba' in sys.modules)"
-    assert run(script, PYTHONPATH=path).strip() == "False"
+    assert printed(script, PYTHONPATH=path).strip() == "False"
 
 
 def test_the_plain_function_stays_at_hand() -> None:
@@ -182,10 +164,8 @@ def test_wide_vectors_do_nothing_in_python() -> None:
 
 
 def test_wide_vectors_do_nothing_where_nothing_is_compiled() -> None:
-    root = Path(__file__).parents[2]
-    path = os.pathsep.join([str(root), str(root / "src"), *sys.path])
     script = "from tests._jit.test_jit import dot, jit, np; print(jit(dot)(np.arange(4.0), np.ones(4)))"
-    assert run(script, NUMBA_DISABLE_JIT="1", PYTHONPATH=path).strip() == "6.0"
+    assert printed_without_compilation(script).strip() == "6.0"
 
 
 def test_wide_vectors_are_as_wide_as_the_machine_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,5 +184,5 @@ def test_loops_with_wide_vectors_are_cached(package: Path) -> None:
     shutil.copy(Path(mercer._jit.__file__).parent / "_wide.py", package / "mercer" / "_jit" / "_wide.py")
     (package / "mercer" / "_jit" / "caller.py").write_text(WIDE)
     environment = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(package / "cache")}
-    assert json.loads(run(RUN, **environment)) == [20.0, 0]
-    assert json.loads(run(RUN, **environment)) == [20.0, 1]
+    assert json.loads(printed(RUN, **environment)) == [20.0, 0]
+    assert json.loads(printed(RUN, **environment)) == [20.0, 1]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from mercer.cli.app import app
+from tests.cli._program import Run
 
 
 @pytest.fixture
-def run() -> Callable[..., Result]:
+def run() -> Run:
     """Run the program in this process."""
     return lambda *arguments, **options: CliRunner().invoke(app, list(map(str, arguments)), **options)
 

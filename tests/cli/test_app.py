@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import errno
+import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
-from typer.testing import Result
 
 import mercer
 from mercer._errors import DataError, MissingDependencyError, ServeError, WriteError
 from mercer.cli._ending import ending_in_a_sentence
 from mercer.cli.app import app
+from tests.cli._program import PROGRAM, Run
 
-#: as a shell would start it
-PROGRAM = f'{sys.executable} -c "from mercer.cli import main; main()"'
-
-Run = Callable[..., Result]
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
 
 
@@ -117,8 +113,6 @@ def test_what_nobody_foresaw_keeps_its_traceback() -> None:
 
 
 def test_a_warning_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    import warnings
-
     def command() -> None:
         warnings.simplefilter("always")
         warnings.warn("two\n lines", UserWarning, stacklevel=1)
@@ -127,8 +121,10 @@ def test_a_warning_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "mercer: note: two lines\n"
 
 
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+def shell(commands: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What bash makes of them, with MERCER for the program."""
+    script = commands.replace("MERCER", shlex.join(PROGRAM))
+    return subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_exit_codes_of_the_real_program(model: Path) -> None:
@@ -139,11 +135,10 @@ def test_exit_codes_of_the_real_program(model: Path) -> None:
         MERCER predict people.mercer people.csv -q | head -1; echo ${PIPESTATUS[0]}
         MERCER predict people.mercer people.csv -q > /dev/full; echo $?
         MERCER predict no.mercer people.csv -q; echo $?
-        """.replace("MERCER", PROGRAM),
+        """,
         folder,
     )
-    lines: Any = told.stdout.splitlines()
-    assert lines == ['"prediction","probability[short]","probability[tall]"', "0", "3", "2"]
+    assert told.stdout.splitlines() == ['"prediction","probability[short]","probability[tall]"', "0", "3", "2"]
     assert "Traceback" not in told.stderr
     first, second = told.stderr.splitlines()
     assert first == "mercer: what was found cannot be printed: no space left on device."
@@ -155,6 +150,6 @@ def test_a_reader_that_goes_away_is_no_failure(model: Path) -> None:
     folder = model.parent
     people = (folder / "people.csv").read_text().splitlines(keepends=True)
     (folder / "many.csv").write_text(people[0] + "".join(people[1:]) * 200)
-    told = shell(f"{PROGRAM} predict people.mercer many.csv -q | head -1; echo ${{PIPESTATUS[0]}}", folder)
+    told = shell("MERCER predict people.mercer many.csv -q | head -1; echo ${PIPESTATUS[0]}", folder)
     assert told.stdout.splitlines()[-1] == "141"
     assert told.stderr == ""

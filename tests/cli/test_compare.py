@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import Result
 
 import mercer
 from mercer.comparison import comparing
 from mercer.comparison.sections import whole
+from tests.cli._program import Run
 
-Run = Callable[..., Result]
 #: two models that are fitted in an instant
 QUICK = ["--models", "NaiveBayes", "--models", "LogisticRegression", "--folds", "2"]
 
@@ -207,9 +205,3 @@ def test_sections_for_which_there_is_no_time_are_named_on_the_page(
     assert "overview: left out for want of time (not begun)." in page
     assert "curves: left out for want of time (not begun)." in page
     assert "Which model" in page
-
-
-def test_names_of_models_in_python(people: Path) -> None:
-    X, y = [[0.0], [1.0], [0.2], [1.1]] * 5, [0, 1, 0, 1] * 5
-    found = mercer.compare(X, y, models=["gaussiannb", "LinearSVC"], cv=2)
-    assert {entry.name for entry in found.entries} == {"GaussianNB", "LinearSVC"}

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
 import mercer
 from mercer._errors import WriteError
 from mercer.using.preparing import CLASSIFIERS, MODELS
-
-Run = Callable[..., Result]
+from tests.cli._program import Run
 
 
 def test_what_was_found_is_told(run: Run, people: Path, tmp_path: Path) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 import os
 import socket
-from collections.abc import Callable
+import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
-Run = Callable[..., Result]
+from tests.cli._program import Run
 
 
 @pytest.fixture
@@ -214,8 +213,6 @@ def test_an_address_that_others_reach_needs_a_token(run: Run, folder: Path) -> N
 
 
 def test_a_package_that_is_not_installed(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "duckdb", None)
     (folder / "a.duckdb").write_bytes(b"")
     result = run("compare", "a.duckdb", "--target", "y")

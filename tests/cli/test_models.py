@@ -1,26 +1,22 @@
-"""Commands on models in files: explain, describe, merge, forget, export, serve."""
+"""Commands on models in files: explain, describe, merge, forget, export, serve; and outliers, of a table."""
 
 from __future__ import annotations
 
 import re
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
-from typer.testing import Result
 
 import mercer
 from mercer.data import read_table
-
-Run = Callable[..., Result]
+from tests.cli._program import PROGRAM, Run
 
 
 def split(people: Path) -> tuple[Path, Path]:
@@ -161,10 +157,12 @@ class TestExport:
     def test_sql_gives_the_same(self, run: Run, model: Path, people: Path) -> None:
         duckdb: Any = pytest.importorskip("duckdb")
         query = run("export", model, "--to", "sql", "--table", "people").stdout
-        people_table = read_table(people)
+        table = read_table(people)
         with duckdb.connect() as connection:
-            connection.register("people", people_table)
-            assert connection.execute(query).fetchall()
+            connection.register("people", table)
+            said = connection.execute(query).fetchall()
+        expected = mercer.load(model).predict_proba(table.select(["height", "city"]))
+        np.testing.assert_allclose([probabilities for _, *probabilities in said], expected, atol=1e-9)
 
     def test_python_is_text_and_onnx_a_file(self, run: Run, model: Path) -> None:
         assert "def " in run("export", model, "--to", "python").stdout
@@ -190,10 +188,7 @@ def test_outliers(run: Run, people: Path, tmp_path: Path) -> None:
 
 def test_serve(model: Path) -> None:
     pytest.importorskip("uvicorn")
-    code = "from mercer.cli import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "serve", str(model), "--port", "0"], stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([*PROGRAM, "serve", str(model), "--port", "0"], stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
         address = re.search(r"http://\S+", process.stderr.readline()).group(0)  # type: ignore[union-attr]

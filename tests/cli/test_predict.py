@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
-from typer.testing import Result
 
 import mercer
 from mercer.data import read_table
-from mercer.data.readers import separated
-
-Run = Callable[..., Result]
+from mercer.data.readers import open_rows, separated
+from tests.cli._program import Run
 
 
 def predicted(path: Path) -> dict[str, list[Any]]:
@@ -140,12 +137,10 @@ def test_a_failure_leaves_the_old_file(run: Run, model: Path, people: Path, monk
     assert {file.name for file in people.parent.iterdir()} == {"people.csv", "people.mercer", "out.csv"}
 
 
-def test_memory_is_bounded(run: Run, model: Path, tmp_path: Path) -> None:
+def test_memory_is_bounded(tmp_path: Path) -> None:
     """Rows come in parts of a few megabytes, whatever the size of the file."""
     path = tmp_path / "many.csv"
     path.write_text("height,city\n" + "1.7,Ulm\n1.9,Bonn\n" * 400_000)
-    from mercer.data.readers import open_rows
-
     sizes = [part.frame.num_rows for part in open_rows(path).parts(["height", "city"])]
     assert sum(sizes) == 800_000
     assert max(sizes) < 700_000

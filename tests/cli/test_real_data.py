@@ -6,11 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
 from mercer.data import read_table
-
-Run = Callable[..., Result]
+from tests.cli._program import Run
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pexpect: Any = pytest.importorskip("pexpect")
+from tests.cli._program import PROGRAM
 
-CODE = "from mercer.cli import main; main()"
+pexpect: Any = pytest.importorskip("pexpect")
 
 
 def started(*arguments: str, folder: Path, width: int = 160) -> Any:
     # a width that the environment names would be believed before that of the terminal
     around = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    program, *words = PROGRAM
     return pexpect.spawn(
-        sys.executable,
-        ["-c", CODE, *arguments],
+        program,
+        [*words, *arguments],
         cwd=str(folder),
         dimensions=(50, width),
         encoding="utf-8",

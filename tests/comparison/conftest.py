@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -12,11 +10,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from mercer.comparison import Comparison, compare
-
-
-class Broken(GaussianNB):  # type: ignore[misc]
-    def fit(self, X: Any, y: Any) -> Any:
-        raise ValueError("not | today")
+from tests.comparison._models import Broken
 
 
 @pytest.fixture(scope="module")

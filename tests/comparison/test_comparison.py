@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from mercer._errors import DataError
 from mercer.comparison import Comparison, compare
 from mercer.comparison.sections.whole import SECTIONS
+from tests.comparison._models import Broken
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -40,10 +40,6 @@ def test_models_and_measures_by_name(five: Comparison) -> None:
 
 
 def test_where_nothing_could_be_fitted() -> None:
-    class Broken(GaussianNB):  # type: ignore[misc]
-        def fit(self, X: Any, y: Any) -> Any:
-            raise ValueError("not | today")
-
     comparison = compare(X, Y, models={"broken": Broken()}, cv=2)
     assert comparison.sentences() == ["No model could be fitted; the notes say why."]
     assert comparison.differences().rows == ()

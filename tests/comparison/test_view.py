@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
@@ -14,6 +13,7 @@ from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.useful import by_usefulness
 from mercer.comparison.sections.whole import SECTIONS, page
 from mercer.comparison.view import View, certified, some_rows
+from tests.comparison._models import Broken
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +61,8 @@ def test_a_model_that_cannot_be_fitted_to_all_rows_is_left_out(iris: Comparison)
     view = View(iris)
     assert view.fitted(iris.entries[0]) is not None
     assert certified(None) == []
-
-    class Failing(GaussianNB):
-        def fit(self, X: object, y: object, sample_weight: object = None) -> Failing:
-            raise ValueError("no")
-
     X, y = load_iris(return_X_y=True)
-    failed = compare(X, y, models={"failing": Failing(), "fine": GaussianNB()}, cv=3)
+    failed = compare(X, y, models={"failing": Broken(), "fine": GaussianNB()}, cv=3)
     ids = {section.id for section in page(failed).sections}
     assert "left-out" not in ids
     assert [entry.name for entry in View(failed).ranked] == ["fine"]
@@ -98,5 +93,5 @@ def test_frames_of_any_library(library: str) -> None:
 def test_missing_values_in_an_array() -> None:
     X, y = load_iris(return_X_y=True)
     X[::7, 1] = np.nan
-    found = compare(pd.DataFrame(X).to_numpy(), y, models=[LinearDiscriminantAnalysis(), GaussianNB()], cv=3)
+    found = compare(X, y, models=[LinearDiscriminantAnalysis(), GaussianNB()], cv=3)
     assert "left-out" not in {section.id for section in page(found).sections}

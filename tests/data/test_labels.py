@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -32,7 +32,6 @@ SCALARS = {
 
 @pytest.mark.parametrize("kind", SCALARS)
 def test_the_same_as_unique(kind: str) -> None:
-    @settings(deadline=None)  # the first call compiles
     @given(SCALARS[kind])
     def check(y: Any) -> None:
         labels, codes = encode_labels(y)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -35,7 +35,6 @@ def as_dict(occurrences: Occurrences) -> dict[Any, int]:
     return dict(zip(occurrences.labels.tolist(), occurrences.counts.tolist(), strict=True))
 
 
-@settings(deadline=None)  # the first case loads pyarrow
 @given(WORDS | MIXED, st.integers(0, 30))
 def test_counts_of_parts_add_up_to_those_of_the_whole(values: list[Any], cut: int) -> None:
     whole, parts = seen(values), seen(values[:cut]).merge(seen(values[cut:]))

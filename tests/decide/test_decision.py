@@ -44,6 +44,7 @@ Y = np.array(["a", "b", "c"])[np.arange(150) % 3]
 TWO = np.where(Y == "a", "no", "yes")
 LDA = LinearDiscriminantAnalysis().fit(X, Y)
 BINARY = LinearDiscriminantAnalysis().fit(X, TWO)
+LDA_ERROR = np.mean(LDA.predict(X) != Y)
 
 
 class Fixed(DummyClassifier):
@@ -124,9 +125,6 @@ def test_chows_rule():
     assert np.isnan(two.expected_cost(X)[~kept]).all()
     assert two.average_cost(X, Y) == pytest.approx(np.mean(LDA.predict(X)[kept] != Y[kept]))
     assert one.average_cost(X, Y) < LDA_ERROR
-
-
-LDA_ERROR = np.mean(LDA.predict(X) != Y)
 
 
 def test_rejection_has_a_label_of_the_type_of_the_others():
@@ -270,7 +268,7 @@ def test_whatever_the_model_takes():
     frame = pd.DataFrame({"u": X[:, 0], "v": X[:, 1], "w": Y}).assign(gap=np.where(X[:, 0] > 1, np.nan, X[:, 1]))
     for rows in (frame, pl.DataFrame(frame)):
         decision = Decision(NaiveBayes(), costs=[[0, 1], [10, 0]]).fit(rows, TWO)
-        assert decision.predict(rows).tolist() == decision.predict(rows[:150]).tolist()
+        assert decision.predict(rows).tolist()[:50] == decision.predict(rows[:50]).tolist()
     assert decision.fit(frame, TWO).feature_names_in_.tolist() == ["u", "v", "w", "gap"]
     texts = [f"word{label} common" for label in Y]
     pipeline = make_pipeline(CountVectorizer(), MultinomialNB())

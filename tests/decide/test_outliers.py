@@ -311,10 +311,10 @@ def test_a_failed_fit_leaves_the_old_model():
     np.testing.assert_array_equal(model.p_values(USUAL), before)
 
 
+@pytest.mark.usefixtures("pyplot")
 @pytest.mark.parametrize("method", ["split-conformal", "leave-one-out"])
 @pytest.mark.parametrize("strange", [0, 1, 12])
 def test_what_is_drawn_below_the_line_is_what_predict_flags(method, strange):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     model = DensityOutliers(method=method, random_state=0).fit(USUAL)
     new = np.concatenate([USUAL[:20] * 2, RNG.uniform(6, 9, (strange, 2))])
     ax = model.plot(new)
@@ -324,7 +324,6 @@ def test_what_is_drawn_below_the_line_is_what_predict_flags(method, strange):
         np.testing.assert_array_equal(model.score_samples(new) < line, model.predict(new) < 0)
     assert ax.get_ylabel() == "log density"
     assert model.plot().get_ylabel() == "log density"
-    pyplot.close("all")
 
 
 # scikit-learn's conventions.

@@ -54,7 +54,7 @@ def test_known_priors_are_recovered(priors):
     assert ("shifted" in found.sentence()) == found.shifted
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 1000), n=st.integers(1, 40), trained=st.lists(st.floats(0.01, 1), min_size=3, max_size=3),
     sharp=st.floats(0.0, 50.0),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from mercer import _threads
 from mercer._errors import TooManyColumnsError
@@ -24,7 +25,7 @@ def working(case: Expanded) -> np.ndarray:
 
 
 @given(any_design(), st.integers(0, 2**32), st.sampled_from([(), (3,)]))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_products_are_those_of_the_matrix(case: Expanded, seed: int, more: tuple[int, ...]) -> None:
     design, X, rng = case.design, working(case), np.random.default_rng(seed)
     assert (design.n_rows, design.n_columns) == X.shape
@@ -39,7 +40,7 @@ def test_products_are_those_of_the_matrix(case: Expanded, seed: int, more: tuple
 
 
 @given(any_design(), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_rows_and_take_are_those_of_the_matrix(case: Expanded, data: st.DataObject) -> None:
     X, n = working(case), len(case.matrix)
     start, stop = sorted((data.draw(st.integers(0, n)), data.draw(st.integers(0, n))))
@@ -53,7 +54,7 @@ def test_rows_and_take_are_those_of_the_matrix(case: Expanded, data: st.DataObje
 
 
 @given(any_design(), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_working_coefficients_predict_what_the_users_do(case: Expanded, seed: int) -> None:
     coordinates, rng = case.design.coordinates, np.random.default_rng(seed)
     w = rng.normal(size=case.design.n_columns)
@@ -72,11 +73,11 @@ def large_designs() -> dict[str, Design]:
     rng = np.random.default_rng(0)
     n = 150_000
     numbers = DenseDesign.of(rng.normal(size=(n, 40)) + np.arange(40))
-    sparse = SparseDesign.of(sparse_of(rng, n, 20, "csr", np.float64, messy=False))
+    stored = SparseDesign.of(sparse_of(rng, n, 20, "csr", np.float64, messy=False))
     codes = CodesDesign.of([rng.integers(-1, k, n) for k in (3, 30, 7)], [3, 30, 7], drop_first=True)
     few = DenseDesign.of(numbers.X[:, :3], intercept=False)
-    mixed = MixedDesign.of(few, sparse, codes, intercept=True)
-    return {"dense": numbers, "sparse": sparse, "codes": codes, "mixed": mixed}
+    mixed = MixedDesign.of(few, stored, codes, intercept=True)
+    return {"dense": numbers, "sparse": stored, "codes": codes, "mixed": mixed}
 
 
 @pytest.mark.parametrize("name", ["dense", "sparse", "codes", "mixed"])
@@ -104,8 +105,6 @@ def test_a_value_that_is_not_finite_shows_in_every_product(name: str, value: flo
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3))
     X[17, 1] = value
-    from scipy import sparse
-
     codes = CodesDesign.of([rng.integers(0, 3, 50)], [3])
     design = {
         "dense": lambda: DenseDesign.of(X),
@@ -141,6 +140,9 @@ def test_no_rows_have_products_of_zero() -> None:
     assert design.times(np.ones(3)).shape == (0,)
     np.testing.assert_array_equal(design.transposed_times(np.zeros(0)), np.zeros(3))
     np.testing.assert_array_equal(design.gram(np.zeros(0)), np.zeros((3, 3)))
+
+
+def test_a_first_level_that_is_dropped_has_no_column_in_what_designs_are_compared_with() -> None:
     np.testing.assert_array_equal(one_hot([np.array([1])], [2], drop_first=True), [[1.0]])
 
 

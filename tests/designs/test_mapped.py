@@ -23,8 +23,8 @@ FOURIER = FourierMap.drawn(KERNEL.spectrum(3), 60, np.random.default_rng(0))
 MAPS = {"nystroem": NYSTROEM, "fourier": FOURIER}
 
 
-def written_out(map: Any, rows: Any = X, *, intercept: bool = True) -> Any:
-    Z = map(rows)
+def written_out(map: Any, *, intercept: bool = True) -> Any:
+    Z = map(X)
     return np.column_stack([Z, np.ones(len(Z))]) if intercept else Z
 
 

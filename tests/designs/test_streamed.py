@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer.data.sources.base import Chunk
 from mercer.data.sources.memory import InMemory
 from mercer.designs import DenseDesign, Observations
 from mercer.designs.streamed import Responses
-from mercer.designs.survey import Seen, Survey
+from mercer.designs.survey import Survey
 from mercer.engines.reducing import reduce
 from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.response import Response
-from mercer.models.streaming._observe import observe
+from mercer.models.streaming.observe import observe
 from mercer.stats.quadratic import Quadratic
+from tests.designs._streamed import of_numbers, seen
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -26,21 +26,13 @@ COUNTS = RNG.poisson(2.0, 300).astype(float)
 LABELS = RNG.choice(["a", "b"], 300)
 
 
-def seen(chunk: Chunk) -> Seen:
-    return Seen(chunk.X, chunk.y, chunk.weight, chunk.offset)
-
-
 def of_labels(survey: Survey) -> Responses:
     return Responses(survey.labels, np.array([1.0, 3.0]))
 
 
-def of_numbers(survey: Survey) -> Responses:
-    return Responses()
-
-
-def streamed(labels: bool, rows: int = 70) -> Any:
+def streamed(labels: bool) -> Any:
     y = LABELS if labels else COUNTS
-    source = InMemory(X, y, W, OFFSET, rows=rows)
+    source = InMemory(X, y, W, OFFSET, rows=70)
     return observe(source, seen, of_labels if labels else of_numbers, labels=labels, intercept=True)
 
 

@@ -96,9 +96,9 @@ def test_tables_are_taken_apart() -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_is_not_finite_is_refused(value: float) -> None:
-    with pytest.raises(NonFiniteError):
+    with pytest.raises(NonFiniteError, match="X holds values that are not finite"):
         Survey.of(Seen(np.array([[1.0], [value]]), Y[:2], None, None), LABELS)
-    with pytest.raises(NonFiniteError):
+    with pytest.raises(NonFiniteError, match="X holds values that are not finite"):
         Survey.of(Seen(sparse.csr_array([[1.0], [value]]), Y[:2], None, None), LABELS)
 
 

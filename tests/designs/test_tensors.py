@@ -16,17 +16,18 @@ from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem
+from tests._gpu._devices import card
 
 torch = pytest.importorskip("torch")
 
 
-def columns(seed: int, n: int = 60) -> np.ndarray:
+def columns(seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, 4)) * [1.0, 1e-3, 1e5, 1.0] + [0.0, 1e8, -3.0, 2.0]
+    return rng.normal(size=(60, 4)) * [1.0, 1e-3, 1e5, 1.0] + [0.0, 1e8, -3.0, 2.0]
 
 
 @given(seed=st.integers(0, 99), intercept=st.booleans(), single=st.booleans(), chunk=st.sampled_from([1, 7, 1000]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_products_are_those_of_the_array(seed, intercept, single, chunk):
     X = columns(seed).astype(np.float32 if single else np.float64)
     rng = np.random.default_rng(seed)
@@ -116,7 +117,7 @@ def test_where_a_card_is_full_chunks_are_smaller_and_at_last_there_is_an_error(m
         _tensor(X, True).gram(np.ones(60))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no card")
+@card
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("width", [1, 5, 40, 130, 700, 3000])
 def test_on_a_card_products_are_those_of_the_array(dtype, width):

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from mercer._errors import MercerWarning
 from mercer.cli.app import app
+from tests.cli._program import PROGRAM
 from tests.docs._pages import PRINTED, PYTHON, SHELL, Block, Page
 
 #: the port at which pages serve, which may be taken where tests run
@@ -120,8 +121,7 @@ def _mercer(words: list[str], command: str) -> str:
 
 
 def _serve(words: list[str], session: Session) -> None:
-    program = "from mercer.cli import main; main()"
-    command = [sys.executable, "-c", program, "serve", *words, "--port", session.port]
+    command = [*PROGRAM, "serve", *words, "--port", session.port]
     session.servers.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     for _ in range(600):
         assert session.servers[-1].poll() is None, command

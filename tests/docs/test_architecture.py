@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import runpy
 import subprocess
@@ -12,7 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.docs._pages import REPOSITORY
+
 PAGE = REPOSITORY / "docs" / "architecture.md"
 
 
@@ -66,15 +68,10 @@ def test_a_row_walks_as_the_page_says(walk: Walk, tmp_path: Path) -> None:
     if "torch" in walk.block:
         pytest.importorskip("torch", reason="the package torch is not installed")
     called = [sys.executable, "-m", "tests.docs._walk", walk.language, walk.block, rows_of_the_walks()]
-    done = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True, env={**_environment()})
+    around = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True, env=around)
     assert done.returncode == 0, done.stderr
     order = json.loads(done.stdout.splitlines()[-1])
     assert [step for step in walk.steps if step not in order] == []
     places = [order.index(step) for step in walk.steps]
     assert [step for step, place, last in zip(walk.steps[1:], places[1:], places, strict=False) if place < last] == []
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYTHONPATH": str(REPOSITORY)}

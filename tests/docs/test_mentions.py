@@ -15,7 +15,6 @@ REFERENCE = (REPOSITORY / "docs" / "reference" / "index.md").read_text(encoding=
 LECTURES = (REPOSITORY / "docs" / "lectures.md").read_text(encoding="utf-8")
 PAGES = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("bench/*.md")]
 
-
 #: the short table of all models, and the long one
 TABLES = {"README": README.split("## Models")[1], "reference": REFERENCE.split("## All models in one table")[1]}
 
@@ -28,11 +27,6 @@ def models_of(table: str) -> list[str]:
 
 def lecture_tests() -> list[tuple[str, str]]:
     return sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", LECTURES)))
-
-
-@pytest.mark.parametrize("name", models_of("README"))
-def test_every_model_of_the_readme_can_be_imported(name: str) -> None:
-    assert callable(getattr(mercer, name))
 
 
 @pytest.mark.parametrize("table", TABLES)

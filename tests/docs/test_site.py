@@ -18,7 +18,7 @@ import mercer
 from tests.docs._pages import REPOSITORY
 
 REFERENCE = REPOSITORY / "docs" / "reference"
-ROOMS = ("families", "kernels", "smoothing", "data", "testing")
+ROOMS = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
 #: what a browser fetches by itself when a page has it, by attribute; links to click on are not among them
 FETCHED = {
     ("script", "src"),

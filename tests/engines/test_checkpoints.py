@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -235,20 +235,16 @@ def test_folders_that_are_none_of_ours(tmp_path):
     for nonsense in (json.dumps({"fits": 3}), "[" * 100_000):
         (tmp_path / "fit" / LEDGER).write_text(nonsense)
         with pytest.raises(CheckpointError, match="cannot be read"):
-            Checkpoint(Path(tmp_path / "fit"))
+            Checkpoint(tmp_path / "fit")
 
 
 def total(chunk):
     return chunk.X.sum()
 
 
-def plus(mine, theirs):
-    return mine + theirs
-
-
 def two_passes(X):
-    fold(total, InMemory(X, rows=30), plus)
-    assert fold(total, InMemory(X[:30]), plus) == pytest.approx(X[:30].sum())
+    fold(total, InMemory(X, rows=30), operator.add)
+    assert fold(total, InMemory(X[:30]), operator.add) == pytest.approx(X[:30].sum())
     raise Killed
 
 

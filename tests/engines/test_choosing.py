@@ -11,13 +11,9 @@ from mercer.data.sources.memory import InMemory
 from mercer.engines import choosing, engine
 from mercer.engines.here import Threads
 
+pytestmark = pytest.mark.usefixtures("four_cores")
+
 SOURCE = InMemory(np.zeros((2, 1)))
-
-
-@pytest.fixture(autouse=True)
-def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_threads, "available_cores", lambda: 4)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
 
 def test_threads_are_the_engine_unless_another_is_chosen() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from threadpoolctl import threadpool_info
 
 from mercer import LogisticRegression, _errors
@@ -29,20 +29,15 @@ from mercer.engines import dask as engine_on_dask
 from mercer.engines import engine, fold, reduce
 from mercer.engines.running import Run, running
 from mercer.stats import ScatterMoments
+from tests.engines._clusters import cluster_of
 from tests.engines._notes import Notes
+from tests.engines._summaries import column_sums, first_column
 
 ROWS = np.random.default_rng(0).normal(size=(600, 3)) * [1.0, 1e3, 1e-3]
 
 
-def cluster_of(workers: int, *, processes: bool) -> LocalCluster:
-    return LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=processes, dashboard_address=":0", memory_limit=0
-    )
-
-
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    """Workers that are threads of this process: quick to start."""
     with cluster_of(2, processes=False) as cluster, Client(cluster) as client:
         yield client
 
@@ -87,10 +82,6 @@ class Making(Source):
             self.closed = True
 
 
-def total(chunk: Chunk) -> Any:
-    return chunk.X.sum(axis=0)
-
-
 def of_chunk(chunk: Chunk) -> tuple[Any, Any, None]:
     return chunk.X, np.zeros(chunk.n_rows, dtype=np.int32), None
 
@@ -120,17 +111,13 @@ def test_rows_are_merged_in_their_order(client: Client, monkeypatch: pytest.Monk
     monkeypatch.setattr(engine_on_dask, "STRETCH", 10)
     source = InMemory(np.arange(40.0).reshape(40, 1), rows=1)
     with engine(client):
-        assert fold(numbers, source, operator.add) == list(range(40))
-
-
-def numbers(chunk: Chunk) -> list[float]:
-    return chunk.X[:, 0].tolist()
+        assert fold(first_column, source, operator.add) == list(range(40))
 
 
 def test_a_mapped_source_goes_through_its_functions_in_order(client: Client) -> None:
     source = InMemory(ROWS, rows=100).map(functools.partial(times, 2.0)).map(functools.partial(plus, 1.0))
     with engine(client):
-        np.testing.assert_allclose(fold(total, source, operator.add), (2 * ROWS + 1).sum(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(fold(column_sums, source, operator.add), (2 * ROWS + 1).sum(axis=0), rtol=1e-12)
 
 
 def times(factor: float, chunk: Chunk) -> Chunk:
@@ -143,7 +130,7 @@ def plus(term: float, chunk: Chunk) -> Chunk:
 
 def test_a_source_without_rows_is_refused(client: Client) -> None:
     with engine(client), pytest.raises(EmptyDataError, match="no rows in rows made from numbers"):
-        fold(total, Making(0), operator.add)
+        fold(column_sums, Making(0), operator.add)
 
 
 # What is told.
@@ -154,7 +141,7 @@ def test_a_run_is_told_of_every_piece_and_of_what_was_skipped(client: Client) ->
     run = Run(told=lambda number, pieces: told.append((number, pieces)))
     with engine(client), running(run):
         for _ in range(2):
-            fold(total, Making(5, skip_odd), operator.add)
+            fold(column_sums, Making(5, skip_odd), operator.add)
     assert told == [(number, pieces) for number in (0, 1) for pieces in range(1, 6)]
     assert (run.passes, run.pieces, run.rows) == (2, 5, 20)
     assert run.skipped == 2 * ["a row of number 1", "a row of number 3"]
@@ -174,12 +161,12 @@ def test_a_pass_goes_on_after_the_stretches_that_were_kept(client: Client, monke
             raise KeyboardInterrupt
 
     with engine(client):
-        expected = fold(total, Making(60), operator.add)
+        expected = fold(column_sums, Making(60), operator.add)
         with running(Run(told=stop_when_something_is_kept, journal=notes)), pytest.raises(KeyboardInterrupt):
-            fold(total, source, operator.add)
+            fold(column_sums, source, operator.add)
         kept = notes[0].pieces
         with running(Run(told=lambda number, pieces: told.append(pieces), journal=notes)) as run:
-            answer = fold(total, Making(60), operator.add)
+            answer = fold(column_sums, Making(60), operator.add)
     assert source.closed
     assert kept % 4 == 0
     assert 0 < kept < 60
@@ -195,7 +182,7 @@ def stop_at_twenty(number: int, pieces: int) -> None:
 
 def test_an_interruption_leaves_no_task_behind(client: Client) -> None:
     with engine(client), running(Run(told=stop_at_twenty)), pytest.raises(KeyboardInterrupt):
-        fold(total, Making(100), operator.add)
+        fold(column_sums, Making(100), operator.add)
     for _ in range(100):  # it hears of it a little later
         if not client.run_on_scheduler(tasks_wanted):
             return
@@ -214,7 +201,7 @@ def test_few_pieces_are_under_way_at_once(client: Client) -> None:
     source = Making(60)
     most = list[int]()
     with engine(client), running(Run(told=lambda number, pieces: most.append(source.asked - pieces))):
-        fold(total, source, operator.add)
+        fold(column_sums, source, operator.add)
     assert 2 < max(most) <= 2 * engine_on_dask.AHEAD
 
 
@@ -302,7 +289,7 @@ def test_a_piece_that_workers_die_over_ends_the_fit() -> None:
     with cluster_of(2, processes=True) as cluster, Client(cluster) as client, engine(client):
         cluster.scheduler.allowed_failures = 1
         with pytest.raises(EngineError, match="A part of rows made from numbers was given up after 2 workers had died"):
-            fold(total, Making(3, kill), operator.add)
+            fold(column_sums, Making(3, kill), operator.add)
 
 
 def kill(number: int, skipped: list[str]) -> None:
@@ -312,7 +299,7 @@ def kill(number: int, skipped: list[str]) -> None:
 def test_an_error_of_a_worker_is_raised_as_itself(processes: Client) -> None:
     source = Making(10, refuse)
     with engine(processes), pytest.raises(DataError, match="number 3 is no good"):
-        fold(total, source, operator.add)
+        fold(column_sums, source, operator.add)
     assert source.closed
 
 
@@ -358,7 +345,7 @@ def test_a_cluster_without_workers_is_not_waited_for_in_vain(monkeypatch: pytest
     monkeypatch.setattr(engine_on_dask, "MANNED", 0.3)
     unmanned = cluster_of(0, processes=False)
     with unmanned, Client(unmanned) as client, engine(client), pytest.raises(EngineError, match="no workers for"):
-        fold(total, Making(3), operator.add)
+        fold(column_sums, Making(3), operator.add)
 
 
 # Which cluster.
@@ -368,6 +355,15 @@ def test_the_current_client_is_the_one_meant(client: Client) -> None:
     with client.as_current(), engine_on_dask.connected("dask") as found:
         assert found._client is client
     assert client.status == "running"
+
+
+def test_a_plan_says_that_a_fit_ran_on_a_cluster(client: Client) -> None:
+    source = InMemory(ROWS, y=ROWS[:, 0] > 0, rows=200)
+    with engine(client):
+        spread = LogisticRegression().fit(source)
+    assert spread.plan_.cluster == "a Dask cluster of 2 thread(s)"
+    assert str(spread.plan_).endswith("on a Dask cluster of 2 thread(s)")
+    assert LogisticRegression().fit(source).plan_.cluster is None
 
 
 def test_an_address_is_connected_to_and_left(processes: Client) -> None:

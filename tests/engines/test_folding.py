@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Iterator
 from typing import Any
@@ -18,18 +17,15 @@ from mercer.engines import fold, reduce
 from mercer.engines.running import Run, running
 from mercer.stats import ScatterMoments
 from tests.engines._notes import Notes
+from tests.engines._summaries import column_sums, first_column
 
 X = np.random.default_rng(0).normal(size=(500, 3))
 Y = np.arange(500) % 2
 
 
-def numbers(chunk: Chunk) -> list[float]:
-    return chunk.X[:, 0].tolist()
-
-
 @pytest.mark.parametrize("rows", [1, 7, 500, 1000])
 def test_rows_are_merged_in_their_order(rows: int) -> None:
-    assert fold(numbers, InMemory(X, rows=rows), operator.add) == X[:, 0].tolist()
+    assert fold(first_column, InMemory(X, rows=rows), operator.add) == X[:, 0].tolist()
 
 
 def of_chunk(chunk: Chunk) -> tuple[Any, Any, Any]:
@@ -55,14 +51,14 @@ class Nothing(Source):
 
 def test_a_source_without_rows_is_named() -> None:
     with pytest.raises(EmptyDataError, match="no rows in an empty file"):
-        fold(numbers, Nothing(), operator.add)
+        fold(first_column, Nothing(), operator.add)
 
 
 def test_passes_of_a_run_are_numbered() -> None:
     told = list[tuple[int, int]]()
     with running(Run(told=lambda number, pieces: told.append((number, pieces)))) as run:
         for rows in (250, 500):
-            fold(numbers, InMemory(X, rows=rows), operator.add)
+            fold(first_column, InMemory(X, rows=rows), operator.add)
     assert told == [(0, 1), (0, 2), (1, 1)]
     assert (run.passes, run.pieces, run.rows) == (2, 1, 500)
 
@@ -92,23 +88,19 @@ class Watched(Piece):
         yield from self.piece.chunks(skipped)
 
 
-def total(chunk: Chunk) -> Any:
-    return chunk.X.sum(axis=0)
-
-
 def test_a_pass_that_failed_goes_on_after_the_pieces_that_were_kept() -> None:
-    expected = [fold(total, InMemory(X, rows=rows), operator.add) for rows in (50, 20)]
+    expected = [fold(column_sums, InMemory(X, rows=rows), operator.add) for rows in (50, 20)]
     notes = Notes()
 
     def fit(at: int | None) -> tuple[list[Any], Failing]:
         first, second = Failing(50), Failing(20, at)
         with running(Run(journal=notes)):
-            answers = [fold(total, source, operator.add) for source in (first, second)]
+            answers = [fold(column_sums, source, operator.add) for source in (first, second)]
         assert first.read == []
         return answers, second
 
     with running(Run(journal=notes)):
-        fold(total, Failing(50), operator.add)
+        fold(column_sums, Failing(50), operator.add)
     with pytest.raises(OSError, match="disk is gone"):
         fit(at=12)
     kept = notes[1].pieces
@@ -125,4 +117,4 @@ def test_an_error_between_pieces_is_raised() -> None:
             raise OSError("no end of file")
 
     with pytest.raises(OSError, match="no end of file"):
-        fold(functools.partial(total), Broken(X, rows=100), operator.add)
+        fold(column_sums, Broken(X, rows=100), operator.add)

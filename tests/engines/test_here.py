@@ -9,18 +9,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mercer import _threads
 from mercer.data.sources.base import Chunk, Columns, Piece, Source
 from mercer.data.sources.memory import HeldPiece, InMemory
 from mercer.engines import engine, fold
+from tests.engines._summaries import column_sums
+
+pytestmark = pytest.mark.usefixtures("four_cores")
 
 X = np.arange(60.0).reshape(60, 1)
-
-
-@pytest.fixture(autouse=True)
-def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_threads, "available_cores", lambda: 4)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
 
 class Sequential(Source):
@@ -104,7 +100,3 @@ def test_threads_change_no_bit() -> None:
             answers.append(fold(column_sums, InMemory(rows, rows=37), operator.add))
     np.testing.assert_array_equal(answers[0], answers[1])
     np.testing.assert_array_equal(answers[0], answers[2])
-
-
-def column_sums(chunk: Chunk) -> np.ndarray:
-    return np.asarray(chunk.X.sum(axis=0))

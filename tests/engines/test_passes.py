@@ -14,15 +14,12 @@ from mercer.data.sources.memory import InMemory
 from mercer.engines.passes import Fold, Part, Pass, joined
 from mercer.engines.running import Run
 from tests.engines._notes import Note, Notes
+from tests.engines._summaries import first_column
 
 X = np.arange(12.0).reshape(6, 2)
 
 
-def numbers(chunk: Chunk) -> list[float]:
-    return chunk.X[:, 0].tolist()
-
-
-FOLD: Fold[Any] = Fold(numbers, operator.add)
+FOLD: Fold[Any] = Fold(first_column, operator.add)
 
 
 def test_a_piece_is_summarised_chunk_by_chunk_in_order() -> None:
@@ -54,10 +51,10 @@ def test_functions_of_mapped_sources_are_taken_out_in_their_order() -> None:
 
 
 def test_a_map_of_its_own_kind_stays_with_its_pieces() -> None:
-    class Own(type(InMemory(X).map(numbers))):
+    class Own(type(InMemory(X).map(first_column))):
         pass
 
-    source = Own(InMemory(X), numbers)
+    source = Own(InMemory(X), first_column)
     assert Pass(FOLD, source, Run(), 0).source is source
 
 

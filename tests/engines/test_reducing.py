@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 
-from mercer import _threads
 from mercer.data.blocks import RowBlocks
 from mercer.engines import engine, reduce
 from mercer.families import Gamma
@@ -21,12 +20,9 @@ from mercer.stats import (
     ValueCounts,
 )
 
+pytestmark = pytest.mark.usefixtures("four_cores")
+
 ROWS, GROUPS, COLUMNS = 5000, 3, 4
-
-
-@pytest.fixture(autouse=True)
-def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_threads, "available_cores", lambda: 4)
 
 
 def source(block_rows: int, *, missing: bool = False) -> RowBlocks:

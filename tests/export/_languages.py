@@ -77,3 +77,15 @@ def _fed(each: Any, X: Any) -> Any:
 
 
 LANGUAGES: dict[str, Callable[..., Said]] = {"sql": in_sql, "python": in_python, "onnx": in_onnx}
+
+
+def check(model: Any, X: Any, *, off: float = 1e-9, relative: float = 1e-9, **options: Any) -> None:
+    """What the model says of the rows, it says in every language."""
+    expected = by_model(model, X)
+    for language, said in LANGUAGES.items():
+        got = said(model, X, **options)
+        np.testing.assert_allclose(got.values, expected.values, rtol=relative, atol=off, err_msg=language)
+        if expected.prediction.dtype.kind == "f":
+            np.testing.assert_allclose(got.prediction, expected.prediction, rtol=relative, atol=off, err_msg=language)
+        else:
+            assert (np.asarray(got.prediction) == expected.prediction).all(), language

@@ -17,7 +17,7 @@ from mercer import families as f
 from mercer._errors import ExportError
 from mercer.export import to_sql
 from mercer.export.lower import lower
-from tests.export._languages import LANGUAGES, by_model
+from tests.export._languages import LANGUAGES, check
 
 IRIS = load_iris(as_frame=True)
 SPECIES = IRIS.target.map({0: "setosa", 1: "versicolor", 2: "virginica"})
@@ -25,17 +25,6 @@ SPECIES = IRIS.target.map({0: "setosa", 1: "versicolor", 2: "virginica"})
 
 def with_gaps(X: pd.DataFrame, share: float = 0.2) -> pd.DataFrame:
     return X.mask(np.random.default_rng(0).random(X.shape) < share)
-
-
-def check(model: Any, X: Any, *, off: float = 1e-9, **options: Any) -> None:
-    expected = by_model(model, X)
-    for language, said in LANGUAGES.items():
-        got = said(model, X, **options)
-        np.testing.assert_allclose(got.values, expected.values, rtol=1e-9, atol=off, err_msg=language)
-        if expected.prediction.dtype.kind == "f":
-            np.testing.assert_allclose(got.prediction, expected.prediction, rtol=1e-9, atol=off, err_msg=language)
-        else:
-            assert (np.asarray(got.prediction) == expected.prediction).all(), language
 
 
 CLASSIFIERS = {

@@ -86,7 +86,7 @@ SCALAR: dict[str, tuple[st.SearchStrategy[Any], tuple[st.SearchStrategy[Any], ..
 
 
 @pytest.mark.parametrize("name", SCALAR)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_scalar_families(name: str, data: st.DataObject) -> None:
     xs, parameters, both = SCALAR[name]
@@ -97,7 +97,7 @@ def test_scalar_families(name: str, data: st.DataObject) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=CLOSE, atol=1e-14 * size)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), d=st.integers(2, 6))
 def test_vector_families(seed: int, d: int) -> None:
     rng = np.random.default_rng(seed)

@@ -64,17 +64,13 @@ def test_knuths_rule_is_the_maximum_of_his_posterior(name: str) -> None:
 
 
 @given(st.lists(st.floats(-100, 100), min_size=2, max_size=40))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_knuths_rule_on_anything(values: list[float]) -> None:
     x = np.array(values)
     if np.ptp(x) <= 1e-6:
         return
-    found = number_of_bins("knuth", Sample(x))
     best = max(log_posterior(x, bins) for bins in Sample(x).numbers_tried())
-    # edges that differ in their last digit may put a tied value into the next bin
-    assert log_posterior(x, found) >= best - 1e-9 or any(
-        np.isclose(np.linspace(x.min(), x.max(), found + 1)[:, None], x, rtol=1e-12, atol=1e-12).sum(axis=0) > 0
-    )
+    assert log_posterior(x, number_of_bins("knuth", Sample(x))) >= best - 1e-9
 
 
 @pytest.mark.parametrize("rule", [*WIDTHS, *NUMBERS])
@@ -274,7 +270,7 @@ def test_values_at_the_end_of_float64_have_no_bins() -> None:
         axis_from("scott", Sample(np.array([-1e308, 0.0, 1e308])))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(start=st.floats(-1e6, 1e6), step=st.floats(1e-6, 1e3), k=st.integers(-1000, 1000))
 def test_a_value_lies_between_the_edge_below_it_and_the_next(start: float, step: float, k: int) -> None:
     """At edges too, where a quotient rounds to either side."""

@@ -23,7 +23,7 @@ means = st.floats(1e-3, 0.999)
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(mean=means)
 def test_a_link_and_its_inverse_undo_each_other(name: str, mean: float) -> None:
     link = ALL[name]
@@ -34,7 +34,7 @@ def test_a_link_and_its_inverse_undo_each_other(name: str, mean: float) -> None:
 
 @pytest.mark.parametrize("curve", ["mean_curve", "log_curve", "log_rest_curve"])
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(mean=means)
 def test_the_curves_are_derivatives_of_each_other(name: str, curve: str, mean: float) -> None:
     link = ALL[name]

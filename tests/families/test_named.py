@@ -1,4 +1,4 @@
-"""Families and links by name, and the names the room exports."""
+"""Families by name, the names the room exports, and the link that each family has."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def up_to_a_constant(value: float, prior: float, at_zero: float) -> None:
     assert value == pytest.approx(at_zero - prior, abs=1e-8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(beta=coefficients, strength=strengths, mean=st.floats(-2, 2))
 def test_l2_is_a_normal_prior_and_l1_a_laplace(beta: np.ndarray, strength: float, mean: float) -> None:
     normal, laplace = stats.norm(mean, strength**-0.5), stats.laplace(mean, 1 / strength)
@@ -28,7 +28,7 @@ def test_l2_is_a_normal_prior_and_l1_a_laplace(beta: np.ndarray, strength: float
     up_to_a_constant(l1, laplace.logpdf(beta).sum(), len(beta) * laplace.logpdf(mean))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(beta=coefficients, strength=strengths, ratio=st.floats(0, 1))
 def test_an_elastic_net_mixes_both(beta: np.ndarray, strength: float, ratio: float) -> None:
     def value(penalty: f.Penalty) -> float:

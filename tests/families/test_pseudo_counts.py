@@ -43,7 +43,7 @@ def test_add_alpha_is_the_mean_under_a_dirichlet_of_alpha() -> None:
     np.testing.assert_allclose(draws.mean(axis=0), fitted, atol=2e-3)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ones=st.integers(0, 50), zeros=st.integers(1, 50), alpha=st.floats(0, 10), trials=st.integers(1, 5))
 def test_every_family_adds_the_same_counts(ones: int, zeros: int, alpha: float, trials: int) -> None:
     n = ones + zeros

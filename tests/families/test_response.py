@@ -219,7 +219,7 @@ COMPILED = [
 
 
 @pytest.mark.parametrize(("family", "link", "responses"), COMPILED, ids=[repr(case[0]) for case in COMPILED])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_compiled_and_plain_slopes_agree(family: f.Family, link: f.Link, responses: Any, data: st.DataObject) -> None:
     response = f.Response(family, link)

@@ -11,23 +11,13 @@ import pytest
 
 from mercer import families as f
 from mercer.families._saddle import deviance, peak
-
-PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
+from tests.families._fifty_digits import log_factorial
 
 
 @pytest.fixture(autouse=True)
 def _fifty_digits() -> Iterator[None]:
     with localcontext(prec=50):
         yield
-
-
-def log_factorial(n: int) -> Decimal:
-    """Stirling's series from 1,000 on, where its five terms have 35 digits."""
-    if n < 1000:
-        return Decimal(math.factorial(n)).ln()
-    x = Decimal(n)
-    series = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5) - 1 / (1680 * x**7) + 1 / (1188 * x**9)
-    return x * x.ln() - x + (2 * PI * x).ln() / 2 + series
 
 
 def test_the_reference_itself() -> None:

@@ -24,7 +24,7 @@ def problem(seed: int, reference: int | None = None) -> tuple[f.SoftmaxResponse,
 
 
 @pytest.mark.parametrize("reference", [None, 0, 1, 2])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=seeds)
 def test_loss_and_slopes_are_those_of_the_probabilities(reference: int | None, seed: int) -> None:
     response, codes, eta = problem(seed, reference)

@@ -11,9 +11,9 @@ from scipy import integrate, stats
 
 from mercer import families as f
 from mercer._errors import DegenerateDataError, NoDensityError
+from tests.families._fifty_digits import log_gamma
 
 a = np.array
-PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 X, MEAN, PHI = a([0.3, 2.0, 9.0]), 2.5, 0.4
 
 
@@ -35,14 +35,6 @@ def test_powers_with_a_name(power: float, twin: object, x: np.ndarray) -> None:
     np.testing.assert_allclose(ours.quantile(0.7), twin.ppf(0.7), rtol=1e-10)  # type: ignore[attr-defined]
     np.testing.assert_allclose(ours.mean, twin.mean(), rtol=1e-12)  # type: ignore[attr-defined]
     np.testing.assert_allclose(ours.variance, twin.var(), rtol=1e-12)  # type: ignore[attr-defined]
-
-
-def log_gamma(x: Decimal) -> Decimal:
-    below = Decimal(0)
-    while x < 100:
-        below, x = below - x.ln(), x + 1
-    terms = (1 / Decimal(d) / x**k for d, k in ((12, 1), (-360, 3), (1260, 5), (-1680, 7), (1188, 9)))
-    return below + (x - Decimal("0.5")) * x.ln() - x + (2 * PI).ln() / 2 + sum(terms)
 
 
 def log_density_with_fifty_digits(x: float, mean: float, phi: float, power: float) -> float:

@@ -24,7 +24,7 @@ def test_the_decades_of_the_lecture() -> None:
     assert decades(np.empty(0)).tolist() == [0, 10]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(x=numbers, count=st.integers(1, 12), rule=st.sampled_from([quantiles, equal_widths, lambda x, _: decades(x)]))
 def test_every_value_is_in_the_one_bucket_whose_edges_are_around_it(x: np.ndarray, count: int, rule) -> None:
     buckets = Buckets(rule(x, count))

@@ -14,6 +14,7 @@ from mercer.features.landmarks import RULES, choose, choose_from, fewest
 from mercer.features.nystroem import NystroemMap, trace_error
 from mercer.kernels import RBF, FromFunction, Kernel, Linear, Spectrum
 from mercer.kernels.given import GivenMatrix
+from tests.kernels._clusters import clusters
 
 Array = np.ndarray
 KERNEL = RBF(gamma=0.5)
@@ -21,13 +22,6 @@ KERNEL = RBF(gamma=0.5)
 
 def seeded(seed: int = 0) -> np.random.RandomState:
     return np.random.RandomState(seed)
-
-
-def clusters(n: int = 600) -> Array:
-    """Most rows in one place, a few in each of thirty others."""
-    rng = np.random.default_rng(3)
-    centres, sizes = 4 * rng.normal(size=(31, 3)), np.r_[0.9, np.full(30, 0.1 / 30)]
-    return centres[rng.choice(31, n, p=sizes)] + 0.1 * rng.normal(size=(n, 3))
 
 
 def left(kernel: Kernel, X: Array, numbers: Array) -> float:

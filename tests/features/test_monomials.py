@@ -28,7 +28,7 @@ def rows(n: int, d: int, seed: int, density: float = 0.4) -> np.ndarray:
     return rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(feature_map=maps, seed=st.integers(0, 1000), density=st.sampled_from([0.0, 0.3, 1.0]))
 def test_sparse_rows_have_the_features_of_dense_ones(feature_map: MonomialMap, seed: int, density: float) -> None:
     X = rows(20, feature_map.columns, seed, density)
@@ -38,7 +38,7 @@ def test_sparse_rows_have_the_features_of_dense_ones(feature_map: MonomialMap, s
     np.testing.assert_allclose(features.toarray(), feature_map(X), rtol=1e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     d=st.integers(1, 5),
     degree=st.integers(0, 5),

@@ -15,7 +15,7 @@ knots = st.lists(st.floats(-100, 100), min_size=2, max_size=8, unique=True).map(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(knots=knots, degree=st.integers(0, 5), natural=st.booleans(), linear=st.booleans(), seed=st.integers(0, 1000))
 def test_they_add_up_to_one_everywhere(knots: np.ndarray, degree: int, natural: bool, linear: bool, seed: int) -> None:
     x = np.append(knots, np.random.default_rng(seed).uniform(-300, 300, 50))
@@ -48,11 +48,8 @@ def test_coefficients_of_natural_splines_are_values_at_knots() -> None:
     np.testing.assert_allclose(natural(x) @ values, CubicSpline(places, values, bc_type="natural")(x), atol=1e-12)
 
 
-@pytest.mark.parametrize("natural", [False, True])
-@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize(("natural", "degree"), [(False, 1), (False, 2), (False, 3), (True, 3)])
 def test_beyond_the_knots_they_are_tangents(natural: bool, degree: int) -> None:
-    if natural and degree != 3:
-        return
     splines = Splines(np.array([0.0, 1.0, 3.0, 4.0]), degree, natural, linear=True)
     h = 1e-6
     for end, out in ((0.0, -1.0), (4.0, 1.0)):

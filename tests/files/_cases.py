@@ -27,8 +27,6 @@ import mercer
 from mercer import decide, families, kernels, smoothing
 from mercer.comparison.taking_part.tuning import Tuned
 
-Array = Any
-
 
 @dataclass(frozen=True)
 class Data:
@@ -151,12 +149,6 @@ def frame() -> Data:
 def mixed() -> Data:
     data = frame()
     return Data(data.X[["age", "visits", "city", "smokes"]], data.y)
-
-
-@cache
-def few() -> Data:
-    data = numbers()
-    return Data(data.X[:, :1], data.X @ [1.0, -0.2, 2.0])
 
 
 def _union() -> Any:
@@ -297,7 +289,7 @@ CASES = _made(
     ),
     ("KernelBayes by rule", lambda: m.KernelBayes(kernel="triweight"), numbers),
     ("HistogramDensity by width", lambda: m.HistogramDensity(bins=f.Width(0.5)), flat),
-    ("NaiveBayes of text", m.NaiveBayes, lambda: Data(sparse().X, sparse().y)),
+    ("NaiveBayes of sparse counts", m.NaiveBayes, sparse),
     ("NaiveBayes of vectors", lambda: m.NaiveBayes(families={("x0", "x1"): f.MultivariateGaussian()}), numbers),
     (
         "NaiveBayes of shares",
@@ -344,7 +336,7 @@ CASES = _made(
     ),
     ("BucketFeatures by quantiles", lambda: m.BucketFeatures(output="encoded"), lambda: Data(gaps().X, None)),
     (
-        "TfidfTransformer by classes",
+        "TfidfTransformer",
         lambda: m.TfidfTransformer(sublinear_tf=True, norm="l1"),
         lambda: Data(sparse().X, None),
     ),

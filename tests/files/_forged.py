@@ -23,7 +23,7 @@ def read(octets: bytes, folder: Path) -> Any:
 
 
 def signed(header: dict[str, Any], data: bytes) -> bytes:
-    """A file with this header and a checksum that is right: what somebody makes who knows the format."""
+    """A file with this header and a checksum that is right."""
     header["__metadata__"]["sha256"] = NO_DIGEST
     raw = json.dumps(header, separators=(",", ":")).encode()
     digest = hashlib.sha256(len(raw).to_bytes(8, "little") + raw + data).hexdigest()
@@ -35,6 +35,11 @@ def taken_apart(octets: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
     end = 8 + int.from_bytes(octets[:8], "little")
     header = json.loads(octets[8:end])
     return header, json.loads(header["__metadata__"]["model"]), octets[end:]
+
+
+def record_of(described: Any, name: str) -> Any:
+    """The first object of that class in a description."""
+    return next(record for record in described["objects"] if record.get("class", "").endswith(f".{name}"))
 
 
 def forged(octets: bytes, change: Callable[[Any], None]) -> bytes:

@@ -18,7 +18,7 @@ from mercer import kernels, load, save
 from mercer._errors import ModelFileError, UnsavableError
 from mercer.files._encode import DEEPEST
 from tests.files._cases import numbers
-from tests.files._forged import forged, octets_of, read, signed, taken_apart
+from tests.files._forged import forged, octets_of, read, record_of, signed, taken_apart
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +117,8 @@ def test_an_array_that_is_described_twice(tmp_path: Path) -> None:
 def test_a_degree_with_which_splines_never_end(tmp_path: Path) -> None:
     octets = octets_of(mercer.SplineFeatures().fit(numbers().X), tmp_path)
 
-    def change(described: Any) -> None:
-        next(r for r in described["objects"] if r.get("class", "").endswith(".Splines"))["state"]["degree"] = 10**6
-
     with pytest.raises(ModelFileError, match="degree"):
-        read(forged(octets, change), tmp_path)
+        read(forged(octets, lambda d: record_of(d, "Splines")["state"].update(degree=10**6)), tmp_path)
 
 
 def test_more_processes_than_computers_have(tmp_path: Path) -> None:

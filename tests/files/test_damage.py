@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mercer import GaussianNB, NaiveBayes, TableFeatures, load
+from mercer import CountVectorizer, GaussianNB, NaiveBayes, TableFeatures, load
 from mercer._errors import MissingModelFileError, ModelFileError, NewerModelFileError
 from mercer.files import describe
 from mercer.files._decode import _TAGS
 from tests.files._cases import mixed, numbers, words
-from tests.files._forged import forged, octets_of, read, signed, taken_apart
+from tests.files._forged import forged, octets_of, read, record_of, signed, taken_apart
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return octets_of(NaiveBayes().fit(mixed().X, mixed().y), tmp_path_factory.mktemp("whole"))
 
 
-cases = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+cases = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @cases
@@ -149,13 +149,8 @@ def test_a_part_that_would_stand_in_for_what_a_class_says_is_refused(name: str, 
 
 
 def test_a_part_that_is_missing_is_named(whole: bytes, tmp_path: Path) -> None:
-    def change(described: Any) -> None:
-        next(record for record in described["objects"] if record.get("class", "").endswith(".Plan"))["state"].pop(
-            "blocks"
-        )
-
     with pytest.raises(ModelFileError, match="a Plan in it lacks blocks"):
-        read(forged(whole, change), tmp_path)
+        read(forged(whole, lambda d: record_of(d, "Plan")["state"].pop("blocks")), tmp_path)
 
 
 def test_a_parameter_that_is_newer_than_the_file_has_its_default(whole: bytes, tmp_path: Path) -> None:
@@ -177,8 +172,6 @@ def test_a_formula_would_be_run_and_is_refused(tmp_path: Path) -> None:
 
 
 def test_indices_and_offsets_that_point_outside_are_refused(tmp_path: Path) -> None:
-    from mercer import CountVectorizer
-
     vectorizer = CountVectorizer().fit(words().X)
     vectorizer._seen.terms.offsets[-1] += 10**6
     octets = octets_of([vectorizer], tmp_path)

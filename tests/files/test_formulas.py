@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 
 from mercer import LogisticRegression, TableFeatures, load, save
 from mercer._errors import ColumnMismatchError, FormulaError, MissingDependencyError, ModelFileError, UnsavableError
-from tests.files._forged import forged, octets_of, read
+from tests.files._again import again
+from tests.files._forged import forged, octets_of, read, record_of
 
 pytest.importorskip("formulaic")
 
@@ -46,8 +47,7 @@ ROWS = pd.DataFrame(
 )
 def test_a_formula_reads_rows_as_before_it_was_saved(formula: str, tmp_path: Path) -> None:
     features = TableFeatures(formula=formula).fit(ROWS)
-    save(features, tmp_path / "model.mercer")
-    loaded = load(tmp_path / "model.mercer")
+    loaded = again(features, tmp_path)
     assert loaded.get_feature_names_out().tolist() == features.get_feature_names_out().tolist()
     np.testing.assert_array_equal(loaded.transform(ROWS), features.transform(ROWS))
     for row in range(len(ROWS)):  # which say nothing of levels, knots and means by themselves
@@ -58,8 +58,7 @@ def test_a_formula_reads_rows_as_before_it_was_saved(formula: str, tmp_path: Pat
 def test_a_pipeline_with_a_formula_goes_on(tmp_path: Path) -> None:
     y = [0, 1, 0, 1, 1, 0, 1, 0]
     model = make_pipeline(TableFeatures(formula="scale(age) + `home town`"), LogisticRegression()).fit(ROWS, y)
-    save(model, tmp_path / "model.mercer")
-    loaded = load(tmp_path / "model.mercer")
+    loaded = again(model, tmp_path)
     np.testing.assert_array_equal(loaded.predict_proba(ROWS), model.predict_proba(ROWS))
     for each in (loaded, model):
         each.fit(ROWS[:5], y[:5])
@@ -127,8 +126,7 @@ def test_a_forged_term_is_not_run(change: Callable[[Any, str], None], tmp_path: 
     trace = tmp_path / "trace"
 
     def forge(described: Any) -> None:
-        record = next(each for each in described["objects"] if each.get("class", "").endswith("FormulaFeatures"))
-        change(record["state"], f"__import__('pathlib').Path({str(trace)!r}).touch()")
+        change(record_of(described, "FormulaFeatures")["state"], f"__import__('pathlib').Path({str(trace)!r}).touch()")
 
     with pytest.raises(ModelFileError, match="tampered with"):
         read(forged(octets, forge), tmp_path)
@@ -140,8 +138,8 @@ def test_a_forged_column_has_to_be_in_the_rows(tmp_path: Path) -> None:
     octets = octets_of(TableFeatures(formula="log(age)").fit(ROWS), tmp_path)
 
     def forge(described: Any) -> None:
-        record = next(each for each in described["objects"] if each.get("class", "").endswith("FormulaFeatures"))
-        record["state"].update(terms=terms(("C(age, eval)", "python")), variables={"tuple": ["age", "eval"]})
+        state = record_of(described, "FormulaFeatures")["state"]
+        state.update(terms=terms(("C(age, eval)", "python")), variables={"tuple": ["age", "eval"]})
 
     with pytest.raises(ColumnMismatchError, match="eval"):
         read(forged(octets, forge), tmp_path).transform(ROWS)

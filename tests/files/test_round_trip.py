@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 
-from mercer import load, save
+from tests.files._again import again
 from tests.files._cases import CASES, Case
 
 ANSWERS = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "log_density", "p_values")
@@ -22,19 +21,12 @@ def answers(model: Any, X: Any) -> dict[str, Any]:
 
 
 def plain(answer: Any) -> Any:
-    if hasattr(answer, "toarray") or sp.issparse(answer):
-        return answer.toarray()
-    return np.asarray(answer)
+    return answer.toarray() if hasattr(answer, "toarray") else np.asarray(answer)
 
 
 def told(value: Any) -> str:
     """What a value is, without its address in memory."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
-
-
-def again(model: Any, folder: Path) -> Any:
-    save(model, folder / "model.mercer")
-    return load(folder / "model.mercer")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -17,6 +17,7 @@ import mercer
 from mercer import kernels, load, save
 from mercer._errors import UnsavableError, WriteError
 from mercer.files import describe
+from tests.files._again import again
 from tests.files._cases import frame, numbers, words
 
 
@@ -133,12 +134,10 @@ def test_a_loaded_model_goes_on_learning_merging_and_forgetting(tmp_path: Path) 
 def test_a_loaded_vectorizer_has_its_vocabulary(tmp_path: Path) -> None:
     model = mercer.CountVectorizer().fit(words().X)
     model.vocabulary_  # noqa: B018 - makes the dict, which is not saved
-    save(model, tmp_path / "model.mercer")
-    assert load(tmp_path / "model.mercer").vocabulary_ == model.vocabulary_
+    assert again(model, tmp_path).vocabulary_ == model.vocabulary_
 
 
 def test_a_summary_can_be_asked_of_a_loaded_model(tmp_path: Path) -> None:
     X, y = numbers().X, numbers().X @ [1.0, 2.0, 3.0] + np.sin(np.arange(45.0))
     model = mercer.GLM().fit(X, y)
-    save(model, tmp_path / "model.mercer")
-    assert str(mercer.summary(load(tmp_path / "model.mercer"), X, y)) == str(mercer.summary(model, X, y))
+    assert str(mercer.summary(again(model, tmp_path), X, y)) == str(mercer.summary(model, X, y))

@@ -19,12 +19,7 @@ from hypothesis import strategies as st
 
 from mercer import Schema, families, kernels, smoothing
 from mercer.data.kinds import Kind
-from mercer.files import load, save
-
-
-def again(value: Any, folder: Path) -> Any:
-    save(value, folder / "value.mercer")
-    return load(folder / "value.mercer")
+from tests.files._again import again
 
 
 def same(one: Any, other: Any) -> bool:
@@ -86,7 +81,7 @@ dtypes = (
     | hnp.unicode_string_dtypes()
     | hnp.byte_string_dtypes()
 )
-once = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+once = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @once

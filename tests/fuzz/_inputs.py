@@ -245,11 +245,13 @@ def _frame(numbers: Array, form: str) -> Any:
 
 def cases(targets: Sequence[str]) -> st.SearchStrategy[Case]:
     """Anything, however unreasonable; half of the draws are reasonable in all but one or two respects."""
-    few = st.integers(0, 3)
-    mostly = lambda usual, others: st.one_of(st.just(usual), st.sampled_from(others))  # noqa: E731
+
+    def mostly(usual: str, others: Sequence[str]) -> st.SearchStrategy[str]:
+        return st.one_of(st.just(usual), st.sampled_from(others))
+
     return st.builds(
         Case,
-        rows=st.one_of(st.integers(8, 60), few),
+        rows=st.one_of(st.integers(8, 60), st.integers(0, 3)),
         columns=st.one_of(st.integers(1, 6), st.integers(0, 30)),
         values=st.sampled_from(list(VALUES)),
         dtype=mostly("float64", DTYPES),

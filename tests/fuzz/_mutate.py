@@ -7,8 +7,19 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+from hypothesis import strategies as st
+
+#: each of them makes one input, damaged in its own way
+SEEDS = st.integers(0, 2**60)
 #: numbers that lengths, counts and values are replaced by
 SIZES = (0, 1, -1, 2, 7, 255, 2**15, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**62, 2**63, 10**18, 10**30)
+#: what decides how a file of text is read
+_TEXT = (
+    *("\n", "\r", "\r\n", "\n\n", ",", ";", "\t", "|", '"', '""', ',"', '",', '"\n', " ", "#", "{", "}", ":", "[]"),
+    *("NA", "?", "nan", "None", "null", "true", "0x1F", "1e400", "-0", "1,5", "٣", "+7", "1_0", "2024-02-29", "12:30"),
+    *("99999999999999999999", "\u2028", "\u0085", "\x0b", "\xa0", "é", "\ufeff", "\0", "x" * 300),
+)
+WORDS_OF_TEXT = [*(word.encode() for word in _TEXT), b"\xff\xfe", b"\xfe\xff", b"\xff", b"\xed\xa0\x80"]
 
 
 def damaged(octets: bytes, rng: Random, words: Sequence[bytes] = (b"\0", b"\xff"), most: int = 4) -> bytes:

@@ -28,7 +28,6 @@ PATIENCE = 300.0
 
 settings.register_profile(
     "fuzz sample",
-    deadline=None,
     database=None,
     derandomize=True,
     phases=[Phase.generate],
@@ -36,7 +35,6 @@ settings.register_profile(
 )
 settings.register_profile(
     "fuzz",
-    deadline=None,
     database=None,
     max_examples=100,
     phases=[Phase.generate, Phase.shrink],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import hypothesis.strategies as st
 import pytest
 
+import mercer
 from tests.fuzz._inputs import cases, tame_cases
 from tests.fuzz._laws import is_one_model, laws_of, survives
 from tests.fuzz._subjects import CLASSIFIERS, DENSITIES, FEATURES, REGRESSORS, Subject
@@ -31,10 +33,6 @@ def test_one_model_however_it_is_asked_for(subject: Subject, campaign: Callable[
 
 
 def all_estimators() -> set[str]:
-    import inspect
-
-    import mercer
-
     public: dict[str, Any] = {name: getattr(mercer, name) for name in mercer.__all__}
     return {name for name, made in public.items() if inspect.isclass(made) and hasattr(made, "fit")}
 

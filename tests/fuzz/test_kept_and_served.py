@@ -10,20 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 import mercer
 import mercer.data
 from mercer._errors import CheckpointError, ModelFileError
 from mercer.engines.checkpoints import Checkpoint, checkpointed
 from mercer.engines.running import Run, running
-from tests.fuzz._mutate import damaged, in_json
-from tests.fuzz.test_tables import WORDS
+from tests.fuzz._mutate import SEEDS, WORDS_OF_TEXT, damaged, in_json
 
 RNG = np.random.default_rng(3)
 X, Y = RNG.normal(size=(60, 2)), np.arange(60) % 3
 ROWS = [{"x0": 1.5, "x1": -2}, {"x0": None, "x1": 0}, {"x1": 1e3, "x0": 3.25}]
-SEEDS = st.integers(0, 2**60)
 
 
 def fitted(max_iter: int = 20) -> Any:
@@ -49,7 +46,7 @@ def test_a_damaged_checkpoint_is_refused_or_changes_nothing(campaign: Any, kept:
         octets = (folder / name).read_bytes()
         if name.endswith(".json") and rng.random() < 0.7:
             return name, json.dumps(in_json(json.loads(octets), rng)).encode()
-        return name, damaged(octets, rng, WORDS)
+        return name, damaged(octets, rng, WORDS_OF_TEXT)
 
     def law(changed: tuple[str, bytes]) -> str:
         name, octets = changed
@@ -84,7 +81,7 @@ def test_any_body_is_answered_or_refused_with_a_sentence(campaign: Any, client: 
         rows: Any = ROWS if rng.random() < 0.5 else {"rows": ROWS}
         for _ in range(rng.randrange(3)):
             rows = in_json(rows, rng, ("x0", "\ud800", "NaN", -0.0))
-        return damaged(json.dumps(rows).encode(), rng, WORDS, most=rng.choice((0, 0, 3)))
+        return damaged(json.dumps(rows).encode(), rng, WORDS_OF_TEXT, most=rng.choice((0, 0, 3)))
 
     def law(body: bytes) -> str:
         response = client.post("/predict", content=body, headers={"content-type": "application/json"})

@@ -24,17 +24,10 @@ from mercer.data import Reading, Schema, read_table
 from mercer.data.readers import json_rows, separated
 from mercer.data.sources.files import lines
 from mercer.data.writers import encoded
-from tests.fuzz._mutate import damaged
+from tests.fuzz._mutate import SEEDS, WORDS_OF_TEXT, damaged
 from tests.fuzz._oracle import Unreadable, agrees, fields_of
 
 CORPUS = Path(__file__).parent / "corpus"
-#: what decides how a file of text is read
-TEXT = (
-    *("\n", "\r", "\r\n", "\n\n", ",", ";", "\t", "|", '"', '""', ',"', '",', '"\n', " ", "#", "{", "}", ":", "[]"),
-    *("NA", "?", "nan", "None", "null", "true", "0x1F", "1e400", "-0", "1,5", "٣", "+7", "1_0", "2024-02-29", "12:30"),
-    *("99999999999999999999", "\u2028", "\u0085", "\x0b", "\xa0", "é", "\ufeff", "\0", "x" * 300),
-)
-WORDS = [*(word.encode() for word in TEXT), b"\xff\xfe", b"\xfe\xff", b"\xff", b"\xed\xa0\x80"]
 FIELDS = [
     "",
     " ",
@@ -82,7 +75,7 @@ def _separated(seed: int) -> File:
         rows = [[rng.choice(kinds[column]) for column in range(width)] for _ in range(rng.randrange(8))]
         csv.writer(written, **options).writerows([[f"c{number}" for number in range(width)], *rows])
         file = File(".tsv" if options["delimiter"] == "\t" else ".csv", written.getvalue().encode())
-    octets = damaged(file.octets, rng, WORDS)
+    octets = damaged(file.octets, rng, WORDS_OF_TEXT)
     if rng.random() < 0.05:
         octets = octets.decode("utf-8", "replace").encode(rng.choice(("utf-16", "utf-16-le", "latin-1")), "replace")
     return file._replace(octets=octets)
@@ -91,13 +84,15 @@ def _separated(seed: int) -> File:
 def _objects(seed: int) -> File:
     rng = Random(seed)
     file = rng.choice(_seeds(".jsonl", ".json"))
-    return file._replace(octets=damaged(file.octets, rng, WORDS))
+    return file._replace(octets=damaged(file.octets, rng, WORDS_OF_TEXT))
 
 
 def _pairs(seed: int) -> File:
     rng = Random(seed)
     (file,) = _seeds(".svmlight")
-    return file._replace(octets=damaged(file.octets, rng, [*WORDS, b"7:1", b" 4000000000:1", b"1e9:1", b"-1:2"]))
+    return file._replace(
+        octets=damaged(file.octets, rng, [*WORDS_OF_TEXT, b"7:1", b" 4000000000:1", b"1e9:1", b"-1:2"])
+    )
 
 
 def _typed(seed: int) -> File:
@@ -122,10 +117,6 @@ def _typed(seed: int) -> File:
             stream.write_table(table, max_chunksize=7)
     octets, words = sink.getvalue(), [b"\0" * 4, b"\xff" * 8, b"PAR1", b"ARROW1"]
     return File(ending, damaged(octets, rng, words))
-
-
-def files(make: Callable[[int], File]) -> st.SearchStrategy[File]:
-    return st.integers(0, 2**60).map(make)
 
 
 @pytest.fixture
@@ -195,7 +186,7 @@ def test_separated_fields_are_those_that_python_reads(campaign: Any, folder: Pat
             assert agrees(table.column(number), [row[number] for row in rows])
         return "read"
 
-    campaign(law, files(_separated), samples=60)
+    campaign(law, SEEDS.map(_separated), samples=60)
 
 
 @pytest.mark.parametrize("make", [_separated, _objects, _typed], ids=["separated", "json", "typed"])
@@ -217,7 +208,7 @@ def test_pieces_are_the_whole(campaign: Any, folder: Path, make: Callable[[int],
         assert outcome(lambda: Schema.infer(at_once).names) == outcome(lambda: Schema.infer(table).names)
         return "read"
 
-    campaign(law, files(make), samples=25)
+    campaign(law, SEEDS.map(make), samples=25)
 
 
 def test_sparse_rows_are_read_by_pieces_as_at_once(campaign: Any, folder: Path) -> None:
@@ -235,7 +226,7 @@ def test_sparse_rows_are_read_by_pieces_as_at_once(campaign: Any, folder: Path) 
         assert repr(at_once) == repr(pieces) or (isinstance(at_once, str) and isinstance(pieces, str))
         return "refused" if isinstance(at_once, str) else "read"
 
-    campaign(law, files(_pairs), samples=25)
+    campaign(law, SEEDS.map(_pairs), samples=25)
 
 
 def test_what_is_written_is_read_again(campaign: Any, folder: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mercer import kernels as k
-from mercer._errors import ColumnMismatchError, KernelError, KernelShapeError, NonFiniteError, NotPositiveDefiniteError
+from mercer._errors import ColumnMismatchError, KernelError, NotPositiveDefiniteError
 
 LINEAR, RBF = k.Linear(), k.RBF(gamma=1)
 
@@ -51,6 +51,7 @@ def test_what_is_no_inner_product_is_refused(broken: Callable[[], k.Kernel]) -> 
         (lambda: k.Matern(nu=2), "0.5, 1.5 or 2.5"),
         (lambda: k.RBF(gamma=1, sigma=1), "not both"),
         (lambda: k.RBF(gamma="wide"), "must be a number"),
+        (lambda: k.Sigmoid(constant=np.inf), "constant of Sigmoid must be finite"),
         (lambda: LINEAR.on([]), "at least one"),
         (lambda: LINEAR.on([-1]), "0 or more"),
         (lambda: LINEAR.on(["age"]), "numbered"),
@@ -96,45 +97,9 @@ def test_a_repr_is_the_formula(kernel: k.Kernel, text: str) -> None:
     assert repr(kernel) == text
 
 
-def test_feature_maps_of_a_row_or_of_a_matrix_or_fitted() -> None:
-    from sklearn.preprocessing import StandardScaler
-
-    X = np.random.default_rng(0).normal(size=(3, 2))
-
-    def of_a_row(x: np.ndarray) -> np.ndarray:
-        return np.array([x[0], x[1], x[0] ** 2 + x[1] ** 2])
-
-    by_hand = np.column_stack([X, (X**2).sum(axis=1)])
-    np.testing.assert_allclose(LINEAR.of(of_a_row)(X), by_hand @ by_hand.T, rtol=1e-14)
-    scaler = StandardScaler().fit(X)
-    np.testing.assert_allclose(RBF.of(scaler)(X), RBF(scaler.transform(X)), rtol=1e-14)
-    np.testing.assert_allclose(k.OneDimensional(lambda x: x[0])(X), np.outer(X[:, 0], X[:, 0]), rtol=1e-14)
-
-
-def test_one_dimension_of_anything() -> None:
-    lengths = k.OneDimensional(len)(["a", "bcd"])
-    np.testing.assert_array_equal(lengths, [[1, 3], [3, 9]])
-    np.testing.assert_array_equal(LINEAR.of(lambda text: [len(text), text.count("b")])(["a", "bb"]), [[1, 2], [2, 8]])
-
-
-def test_a_map_of_the_wrong_shape() -> None:
-    with pytest.raises(KernelShapeError, match="a number for each of 4 rows"):
-        k.OneDimensional(lambda x: x)(np.ones((4, 2)))
+def test_a_column_that_is_not_there() -> None:
     with pytest.raises(ColumnMismatchError, match="needs column 5"):
         LINEAR.on(5)(np.ones((4, 2)))
-
-
-def test_a_feature_that_is_no_number_is_named() -> None:
-    with pytest.raises(NonFiniteError, match="nan in row 1"):
-        k.OneDimensional(lambda x: np.nan if x[0] > 0 else 1.0)([[0.0], [1.0]])
-
-
-def test_a_function_of_a_row_that_a_matrix_would_mislead() -> None:
-    rows = np.array([[1.0, 2.0], [30.0, 70.0], [5.0, 5.0]])
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(LINEAR.of(lambda x: x - x.mean())(rows), centred @ centred.T)
-    largest = rows.max(axis=1) / rows.sum(axis=1)
-    np.testing.assert_allclose(k.OneDimensional(lambda x: x.max() / x.sum())(rows), np.outer(largest, largest))
 
 
 def test_a_number_on_either_side_is_a_constant() -> None:

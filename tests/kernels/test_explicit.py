@@ -34,7 +34,7 @@ def test_the_maps_of_the_lecture() -> None:
     np.testing.assert_allclose(k.Quadratic().feature_map(2)(x), [[3, 5, 9, root * 15, 25]], rtol=1e-15)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     d=st.integers(1, 4),
     degree=st.integers(0, 5),

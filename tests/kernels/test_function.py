@@ -1,4 +1,4 @@
-"""Functions of a user as kernels: of two rows or of two matrices, and what is wrong with some."""
+"""Functions of a user, as kernels and as feature maps: of rows or of matrices, and what is wrong with some."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as gp
+from sklearn.preprocessing import StandardScaler
 
 from mercer import kernels as k
 from mercer._errors import AsymmetricKernelError, KernelShapeError, NonFiniteError
@@ -54,12 +55,50 @@ def test_what_gives_no_matrix() -> None:
         k.FromFunction(lambda x, z: np.nan)(X)
 
 
+def test_feature_maps_of_a_row_or_of_a_matrix_or_fitted() -> None:
+    rows = np.random.default_rng(0).normal(size=(3, 2))
+
+    def of_a_row(x: np.ndarray) -> np.ndarray:
+        return np.array([x[0], x[1], x[0] ** 2 + x[1] ** 2])
+
+    by_hand = np.column_stack([rows, (rows**2).sum(axis=1)])
+    np.testing.assert_allclose(k.Linear().of(of_a_row)(rows), by_hand @ by_hand.T, rtol=1e-14)
+    scaler, rbf = StandardScaler().fit(rows), k.RBF(gamma=1)
+    np.testing.assert_allclose(rbf.of(scaler)(rows), rbf(scaler.transform(rows)), rtol=1e-14)
+    np.testing.assert_allclose(k.OneDimensional(lambda x: x[0])(rows), np.outer(rows[:, 0], rows[:, 0]), rtol=1e-14)
+
+
+def test_one_dimension_of_anything() -> None:
+    lengths = k.OneDimensional(len)(["a", "bcd"])
+    np.testing.assert_array_equal(lengths, [[1, 3], [3, 9]])
+    counted = k.Linear().of(lambda text: [len(text), text.count("b")])
+    np.testing.assert_array_equal(counted(["a", "bb"]), [[1, 2], [2, 8]])
+
+
+def test_a_function_of_a_row_that_a_matrix_would_mislead() -> None:
+    rows = np.array([[1.0, 2.0], [30.0, 70.0], [5.0, 5.0]])
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(k.Linear().of(lambda x: x - x.mean())(rows), centred @ centred.T)
+    largest = rows.max(axis=1) / rows.sum(axis=1)
+    np.testing.assert_allclose(k.OneDimensional(lambda x: x.max() / x.sum())(rows), np.outer(largest, largest))
+
+
 def test_what_a_map_may_give() -> None:
     """A number for a row alone, or a sparse matrix."""
     expected = X[:, :1] @ X[:, :1].T
     for feature in (lambda x: x[0], lambda A: sp.csr_array(A[:, :1])):
         np.testing.assert_allclose(k.Linear().of(feature)(X), expected, atol=1e-14)
     assert k.Linear().of(lambda A: A[:, :1])(X[:0]).shape == (0, 0)
+
+
+def test_a_map_of_the_wrong_shape() -> None:
+    with pytest.raises(KernelShapeError, match="a number for each of 4 rows"):
+        k.OneDimensional(lambda x: x)(np.ones((4, 2)))
+
+
+def test_a_feature_that_is_no_number_is_named() -> None:
+    with pytest.raises(NonFiniteError, match="nan in row 1"):
+        k.OneDimensional(lambda x: np.nan if x[0] > 0 else 1.0)([[0.0], [1.0]])
 
 
 def test_a_map_that_gives_no_numbers() -> None:

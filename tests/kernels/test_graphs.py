@@ -55,7 +55,7 @@ def written_out(graph: Pair, rounds: int) -> Counter[Any]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     X=st.lists(graphs(), min_size=1, max_size=5),
     Z=st.lists(graphs(3), min_size=1, max_size=5),
@@ -87,7 +87,7 @@ def test_a_hexagon_and_two_triangles_are_not_told_apart() -> None:
     np.testing.assert_array_equal(K, np.full((2, 2), 6 * 36))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(X=st.lists(graphs(), min_size=1, max_size=5), seed=st.integers(0, 99), rounds=st.integers(0, 4))
 def test_the_order_of_nodes_and_edges_does_not_matter(X: list[Pair], seed: int, rounds: int) -> None:
     rng = np.random.default_rng(seed)
@@ -104,7 +104,7 @@ def test_the_order_of_nodes_and_edges_does_not_matter(X: list[Pair], seed: int, 
     np.testing.assert_array_equal(kernel([shuffled(graph) for graph in X], X), K)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(X=st.lists(graphs(), min_size=1, max_size=6))
 def test_the_laws(X: list[Pair]) -> None:
     for kernel in (

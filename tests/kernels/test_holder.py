@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,23 +12,11 @@ from sklearn.svm import SVC
 
 from mercer import kernels as k
 from mercer._errors import FrozenKernelError, KernelError
+from tests.kernels._ridge import Ridge
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))
 y = np.sin(3 * X[:, 0])
-
-
-class Ridge(k.KernelHolder, RegressorMixin, BaseEstimator):
-    def __init__(self, kernel: k.Kernel = k.RBF(), alpha: float = 0.1) -> None:  # noqa: B008
-        self.kernel, self.alpha = kernel, alpha
-
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Ridge:
-        self.X_ = X
-        self.dual_coef_ = np.linalg.solve(self.kernel(X) + self.alpha * np.eye(len(X)), y)
-        return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return k.Gram(self.kernel, X, self.X_).times(self.dual_coef_)
 
 
 def test_parameters_are_nested() -> None:
@@ -42,6 +30,11 @@ def test_parameters_are_nested() -> None:
         k.RBF(gamma=1).replaced(gama=2)
     with pytest.raises(KernelError, match="Invalid parameter"):
         k.RBF(gamma=1).replaced(gamma__x=2)
+
+
+def test_no_parameter_changes_nothing() -> None:
+    kernel = k.RBF()
+    assert kernel.set_params() is kernel
 
 
 def test_set_params_puts_another_kernel_in_its_place() -> None:

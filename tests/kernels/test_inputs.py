@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from mercer import kernels as k
 from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError, EmptyDataError, NonFiniteError, SupportError
-from mercer.kernels._inputs import count, take
+from mercer.kernels.inputs import count, take
 
 EVERY = [k.Linear(), k.RBF(), k.Laplacian(), k.ChiSquared(), k.Linear() + k.RBF(), k.FromFunction(np.dot)]
 NAN = np.array([[1.0, 2.0], [3.0, np.nan]])

@@ -64,20 +64,20 @@ def test_what_nobody_knows_to_be_positive_definite_is_not_held_to_it(kernel: k.K
     assert "the matrix is positive semidefinite" not in check_kernel(kernel, rows(1))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(kernel=compositions(ATOMS), seed=st.integers(0, 1000))
 def test_random_compositions_obey_the_laws(kernel: k.Kernel, seed: int) -> None:
     laws = check_kernel(kernel, rows(seed, n=9))
     assert "the matrix is positive semidefinite" in laws
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(kernel=compositions(ATOMS))
 def test_the_repr_is_the_kernel(kernel: k.Kernel) -> None:
     assert eval(repr(kernel), {**vars(k), "circle": circle, "radius": radius}) == kernel
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 1000), a=st.sampled_from(ATOMS), b=st.sampled_from(ATOMS), scale=st.floats(0, 5))
 def test_the_algebra_is_that_of_matrices(seed: int, a: k.Kernel, b: k.Kernel, scale: float) -> None:
     X, Z = rows(seed), rows(seed + 1, n=5)

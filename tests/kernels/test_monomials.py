@@ -31,7 +31,7 @@ def factors(order: MonomialOrder) -> list[tuple[int, ...]]:
     return list(chain.from_iterable(choose(range(order.columns), t) for t in order.degrees))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(order=orders)
 def test_exponents_are_those_of_itertools(order: MonomialOrder) -> None:
     expected = [[each.count(j) for j in range(order.columns)] for each in factors(order)]
@@ -40,7 +40,7 @@ def test_exponents_are_those_of_itertools(order: MonomialOrder) -> None:
     np.testing.assert_array_equal(order.exponents(), np.reshape(expected, (-1, order.columns)))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(order=orders, seed=st.integers(0, 100), rows=st.integers(0, 70))
 def test_written_they_are_products(order: MonomialOrder, seed: int, rows: int) -> None:
     X = np.random.default_rng(seed).normal(size=(rows, order.columns))
@@ -50,7 +50,7 @@ def test_written_they_are_products(order: MonomialOrder, seed: int, rows: int) -
     np.testing.assert_allclose(out, np.reshape(expected, out.shape), rtol=1e-14)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(order=orders)
 def test_arrangements_are_multinomial(order: MonomialOrder) -> None:
     found = np.concatenate([order.arrangements()[t] for t in order.degrees])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mercer.kernels import RBF, Gram, Linear
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.pivoted import PivotedCholesky
+from tests.kernels._clusters import clusters
 
 
 @given(n=st.integers(1, 40), d=st.integers(1, 4), seed=st.integers(0, 99))
@@ -44,13 +45,6 @@ def test_it_stops_when_enough_is_found() -> None:
 
 def test_a_matrix_of_zeros_has_no_pivots() -> None:
     assert len(PivotedCholesky.of(Gram(Linear(), np.zeros((5, 2))), 5, 0.0).pivots) == 0
-
-
-def clusters(n: int = 600) -> np.ndarray:
-    """Most rows in one place, a few in each of thirty others."""
-    rng = np.random.default_rng(3)
-    centres, sizes = 4 * rng.normal(size=(31, 3)), np.r_[0.9, np.full(30, 0.1 / 30)]
-    return centres[rng.choice(31, n, p=sizes)] + 0.1 * rng.normal(size=(n, 3))
 
 
 @pytest.mark.parametrize("most", [1, 30, 200])

@@ -24,13 +24,11 @@ from mercer.kernels import (
     Spectrum,
     WeisfeilerLehman,
 )
-from mercer.kernels._tensor_tiles import tile_of
+from mercer.kernels.tensor_tiles import tile_of
 from mercer.kernels.tensors import TensorGram
+from tests._gpu._devices import DEVICES, TOLERANCE
 
 torch = pytest.importorskip("torch")
-card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no card")
-DEVICES = ["cpu", pytest.param("cuda", marks=card)]
-TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-9}
 KERNELS = [
     RBF(),
     RBF(sigma=0.5),

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 
@@ -99,9 +98,7 @@ def learnt(model: Any, rows: Any) -> dict[str, Any]:
 
 
 def _dense(answers: Any) -> Any:
-    if sparse.issparse(answers) or hasattr(answers, "toarray"):
-        return np.asarray(answers.toarray(), dtype=float)
-    return np.asarray(answers, dtype=float)
+    return np.asarray(answers.toarray() if hasattr(answers, "toarray") else answers, dtype=float)
 
 
 def _distance(one: Any, other: Any) -> float:

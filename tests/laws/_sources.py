@@ -1,4 +1,4 @@
-"""One small table in every kind of source, and the models that are fitted to it."""
+"""One small table in every kind of source."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ from tests.laws._models import MODELS, Case, learnt
 from tests.laws._sources import ROWS, TABLE, Asked
 
 COUNTING = ("GaussianNB", "NaiveBayes", "MultinomialNB", "GaussianDiscriminant", "LDA")
-EDGES = {
+#: what forgets and merges only by itself: bins whose edges are given, a vectorizer outside of a pipeline
+ALONE = {
     "HistogramDensity": Case(HistogramDensity(np.linspace(-5, 5, 9)), Asked(("a",))),
     "TfidfVectorizer": Case(TfidfVectorizer(), Asked(("words",), weight=None)),
 }
@@ -46,16 +47,16 @@ def forgotten(case: Case, model: Any, table: pa.Table) -> Any:
 
 @pytest.mark.parametrize("name", [*COUNTING, "HistogramDensity"])
 def test_rows_are_forgotten(name: str) -> None:
-    case = (MODELS | EDGES)[name]
+    case = (MODELS | ALONE)[name]
     left = forgotten(case, streamed(case, TABLE), TABLE.slice(0, 50))
     assert case.distance(left, case.held(TABLE.slice(50))) <= case.precision
     again = forgotten(case, case.held(), TABLE.slice(0, 50))
     assert case.distance(left, again) <= case.precision
 
 
-@pytest.mark.parametrize("name", [*COUNTING, "CountVectorizer", "CategoryFeatures", *EDGES])
+@pytest.mark.parametrize("name", [*COUNTING, "CountVectorizer", "CategoryFeatures", *ALONE])
 def test_models_of_two_shards_merge_to_one(name: str) -> None:
-    case = (MODELS | EDGES)[name]
+    case = (MODELS | ALONE)[name]
     cut = ROWS - 60  # the last level is in one of them only
     first, last = streamed(case, TABLE.slice(0, cut)), streamed(case, TABLE.slice(cut))
     for both in (copy.deepcopy(first).merge(last), last.merge(first)):

@@ -24,7 +24,6 @@ from mercer.data.sources.memory import InMemory
 model = getattr(mercer, sys.argv[1])
 rows = 4096
 with mercer.engine(threads=2):
-    rng = np.random.default_rng(0)
     few = mercer.data.open(sys.argv[2], target="y", rows=rows)
     model().fit(InMemory(few.head().X, few.head().y, rows=1000))  # libraries are loaded, loops compiled
     status = dict(line.split(":") for line in open("/proc/self/status"))

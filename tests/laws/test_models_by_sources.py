@@ -28,14 +28,6 @@ FEW_KINDS = ("Parquet file", "CSV", "DuckDB file")
 FEW_MODELS = ("GaussianNB", "Ridge", "table")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The table in all kinds of files."""
-    folder: Path = tmp_path_factory.mktemp("table")
-    _sources.write(folder)
-    return folder
-
-
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that 240 rows are many pieces, and many more than solvers begin with."""

@@ -10,13 +10,13 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from sklearn.base import clone
 
 import mercer
 from mercer.data.sources.files import parquet as parquet_sources
 from mercer.designs import survey
-from tests.laws import _sources
+from tests.engines._clusters import cluster_of
 from tests.laws._models import MODELS, Case, learnt
 from tests.laws._sources import ARRAYS, KINDS, TABLE, knows
 
@@ -25,15 +25,8 @@ FEW = ("GaussianNB", "NaiveBayes", "Ridge", "logistic", "table")
 OF_NUMBERS = ("GaussianNB", "MultinomialNB", "Ridge", "Lasso", "PoissonRegressor", "softmax")
 
 
-def cluster_of(workers: int, *, processes: bool) -> LocalCluster:
-    return LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=processes, dashboard_address=":0", memory_limit=0
-    )
-
-
 @pytest.fixture(scope="module", params=[1, 2, 3])
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
-    """Of workers that are threads of this process."""
     with cluster_of(request.param, processes=False) as cluster, Client(cluster) as client:
         yield client
 
@@ -42,13 +35,6 @@ def client(request: pytest.FixtureRequest) -> Iterator[Client]:
 def processes() -> Iterator[Client]:
     with cluster_of(2, processes=True) as cluster, Client(cluster) as client:
         yield client
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp("table")
-    _sources.write(folder)
-    return folder
 
 
 @pytest.fixture(autouse=True)

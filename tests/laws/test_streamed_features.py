@@ -25,7 +25,7 @@ from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Source
 from mercer.data.sources.memory import InMemory
 from mercer.models.linear_forms.statistic_features import StatisticFeatures
-from mercer.models.streaming import _sampled_source
+from mercer.models.streaming import sampled_source
 
 ROWS = 200
 MAPS = [
@@ -49,25 +49,27 @@ def rows():
     return X, (X[:, 0] > rng.exponential(size=ROWS)).astype(int)
 
 
-def values(source):
-    X = read_all(source).X
+def dense(X):
     return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+def values(source):
+    return dense(read_all(source).X)
 
 
 @pytest.mark.parametrize("features", MAPS, ids=str)
 @pytest.mark.parametrize("size", [1000, 33])
 def test_features_of_a_source_are_those_of_its_rows(features, size):
     X, y = rows()
-    expected = features.fit(X).transform(X)
+    expected = dense(features.fit(X).transform(X))
     streamed = features.fit_transform(InMemory(X, y, rows=size))
     assert isinstance(streamed, Source)
-    expected = expected if isinstance(expected, np.ndarray) else expected.toarray()
     np.testing.assert_allclose(values(streamed), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("features", [*MAPS, Nystroem(n_components=20, random_state=0)], ids=str)
 def test_neither_cuts_nor_order_change_what_is_learnt_from_a_sample(features, monkeypatch):
-    monkeypatch.setattr(_sampled_source, "MOST_NUMBERS", 3000)
+    monkeypatch.setattr(sampled_source, "MOST_NUMBERS", 3000)
     X, _ = rows()
     X = np.vstack([X, np.random.default_rng(0).exponential(size=(2000, 3))])
     once = values(features.fit(InMemory(X, rows=500)).transform(InMemory(X)))
@@ -76,7 +78,7 @@ def test_neither_cuts_nor_order_change_what_is_learnt_from_a_sample(features, mo
 
 
 def test_ends_and_gaps_beyond_the_sample_are_known(monkeypatch):
-    monkeypatch.setattr(_sampled_source, "MOST_NUMBERS", 1000)
+    monkeypatch.setattr(sampled_source, "MOST_NUMBERS", 1000)
     X = np.random.default_rng(0).uniform(size=(5000, 1))
     X[17], X[4000], X[2500] = -50.0, 70.0, np.nan
     features = BucketFeatures("width", n_buckets=3).fit(InMemory(X, rows=100))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,163 +14,19 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from mercer import (
-    GLM,
-    ElasticNet,
-    GammaRegressor,
-    Lasso,
-    LinearRegression,
-    LinearThreshold,
-    LogisticRegression,
-    Perceptron,
-    PoissonRegressor,
-    Ridge,
-    RidgeCV,
-    TableFeatures,
-    TweedieRegressor,
-)
-from mercer._errors import (
-    DataError,
-    FitInterrupted,
-    NonFiniteError,
-    SeparationError,
-    SeparationWarning,
-    SupportError,
-    UnsuitableSolverError,
-)
-from mercer._threads import row_blocks
-from mercer.data.sources.base import Chunk, Columns, Piece, Source
-from mercer.data.sources.memory import HeldPiece, InMemory
-from mercer.designs import survey
+from mercer import GLM, Lasso, LinearRegression, LogisticRegression, Ridge, RidgeCV, TableFeatures
+from mercer._errors import DataError, FitInterrupted
+from mercer.data.sources.base import Source
+from mercer.data.sources.memory import InMemory
+from mercer.designs.streamed import StreamedObservations
 from mercer.families import L1, L2
-from mercer.models.streaming import _observe as _streamed_problem
+from mercer.models.streaming import observe
+from tests.laws._linear import DATA, MODELS, Array, N, Tables, assert_same, table
+from tests.laws._sources import Shuffled
 
-Array = np.ndarray
+pytestmark = pytest.mark.usefixtures("small_samples")
 
-N, D = 1500, 5
 BLOCKS = (311, 4000)
-
-
-class Shuffled(Source):
-    """The pieces of a source in another order."""
-
-    def __init__(self, source: Source, seed: int = 0) -> None:
-        self.source, self.seed, self.columns = source, seed, source.columns
-
-    def pieces(self) -> Iterator[Piece]:
-        pieces = list(self.source.pieces())
-        return (pieces[j] for j in np.random.default_rng(self.seed).permutation(len(pieces)))
-
-    @property
-    def described(self) -> str:
-        return f"{self.source.described}, shuffled"
-
-
-class Tables(Source):
-    """Rows of a pyarrow table."""
-
-    def __init__(self, table: Any, y: Array, weight: Array | None = None, offset: Array | None = None, rows: int = 419):
-        self._all, self._rows, self.columns = (table, y, weight, offset), rows, Columns(tuple(table.column_names))
-
-    def pieces(self) -> Iterator[Piece]:
-        table, *beside = self._all
-        for rows in row_blocks(table.num_rows, self._rows):
-            cut = (None if values is None else values[rows] for values in beside)
-            yield HeldPiece(Chunk(table.slice(rows.start, rows.stop - rows.start), *cut), f"rows from {rows.start}")
-
-    @property
-    def described(self) -> str:
-        return "a table"
-
-
-@pytest.fixture(autouse=True)
-def _small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a fit begins with far fewer rows than there are."""
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 400)
-
-
-def drawn(seed: int = 0) -> dict[str, Array]:
-    """Columns of very different size, one far from zero, with responses of each kind, weights and offsets."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(N, D)) * [1.0, 1e-6, 1.0, 1e3, 1.0] + [1e8, 0.0, 0.0, 0.0, 3.0]
-    eta = 0.5 * (X[:, 2] + 1e-3 * X[:, 3]) + 0.3 * (X[:, 4] - 3)
-    noisy = eta + rng.logistic(size=N)
-    return {
-        "X": X,
-        "weight": rng.integers(0, 4, N).astype(float),
-        "offset": 0.1 * rng.normal(size=N),
-        "number": eta + rng.normal(size=N),
-        "numbers": np.column_stack([eta, -eta, eta**2]) + rng.normal(size=(N, 3)),
-        "count": rng.poisson(np.exp(eta)).astype(float),
-        "positive": rng.gamma(2.0, np.exp(eta)) + 1e-3,
-        "two": np.where(noisy > 0, "yes", "no"),
-        "three": np.array(["a", "bb", "ccc"])[np.digitize(noisy, [-1.0, 1.0])],
-    }
-
-
-DATA = drawn()
-
-#: models, the response that each is fitted to, and the most passes that it may need
-MODELS: dict[str, tuple[Any, str, int]] = {
-    "least squares": (LinearRegression(), "number", 2),
-    "several targets": (LinearRegression(), "numbers", 2),
-    "nonnegative": (LinearRegression(positive=True), "number", 2),
-    "ridge": (Ridge(2.0), "number", 1),
-    "ridge of several targets": (Ridge([1.0, 2.0, 3.0]), "numbers", 1),
-    "ridge by orthogonal factors": (Ridge(2.0, solver="svd"), "number", 4),
-    "ridge, left one out": (Ridge("loo"), "number", 3),
-    "ridge, cross-validated": (Ridge("gcv"), "number", 1),
-    "RidgeCV": (RidgeCV([0.1, 1.0, 10.0]), "number", 3),
-    "lasso": (Lasso(0.05, tol=1e-10), "number", 1),
-    "lasso of several targets": (Lasso(0.05, tol=1e-10), "numbers", 1),
-    "nonnegative lasso": (Lasso(0.05, tol=1e-10, positive=True), "number", 1),
-    "elastic net": (ElasticNet(0.1, tol=1e-10), "number", 1),
-    "elastic net without absolute values": (ElasticNet(0.1, l1_ratio=0.0), "number", 1),
-    "Poisson": (PoissonRegressor(tol=1e-10), "count", 7),
-    "Poisson without a penalty": (PoissonRegressor(alpha=0.0, tol=1e-10), "count", 7),
-    "gamma": (GammaRegressor(tol=1e-10), "positive", 14),
-    "Tweedie": (TweedieRegressor(power=1.5, tol=1e-10), "count", 10),
-    "logistic": (LogisticRegression(tol=1e-10), "two", 7),
-    "logistic without a penalty": (LogisticRegression(C=np.inf, tol=1e-10), "two", 7),
-    "logistic, balanced": (LogisticRegression(class_weight="balanced", tol=1e-10), "two", 7),
-    "logistic without an intercept": (LogisticRegression(fit_intercept=False, tol=1e-10), "two", 7),
-    "lasso of labels": (LogisticRegression(C=0.05, l1_ratio=1.0, solver="saga", tol=1e-10), "two", 7),
-    "elastic net of labels": (LogisticRegression(C=0.05, l1_ratio=0.5, solver="saga", tol=1e-10), "two", 7),
-    "softmax": (LogisticRegression(tol=1e-10), "three", 8),
-    "lasso of classes": (LogisticRegression(C=0.05, l1_ratio=1.0, solver="saga", tol=1e-10), "three", 8),
-    "GLM, normal": (GLM("gaussian"), "number", 5),
-    "GLM, normal, with a prior": (GLM("gaussian", penalty=L2(0.5, mean=1.0)), "number", 6),
-    "GLM, Poisson": (GLM("poisson", tol=1e-10), "count", 8),
-    "GLM, Poisson, penalised": (GLM("poisson", penalty=L2(0.5), tol=1e-10), "count", 8),
-    "GLM, Poisson, lasso": (GLM("poisson", penalty=L1(20.0), tol=1e-10), "count", 8),
-    "GLM, gamma": (GLM("gamma", "log", tol=1e-10), "positive", 14),
-    "GLM, gamma, canonical": (GLM("gamma", tol=1e-10), "positive", 16),
-    "GLM, labels": (GLM("bernoulli", "probit", tol=1e-10), "two", 12),
-    "GLM, classes": (GLM("categorical", tol=1e-10), "three", 9),
-    "GLM, classes, with a reference": (GLM("categorical", reference="bb", tol=1e-10), "three", 9),
-    "GLM, classes, lasso": (GLM("categorical", penalty=L1(20.0), tol=1e-10), "three", 9),
-}
-FITTED = (
-    "coef_",
-    "intercept_",
-    "alpha_",
-    "rank_",
-    "dispersion_",
-    "deviance_",
-    "null_deviance_",
-    "df_residual_",
-    "log_likelihood_",
-)
-
-
-def assert_same(streamed: Any, held: Any, *, precision: float = 1e-8) -> None:
-    for name in FITTED:
-        if hasattr(held, name):
-            mine, theirs = np.asarray(getattr(streamed, name)), np.asarray(getattr(held, name))
-            scale = np.abs(theirs).max(initial=1e-300)
-            np.testing.assert_allclose(mine, theirs, rtol=precision, atol=1e-9 * scale + 1e-13, err_msg=name)
-    assert streamed.n_features_in_ == held.n_features_in_
-    assert streamed.certificate_.holds
 
 
 @pytest.mark.parametrize("rows", BLOCKS)
@@ -182,7 +38,7 @@ def test_streamed_is_in_memory(name: str, rows: int) -> None:
         X = X[:, [2]]  # few columns leave every mean above 0
     held = clone(model).fit(X, y, weight)
     source = InMemory(X, y, weight, rows=rows)
-    for each in (source, Shuffled(source)) if rows < N else (source,):
+    for each in (source, Shuffled(source, seed=0)) if rows < N else (source,):
         streamed = clone(model).fit(each)
         assert_same(streamed, held)
         assert streamed.plan_.passes <= passes
@@ -210,16 +66,6 @@ def test_in_every_form(name: str, form: Callable[[Array], Any]) -> None:
     assert streamed.plan_.dtype == held.plan_.dtype
 
 
-def table(n: int = N) -> Any:
-    """Numbers and categories, one level of which is first seen at the end."""
-    rng = np.random.default_rng(1)
-    city = rng.choice(["Ulm", "Bonn", "Kiel", "Rom"], n)
-    city[-60:] = rng.choice(["Ulm", "Zell"], 60)
-    return pa.table(
-        {"a": DATA["X"][:n, 0], "city": city, "b": DATA["X"][:n, 2], "plan": rng.choice(["x", "y", "z"], n)}
-    )
-
-
 @pytest.mark.parametrize("penalty", [None, L2(0.5), L1(5.0)])
 @pytest.mark.parametrize("family", ["gaussian", "poisson", "bernoulli", "categorical"])
 def test_categories_and_offsets(family: str, penalty: Any) -> None:
@@ -227,7 +73,7 @@ def test_categories_and_offsets(family: str, penalty: Any) -> None:
     beside = {} if family == "categorical" else {"offset": DATA["offset"]}
     model = GLM(family, penalty=penalty, tol=1e-10)
     held = clone(model).fit(table(), y, DATA["weight"], **beside)
-    streamed = clone(model).fit(Shuffled(Tables(table(), y, DATA["weight"], **beside)))
+    streamed = clone(model).fit(Shuffled(Tables(table(), y, DATA["weight"], **beside), seed=0))
     assert_same(streamed, held)
     assert streamed.coefficient_names_ == held.coefficient_names_
     assert any("Zell" in name for name in streamed.coefficient_names_)
@@ -297,84 +143,6 @@ def test_more_columns_than_rows() -> None:
     assert_same(Ridge().fit(InMemory(X, y, rows=7)), Ridge().fit(X, y))
 
 
-# Mistakes.
-
-
-@pytest.mark.parametrize("name", ["ridge", "lasso", "logistic", "Poisson", "GLM, Poisson"])
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_what_is_not_finite_is_named(name: str, value: float) -> None:
-    model, response, _ = MODELS[name]
-    X = DATA["X"].copy()
-    X[300, 2] = value
-    with pytest.raises(NonFiniteError, match=r"rows 226 to 338.*'?x2'?.*row 74"):
-        clone(model).fit(InMemory(X, DATA[response], rows=113))
-
-
-@pytest.mark.parametrize("name", ["ridge", "logistic", "Poisson", "GLM, Poisson"])
-def test_what_is_no_response_is_named(name: str) -> None:
-    model, response, _ = MODELS[name]
-    y = DATA[response].astype(object if name == "logistic" else float)
-    y[300] = None if name == "logistic" else np.nan
-    with pytest.raises(NonFiniteError, match=r"In rows 226 to 338: .*y contains NaN"):
-        clone(model).fit(InMemory(DATA["X"], y, rows=113))
-
-
-@pytest.mark.parametrize("model", [PoissonRegressor(), GLM("poisson")])
-def test_what_the_family_does_not_know_is_named(model: Any) -> None:
-    y = DATA["count"].copy()
-    y[300] = -1
-    with pytest.raises(SupportError, match=r"In rows 226 to 338: .*row 74"):
-        clone(model).fit(InMemory(DATA["X"], y, rows=113))
-
-
-def test_a_missing_level_is_named() -> None:
-    data = pa.table({"city": ["a", "b", None] * 100})
-    with pytest.raises(NonFiniteError, match=r"In rows from 0: .*'city'.*row 2"):
-        GLM().fit(Tables(data, DATA["number"][:300]))
-
-
-def test_one_class_is_refused() -> None:
-    with pytest.raises(DataError, match="one class"):
-        LogisticRegression().fit(InMemory(DATA["X"], np.zeros(N), rows=100))
-
-
-def test_offsets_are_refused_by_who_has_no_use_for_them() -> None:
-    for model in (Ridge(), LogisticRegression(), PoissonRegressor(), Perceptron()):
-        with pytest.raises(DataError, match="takes no offset"):
-            model.fit(InMemory(DATA["X"], DATA["two"], None, DATA["offset"]))
-
-
-def test_separation_is_told_though_not_proved() -> None:
-    X, y = np.linspace(-1, 1, 200)[:, None], np.repeat(["a", "b"], 100)
-    with pytest.warns(SeparationWarning, match="not looked for"):
-        model = GLM("bernoulli").fit(InMemory(X, y, rows=30))
-    assert [finding.code for finding in model.diagnosis_] == ["separation"]
-    with pytest.raises(SeparationError):
-        GLM("bernoulli", on_separation="error").fit(InMemory(X, y, rows=30))
-    with pytest.raises(UnsuitableSolverError, match="ridge"):
-        GLM("bernoulli", on_separation="firth").fit(InMemory(X, y, rows=30))
-    ridge = GLM("bernoulli", on_separation="ridge", tol=1e-10)
-    assert_same(clone(ridge).fit(InMemory(X, y, rows=30)), clone(ridge).fit(X, y))
-
-
-def test_separated_classes_are_told_too() -> None:
-    X, y = np.linspace(-1, 1, 300)[:, None], np.repeat(["a", "b", "c"], 100)
-    with pytest.warns(SeparationWarning, match="not looked for"):
-        GLM("categorical").fit(InMemory(X, y, rows=70))
-    model = LogisticRegression(C=np.inf).fit(InMemory(X, y, rows=70))
-    assert [finding.code for finding in model.diagnosis_] == ["separation"]
-
-
-def test_a_strong_effect_is_no_separation() -> None:
-    """Some rows tell nothing of η, though no hyperplane separates all of them."""
-    X = np.linspace(-30, 30, 600)[:, None]
-    y = np.where(X[:, 0] + np.random.default_rng(0).logistic(size=600) > 0, "b", "a")
-    model = GLM("bernoulli", tol=1e-10)
-    streamed = clone(model).fit(InMemory(X, y, rows=70))
-    assert not list(streamed.diagnosis_)
-    assert_same(streamed, clone(model).fit(X, y))
-
-
 # How a fit goes.
 
 
@@ -398,16 +166,16 @@ def test_what_needs_all_rows_has_them() -> None:
 @pytest.mark.parametrize("name", ["logistic", "lasso of labels", "GLM, Poisson", "Poisson"])
 def test_a_stopped_fit_keeps_what_it_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, response, _ = MODELS[name]
-    passes = 0
+    batches = 0
 
     def interrupted(batch: Any) -> Any:
-        nonlocal passes
-        passes += 1
-        if passes > 20:
+        nonlocal batches
+        batches += 1
+        if batches > 20:
             raise KeyboardInterrupt
         return batch
 
-    original = _streamed_problem.StreamedObservations.of
+    original = StreamedObservations.of
 
     def watched(*arguments: Any) -> Any:
         made = original(*arguments)
@@ -415,8 +183,8 @@ def test_a_stopped_fit_keeps_what_it_found(name: str, monkeypatch: pytest.Monkey
         object.__setattr__(made, "prepare", lambda chunk: interrupted(prepare(chunk)))
         return made
 
-    monkeypatch.setattr(_streamed_problem.StreamedObservations, "of", watched)
-    monkeypatch.setattr(_streamed_problem.StreamedObservations, "responses_as", lambda self, dtype: self)
+    monkeypatch.setattr(StreamedObservations, "of", watched)
+    monkeypatch.setattr(StreamedObservations, "responses_as", lambda self, dtype: self)
     model = clone(model)
     with pytest.raises(FitInterrupted, match="kept"):
         model.fit(InMemory(DATA["X"], DATA[response], rows=113))
@@ -448,41 +216,15 @@ def test_what_travels_can_be_pickled() -> None:
     """Everything that a pass is given, of the model with most of it."""
     sent = []
 
-    original = _streamed_problem.fold
+    original = observe.fold
 
     def fold(summarise: Any, source: Source, merge: Any) -> Any:
         sent.append(len(pickle.dumps((summarise, merge))))
         return original(pickle.loads(pickle.dumps(summarise)), source, pickle.loads(pickle.dumps(merge)))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streamed_problem, "fold", fold)
+        patch.setattr(observe, "fold", fold)
         patch.setattr("mercer.engines.reducing.fold", fold)
         streamed = GLM("poisson", tol=1e-10).fit(Tables(table(), DATA["count"]))
     assert_same(streamed, GLM("poisson", tol=1e-10).fit(table(), DATA["count"]))
     assert max(sent) < 20_000  # a few numbers for each column, and no rows
-
-
-# Learning in one pass.
-
-
-@pytest.mark.parametrize("model", [Perceptron(), LinearThreshold("logistic", mode="incremental", random_state=0)])
-@pytest.mark.parametrize("response", ["two", "three"])
-def test_online_rules_learn_chunk_after_chunk(model: Any, response: str) -> None:
-    X, y, weight = DATA["X"][:, 2:] / [1.0, 1e3, 3.0], DATA[response], DATA["weight"]
-    source = InMemory(X, y, weight, rows=113)
-    streamed, by_hand = clone(model).fit(source), clone(model)
-    for chunk in source:
-        by_hand.partial_fit(chunk.X, chunk.y, classes=np.unique(y), sample_weight=chunk.weight)
-    np.testing.assert_array_equal(streamed.coef_, by_hand.coef_)
-    np.testing.assert_array_equal(streamed.intercept_, by_hand.intercept_)
-    np.testing.assert_array_equal(streamed.classes_, np.unique(y))
-    assert streamed.plan_.passes <= 3
-    wrong = streamed.predict(X) != y
-    assert streamed.certificate_.value >= wrong[weight > 0].sum() > 0
-
-
-def test_batch_rules_need_all_rows_together() -> None:
-    X, y = DATA["X"][:100, [2, 4]], DATA["two"][:100]
-    held = LinearThreshold("logistic", max_iter=5, tol=None).fit(X, y)
-    streamed = LinearThreshold("logistic", max_iter=5, tol=None).fit(InMemory(X, y, rows=30))
-    np.testing.assert_array_equal(streamed.coef_, held.coef_)

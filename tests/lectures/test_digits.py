@@ -14,9 +14,9 @@ MODELS = {"gaussian": GaussianNB(), "bernoulli": BernoulliNB(binarize=8), "multi
 
 
 def test_the_pictures_are_means_spreads_and_shares_of_the_pixels() -> None:
+    gaussian, bernoulli, multinomial = (model.fit(X, y) for model in MODELS.values())
     for digit in range(10):
         rows = X[y == digit]
-        gaussian, bernoulli, multinomial = (model.fit(X, y) for model in MODELS.values())
         np.testing.assert_allclose(gaussian.theta_[digit], rows.mean(axis=0), atol=1e-12)
         np.testing.assert_allclose(gaussian.var_[digit], rows.var(axis=0), atol=1e-6)
         dark = ((rows > 8).sum(axis=0) + 1) / (len(rows) + 2)

@@ -11,12 +11,21 @@ import pytest
 from scipy import optimize
 from sklearn.datasets import make_circles
 
-from mercer import GLM, KernelRidge, Lasso, LinearThreshold, LogisticRegression, Perceptron, PoissonRegressor, Ridge
+from mercer import (
+    GLM,
+    KernelRidge,
+    Lasso,
+    LinearThreshold,
+    LogisticRegression,
+    Perceptron,
+    PoissonRegressor,
+    Ridge,
+    kernelize,
+)
 from mercer import kernels as k
 from mercer._errors import NoFeatureMapError, NoRepresenterError, NotPositiveDefiniteError, TooManyColumnsError
 from mercer.families import L2
 from mercer.kernels import check_matrix, check_positive_definite
-from mercer.models import kernelize
 
 Array = np.ndarray
 X, Z = np.random.default_rng(0).normal(size=(12, 3)), np.random.default_rng(1).normal(size=(7, 3))

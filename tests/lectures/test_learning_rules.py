@@ -142,7 +142,7 @@ def test_batch_lms_converges_exactly_when_the_rate_is_below_2_over_the_largest_e
 # The rules compared.
 
 
-def thresholds(rule: str, extra: int, **options: Any) -> float:
+def threshold_of(rule: str, extra: int, **options: Any) -> float:
     """Where a unit on a line changes its mind: five points of each class, and some at x = 1.5 of class 1."""
     x = np.concatenate([np.linspace(0.0, 0.4, 5), np.linspace(0.6, 1.0, 5), np.full(extra, 1.5)])
     model = LinearThreshold(rule, **options).fit(x[:, None], x > 0.5)
@@ -152,14 +152,14 @@ def thresholds(rule: str, extra: int, **options: Any) -> float:
 
 def test_extra_points_on_the_right_side_move_the_lms_line() -> None:
     """The lecture's figure: one, then five, additional points at (1.5, 1), which were right before."""
-    lms = [thresholds("lms", extra, tol=1e-8, max_iter=5000) for extra in (0, 1, 5)]
+    lms = [threshold_of("lms", extra, tol=1e-8, max_iter=5000) for extra in (0, 1, 5)]
     assert lms[0] == pytest.approx(0.5)
     assert lms[1] > 0.52
     assert lms[2] > 0.57
-    logistic = [thresholds("logistic", extra, rate=1.0, tol=None, max_iter=2000) for extra in (0, 1, 5)]
+    logistic = [threshold_of("logistic", extra, rate=1.0, tol=None, max_iter=2000) for extra in (0, 1, 5)]
     assert np.abs(np.subtract(logistic, logistic[0])).max() < 0.1 * (lms[2] - lms[0])
     perceptron = [
-        thresholds("perceptron", extra, mode="incremental", shuffle=False) for extra in (0, 1, 5)
+        threshold_of("perceptron", extra, mode="incremental", shuffle=False) for extra in (0, 1, 5)
     ]  # these points come last, when the unit has them right
     assert perceptron[1] == perceptron[0]
     assert perceptron[2] == perceptron[0]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from mercer import LinearRegression, Ridge
 from mercer.families import Gaussian
-from mercer.models.linear.linear_regression import LinearRegression
-from mercer.models.linear.ridge import Ridge
 
 Array = np.ndarray
 

@@ -160,20 +160,20 @@ def test_own_variances_are_quadratic(two_classes):
 
 
 @pytest.mark.parametrize(
-    ("model", "X"),
+    "model",
     [
-        (MultinomialNB(), DOCUMENTS),
-        (BernoulliNB(), DOCUMENTS),
-        (GaussianNB(shared_variance=True, var_smoothing=0.1), DOCUMENTS),
-        (GaussianNB(var_smoothing=0.1), DOCUMENTS),
+        MultinomialNB(),
+        BernoulliNB(),
+        GaussianNB(shared_variance=True, var_smoothing=0.1),
+        GaussianNB(var_smoothing=0.1),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=str,
 )
-def test_linear_form(model, X):
-    form = linear_form(model.fit(X, CLASSES))
-    scores = np.asarray(form.feature_map(X) @ form.coef.T + form.intercept)
+def test_linear_form(model):
+    form = linear_form(model.fit(DOCUMENTS, CLASSES))
+    scores = np.asarray(form.feature_map(DOCUMENTS) @ form.coef.T + form.intercept)
     expected = scores - logsumexp(scores, axis=1, keepdims=True)
-    np.testing.assert_allclose(model.predict_log_proba(X), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.predict_log_proba(DOCUMENTS), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_bayes_rule(two_classes):

@@ -51,7 +51,7 @@ def test_naive_bayes_parts_from_the_others_where_columns_are_correlated() -> Non
 
 
 def test_lda_parts_from_logistic_regression_where_columns_are_not_normal() -> None:
-    """Two values of x with p(1|x) logistic in x, but far from a mixture of two normals of one variance."""
+    """x is the square of an exponential and p(1|x) logistic in x: far from two normals of one variance."""
     rng = np.random.default_rng(2)
     X = rng.exponential(size=(ROWS, 1)) ** 2
     y = (rng.random(ROWS) < 1 / (1 + np.exp(2 - X[:, 0]))).astype(int)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mercer import models
 from mercer._errors import DataError
-from mercer.models._base import Plan, checked_weight, first_where, old_state_on_failure
+from mercer.models.base import Plan, checked_weight, first_where, old_state_on_failure
 
 
 def test_a_plan_says_which_path_was_taken():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models._diagnosis import Diagnosis, Finding
+from mercer.models.diagnosis import Diagnosis, Finding
 
 COLLINEAR = Finding("collinear", "warning", "'b' is twice 'a'.", "Leave one of them out.", ("a", "b"))
 CONSTANT = Finding("constant", "note", "'c' does not vary.", "Leave it out.", ("c",))

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import mercer as m
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column
-from mercer.models._reader import columns_of_fit, names_read, part_of, steps_of
+from mercer.models.reader import columns_of_fit, names_read, part_of, steps_of
 
 FRAME = pd.DataFrame(
     {

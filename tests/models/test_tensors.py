@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import DataConversionWarning
 
@@ -117,7 +117,6 @@ def test_weights():
             checked_tensor_weight(weight, X)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(-3, 3), min_size=1, max_size=30),
     st.sampled_from(["int64", "int8", "float32", "float16", "bool"]),

@@ -62,10 +62,8 @@ def test_extras_are_those_the_sentences_name(wheel: zipfile.ZipFile) -> None:
     (metadata,) = [name for name in wheel.namelist() if name.endswith("METADATA")]
     extras = set(Parser().parsestr(wheel.read(metadata).decode()).get_all("Provides-Extra") or [])
     sources = [path.read_text(encoding="utf-8") for path in (REPOSITORY / "src").rglob("*.py")]
-    named = {
-        extra for source in sources for extra in re.findall(r'extra="(\w+)"|mercer\[(\w+)\]', source) for extra in extra
-    }
-    named.discard("")
+    found = [pair for source in sources for pair in re.findall(r'extra="(\w+)"|mercer\[(\w+)\]', source)]
+    named = {extra or written for extra, written in found}
     assert named
     assert named <= extras
     listed = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"][

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ import pytest
 from mercer._errors import MissingDependencyError
 from mercer.report import plots
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
+pytestmark = pytest.mark.usefixtures("pyplot")
 
 GRID = np.linspace(-3, 3, 61)
 BELL = np.exp(-0.5 * GRID**2) / np.sqrt(2 * np.pi)
@@ -29,18 +27,8 @@ PICTURES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _closed() -> Iterator[None]:
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
-
-
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
-def test_a_picture_is_drawn_where_it_was_asked_for_and_has_named_axes(draw: Any) -> None:
-    from matplotlib import pyplot
-
+def test_a_picture_is_drawn_where_it_was_asked_for_and_has_named_axes(draw: Any, pyplot: Any) -> None:
     given = pyplot.figure().add_subplot()
     assert draw(given) is given
     assert given.get_xlabel()
@@ -49,9 +37,7 @@ def test_a_picture_is_drawn_where_it_was_asked_for_and_has_named_axes(draw: Any)
 
 
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
-def test_without_axes_it_gets_a_figure_of_its_own_and_names_that_are_there_are_kept(draw: Any) -> None:
-    from matplotlib import pyplot
-
+def test_without_axes_it_gets_a_figure_of_its_own_and_names_that_are_there_are_kept(draw: Any, pyplot: Any) -> None:
     other = pyplot.figure().add_subplot(xlabel="weight of the dog")
     assert draw(None) is not other
     assert draw(other).get_xlabel() == "weight of the dog"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,3 +31,10 @@ def served(model: Any, *, http: Any = "auto", **options: Any) -> Iterator[httpx.
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+@contextmanager
+def connection(client: httpx.Client) -> Iterator[socket.socket]:
+    """A socket at the same port, for what no client would send."""
+    with socket.create_connection(("127.0.0.1", client.base_url.port or 0), timeout=20) as made:
+        yield made

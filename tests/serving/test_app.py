@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ from mercer._errors import DataError
 from mercer.decide.conformal_intervals import ConformalRegressor
 from mercer.decide.conformal_sets import ConformalClassifier
 from mercer.serving import gate, make_app
-from tests.serving._server import served
+from tests.serving._server import connection, served
 
 JSON = {"content-type": "application/json"}
 RNG = np.random.default_rng(0)
@@ -176,9 +175,9 @@ def test_a_client_that_never_ends_is_let_go(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def answer_to(client: httpx.Client, request: bytes) -> bytes:
-    with socket.create_connection(("127.0.0.1", client.base_url.port or 0), timeout=10) as connection:
-        connection.sendall(request)
-        return connection.recv(4096)
+    with connection(client) as made:
+        made.sendall(request)
+        return made.recv(4096)
 
 
 def test_other_content_and_methods(client: httpx.Client) -> None:

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain, cycle, islice
 from typing import Any
 
-import httpx
 import pytest
 import uvicorn
 
 import mercer as m
 from mercer.serving import serve
 from mercer.serving.connections import timely_protocol
-from tests.serving._server import served
+from tests.serving._server import connection, served
 
 MODEL = m.LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0])
 SOON = 0.3
 HEAD = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n"
 #: bytes after which nobody hopes any more to be cut off
 MANY = 300
-
-
-@contextmanager
-def connection(client: httpx.Client) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", client.base_url.port or 0), timeout=20) as made:
-        yield made
 
 
 def dribble_until_closed(made: socket.socket, beginning: bytes = b"") -> bool:

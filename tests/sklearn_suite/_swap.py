@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +32,7 @@ def load_swapped(
     *,
     exclude: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
+    naming: str | None = None,
 ) -> dict[str, Any]:
     """The tests of an installed test module, with `replacements` in place of the names it imports.
 
@@ -43,6 +46,8 @@ def load_swapped(
         Tests that are left out. A name that the module no longer has is an error, so that the list stays true.
     only : collection of test names
         Those that are about the replacements, where others are not; all of them by default.
+    naming : str
+        A pattern that the code of a test must have; the others are scikit-learn's own, or of another suite.
 
     Returns
     -------
@@ -58,6 +63,8 @@ def load_swapped(
     for name, reason in (exclude or {}).items():
         if tests.pop(name, None) is None:
             raise LookupError(f"{module_name} has no test {name!r} to exclude ({reason}); take it off the list")
+    if naming is not None:
+        tests = {name: value for name, value in tests.items() if is_fixture(value) or _names(value, naming)}
     runs = tuple(name for name in tests if _is_test(name, only))
     LOADED.append(Loaded(module_name, tuple(replacements), runs, exclude or {}))
     return tests
@@ -70,6 +77,10 @@ def parsed(module_name: str) -> ast.Module:
 
 def _is_test(name: str, only: Collection[str] | None) -> bool:
     return name.startswith("test_") and (only is None or name in only)
+
+
+def _names(test: Any, pattern: str) -> bool:
+    return re.search(pattern, inspect.getsource(test)) is not None
 
 
 def is_fixture(value: Any) -> bool:

@@ -1,8 +1,7 @@
-"""The fixtures and marks that scikit-learn's test modules expect of its own configuration."""
+"""The fixtures and marks that scikit-learn's test modules expect of its own configuration; `pyplot` all tests have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +28,3 @@ def global_random_seed(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(params=[np.float32, np.float64])
 def global_dtype(request: pytest.FixtureRequest) -> Any:
     return request.param
-
-
-@pytest.fixture
-def pyplot() -> Iterator[Any]:
-    """Without a window, and with no figure left open."""
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    plots = pytest.importorskip("matplotlib.pyplot")
-    plots.close("all")
-    yield plots
-    plots.close("all")

@@ -15,7 +15,7 @@ from sklearn._loss.loss import HalfSquaredError
 from mercer import models
 from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
 from mercer.families.response import Response
-from mercer.models.glm._regressor import GLMRegressor
+from mercer.models.glm.regressor import GLMRegressor
 from tests.sklearn_suite._swap import load_swapped
 
 

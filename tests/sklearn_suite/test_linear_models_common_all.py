@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mercer import models
+from tests.sklearn_suite._cases import on_ours_only
 from tests.sklearn_suite._swap import load_swapped
-from tests.sklearn_suite.test_linear_models_common import on_ours_only
 
 pytestmark = pytest.mark.slow
 

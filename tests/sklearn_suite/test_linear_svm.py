@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from types import SimpleNamespace
 
 from sklearn import svm
@@ -15,15 +14,11 @@ SWAPPED = {"LinearSVC": LinearSVC, "LinearSVR": LinearSVR}
 TESTS = load_swapped(
     "sklearn.svm.tests.test_svm",
     {"svm": SimpleNamespace(**{**vars(svm), **SWAPPED}), **SWAPPED},
+    naming="LinearSV",
     exclude={
         "test_linear_svm_convergence_warnings": "wants two steps not to be enough for six points, which they are here; "
         "the warning is tested in tests/models/svm/test_linear_svc.py and test_linear_svr.py",
     },
 )
 
-
-def is_about_them(name: str) -> bool:
-    return not name.startswith("test_") or "LinearSV" in inspect.getsource(TESTS[name])
-
-
-globals().update({name: test for name, test in TESTS.items() if is_about_them(name)})
+globals().update(TESTS)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mercer.models import LogisticRegression, LogisticRegressionCV
+from tests.sklearn_suite._cases import on_ours_only
 from tests.sklearn_suite._swap import load_swapped
-from tests.sklearn_suite.test_linear_models_common import on_ours_only
 
 
 def without_marks(test: Any) -> Any:

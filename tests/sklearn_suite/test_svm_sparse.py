@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sklearn_suite._swap import load_swapped
-from tests.sklearn_suite.test_svm import SWAPPED, about_them
+from tests.sklearn_suite.test_svm import SWAPPED, THEM
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._errors.IndefiniteKernelWarning")
 
-globals().update(about_them(load_swapped("sklearn.svm.tests.test_sparse", {"svm": SWAPPED})))
+globals().update(load_swapped("sklearn.svm.tests.test_sparse", {"svm": SWAPPED}, naming=THEM))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.features.text.interpreted import strip_accents_ascii, strip_accents_unicode
+from mercer.features.text.terms import strip_accents_ascii, strip_accents_unicode
 from mercer.models import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from tests.sklearn_suite._swap import load_swapped
 

@@ -11,9 +11,8 @@ import pytest
 from scipy.integrate import dblquad, quad
 
 from mercer import smoothing as sm
+from tests.smoothing._kernels import every_kernel
 
-EVERY = [sm.Uniform, sm.Gaussian, sm.Epanechnikov, sm.Triangular, sm.Biweight, sm.Triweight, sm.Cosine, sm.Exponential]
-every_kernel = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.name)
 R = np.linspace(0, 2.2, 56)
 
 

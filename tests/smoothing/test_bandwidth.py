@@ -31,7 +31,7 @@ def test_the_volume_is_that_of_the_matrix(value: object) -> None:
     assert bandwidth.log_volume(3) == pytest.approx(np.linalg.slogdet(L)[1], abs=1e-13)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.floats(1e-3, 1e3))
 def test_a_number_is_a_vector_is_a_matrix(h: float) -> None:
     forms = [Bandwidth(h), Bandwidth([h, h, h]), Bandwidth(h**2 * np.eye(3))]

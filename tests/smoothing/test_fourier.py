@@ -45,7 +45,7 @@ def arranged(how: str, n: int, span: float, spacing: float, shift: Array, rng: n
     return np.clip(rng.normal(span / 2, span / 4, (n, d)), 0, span)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     order=st.sampled_from(ORDERS),
     d=st.integers(1, 3),

@@ -17,10 +17,9 @@ from mercer._errors import KernelError
 from mercer.smoothing.kernels import KERNELS
 from mercer.smoothing.powers import COSINE_SERIES
 from mercer.testing import check_smoothing_kernel
+from tests.smoothing._kernels import EVERY, every_kernel
 
-EVERY = [sm.Uniform, sm.Gaussian, sm.Epanechnikov, sm.Triangular, sm.Biweight, sm.Triweight, sm.Cosine, sm.Exponential]
 FORMS = ["radial", "product"]
-every_kernel = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.name)
 kernels = st.builds(lambda kind, form: kind(form), st.sampled_from(EVERY), st.sampled_from(FORMS))
 
 

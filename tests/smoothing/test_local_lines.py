@@ -10,8 +10,6 @@ from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.mixed import Rows
 from tests.smoothing._local_fits import draw, fit, heights
 
-Array = np.ndarray
-
 
 @pytest.mark.parametrize("kernel", ["gaussian", "exponential", "triweight"])
 @pytest.mark.parametrize("bandwidth", [2.0, [2.5, 1.5], [[3.0, 0.5], [0.5, 4.0]]], ids=["number", "vector", "matrix"])

@@ -10,12 +10,11 @@ from scipy import stats
 
 from mercer._errors import DataError, NoClosedFormError
 from mercer.smoothing import Bandwidth, Gaussian, Windows, smoothing_kernel_from
-
-NAMES = ["uniform", "gaussian", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "exponential"]
+from tests.smoothing._kernels import NAMES
 
 
 @given(st.sampled_from(NAMES), st.floats(1e-3, 10), st.lists(st.floats(-100, 100), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_cdf_of_a_quantile(name: str, h: float, x: list[float]) -> None:
     windows = Windows(smoothing_kernel_from(name), Bandwidth(h), np.array(x)[:, None])
     q = np.array([1e-9, 0.01, 0.3, 0.5, 0.77, 0.999])

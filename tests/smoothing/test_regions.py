@@ -10,9 +10,8 @@ from mercer._errors import DataError
 from mercer.smoothing import Bandwidth, Gaussian, Windows, boxes, smoothing_kernel_from
 from mercer.smoothing.bounded import on_support
 from mercer.smoothing.support import support_from
+from tests.smoothing._kernels import NAMES
 from tests.smoothing._widths import with_widths
-
-NAMES = ["uniform", "gaussian", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "exponential"]
 
 
 @pytest.mark.parametrize("coverage", [0.1, 0.5, 0.95, 0.999])

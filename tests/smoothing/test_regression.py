@@ -19,7 +19,6 @@ from mercer.smoothing.regression import LocalFit, LocalMeans, answers, answers_l
 from tests.smoothing._local_fits import draw, fit, heights
 from tests.smoothing._widths import FEW
 
-Array = np.ndarray
 BANDWIDTHS = [0.8, [0.6, 1.1], [[0.7, 0.2], [0.2, 0.9]]]
 
 

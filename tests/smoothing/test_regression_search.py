@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -26,7 +28,8 @@ def draw(n: int = 60, d: int = 2, seed: int = 0) -> tuple[Array, Array]:
 
 def search(
     X: Array, Y: Array, kind: type[LocalFit] = LocalMeans, kernel: str = "gaussian", codes: Array | None = None
-) -> tuple[WidthChoice, object]:
+) -> tuple[WidthChoice, Callable[..., float]]:
+    """What is chosen, and the error of any widths, with those of categories after them."""
     rows, weight, K = Rows(X, codes), np.ones(len(X)), smoothing_kernel_from(kernel)
     levels = None if codes is None else codes.max(axis=0) + 1
 

@@ -278,7 +278,7 @@ def test_local_moments(kernel: SmoothingKernel, leave_out: bool) -> None:
     np.testing.assert_allclose((S / per), np.einsum("qp,qpa,qpb->qab", shares, z, z), rtol=1e-7, atol=1e-11)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     kernel=st.sampled_from(KERNELS[2:]),
     d=st.integers(1, 4),

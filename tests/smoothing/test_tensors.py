@@ -11,11 +11,9 @@ from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import LocalMeans
 from mercer.smoothing.regression import answers as answers_of_arrays
 from mercer.smoothing.tensors import answers, is_summed, log_density
+from tests._gpu._devices import DEVICES, TOLERANCE
 
 torch = pytest.importorskip("torch")
-card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no card")
-DEVICES = ["cpu", pytest.param("cuda", marks=card)]
-TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-9}
 NAMES = sorted({kernel().name for kernel in KERNELS.values()})
 WIDTHS = [0.7, [0.5, 0.8, 1.2], [[0.5, 0.2, 0.0], [0.2, 0.4, 0.0], [0.0, 0.0, 0.3]]]
 

@@ -177,7 +177,7 @@ def test_densities_of_the_model_are_within_tolerance(
         assert (logs != exact).any(), "some were read from a grid"
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     h=st.sampled_from([1e-3, 0.05, 1.0, 30.0]),
     rtol=st.sampled_from([0.1, 1e-3, 1e-7, 1e-10]),

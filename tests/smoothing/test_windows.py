@@ -13,10 +13,10 @@ from scipy import stats
 
 from mercer._errors import NoClosedFormError, OutOfReachError
 from mercer.smoothing import Bandwidth, Gaussian, SmoothingKernel, Windows, boxes, smoothing_kernel_from
+from tests.smoothing._kernels import NAMES
 from tests.smoothing._widths import with_widths
 
 Array = np.ndarray
-NAMES = ["uniform", "gaussian", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "exponential"]
 KERNELS = [smoothing_kernel_from(name, form) for name, form in product(NAMES, ("radial", "product"))]
 #: of two columns
 BANDWIDTHS = [0.7, np.array([0.5, 0.9]), np.array([[0.5, 0.2], [0.2, 0.3]])]
@@ -87,7 +87,9 @@ def test_the_cdf_is_the_integral_of_the_density(kernel: SmoothingKernel, sensiti
 
 @pytest.mark.parametrize("bandwidth", BANDWIDTHS, ids=["number", "axes", "matrix"])
 def test_the_cdf_of_two_columns(bandwidth: Any) -> None:
-    X, Q = points(), np.vstack([points(6, seed=1), [[0.0, 0.0], X_FIRST], [[np.inf, 0.3], [np.inf, np.inf]]])
+    X = points()
+    # among them a corner that lies on a point, in both columns
+    Q = np.vstack([points(6, seed=1), [[0.0, 0.0], X[0]], [[np.inf, 0.3], [np.inf, np.inf]]])
     Sigma = np.diag(np.broadcast_to(bandwidth, 2) ** 2) if np.ndim(bandwidth) < 2 else bandwidth
     mixture = np.mean(
         [stats.multivariate_normal(x, Sigma, maxpts=10**6, abseps=1e-10, releps=1e-10).cdf(Q[:8]) for x in X], axis=0
@@ -96,10 +98,6 @@ def test_the_cdf_of_two_columns(bandwidth: Any) -> None:
     np.testing.assert_allclose(found[:8], mixture, atol=1e-8)
     second = Windows(Gaussian(), Bandwidth(float(np.sqrt(Sigma[1, 1]))), X[:, 1:])
     np.testing.assert_allclose(found[8:], [second.cdf(np.array([[0.3]]))[0], 1.0], rtol=1e-12)
-
-
-#: a corner that lies on a point, in both columns
-X_FIRST = points()[0]
 
 
 def test_a_product_has_a_cdf_in_any_dimension() -> None:
@@ -139,7 +137,7 @@ def test_a_conditional_of_a_product_of_compact_kernels() -> None:
 
 
 @given(st.floats(-3, 3), st.integers(0, 2**31))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_mean_of_a_conditional_is_nadaraya_watson(x: float, seed: int) -> None:
     """Lecture 4, for any symmetric K and any h' of y."""
     X = points(15, 2, seed)

@@ -17,6 +17,7 @@ from mercer.solvers.choose import NEWTON_COLUMNS, SOLVERS, choose
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import softmax_lasso
+from tests.solvers._interrupt import stop_at
 
 LEAST_SQUARES, COUNTS = Response(Gaussian(), IDENTITY), Response(Poisson(), LOG)
 
@@ -112,11 +113,16 @@ def test_a_glm_takes_it_by_name(name: str, family: str) -> None:
         model.fit(X, y)
 
 
-def test_classes_with_an_absolute_penalty_end_where_the_lasso_of_classes_does() -> None:
+def random_classes(*, l1: Any, l2: Any) -> SoftmaxProblem:
+    """Penalties of three columns and an intercept."""
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(60, 3)), rng.integers(0, 3, 60).astype(np.int32)
-    strengths = Strengths(np.array([1.0, 1.0, 1.0, 0.0]), np.zeros(4), np.zeros(4))
-    problem = SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
+    strengths = Strengths(l1 + np.zeros(4), l2 + np.zeros(4), np.zeros(4))
+    return SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
+
+
+def test_classes_with_an_absolute_penalty_end_where_the_lasso_of_classes_does() -> None:
+    problem = random_classes(l1=np.array([1.0, 1.0, 1.0, 0.0]), l2=0.0)
     chosen, direct = (
         solve(problem, tolerance=1e-6, most_steps=100) for solve in (choose(problem).solve, softmax_lasso.solve)
     )
@@ -125,14 +131,7 @@ def test_classes_with_an_absolute_penalty_end_where_the_lasso_of_classes_does() 
 
 
 def test_ctrl_c_leaves_a_column_for_each_class() -> None:
-    rng = np.random.default_rng(0)
-    X, codes = rng.normal(size=(60, 3)), rng.integers(0, 3, 60).astype(np.int32)
-    strengths = Strengths(np.zeros(4), np.ones(4), np.zeros(4))
-    problem = SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
-
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
+    problem = random_classes(l1=0.0, l2=np.ones(4))
     with pytest.raises(FitInterrupted) as stopped:
-        choose(problem).solve(problem, tolerance=1e-6, most_steps=100, progress=interrupt)
+        choose(problem).solve(problem, tolerance=1e-6, most_steps=100, progress=stop_at(1))
     assert stopped.value.solution.value.shape == (4, 3)

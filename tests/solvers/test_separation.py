@@ -55,7 +55,7 @@ small_tables = st.integers(2, 12).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(small_tables, st.booleans())
 def test_every_answer_for_two_classes_is_proven(table: Any, intercept: bool) -> None:
     X, y = np.array(table[0], dtype=float), (np.array(table[1]) > 0).astype(float)
@@ -65,7 +65,7 @@ def test_every_answer_for_two_classes_is_proven(table: Any, intercept: bool) -> 
     assert found.kind == ("complete" if found.separated.all() else "quasi" if found.separated.any() else "none")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(small_tables)
 def test_every_answer_for_counts_is_proven(table: Any) -> None:
     X, y = np.array(table[0], dtype=float), np.array(table[1])
@@ -77,7 +77,7 @@ def test_every_answer_for_counts_is_proven(table: Any) -> None:
     assert_proven(inner, rows[zero], with_ones(X)[~zero] if (~zero).any() else None)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(small_tables)
 def test_every_answer_for_three_classes_is_proven(table: Any) -> None:
     X, y = with_ones(np.array(table[0], dtype=float)), np.array(table[1])

@@ -45,6 +45,10 @@ def test_infinite_values_in_a_part_are_told() -> None:
 
 
 def test_lost_digits_are_those_of_the_worst_part() -> None:
-    many, few = seen(["a"], ("a", 1e6), ("a", -1e6)), seen(["a"], ("a", 1.0), ("a", -1.0))
-    parts = [part.cancellation(rest) for part, rest in zip(many.parts, few.parts, strict=True)]
-    assert many.cancellation(few) == max(parts)
+    part, groups = ColumnMoments.zero(1, 1), np.zeros(4, dtype=np.int32)
+    far, near = np.array([[1.0], [-1.0], [1e4], [-1e4]]), np.array([[1.0], [-1.0], [1.0], [-1.0]])
+    both = ByClass.zero(np.array(["a"]), (part, part)).update((near, far), groups)
+    left = both.remove((near[2:], far[2:]), groups[2:])
+    lost = [mine.cancellation(rest) for mine, rest in zip(both.parts, left.parts, strict=True)]
+    assert lost[0] < 10 < 1e7 < lost[1]
+    assert both.cancellation(left) == lost[1]

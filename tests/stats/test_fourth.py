@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from mercer.stats import FourthMoments
 
 
-def draw(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
+def draw(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
     x = rng.standard_t(8, size=(n, d)) @ rng.normal(size=(d, d)) * np.geomspace(1e-3, 1e3, d) + 100
     return x, rng.integers(0, 2, n).astype(np.int32)
 

@@ -63,7 +63,7 @@ CASES: dict[str, tuple[Make, st.SearchStrategy[float], Callable[[np.ndarray], An
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     data=st.data(), shape=st.tuples(st.integers(1, 6), st.integers(1, 3)), groups=st.integers(1, 3), seed=st.integers(0)
 )

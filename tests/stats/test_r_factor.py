@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer._errors import MergeError
-from mercer.stats import _joined
+from mercer.stats import joined
 from mercer.stats.r_factor import RFactor
 from tests.stats._draws import draw
 
@@ -39,13 +39,13 @@ def assert_same_rows(factor: RFactor, X: Array, Y: Array, weight: Array | None =
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_any_container(contained: Callable[[Array], Any], weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_joined, "TILE", 1)
+    monkeypatch.setattr(joined, "TILE", 1)
     X, Y = draw(300, 4, 2)
     weight = np.random.default_rng(1).integers(0, 3, 300).astype(float) if weighted else None
     assert_same_rows(factor_of(contained(X), Y, weight), X, Y, weight)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.tuples(st.integers(2, 12), st.integers(1, 3), st.integers(1, 2), st.integers(0, 2**32 - 1)))
 def test_blocks_merge_in_any_order(shape: tuple[int, int, int, int]) -> None:
     n, d, t, seed = shape
@@ -109,5 +109,5 @@ def test_some_of_the_targets() -> None:
 
 def test_other_columns_cannot_be_merged() -> None:
     X, Y = draw(20, 2, 1)
-    with pytest.raises(MergeError):
+    with pytest.raises(MergeError, match="same columns"):
         factor_of(X, Y).merge(factor_of(X[:, :1], Y))

@@ -66,7 +66,7 @@ def test_what_was_shown_may_change_afterwards():
 def test_infinity_is_noticed_and_strangers_are_refused():
     assert not Rows.zero(1, 1).update([[np.inf]], np.zeros(1, dtype=int)).finite
     assert Rows.zero(1, 1).update([[np.nan]], np.zeros(1, dtype=int)).finite
-    with pytest.raises(MergeError):
+    with pytest.raises(MergeError, match="same columns"):
         Rows.zero(2, 1).merge(Rows.zero(2, 2))
 
 

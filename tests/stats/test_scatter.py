@@ -12,8 +12,8 @@ from mercer._errors import UnseenRowsError
 from mercer.stats import ScatterMoments, _tiles
 
 
-def draw(n: int, d: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
+def draw(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
     return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)), rng.integers(0, k, n).astype(np.int32)
 
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mercer._jit.designs.sparse import times_matrix
 from mercer._jit.stats.sparse import stores_twice
-from mercer.stats._sparse import Stored, one_entry_per_place
+from mercer.stats.sparse import Stored, one_entry_per_place
 
 X = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 3.0]])
 

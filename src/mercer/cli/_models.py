@@ -51,7 +51,7 @@ def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, A
 
 def unseen_in(model: Any) -> Callable[[Any], Iterator[str]]:
     """Asked for some rows at a time, names levels of these that no row of the fit had; each column once."""
-    from mercer.models._reader import columns_of_fit
+    from mercer.models.reader import columns_of_fit
     from mercer.using.reading import columns_of, reader_of
 
     names = columns_of(model)

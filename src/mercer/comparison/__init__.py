@@ -1,4 +1,4 @@
-"""Models side by side."""
+"""Models side by side on one table: folds, scores and their differences, checks, experiments, sections of the page."""
 
 from mercer.comparison.comparing import compare
 from mercer.comparison.comparison import Comparison

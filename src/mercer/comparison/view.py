@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.comparison.racing.budget import Budget
 from mercer.data import Kind, Schema, Table
-from mercer.decide._wrapped import layers
+from mercer.decide.wrapped import layers
 from mercer.using.shown import AMOUNTS, some_columns
 
 if TYPE_CHECKING:

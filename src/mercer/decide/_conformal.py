@@ -15,9 +15,9 @@ from mercer._errors import CalibrationWarning, DataError
 from mercer._warn import warn
 from mercer.decide._split import split_rows
 from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
-from mercer.decide._wrapped import WrapsModel, plan_of, refuse_unfitted
 from mercer.decide.conformal import ROUNDING, exact_rank
-from mercer.models.generative._generative import as_generator
+from mercer.decide.wrapped import WrapsModel, plan_of, refuse_unfitted
+from mercer.models.generative.generative import as_generator
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from mercer.decide import priors as shift
 from mercer.decide._decision_questions import DecisionQuestions
-from mercer.decide._wrapped import log_probabilities
 from mercer.decide.costs import cost_matrix
 from mercer.decide.priors import PriorShift
 from mercer.decide.thresholds import Threshold, chosen_threshold
+from mercer.decide.wrapped import log_probabilities
 
 Array = NDArray[Any]
 

@@ -13,8 +13,8 @@ from mercer._errors import DataError
 from mercer.data.labels import codes_of
 from mercer.decide import priors as shift
 from mercer.decide._rule import Rule
-from mercer.decide._wrapped import known_codes, log_probabilities, probabilities
-from mercer.models._base import checked_weight
+from mercer.decide.wrapped import known_codes, log_probabilities, probabilities
+from mercer.models.base import checked_weight
 
 Array = NDArray[Any]
 

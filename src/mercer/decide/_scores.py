@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from mercer._errors import ScoresOnlyError
-from mercer.decide._wrapped import LOWEST, in_order, log_probabilities
+from mercer.decide.wrapped import LOWEST, in_order, log_probabilities
 
 Array = NDArray[Any]
 

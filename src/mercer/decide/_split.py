@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from mercer.models._base import is_sparse
+from mercer.models.base import is_sparse
 
 Array = NDArray[Any]
 

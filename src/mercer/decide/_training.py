@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d, has_fit_paramet
 
 from mercer._errors import DataError, FitInterrupted
 from mercer.decide._split import with_rows
-from mercer.models._base import checked_weight, in_main_memory
+from mercer.models.base import checked_weight, in_main_memory
 
 Array = NDArray[Any]
 

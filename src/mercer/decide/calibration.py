@@ -19,9 +19,9 @@ from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.decide._scores import class_scores, scores_against_the_rest
 from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
-from mercer.decide._wrapped import WrapsModel, known_codes, plan_of, refuse_unfitted
 from mercer.decide.priors import class_shares, trained_priors
-from mercer.models.streaming._from_source import fits_sources
+from mercer.decide.wrapped import WrapsModel, known_codes, plan_of, refuse_unfitted
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.machines.calibration import scale, sigmoid
 

@@ -15,7 +15,7 @@ from mercer._errors import DataError, NonFiniteError
 from mercer.decide._conformal import CONSTRAINTS, Fold, HoldsOut, promise, warn_if_too_few
 from mercer.decide._training import Training
 from mercer.decide.conformal import exact_rank
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming.from_source import fits_sources
 
 Array = NDArray[Any]
 

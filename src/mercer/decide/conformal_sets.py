@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.labels import codes_of, encode_labels
 from mercer.decide._conformal import CONSTRAINTS, HoldsOut, promise, warn_if_too_few
-from mercer.decide._wrapped import in_order, probabilities, refuse_scores_only
 from mercer.decide.conformal import exact_level
-from mercer.models.streaming._from_source import fits_sources
+from mercer.decide.wrapped import in_order, probabilities, refuse_scores_only
+from mercer.models.streaming.from_source import fits_sources
 
 Array = NDArray[Any]
 

@@ -16,11 +16,11 @@ from mercer.decide import priors as shift
 from mercer.decide._decision_choices import DecisionChoices
 from mercer.decide._explained import explanation
 from mercer.decide._rule import Rule
-from mercer.decide._wrapped import WrapsModel, is_fitted, plan_of, refuse_scores_only
 from mercer.decide.costs import cost_matrix, implied_threshold
-from mercer.models._base import Plan
-from mercer.models.generative._generative import checked_priors
-from mercer.models.streaming._from_source import fits_sources
+from mercer.decide.wrapped import WrapsModel, is_fitted, plan_of, refuse_scores_only
+from mercer.models.base import Plan
+from mercer.models.generative.generative import checked_priors
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]

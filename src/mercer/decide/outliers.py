@@ -19,16 +19,24 @@ from mercer.decide._power import warn_of_idle_batch, warn_of_idle_fit
 from mercer.decide._split import Part, split
 from mercer.decide.conformal import conformal_p_values, ranks_among_themselves, threshold
 from mercer.decide.false_discovery import benjamini_hochberg
-from mercer.models._base import checked_table, old_state_on_failure
-from mercer.models.generative._generative import as_generator
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.base import checked_table, old_state_on_failure
+from mercer.models.generative.generative import as_generator
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
 
 
 class Ranking(NamedTuple):
-    """The rows of a fit, the most unusual first: their positions, scores, and p-values among each other."""
+    """The rows of a fit, the most unusual first: their positions, scores, and p-values among each other.
+
+    Examples
+    --------
+    >>> from mercer import DensityOutliers
+    >>> heights = [[0.1 * i] for i in range(40)] + [[99.0]]
+    >>> int(DensityOutliers(random_state=0).fit(heights).ranking().rows[0])
+    40
+    """
 
     rows: Array
     scores: Array

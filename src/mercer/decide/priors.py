@@ -15,8 +15,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from mercer._errors import EmptyDataError, NotConvergedWarning, PriorError
 from mercer._suggest import quoted
 from mercer._warn import warn
-from mercer.decide._wrapped import known_codes, last_step, layers
-from mercer.models.generative._generative import checked_priors
+from mercer.decide.wrapped import known_codes, last_step, layers
+from mercer.models.generative.generative import checked_priors
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
@@ -35,7 +35,17 @@ BLIND, SAME_AXIS = 1e-12, 1e-9
 
 
 class PriorShift(NamedTuple):
-    """Class priors of rows without labels, and whether they differ from those a model was trained with."""
+    """Class priors of rows without labels, and whether they differ from those a model was trained with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Decision, GaussianNB
+    >>> x, y = np.r_[np.linspace(-1, 1, 50), np.linspace(4, 6, 50)][:, None], np.repeat(['low', 'high'], 50)
+    >>> found = Decision(GaussianNB()).fit(x, y).estimate_priors(x[40:])
+    >>> print(found.sentence())
+    The classes have shifted: high 0.833, low 0.167 here, high 0.5, low 0.5 in training (p = 6.8e-08).
+    """
 
     classes: Array
     priors: Array

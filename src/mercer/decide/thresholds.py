@@ -17,7 +17,17 @@ Array = NDArray[Any]
 
 
 class Threshold(NamedTuple):
-    """A cut of the probability of the second class, and what it did on the rows it was chosen on."""
+    """A cut of the probability of the second class, and what it did on the rows it was chosen on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Decision, GaussianNB
+    >>> x, y = np.arange(40.0)[:, None], np.arange(40) > 25
+    >>> cut = Decision(GaussianNB()).fit(x, y).choose_threshold(x, y)
+    >>> round(cut.value, 3), cut.average_cost, cut.guarantee
+    (0.498, 0.0, 'the least average cost on the rows it was chosen on')
+    """
 
     #: rows with a probability above it are called positive
     value: float

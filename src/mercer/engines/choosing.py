@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 class Engine(Protocol):
     """Where passes run."""
 
+    @property
+    def described(self) -> str | None:
+        """In words, if that is not this process."""
+
     def fold(self, going: Pass) -> None:
         """Add every piece that is left to a pass, in their order, and tell it of each."""
 

@@ -87,6 +87,11 @@ class Dask:
             raise EngineError("Fits wait for their passes: give a Client that was made without asynchronous=True.")
         self._client = client
 
+    @property
+    def described(self) -> str:
+        """See `Engine.described`; workers may come and go."""
+        return f"a Dask cluster of {sum(self._client.nthreads().values())} thread(s)"
+
     def fold(self, going: Pass) -> None:
         """See `Engine.fold`."""
         import dask

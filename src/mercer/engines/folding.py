@@ -52,7 +52,9 @@ def fold(summarise: Callable[[Chunk], S], source: Source, merge: Callable[[S, S]
     number, run.passes = run.passes, run.passes + 1
     going = Pass(Fold(summarise, merge), source, run, number)
     if not going.finished:
-        engine_for(going.source).fold(going)
+        engine = engine_for(going.source)
+        engine.fold(going)
+        run.cluster = engine.described
         if going.total.result is None:
             raise EmptyDataError(f"There are no rows in {source.described}.")
         going.finish()

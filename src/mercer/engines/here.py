@@ -13,6 +13,8 @@ class Threads:
     memory at once.
     """
 
+    described = None
+
     def fold(self, going: Pass) -> None:
         """See `Engine.fold`."""
         with going.pieces() as pieces:

@@ -41,6 +41,8 @@ class Run:
     #: of the last pass
     pieces: int = 0
     rows: int = 0
+    #: where it ran, if not in this process
+    cluster: str | None = None
     #: what could not be read and was left out, by name: by every pass again
     skipped: list[str] = field(default_factory=list)
 

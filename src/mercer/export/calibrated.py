@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mercer._errors import ExportError
-from mercer.decide._wrapped import LOWEST
+from mercer.decide.wrapped import LOWEST
 from mercer.export.expression import (
     UNKNOWN,
     ZERO,
@@ -25,7 +25,7 @@ from mercer.export.expression import (
 )
 from mercer.export.formula import Said
 from mercer.models import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from mercer.models._reader import part_of
+from mercer.models.reader import part_of
 
 LINEAR_AND_QUADRATIC = (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis)
 

@@ -9,7 +9,7 @@ from mercer.data.kinds import Kind
 from mercer.data.schema import Column as Described
 from mercer.export.expression import Column, ColumnKind
 from mercer.export.labels import kind_of_labels
-from mercer.models._reader import columns_of_fit, names_read
+from mercer.models.reader import columns_of_fit, names_read
 
 
 def columns_read(reader: Any) -> list[Column]:

@@ -14,7 +14,7 @@ from mercer.export.expression import ZERO, Expression, Lookup, Quotient, Sum, na
 from mercer.export.formula import Said
 from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
-from mercer.families._share_links import Logit
+from mercer.families.share_links import Logit
 
 Array = NDArray[Any]
 

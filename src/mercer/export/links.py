@@ -23,9 +23,9 @@ from mercer.export.expression import (
     softmax,
 )
 from mercer.families import Link
-from mercer.families._power_links import Identity, LogOdds, Power
-from mercer.families._power_links import Log as LogLink
-from mercer.families._share_links import Cauchit, ComplementaryLogLog, Logit, Probit
+from mercer.families.power_links import Identity, LogOdds, Power
+from mercer.families.power_links import Log as LogLink
+from mercer.families.share_links import Cauchit, ComplementaryLogLog, Logit, Probit
 
 #: of erfc(x) = e^(−x²) t (a₁ + a₂t + …), t = 1/(1 + px): Abramowitz and Stegun 7.1.26, right to 1.5e-7
 ERFC_P = 0.3275911

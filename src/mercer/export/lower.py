@@ -20,7 +20,7 @@ from mercer.export.calibrated import calibrated
 from mercer.export.columns import columns_read
 from mercer.export.expression import Column, Expression, numbers_in, walk
 from mercer.export.formula import Formula, Said
-from mercer.models._reader import part_of, steps_of
+from mercer.models.reader import part_of, steps_of
 
 Lowering = Callable[[Any, Sequence[Expression]], Said]
 

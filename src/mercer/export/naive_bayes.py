@@ -28,11 +28,11 @@ from mercer.export.families import finite, log_densities, table_of
 from mercer.export.formula import Said
 from mercer.export.labels import plain_labels
 from mercer.families.collinear import cholesky
-from mercer.models.generative._probabilities import log
 from mercer.models.generative.parts.category import CategoryConditional
 from mercer.models.generative.parts.counts import CountsConditional
 from mercer.models.generative.parts.gaussian_vector import GaussianVectorConditional
 from mercer.models.generative.parts.numbers import GaussianConditional, NumbersConditional
+from mercer.models.generative.probabilities import log
 
 Array = NDArray[Any]
 

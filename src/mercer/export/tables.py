@@ -20,10 +20,10 @@ from mercer.export.expression import (
     minus,
     named,
 )
-from mercer.models.tables._labels import Category
-from mercer.models.tables._numbers import Binary, OnlyGaps
-from mercer.models.tables._numbers import Number as NumberTreatment
-from mercer.models.tables._treatment import Treatment
+from mercer.models.tables.labels import Category
+from mercer.models.tables.numbers import Binary, OnlyGaps
+from mercer.models.tables.numbers import Number as NumberTreatment
+from mercer.models.tables.treatment import Treatment
 
 
 def table_features(features: Any, inputs: Sequence[Expression]) -> list[Expression]:

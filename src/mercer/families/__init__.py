@@ -1,8 +1,8 @@
 """Exponential families: one object is the class-conditional density of a generative model and the response of a GLM."""
 
-from mercer.families._base import Family
 from mercer.families._levels import CategoricalParameters
 from mercer.families._prior import Parameters, Prior, SufficientStatistic
+from mercer.families.base import Family
 from mercer.families.binomial import Bernoulli, BernoulliParameters, Binomial
 from mercer.families.bins import Width
 from mercer.families.categorical import Categorical

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer.families._base import Array, Family
 from mercer.families._support import negative, not_a_count
+from mercer.families.base import Array, Family
 
 
 class CountFamily(Family):

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from mercer.families._base import Array, Family
+from mercer.families.base import Array, Family
 from mercer.families.links import SOFTMAX, Link
 
 

@@ -14,9 +14,9 @@ from scipy.special import expit, exprel, log_expit, xlog1py
 
 from mercer._jit.families.losses import GammaLog, NegativeBinomialLog, PoissonLog, TweedieLog
 from mercer.families._link import Array, Interval, Link
-from mercer.families._power_links import Log
 from mercer.families._row_loss import SMALLEST, RowLoss, Rows
 from mercer.families._saddle import deviance
+from mercer.families.power_links import Log
 
 #: below this |log μ/y| (times the powers) the loss is a series, beyond the second its terms may overflow
 NEAR, FAR = 0.5, 600.0

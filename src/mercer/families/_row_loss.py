@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._jit.families.losses import GaussianIdentity
 from mercer.families._link import Array, Interval, Link
-from mercer.families._power_links import Identity
+from mercer.families.power_links import Identity
 
 #: means and probabilities below this may have lost digits to underflow
 SMALLEST = float(np.finfo(float).tiny)

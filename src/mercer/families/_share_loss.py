@@ -12,7 +12,7 @@ from mercer._jit.families.losses import BernoulliLogit
 from mercer.families._link import Array, Interval, Link
 from mercer.families._row_loss import SMALLEST, RowLoss, Rows
 from mercer.families._saddle import deviance
-from mercer.families._share_links import Logit
+from mercer.families.share_links import Logit
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import betainc, betaln, expit, logit
 
-from mercer.families._base import Array, Family
 from mercer.families._quantiles import whole_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
 from mercer.families._share_loss import ShareLoss
+from mercer.families.base import Array, Family
 from mercer.families.links import LOGIT, Link, Map
 
 #: weighted successes may exceed all weighted trials by this share, having been added up in another order

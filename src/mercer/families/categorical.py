@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer.families._base import Array
 from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
+from mercer.families.base import Array
 
 
 @dataclass(frozen=True)

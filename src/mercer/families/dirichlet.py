@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln, softmax
 
-from mercer.families._base import Array, Family, log_or_minus_infinity
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import dirichlet_shapes, log_minus_digamma
 from mercer.families._support import SMALLEST
+from mercer.families.base import Array, Family, log_or_minus_infinity
 from mercer.families.links import Link, Map
 
 #: shares must add up to one this closely; data in float32 do

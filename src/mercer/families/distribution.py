@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.families._base import Array, Family
 from mercer.families._prior import Parameters
+from mercer.families.base import Array, Family
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,11 @@ from scipy.special import softmax
 from mercer._errors import LinkError
 from mercer._suggest import did_you_mean
 from mercer.families._link import Array, Curve, Link, Map
-from mercer.families._power_links import Identity, Log, LogOdds, Power
-from mercer.families._share_links import Cauchit, ComplementaryLogLog, Logit, Probit
+from mercer.families.power_links import Identity, Log, LogOdds, Power
+from mercer.families.share_links import Cauchit, ComplementaryLogLog, Logit, Probit
 
 if TYPE_CHECKING:
-    from mercer.families._base import Family
+    from mercer.families.base import Family
 
 __all__ = [
     "CAUCHIT",

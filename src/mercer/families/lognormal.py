@@ -7,9 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.families._base import Array, Family, log_or_minus_infinity, refuse_degenerate
 from mercer.families._prior import Prior
 from mercer.families._support import not_positive
+from mercer.families.base import Array, Family, log_or_minus_infinity, refuse_degenerate
 from mercer.families.gaussian import Gaussian, GaussianParameters, MomentStatistic
 from mercer.families.links import IDENTITY, Link
 

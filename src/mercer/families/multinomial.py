@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from mercer.families._base import Array, mean_with_prior
 from mercer.families._levels import CategoricalParameters, LevelFamily
 from mercer.families._prior import Prior, SufficientStatistic
 from mercer.families._saddle import deviance, peak
+from mercer.families.base import Array, mean_with_prior
 
 
 class _PerTrial(NamedTuple):

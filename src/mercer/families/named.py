@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from mercer._errors import FamilyError, PenaltyError
 from mercer._suggest import did_you_mean
-from mercer.families._base import Family
+from mercer.families.base import Family
 from mercer.families.binomial import Bernoulli
 from mercer.families.categorical import Categorical
 from mercer.families.dirichlet import Beta, Dirichlet

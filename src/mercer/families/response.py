@@ -20,9 +20,9 @@ import numpy as np
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu import losses as on_tensors
 from mercer._jit.families import losses
-from mercer.families._base import Array, Family
 from mercer.families._link import Link, silent
-from mercer.families._loops import as_vector, as_weight
+from mercer.families.base import Array, Family
+from mercer.families.loops import as_vector, as_weight
 
 
 class Slopes(NamedTuple):

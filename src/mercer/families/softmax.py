@@ -15,8 +15,8 @@ from scipy.special import log_softmax, softmax
 from mercer._gpu import is_tensor
 from mercer._gpu import losses as on_tensors
 from mercer._jit.families import softmax as loops
-from mercer.families._base import Array
-from mercer.families._loops import as_vector, as_weight
+from mercer.families.base import Array
+from mercer.families.loops import as_vector, as_weight
 
 
 @dataclass(frozen=True)

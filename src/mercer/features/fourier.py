@@ -19,7 +19,7 @@ from mercer._jit.features.fourier import cosines, pairs
 from mercer._threads import ordered_map, row_blocks
 from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.directions import DIRECTIONS, LEAST, Hadamard
-from mercer.kernels._inputs import is_sparse
+from mercer.kernels.inputs import is_sparse
 from mercer.kernels.spectra import FrequencySpectrum
 
 Array = NDArray[Any]

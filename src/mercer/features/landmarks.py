@@ -19,8 +19,8 @@ from mercer._memory import available_bytes
 from mercer._threads import row_blocks
 from mercer.features.kernel_tiles import for_each
 from mercer.kernels import Gram, Kernel
-from mercer.kernels._inputs import count, take
 from mercer.kernels.given import GivenMatrix
+from mercer.kernels.inputs import count, take
 from mercer.kernels.pivoted import PivotedCholesky, drawn
 
 Array = NDArray[Any]

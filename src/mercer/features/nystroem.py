@@ -17,7 +17,7 @@ from mercer._threads import blas_for, row_blocks
 from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.kernel_tiles import KernelTiles, for_each
 from mercer.kernels import Gram, Kernel
-from mercer.kernels._inputs import is_sparse
+from mercer.kernels.inputs import is_sparse
 
 Array = NDArray[Any]
 

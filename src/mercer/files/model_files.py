@@ -165,6 +165,16 @@ def describe(path: str | Path) -> ModelFile:
     Returns
     -------
     found : ModelFile
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mercer import Ridge, describe, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(Ridge().fit([[0.0], [1.0]], [1.0, 3.0]), f"{folder}/line.mercer")
+    ...     told = describe(f"{folder}/line.mercer")
+    >>> told.model, told.n_columns, told.n_arrays
+    ('Ridge', 1, 1)
     """
     with opened(path) as file:
         try:

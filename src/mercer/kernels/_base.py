@@ -25,7 +25,7 @@ from mercer._errors import (
 )
 from mercer._jit.kernels.rows import add_rows, put
 from mercer._suggest import did_you_mean
-from mercer.kernels._views import Memo, Side, Views
+from mercer.kernels.views import Memo, Side, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mercer._jit.kernels.segments import add_products, gather, number, tally
 from mercer.kernels._base import Kernel
-from mercer.kernels._views import Memo, Views
 from mercer.kernels.explicit import FeatureMap
+from mercer.kernels.views import Memo, Views
 
 Array = NDArray[Any]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import KernelShapeError, NonFiniteError
-from mercer.kernels._inputs import count, dense, is_sparse
+from mercer.kernels.inputs import count, dense, is_sparse
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer._jit.kernels.segments import number
-from mercer.kernels._inputs import GAPS, is_gap, is_measurement, is_sparse, things_of
+from mercer.kernels.inputs import GAPS, is_gap, is_measurement, is_sparse, things_of
 
 Array = NDArray[Any]
 #: the number of each label

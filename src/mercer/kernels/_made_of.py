@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer.kernels._base import Kernel
-from mercer.kernels._views import Memo, Several, Views
+from mercer.kernels.views import Memo, Several, Views
 
 Array = NDArray[Any]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from mercer._jit.kernels.rows import add_radial, fill_radial, put_radial
 from mercer._jit.kernels.tiles import each
 from mercer.kernels._base import Kernel
-from mercer.kernels._inputs import dense, is_sparse
-from mercer.kernels._views import GOOD, Memo, Points, Views, products, rounding_error, squared_distances
+from mercer.kernels.inputs import dense, is_sparse
+from mercer.kernels.views import GOOD, Memo, Points, Views, products, rounding_error, squared_distances
 
 Array = NDArray[Any]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
-from mercer.kernels._inputs import is_gap, is_measurement, is_sparse, things_of
-from mercer.kernels._views import Views
+from mercer.kernels.inputs import is_gap, is_measurement, is_sparse, things_of
+from mercer.kernels.views import Views
 
 Array = NDArray[Any]
 #: which number a symbol has that is neither a letter nor a byte

@@ -15,9 +15,9 @@ from mercer.kernels._base import Kernel
 from mercer.kernels._functions import name_of
 from mercer.kernels._made_of import OfOne, OfTwo, written
 from mercer.kernels._parameters import exponent, number
-from mercer.kernels._views import Memo, Several, Views
 from mercer.kernels.one_feature import Constant
 from mercer.kernels.spectra import Convolution, Mixture, Multiple, Repeated
+from mercer.kernels.views import Memo, Several, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap

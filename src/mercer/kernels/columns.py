@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, KernelError
 from mercer.kernels._made_of import OfOne, written
-from mercer.kernels._views import Views
 from mercer.kernels.spectra import OnColumns
+from mercer.kernels.views import Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap

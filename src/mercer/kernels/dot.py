@@ -12,7 +12,7 @@ from mercer._jit.kernels import tiles as loops
 from mercer._jit.kernels.tiles import each, power
 from mercer.kernels._parameters import exponent, number
 from mercer.kernels._pointwise import DotProduct, in_precision_of, width
-from mercer.kernels._views import Points, Views
+from mercer.kernels.views import Points, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, TooManyColumnsError
-from mercer.kernels._inputs import count, dense, is_sparse, matrix_of, scaled_rows
+from mercer.kernels.inputs import count, dense, is_sparse, matrix_of, scaled_rows
 from mercer.kernels.monomials import MonomialOrder
 
 Array = NDArray[Any]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mercer._errors import KernelError
 from mercer.kernels._base import Kernel
 from mercer.kernels._functions import name_of, pairs, takes_pairs_of_matrices
-from mercer.kernels._inputs import count, is_sparse
-from mercer.kernels._views import Memo, Views
+from mercer.kernels.inputs import count, is_sparse
+from mercer.kernels.views import Memo, Views
 
 Array = NDArray[Any]
 

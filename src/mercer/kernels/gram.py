@@ -18,7 +18,7 @@ from mercer._errors import AsymmetricKernelError, DataError
 from mercer._jit.gram import mirror
 from mercer._threads import ordered_stream, row_blocks
 from mercer.kernels._base import Kernel, finite_diagonal
-from mercer.kernels._views import Values, Views, rounding_error
+from mercer.kernels.views import Values, Views, rounding_error
 
 Array = NDArray[Any]
 A = TypeVar("A")

@@ -12,10 +12,10 @@ from mercer._errors import SupportError
 from mercer._jit.kernels.coordinate_sums import chi_squared, intersection
 from mercer._jit.kernels.tiles import Exponential, each
 from mercer.kernels._base import Kernel
-from mercer.kernels._inputs import dense, is_sparse
 from mercer.kernels._parameters import number
 from mercer.kernels._pointwise import by_coordinates
-from mercer.kernels._views import Memo, Points, Views
+from mercer.kernels.inputs import dense, is_sparse
+from mercer.kernels.views import Memo, Points, Views
 
 Array = NDArray[Any]
 

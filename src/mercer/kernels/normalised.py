@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from mercer._errors import NotPositiveDefiniteError
 from mercer.kernels._base import Kernel, finite_diagonal
 from mercer.kernels._made_of import OfOne, written
-from mercer.kernels._views import Memo, Several, Values, Views
 from mercer.kernels.spectra import Multiple
+from mercer.kernels.views import Memo, Several, Values, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap

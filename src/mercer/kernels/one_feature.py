@@ -13,8 +13,8 @@ from mercer._errors import KernelError, NonFiniteError
 from mercer.kernels._base import Kernel
 from mercer.kernels._functions import applied, name_of
 from mercer.kernels._parameters import number
-from mercer.kernels._views import Memo, Values, Views
 from mercer.kernels.spectra import Normal
+from mercer.kernels.views import Memo, Values, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mercer._errors import AsymmetricKernelError, DataError, NoFeatureMapError, NonFiniteError, NotPositiveDefiniteError
 from mercer.kernels._base import Kernel
-from mercer.kernels._inputs import dense
 from mercer.kernels.gram import SYMMETRIC, Gram
+from mercer.kernels.inputs import dense
 from mercer.kernels.named import kernel_from
 
 Array = NDArray[Any]

@@ -16,8 +16,8 @@ from mercer._jit.kernels.tiles import each
 from mercer.kernels._base import Kernel
 from mercer.kernels._parameters import number
 from mercer.kernels._pointwise import Radial, by_coordinates, width
-from mercer.kernels._views import Memo, Points, Views
 from mercer.kernels.spectra import CauchyCoordinates, GammaMixture, Normal, Student
+from mercer.kernels.views import Memo, Points, Views
 
 Array = NDArray[Any]
 

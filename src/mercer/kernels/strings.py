@@ -16,7 +16,7 @@ from mercer.kernels._base import Kernel
 from mercer.kernels._counts import Counting, CountMap, Counts, Runs, Vocabulary
 from mercer.kernels._parameters import number, whole
 from mercer.kernels._sequences import Sequences, read, sequences_of
-from mercer.kernels._views import Memo, Views
+from mercer.kernels.views import Memo, Views
 
 Array = NDArray[Any]
 

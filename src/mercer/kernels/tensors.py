@@ -14,11 +14,11 @@ from mercer._gpu.chunks import in_chunks, room_for, tile_size
 from mercer._gpu.profiles import Profile
 from mercer._gpu.sums import KernelSums, sums_by_tiles
 from mercer.kernels._base import Kernel
-from mercer.kernels._tensor_tiles import columns_of, diagonal_of, profile_of, tile_of
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.columns import Columns
 from mercer.kernels.dot import Linear
 from mercer.kernels.one_feature import Constant
+from mercer.kernels.tensor_tiles import columns_of, diagonal_of, profile_of, tile_of
 
 #: rows that are mirrored at a time
 MIRRORED = 4096

@@ -55,7 +55,7 @@ _MODULES = {
     "TfidfVectorizer": "text.tfidf_vectorizer",
     "TweedieRegressor": "glm.tweedie_regressor",
     "enet_path": "linear._coordinate_paths",
-    "estimate_cost": "costs._estimate_cost",
+    "estimate_cost": "costs.estimate_cost",
     "kernelize": "kernel_models._kernelize",
     "lasso_path": "linear._coordinate_paths",
     "linear_form": "linear_forms.linear_form",

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._errors import NonFiniteError
 from mercer._gpu import is_tensor
 from mercer.designs.encoded import Encoded
-from mercer.models._base import column_names, first_where, is_sparse
+from mercer.models.base import column_names, first_where, is_sparse
 
 
 def refuse_not_finite(estimator: Any, X: Any) -> None:

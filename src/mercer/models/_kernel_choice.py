@@ -16,7 +16,7 @@ from mercer._gpu import is_tensor
 from mercer.kernels import FromFunction, Kernel, Linear, Polynomial, kernel_from
 from mercer.kernels.gram import Gram
 from mercer.kernels.named import KERNELS
-from mercer.models._base import Array, is_sparse
+from mercer.models.base import Array, is_sparse
 
 #: what `kernel` and `gamma` may be, in scikit-learn's language
 KERNEL_CONSTRAINTS = [StrOptions({*KERNELS, "precomputed"}), Kernel, callable]

@@ -9,12 +9,12 @@ import numpy as np
 from mercer._errors import EmptyDataError
 from mercer._gpu import is_tensor, to_numpy
 from mercer.kernels import FromFunction, Kernel, check_positive_definite
-from mercer.kernels._inputs import is_table
-from mercer.models._base import Array, checked, checked_weight
+from mercer.kernels.inputs import is_table
 from mercer.models._comparisons import count, take
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensor_kernels import kernel_rows, responses
 from mercer.models._tensors import in_memory
+from mercer.models.base import Array, checked, checked_weight
 
 #: rows from which a kernel that nobody knows is told not to be one
 SAMPLE = 500

@@ -15,11 +15,11 @@ from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.designs.encoded import Encoded
-from mercer.models._base import Array, checked, is_sparse
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensor_linear import accuracy, tensor_scores, two_columns
 from mercer.models._tensors import best_class
-from mercer.models.generative._posterior import log_posterior, posterior
+from mercer.models.base import Array, checked, is_sparse
+from mercer.models.generative.posterior import log_posterior, posterior
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):

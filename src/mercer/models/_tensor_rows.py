@@ -11,10 +11,11 @@ from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer.data.blocks import RowBlocks
 from mercer.engines import device
-from mercer.models._base import Array
+from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_linear import accuracy
 from mercer.models._tensors import checked_tensor, checked_tensor_weight, coded, labelled, tensor_plan
-from mercer.models.generative._classifier import StatisticClassifier
+from mercer.models.base import Array
+from mercer.models.generative.classifier import StatisticClassifier
 from mercer.stats.by_class import ByClass
 
 #: numbers that are in memory at once for each number of a chunk of rows: the chunk in float64 and its deviations
@@ -27,7 +28,7 @@ class TakesTensors(StatisticClassifier):
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
         if not is_tensor(X):
             return super()._summarise(X, y, sample_weight, reset=reset)
-        self._refuse_no_labels(y)
+        refuse_no_target(self, y, "class")
         X = checked_tensor(self, X, reset=reset)
         labels, codes = coded(y, X)
         weight = checked_tensor_weight(sample_weight, X)

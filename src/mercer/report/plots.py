@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.report._axes import (
+from mercer.report.axes import (
     MOST_POINTS,
     MOST_TICKS,
     OUTLINE,

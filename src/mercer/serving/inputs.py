@@ -10,8 +10,8 @@ from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean, listed
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
-from mercer.models._base import column_names
-from mercer.models._reader import columns_of_fit, inside, names_read, part_of, steps_of
+from mercer.models.base import column_names
+from mercer.models.reader import columns_of_fit, inside, names_read, part_of, steps_of
 
 ValueType = Literal["number", "string", "boolean", "any"]
 

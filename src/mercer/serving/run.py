@@ -56,6 +56,19 @@ def serve(
     ------
     ServeError
         If the port is in use or the address is not this machine's, or if it is open to others without a token.
+
+    Examples
+    --------
+    >>> from mercer import LinearRegression
+    >>> from mercer.serving import serve
+    >>> model = LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0])
+    >>> serve(model, port=8000)  # doctest: +SKIP
+
+    An address that others reach is refused without a token:
+
+    >>> serve(model, host="0.0.0.0")
+    Traceback (most recent call last):
+    mercer._errors.ServeError: Anybody who reaches 0.0.0.0 could use the model, since there is no token. ...
     """
     uvicorn = require("uvicorn", purpose="Serving a model", extra="serve")
     loopback = _is_loopback(host)

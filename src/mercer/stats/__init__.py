@@ -1,13 +1,13 @@
 """Mergeable sufficient statistics: what a model keeps of the data, and all it needs for a fit.
 
-See `mercer.stats._base.Statistic` for what each can do: `update`, `merge`, `subtract`, `remove`, `regroup`.
+See `mercer.stats.base.Statistic` for what each can do: `update`, `merge`, `subtract`, `remove`, `regroup`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from mercer.stats._base import Statistic
+from mercer.stats.base import Statistic
 from mercer.stats.bins import BinCounts
 from mercer.stats.by_class import ByClass
 from mercer.stats.fourth import FourthMoments

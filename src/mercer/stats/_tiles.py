@@ -11,7 +11,7 @@ from mercer._jit import gram
 from mercer._jit.stats import moments as moment_loops
 from mercer._jit.stats import scatter as loops
 from mercer._threads import row_blocks
-from mercer.stats._base import Array, as_weight
+from mercer.stats.base import Array, as_weight
 
 #: bytes of a tile for BLAS: stays in the L2 cache while it is filled and multiplied
 TILE = 1 << 20

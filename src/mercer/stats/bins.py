@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._errors import MergeError
 from mercer._jit.stats import tally as loops
-from mercer.stats._base import Array, Statistic, as_block, as_weight, ratio, rows_left, same_shape, weight_left
+from mercer.stats.base import Array, Statistic, as_block, as_weight, ratio, rows_left, same_shape, weight_left
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._errors import MergeError, UnseenRowsError
-from mercer.stats._base import Array, Statistic, group_totals, moved, rows_left, weight_left
+from mercer.stats.base import Array, Statistic, group_totals, moved, rows_left, weight_left
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
 from mercer._threads import row_blocks
-from mercer.stats._base import Array, Statistic, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
+from mercer.stats.base import Array, Statistic, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats.scatter import ScatterMoments
 
 #: rows multiplied at a time

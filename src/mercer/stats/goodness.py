@@ -11,7 +11,7 @@ from mercer._gpu import to_numpy
 from mercer.designs import Design
 from mercer.families import Poisson
 from mercer.families.response import Response
-from mercer.stats._base import Array
+from mercer.stats.base import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._errors import SupportError, UnequalEdgesError
 from mercer.families.bins import Axis, refuse_too_many
-from mercer.stats._base import Array, Statistic, as_block, rows_left, same_shape, weight_left
+from mercer.stats.base import Array, Statistic, as_block, rows_left, same_shape, weight_left
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 
 from mercer.data.coding import Coded
-from mercer.stats._base import Array, ratio
-from mercer.stats._tally import NO_LEVELS, Tally, union_of_levels
+from mercer.stats.base import Array, ratio
+from mercer.stats.tally import NO_LEVELS, Tally, union_of_levels
 
 
 @dataclass(frozen=True)

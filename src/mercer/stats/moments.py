@@ -11,8 +11,8 @@ import numpy as np
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
 from mercer._jit.stats import moments as loops
-from mercer.stats._base import Array, as_block, as_weight, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats._centred import Centred, squares_left
+from mercer.stats.base import Array, as_block, as_weight, largest_shrinkage, ratio, spoilt_sums_are_silent
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import numpy as np
 from mercer._jit import gram
 from mercer._jit.designs.sparse import add_pairs
 from mercer._threads import WORTH_THREADS, row_blocks
-from mercer.stats._base import Array, as_block, as_weight, is_block, spoilt_sums_are_silent
-from mercer.stats._joined import NEAR_ZERO, pilot, tile_rows, tiles
-from mercer.stats._sparse import Stored
+from mercer.stats.base import Array, as_block, as_weight, is_block, spoilt_sums_are_silent
+from mercer.stats.joined import NEAR_ZERO, pilot, tile_rows, tiles
 from mercer.stats.scatter import ScatterMoments
+from mercer.stats.sparse import Stored
 
 #: a sparse matrix with a larger share of stored entries is multiplied faster as a dense one, tile by tile
 DENSE_SHARE = 0.2

@@ -15,7 +15,7 @@ import numpy as np
 from mercer._errors import NonFiniteError, TooManyPatternsError, UnseenRowsError
 from mercer._gpu import is_tensor, to_numpy
 from mercer.families.missing_patterns import distinct_patterns
-from mercer.stats._base import Array, Statistic, as_block, same_shape
+from mercer.stats.base import Array, Statistic, as_block, same_shape
 from mercer.stats.scatter import ScatterMoments
 
 MOST_PATTERNS = 10_000

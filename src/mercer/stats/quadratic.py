@@ -14,9 +14,9 @@ from mercer.designs import DenseDesign, Design
 from mercer.designs.dense import is_for_loops
 from mercer.designs.one_pass import OnePass
 from mercer.designs.tensors import TensorDesign
-from mercer.families._loops import as_vector
+from mercer.families.loops import as_vector
 from mercer.families.response import Response
-from mercer.stats._base import Array, as_weight, spoilt_sums_are_silent
+from mercer.stats.base import Array, as_weight, spoilt_sums_are_silent
 
 #: how much to compute
 LOSS, GRADIENT, HESSIAN = 0, 1, 2

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mercer.stats._base import Array, same_shape, spoilt_sums_are_silent
-from mercer.stats._joined import pilot, tiles, triangle
+from mercer.stats.base import Array, same_shape, spoilt_sums_are_silent
+from mercer.stats.joined import pilot, tiles, triangle
 
 
 class Triangle(NamedTuple):

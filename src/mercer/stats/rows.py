@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer._errors import UnseenRowsError
-from mercer.stats._base import Array, Statistic, as_block, same_shape
+from mercer.stats.base import Array, Statistic, as_block, same_shape
 
 
 class Piece(NamedTuple):

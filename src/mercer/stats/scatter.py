@@ -10,9 +10,9 @@ import numpy as np
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
 from mercer._threads import WORTH_THREADS
-from mercer.stats._base import Array, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats._centred import Centred, squares_left
 from mercer.stats._tiles import squares_by_blas, squares_by_loops
+from mercer.stats.base import Array, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 
 
 @dataclass(frozen=True)

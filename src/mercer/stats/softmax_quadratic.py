@@ -13,7 +13,7 @@ from mercer.designs import Design, Tile
 from mercer.designs.one_pass import OnePass
 from mercer.designs.tensors import TensorTile
 from mercer.families.softmax import SoftmaxResponse
-from mercer.stats._base import Array, as_weight, spoilt_sums_are_silent
+from mercer.stats.base import Array, as_weight, spoilt_sums_are_silent
 from mercer.stats.quadratic import GRADIENT, HESSIAN, Expansion
 
 

@@ -12,8 +12,8 @@ from mercer._errors import MergeError
 from mercer._jit.stats import sparse as sparse_loops
 from mercer._jit.stats import sums as loops
 from mercer._threads import row_blocks
-from mercer.families._base import Family
-from mercer.stats._base import (
+from mercer.families.base import Family
+from mercer.stats.base import (
     Array,
     Statistic,
     as_block,
@@ -28,7 +28,7 @@ from mercer.stats._base import (
     spoilt_sums_are_silent,
     weight_left,
 )
-from mercer.stats._sparse import Stored, one_entry_per_place
+from mercer.stats.sparse import Stored, one_entry_per_place
 
 #: rows for which T is computed at a time, so that it is added up while it is in the cache
 TILE_ROWS = 1024

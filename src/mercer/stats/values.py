@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.stats._base import Array, as_block, ratio
-from mercer.stats._tally import Tally
+from mercer.stats.base import Array, as_block, ratio
+from mercer.stats.tally import Tally
 
 #: whole numbers below this are their own codes; others are looked up
 OWN_CODES = 1 << 16

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import NoFeatureMapError
 from mercer.kernels import Gram, Kernel, check_on_sample
-from mercer.kernels._views import Views
+from mercer.kernels.views import Views
 from mercer.testing._laws import assert_laws, assert_value, pickled
 
 Array = NDArray[Any]

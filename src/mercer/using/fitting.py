@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer.data.sources.base import Source
-from mercer.decide._wrapped import last_step
+from mercer.decide.wrapped import last_step
 from mercer.using.preparing import CLASSIFIERS, Prepared, model_named, prepared, prepared_source
 from mercer.using.which_task import task_for
 

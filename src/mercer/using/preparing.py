@@ -12,7 +12,7 @@ from mercer._suggest import did_you_mean, listed
 from mercer.data import Kind, Schema, Table
 from mercer.data.select import select
 from mercer.data.sources.base import Chunk, Source
-from mercer.models.tables._source import infer_schema
+from mercer.models.tables.source import infer_schema
 from mercer.using.shown import AMOUNTS, Shown
 
 CLASSIFIERS = (

@@ -8,7 +8,7 @@ from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean, listed
 from mercer.data import Kind
 from mercer.data.readers.base import Held
-from mercer.models._reader import columns_of_fit, names_read, part_of
+from mercer.models.reader import columns_of_fit, names_read, part_of
 
 #: columns that are named where a table lacks many
 MOST_ABSENT = 5

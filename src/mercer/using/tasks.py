@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
-from mercer.decide._wrapped import log_probabilities
+from mercer.decide.wrapped import log_probabilities
 from mercer.using.metrics import CLASSES, COUNTS, NUMBERS, Forecast, Metric, Outcome
 
 Array = NDArray[Any]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mercer._jit.families import losses
+from tests._jit._process import printed
 
 EVERY = [
     losses.GaussianIdentity(),
@@ -70,13 +68,9 @@ def test_slopes_may_be_written_over_eta() -> None:
 
 def test_another_constant_is_found_in_the_cache(tmp_path: Path) -> None:
     """The type of a loss decides what is compiled, not its value, and the next process need not compile."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
 
     def run(power: float) -> list[float]:
-        script = RUN.format(power=power)
-        result = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, timeout=300)
-        assert result.returncode == 0, result.stderr
-        return list(json.loads(result.stdout))
+        return list(json.loads(printed(RUN.format(power=power), NUMBA_CACHE_DIR=str(tmp_path))))
 
     assert run(1.5) == [0.0, 0]
     assert run(1.25) == [0.0, 1]

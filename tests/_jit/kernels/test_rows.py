@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mercer._jit.kernels import rows as loops
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 12), st.integers(0, 1000))
 def test_rows_added_four_at_once_are_rows_added_one_by_one(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

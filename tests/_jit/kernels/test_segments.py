@@ -17,7 +17,7 @@ def laid_out(runs: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return np.array([word for run in runs for word in run], dtype=np.int64), ends[:-1], ends[1:]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(runs=RUNS)
 def test_equal_runs_and_no_others_have_equal_numbers(runs: list[list[int]]) -> None:
     words, starts, stops = laid_out(runs)
@@ -36,7 +36,7 @@ def test_equal_hashes_do_not_make_runs_equal(monkeypatch: pytest.MonkeyPatch) ->
     assert numbers.tolist() == [0, 1, 2, 1, 2, 3]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(runs=RUNS)
 def test_gathered_runs_are_the_runs(runs: list[list[int]]) -> None:
     words, starts, stops = laid_out(runs)
@@ -55,7 +55,7 @@ def test_runs_of_every_length_are_sorted(size: int) -> None:
     assert run.tolist() == expected.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(runs=RUNS, known=st.integers(0, 4))
 def test_counts_and_their_squares(runs: list[list[int]], known: int) -> None:
     words, starts, _ = laid_out(runs)

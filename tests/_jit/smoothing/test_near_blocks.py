@@ -61,7 +61,7 @@ def chosen_by(shape: Shape, boxes: Boxes, Q: Array, lifts: Array) -> Array:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(d=st.integers(1, 4), seed=st.integers(0, 1000), apart=st.sampled_from([0.0, 0.5, 3.0]))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_boxes_bound_the_distances_of_their_points(kind: int, d: int, seed: int, apart: float) -> None:
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(9, d)), rng.normal(size=(7, d)) + apart
@@ -88,7 +88,7 @@ def test_exponents() -> None:
 
 @pytest.mark.parametrize("shape", [BALL, CUBE], ids=["ball", "cube"])
 @given(seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_of_compact_kernels_all_within_reach_are_chosen(shape: Shape, seed: int) -> None:
     rng = np.random.default_rng(seed)
     blocks = rng.normal(size=(30, 6, 2)) * 0.3 + rng.uniform(-9, 9, (30, 1, 2))
@@ -116,7 +116,7 @@ def log2_terms(shape: Shape, blocks: Array, weight: Array, spread: Array, Q: Arr
 @pytest.mark.parametrize("shape", [GAUSSIAN, EXPONENTIAL, LAPLACE], ids=["gaussian", "exponential", "laplace"])
 @pytest.mark.parametrize("given_lifts", [False, True])
 @given(seed=st.integers(0, 1000), away=st.sampled_from([0.0, 30.0, 1e4]), decades=st.sampled_from([0, 2, 40]))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_what_is_left_out_is_below_rounding(
     shape: Shape, given_lifts: bool, seed: int, away: float, decades: int
 ) -> None:

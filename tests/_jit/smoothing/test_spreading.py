@@ -47,7 +47,7 @@ def test_a_point_becomes_the_cardinal_spline(order: int, at: float) -> None:
     np.testing.assert_allclose(spread(np.array([[at]]), NO_WEIGHT, order), expected, atol=1e-14)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(order=st.sampled_from(ORDERS), d=st.integers(1, 3), n=st.integers(0, 40), seed=st.integers(0, 999))
 def test_no_weight_is_lost(order: int, d: int, n: int, seed: int) -> None:
     """Nor does the centre of gravity move."""

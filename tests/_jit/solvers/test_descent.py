@@ -35,7 +35,7 @@ def objective(data: dict[str, Any], w: np.ndarray) -> float:
     return float(0.5 * data["h"] @ left**2 + data["l1"] @ np.abs(w) + 0.5 * data["l2"] @ w**2)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(NUMBERS, st.floats(0.1, 5), STRENGTHS, STRENGTHS, st.booleans())
 def test_no_point_is_lower_than_the_lowest(z: float, a: float, l1: float, l2: float, positive: bool) -> None:
     def height(w: Any) -> Any:
@@ -86,7 +86,7 @@ def test_all_sweeps_take_the_same_steps(positive: bool) -> None:
     np.testing.assert_allclose(of_entries, of_rows, rtol=1e-10, atol=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 1000))
 def test_the_decrease_bounds_the_fall_of_the_objective_from_below(seed: int) -> None:
     data = problem(seed)

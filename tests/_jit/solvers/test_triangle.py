@@ -21,7 +21,7 @@ def upper(G: np.ndarray, room: int) -> np.ndarray:
     return U
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 20), st.integers(0, 100))
 def test_solves_the_system(size: int, seed: int) -> None:
     G, b = positive_definite(size, seed), np.random.default_rng(seed + 1).normal(size=size)
@@ -30,7 +30,7 @@ def test_solves_the_system(size: int, seed: int) -> None:
     np.testing.assert_allclose(G @ x, b, rtol=1e-7, atol=1e-8)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(2, 20), st.integers(0, 100), st.integers(0, 2**20 - 1))
 def test_what_stays_is_as_if_factorised_anew(size: int, seed: int, bits: int) -> None:
     keep = np.array([bool(bits >> i & 1) for i in range(size)])

@@ -14,13 +14,13 @@ import pytest
 from sklearn.datasets import load_iris
 
 from mercer.comparison.checking._checks_of_shape import box_m, variance_inflation
-from mercer.comparison.checking.checks import CHECKS, Check, check
+from mercer.comparison.checking.checks import CHECKS, Check, check_assumptions
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.entry import Entry
 from mercer.comparison.view import View
 from mercer.data import Table
 from mercer.kernels.positive_definite import PositiveDefinite
-from mercer.models._base import Plan
+from mercer.models.base import Plan
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.solvers.certificate import Certificate
 from mercer.using.which_task import task_for
@@ -56,7 +56,7 @@ def comparison(
 
 
 def codes(found: Comparison) -> set[str]:
-    told = check(found)
+    told = check_assumptions(found)
     assert not told.undone
     return {finding.code for finding in told.findings}
 
@@ -176,7 +176,7 @@ CASES: dict[str, tuple[Case, Case]] = {
 @pytest.mark.parametrize("each", CHECKS, ids=lambda each: each.code)
 def test_a_check_fires_where_it_should_and_is_silent_elsewhere(each: Check) -> None:
     fires, silent = CASES[each.code]
-    found = [finding for finding in check(fires()).findings if finding.code == each.code]
+    found = [finding for finding in check_assumptions(fires()).findings if finding.code == each.code]
     assert found
     assert all(finding.sentence.endswith(".") and finding.remedy.endswith(".") for finding in found)
     assert each.code not in codes(silent())
@@ -193,13 +193,13 @@ def test_a_check_that_breaks_is_listed_and_the_others_go_on(monkeypatch: pytest.
         raise ZeroDivisionError("nothing to divide by")
 
     monkeypatch.setattr("mercer.comparison.checking.checks.CHECKS", (CHECKS[1]._replace(look=breaks), CHECKS[4]))
-    told = check(calm(c=np.ones(N)))
+    told = check_assumptions(calm(c=np.ones(N)))
     assert told.undone == ("MRC102 (rare class): ZeroDivisionError: nothing to divide by",)
     assert [finding.code for finding in told.findings] == ["MRC105"]
 
 
 def test_findings_name_the_columns() -> None:
-    told = check(calm(copy=2 * plain()["a"] + 1)).findings
+    told = check_assumptions(calm(copy=2 * plain()["a"] + 1)).findings
     collinear = next(finding for finding in told if finding.code == "MRC202")
     assert set(collinear.columns) == {"a", "copy"}
     assert "without bound" in collinear.sentence
@@ -210,7 +210,7 @@ def test_a_level_that_is_seen_with_one_class_is_the_one_that_is_named() -> None:
     where = np.where(np.arange(N) < 6, "here", np.where(np.arange(N) % 4 < 2, "there", "elsewhere"))
     y = np.where(where == "here", "yes", classes())
     found = comparison(plain(where=where), y)
-    (separated,) = (each for each in check(View(found, most_rows=40)).findings if each.code == "MRC201")
+    (separated,) = (each for each in check_assumptions(View(found, most_rows=40)).findings if each.code == "MRC201")
     assert separated.columns == ("where[here]",)
     assert "sample" not in separated.sentence
 

@@ -21,7 +21,7 @@ from mercer import (
     RidgeCV,
     compare,
 )
-from mercer.comparison.checking.checks import check
+from mercer.comparison.checking.checks import check_assumptions
 
 X, Y = load_iris(return_X_y=True)
 RNG = np.random.default_rng(0)
@@ -34,7 +34,7 @@ def found_in(rows: Any, target: Any, model: Any, **options: Any) -> dict[str, st
     """Codes of what is found in a comparison with this model, and its sentences."""
     comparison = compare(rows, target, models={"model": model}, cv=2, **options)
     assert not comparison.entries[0].failed, comparison.entries[0].notes
-    told = check(comparison)
+    told = check_assumptions(comparison)
     assert not told.undone
     return {finding.code: finding.sentence for finding in told.findings}
 

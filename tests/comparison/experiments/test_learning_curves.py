@@ -71,8 +71,8 @@ def test_frames(curves: Any) -> None:
     assert isinstance(curves.frame("polars"), pl.DataFrame)
 
 
+@pytest.mark.usefixtures("pyplot")
 def test_tables_charts_and_pictures(curves: Any) -> None:
-    pytest.importorskip("matplotlib").use("Agg")
     assert "GaussianNB and LogisticRegression, 4 repeats, 51 rows held out" in str(curves)
     assert "<table>" in curves._repr_html_()
     chart = curves.chart()

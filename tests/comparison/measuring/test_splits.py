@@ -45,7 +45,7 @@ def test_the_same_seed_deals_the_same_rows() -> None:
     assert not all(np.array_equal(x[1], y[1]) for x, y in zip(first, other, strict=True))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 7), min_size=60, max_size=60).filter(lambda g: len(set(g)) >= 3), st.booleans())
 def test_groups_never_straddle(groups: list[int], classes: bool) -> None:
     named = np.array([f"g{g}" for g in groups])
@@ -54,7 +54,7 @@ def test_groups_never_straddle(groups: list[int], classes: bool) -> None:
         assert len(train) + len(test) == 60
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 30), min_size=60, max_size=60).filter(lambda t: len(set(t)) > 4))
 def test_forward_splits_never_look_ahead(times: list[int]) -> None:
     moments = np.datetime64("2024-01-01") + np.array(times)

@@ -9,25 +9,17 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import GaussianDiscriminant, GaussianNB, LogisticRegression, LogisticRegressionCV, Ridge
+from mercer import SVC, GaussianDiscriminant, GaussianNB, LogisticRegression, LogisticRegressionCV, Ridge
 from mercer.comparison.entry import Choice
 from mercer.comparison.racing.refit import choice_of, settled
 from mercer.comparison.taking_part.tuning import Tuned
+from tests.comparison._models import logistic_path
 
 X, Y = load_iris(return_X_y=True)
 
 
 def test_a_search_becomes_what_it_found() -> None:
-    search = LogisticRegressionCV(
-        Cs=[0.1, 10.0],
-        cv=3,
-        l1_ratios=(0,),
-        scoring="neg_log_loss",
-        use_legacy_attributes=False,
-        class_weight="balanced",
-        fit_intercept=False,
-        tol=1e-8,
-    )
+    search = logistic_path([0.1, 10.0], cv=3, class_weight="balanced", fit_intercept=False, tol=1e-8)
     model = make_pipeline(StandardScaler(), search).fit(X, Y)
     before = model.predict_proba(X)
     found = settled(model, X, Y)
@@ -37,15 +29,25 @@ def test_a_search_becomes_what_it_found() -> None:
     np.testing.assert_allclose(found.predict_proba(X), before, atol=1e-5)
 
 
+def test_classes_of_a_search_may_have_names() -> None:
+    names = np.array(["a", "b", "c"])[Y]
+    path = make_pipeline(StandardScaler(), logistic_path([0.1, 10.0], cv=3)).fit(X, names)
+    proba = path.predict_proba(X)
+    found = settled(path, X, names)
+    assert type(found[-1]) is LogisticRegression
+    assert found[-1].C == 10.0
+    np.testing.assert_allclose(found.predict_proba(X), proba, atol=1e-3)
+
+
 def test_a_parameter_that_was_tuned() -> None:
     found = settled(Tuned(GaussianDiscriminant(), "shrinkage", (0.5, 0.0)).fit(X, Y), X, Y)
     assert found.shrinkage == 0.0
+    after_others = make_pipeline(StandardScaler(), Tuned(SVC(), "C", (1.0, 10.0))).fit(X, Y)
+    assert type(settled(after_others, X, Y)[-1]) is SVC
 
 
 def test_what_was_chosen_and_from_what_is_remembered() -> None:
-    search = LogisticRegressionCV(
-        Cs=[0.1, 10.0], cv=3, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False
-    )
+    search = logistic_path([0.1, 10.0], cv=3)
     assert choice_of(make_pipeline(StandardScaler(), search).fit(X, Y)) == Choice("C", 10.0, (0.1, 10.0))
     tuned = Tuned(Ridge(), "alpha", (1e4, 1e-3), "regression")
     assert choice_of(TransformedTargetRegressor(tuned).fit(X, X[:, 0])) == Choice("alpha", 1e-3, (1e4, 1e-3))

@@ -14,16 +14,6 @@ from mercer.comparison import Comparison, compare
 X, _ = load_iris(return_X_y=True)
 
 
-@pytest.fixture
-def pyplot() -> Any:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    yield pyplot
-    pyplot.close("all")
-
-
 def test_pictures(five: Comparison, pyplot: Any) -> None:
     board = five.plot_leaderboard("accuracy")
     assert [label.get_text() for label in board.get_yticklabels()][-1] == "bayes"

@@ -42,11 +42,15 @@ def test_nobody_is_told_to_guess_where_a_model_decides_better() -> None:
     assert "sure comes before guess although its log loss is higher" in str(comparison)
 
 
-def test_luck_beats_no_guess() -> None:
-    """Of models that learn from noise, half are right more often than guessing."""
+def of_noise() -> Comparison:
     rng = np.random.default_rng(4)
     noise, labels = rng.normal(size=(60, 2)), np.arange(60) % 2
-    comparison = compare(noise, labels, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=5)
+    return compare(noise, labels, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=5)
+
+
+def test_luck_beats_no_guess() -> None:
+    """Of models that learn from noise, half are right more often than guessing."""
+    comparison = of_noise()
     assert comparison.entry("sure").mean("accuracy") > comparison.entry("guess").mean("accuracy")
     assert comparison.names == ["guess", "sure"]
     assert any(sentence.startswith("Nothing beats guessing") for sentence in comparison.sentences())
@@ -68,10 +72,8 @@ def test_who_was_not_finished_may_be_better(five: Comparison) -> None:
 
 
 def test_nothing_beats_guessing_of_those_that_were_done() -> None:
-    rng = np.random.default_rng(4)
-    noise, labels = rng.normal(size=(60, 2)), np.arange(60) % 2
-    comparison = compare(noise, labels, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=5)
-    assert "the target, but 1 model was not finished." in " ".join(replace(comparison, unfinished=("lr",)).sentences())
+    late = replace(of_noise(), unfinished=("lr",))
+    assert "the target, but 1 model was not finished." in " ".join(late.sentences())
 
 
 def test_sentences_warn_where_nothing_was_learnt() -> None:

@@ -16,6 +16,8 @@ from mercer.report import Grid, Note, Page, Rows
 from mercer.report.page import page_html
 from mercer.using.datasets import open_data, problem_of
 
+pytestmark = pytest.mark.filterwarnings("ignore::mercer._errors.MercerWarning")
+
 Find = Callable[[str], Path]
 
 
@@ -37,7 +39,6 @@ def codes(found: dict[str, Any]) -> set[str]:
     return {block.code for block in found["checks"].blocks if isinstance(block, Note) and block.code}
 
 
-@pytest.mark.filterwarnings("ignore::mercer._errors.MercerWarning")
 def test_heart(real_data: Find) -> None:
     found = checked(page(compared(real_data("heart.csv"), "AHD", models=["LogisticRegression", "NaiveBayes"])))
     grid = next(block for block in found["data"].blocks if isinstance(block, Grid))
@@ -50,14 +51,12 @@ def test_heart(real_data: Find) -> None:
     assert {told.model for told in rows.models} == {"LogisticRegression", "NaiveBayes"}
 
 
-@pytest.mark.filterwarnings("ignore::mercer._errors.MercerWarning")
 def test_horse_colic_with_a_third_of_its_values_missing(real_data: Find) -> None:
     models = ["LogisticRegression", "NaiveBayes"]
     found = checked(page(compared(real_data("horse-colic.csv"), "x23", models=models)))
     assert "MRC104" in codes(found)  # abdominocentesis was done in few
 
 
-@pytest.mark.filterwarnings("ignore::mercer._errors.MercerWarning")
 def test_spam(real_data: Find) -> None:
     models = ["LogisticRegression", "MultinomialNB"]
     found = checked(page(compared(real_data("sms_spam.tsv"), "Label", rows=400, models=models)))
@@ -66,7 +65,6 @@ def test_spam(real_data: Find) -> None:
     assert shares["SMS[free]"][1] > shares["SMS[free]"][0]
 
 
-@pytest.mark.filterwarnings("ignore::mercer._errors.MercerWarning")
 def test_abalone(real_data: Find) -> None:
     found = checked(page(compared(real_data("abalone.csv"), "x8", rows=300, models=["Ridge"], task="counts")))
     assert "MRC202" in codes(found)  # weights and lengths of a shell

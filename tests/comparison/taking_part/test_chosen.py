@@ -21,6 +21,12 @@ def test_by_class_by_listed_name_and_by_any_model() -> None:
     assert not any("SVC," in note for note in found.notes)
 
 
+def test_names_are_taken_whatever_the_case_of_their_letters() -> None:
+    rows, labels = [[0.0], [1.0], [0.2], [1.1]] * 5, [0, 1, 0, 1] * 5
+    found = compare(rows, labels, models=["gaussiannb", "LinearSVC"], cv=2)
+    assert {entry.name for entry in found.entries} == {"GaussianNB", "LinearSVC"}
+
+
 def test_unsuitable_and_unknown() -> None:
     with pytest.raises(DataError, match="Lasso is no model for the task classification"):
         compare(X, Y, models=["Lasso"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mercer import SVC, LogisticRegressionCV, compare, load, save
+from mercer import SVC, compare, load, save
 from mercer._errors import DataError
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.taking_part.entrants import entrants_for
@@ -20,6 +20,7 @@ from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
 from mercer.using.which_task import task_for
+from tests.comparison._models import logistic_path
 
 GROUPS, COPIES = 40, 5
 #: in no order, so that folds of neighbours part them
@@ -33,6 +34,13 @@ def chosen(found: Comparison) -> Any:
 def copied(rng: np.random.Generator, columns: int) -> Any:
     """Each case several times, with a little noise, so that rows are close to their like."""
     return rng.normal(size=(GROUPS, columns))[CASES] + 1e-3 * rng.normal(size=(200, columns))
+
+
+def classes_of_cases() -> tuple[Any, Any]:
+    """Columns of which one says a little of the class, which is that of the case; its copies know it."""
+    rng = np.random.default_rng(1)
+    X = copied(rng, 30)
+    return X, np.where(X[:, 0] + 2 * rng.normal(size=GROUPS)[CASES] > 0, "yes", "no")
 
 
 def test_folds_of_groups_part_none_of_them() -> None:
@@ -91,25 +99,20 @@ def test_a_note_says_how_it_is_chosen() -> None:
     X, y = np.random.default_rng(0).normal(size=(200, 1)), np.arange(200.0)
     folds = InnerFolds(task_for(y, 200, "regression"), groups=CASES)
     invitation = entrants_for(Table.of(X), Question("regression", inner=folds.splitter))
+    how = "Chosen within each training set by folds of whole groups, so that no held-out row has a say"
     told = "alpha of Ridge, alpha of LassoCV, bandwidth of NadarayaWatson, bandwidth of LocalLinear, C of SVR"
-    assert (
-        f"Chosen within each training set by folds of whole groups, so that no held-out row has a say: {told}, "
-        in (invitation.notes[-1])
-    )
+    assert f"{how}: {told}, " in invitation.notes[-1]
     assert not any("loo" in repr(entrant.model) for entrant in invitation.entrants)
 
 
 def test_the_same_of_a_penalty_and_honest_scores_are_better_for_it() -> None:
-    rng = np.random.default_rng(1)
-    X = copied(rng, 30)
-    y = np.where(X[:, 0] + 2 * rng.normal(size=GROUPS)[CASES] > 0, "yes", "no")
+    X, y = classes_of_cases()
     free = chosen(compare(X, y, models=["LogisticRegressionCV"]))
     grouped = compare(X, y, models=["LogisticRegressionCV"], groups=CASES)
     held = chosen(grouped)
     assert free.C == 100.0
     assert held.C == 0.01
-    bold = compare(X, y, models={"bold": LogisticRegressionCV(Cs=[100.0], l1_ratios=(0,), cv=2, scoring="neg_log_loss",
-                                                              use_legacy_attributes=False)}, groups=CASES)  # fmt: skip
+    bold = compare(X, y, models={"bold": logistic_path([100.0], cv=2)}, groups=CASES)
     assert grouped.entries[0].mean("log_loss") < bold.entries[0].mean("log_loss")
 
 
@@ -128,24 +131,20 @@ def test_penalties_of_regressions(name: str, tmp_path: Path) -> None:
         return float(np.max(model.alpha_ if hasattr(model, "alpha_") else model.alpha))
 
     assert strength(grouped) > 20 * strength(alone)
-    assert f"{name}" in grouped.names[0]
+    assert name in grouped.names[0]
     save(grouped.best_, tmp_path / "best.mercer")
     np.testing.assert_allclose(load(tmp_path / "best.mercer").predict(X), grouped.best_.predict(X))
 
 
 def test_a_comparison_from_a_file_chooses_as_it_did() -> None:
-    rng = np.random.default_rng(1)
-    X = copied(rng, 30)
-    y = np.where(X[:, 0] + 2 * rng.normal(size=GROUPS)[CASES] > 0, "yes", "no")
+    X, y = classes_of_cases()
     found = compare(X, y, models=["LogisticRegressionCV"], groups=CASES, cv=2)
     again = pickle.loads(pickle.dumps(found))
     assert chosen(again).C == chosen(found).C == 0.01
 
 
 def test_groups_have_no_say_in_models_that_somebody_gave() -> None:
-    model = LogisticRegressionCV(
-        Cs=[1.0, 10.0], cv=2, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False
-    )
     rng = np.random.default_rng(3)
-    found = compare(copied(rng, 2), CASES % 2, models={"mine": model}, groups=CASES)
+    mine = logistic_path([1.0, 10.0], cv=2)
+    found = compare(copied(rng, 2), CASES % 2, models={"mine": mine}, groups=CASES)
     assert found.entries[0].model.cv == 2

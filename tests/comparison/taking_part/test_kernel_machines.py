@@ -15,15 +15,9 @@ from mercer.comparison.taking_part.entrants import entrants_for
 from mercer.comparison.taking_part.question import Question
 from mercer.data import Table
 
+pytestmark = pytest.mark.usefixtures("untuned_machines")
+
 X, Y = make_circles(60, noise=0.05, factor=0.4, random_state=0)
-
-
-@pytest.fixture(autouse=True)
-def most_are_not_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which takes ten times as long."""
-    monkeypatch.setattr(kernel_machines, "SEARCHED", 0)
-
-
 LOGISTIC = "kernelize(LogisticRegression(C=10), RBF(gamma=0.5))"
 
 

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, GaussianDiscriminant, LogisticRegression, LogisticRegressionCV, Ridge
+from mercer import SVC, GaussianDiscriminant, LogisticRegression, Ridge
 from mercer._errors import SingularCovarianceError
-from mercer.comparison.racing.refit import settled
 from mercer.comparison.taking_part.tuning import Tuned
 
 X, Y = load_iris(return_X_y=True)
@@ -79,17 +76,3 @@ def test_of_numbers() -> None:
     y = X[:, 0] * 3 + np.random.default_rng(0).normal(scale=0.01, size=150)
     tuned = Tuned(Ridge(), "alpha", (1e4, 1e-3), "regression").fit(X, y)
     assert tuned.best_value_ == 1e-3
-
-
-def test_what_was_chosen_stands_for_the_search() -> None:
-    found = settled(make_pipeline(StandardScaler(), Tuned(SVC(), "C", (1.0, 10.0))).fit(X, Y), X, Y)
-    assert type(found[-1]) is SVC
-    path = make_pipeline(
-        StandardScaler(),
-        LogisticRegressionCV(Cs=[0.1, 10.0], cv=3, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False),
-    ).fit(X, Y)
-    proba = path.predict_proba(X)
-    found = settled(path, X, Y)
-    assert type(found[-1]) is LogisticRegression
-    assert found[-1].C == 10.0
-    np.testing.assert_allclose(found.predict_proba(X), proba, atol=1e-3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -11,21 +10,15 @@ import pytest
 from mercer._errors import DataError, EmptyDataError
 from mercer.data.readers import Reading, open_rows
 from mercer.data.readers import duckdb as reader
+from tests.data._databases import duckdb_file
 
-duckdb: Any = pytest.importorskip("duckdb")
-
-
-def database(path: Path, **tables: str) -> Path:
-    with duckdb.connect(str(path)) as connection:
-        for name, query in tables.items():
-            connection.execute(f"CREATE TABLE {name} AS {query}")
-    return path
+pytest.importorskip("duckdb")
 
 
 def test_the_only_table_needs_no_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "BATCH_ROWS", 2048)
-    rows = open_rows(database(tmp_path / "a.duckdb", people="SELECT range AS id, 1.5 AS x FROM range(5000)"))
-    assert rows.described == "DuckDB: SELECT * FROM people"
+    rows = open_rows(duckdb_file(tmp_path / "a.duckdb", people="SELECT range AS id, 1.5 AS x FROM range(5000)"))
+    assert rows.described == 'DuckDB: SELECT * FROM "people"'
     assert rows.names() == ["id", "x"]
     assert rows.table()["x"].to_pylist()[:2] == [1.5, 1.5]
     parts = [part.frame for part in rows.parts(["id"])]
@@ -33,8 +26,12 @@ def test_the_only_table_needs_no_query(tmp_path: Path, monkeypatch: pytest.Monke
     assert pa.concat_tables(parts)["id"].to_pylist() == list(range(5000))
 
 
+def test_a_table_may_be_called_as_sql_calls_other_things(tmp_path: Path) -> None:
+    assert open_rows(duckdb_file(tmp_path / "a.duckdb", order="SELECT 1 AS x")).table().to_pydict() == {"x": [1]}
+
+
 def test_a_query(tmp_path: Path) -> None:
-    path = database(tmp_path / "a.duckdb", a="SELECT 1 AS x", b="SELECT 2 AS x")
+    path = duckdb_file(tmp_path / "a.duckdb", a="SELECT 1 AS x", b="SELECT 2 AS x")
     assert open_rows(path, Reading(sql="SELECT x + 1 AS y FROM b")).table().to_pydict() == {"y": [3]}
     with pytest.raises(DataError, match=r"holds several tables: 'a', 'b'.*--sql 'SELECT . FROM a'"):
         open_rows(path).table()
@@ -51,7 +48,7 @@ def test_a_query(tmp_path: Path) -> None:
     ],
 )
 def test_queries_that_are_refused(tmp_path: Path, query: str, sentence: str) -> None:
-    path = database(tmp_path / "a.duckdb", a="SELECT 1 AS x")
+    path = duckdb_file(tmp_path / "a.duckdb", a="SELECT 1 AS x")
     with pytest.raises(DataError, match=sentence):
         open_rows(path, Reading(sql=query)).table()
 
@@ -61,4 +58,4 @@ def test_no_database(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"'a\.duckdb' cannot be opened as a DuckDB file"):
         open_rows(path).table()
     with pytest.raises(EmptyDataError, match="holds no tables"):
-        open_rows(database(tmp_path / "b.duckdb")).table()
+        open_rows(duckdb_file(tmp_path / "b.duckdb")).table()

@@ -16,16 +16,6 @@ from mercer.data import Kind, Schema, read_table
 from mercer.data.readers import Reading, open_rows, separated
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Any:
-    def make(name: str, text: str | bytes) -> Path:
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return make
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -14,16 +14,6 @@ from mercer.data import read_table
 from mercer.data.readers.separated import LONGEST_HEADER
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Any:
-    def make(text: str | bytes, name: str = "a.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return make
-
-
 def both_ways(path: Path) -> list[dict[str, list[Any]]]:
     """The rows read at once, and by pieces."""
     pieces: dict[str, list[Any]] = {}
@@ -49,23 +39,23 @@ def both_ways(path: Path) -> list[dict[str, list[Any]]]:
     ],
 )
 def test_names_are_found_wherever_the_first_record_is(write: Any, text: str, expected: dict[str, list[Any]]) -> None:
-    assert both_ways(write(text)) == [expected, expected]
+    assert both_ways(write("a.csv", text)) == [expected, expected]
 
 
 @pytest.mark.parametrize(("name", "is_name"), [("2019_2020", True), ("٣", True), ("\x1f1", False), (" 1", False)])
 def test_what_only_python_takes_for_a_number_is_a_name(write: Any, name: str, is_name: bool) -> None:
-    assert read_table(write(f"a,{name}\n1,2\n")).column_names == (["a", name] if is_name else ["x0", "x1"])
+    assert read_table(write("a.csv", f"a,{name}\n1,2\n")).column_names == (["a", name] if is_name else ["x0", "x1"])
 
 
 @pytest.mark.parametrize("gap", ["NA ", "  NA", "    ?  ", '" NA "', "NaN    "])
 def test_spaces_around_a_gap_do_not_count(write: Any, gap: str) -> None:
     expected = {"x": [1, None], "w": ["a", None]}
-    assert both_ways(write(f"x,w\n1,a\n{gap},{gap}\n")) == [expected, expected]
+    assert both_ways(write("a.csv", f"x,w\n1,a\n{gap},{gap}\n")) == [expected, expected]
 
 
 def test_many_spaces_around_a_gap_do_not_count_among_words(write: Any) -> None:
     expected = {"w": ["a", None]}
-    assert both_ways(write(f"w\na\n{' ' * 30}NA\t\n")) == [expected, expected]
+    assert both_ways(write("a.csv", f"w\na\n{' ' * 30}NA\t\n")) == [expected, expected]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +70,7 @@ def test_many_spaces_around_a_gap_do_not_count_among_words(write: Any) -> None:
     ],
 )
 def test_a_quotation_mark_that_is_never_closed_is_refused(write: Any, text: str, line: int) -> None:
-    path = write(text)
+    path = write("a.csv", text)
     for read in (read_table, lambda path: list(mercer.data.open(path))):
         with pytest.raises(DataError, match=rf"Line {line} of 'a\.csv' .*never closed"):
             read(path)
@@ -96,27 +86,27 @@ def test_a_quotation_mark_that_is_never_closed_is_refused(write: Any, text: str,
     ],
 )
 def test_others_are_text_or_closed(write: Any, text: str, expected: dict[str, list[Any]]) -> None:
-    at_once, pieces = both_ways(write(text))
+    at_once, pieces = both_ways(write("a.csv", text))
     assert at_once == expected
     assert pieces["a"] == expected["a"]
 
 
 def test_names_that_are_no_text_are_refused(write: Any) -> None:
     with pytest.raises(DataError, match=r"'a\.csv' is not utf-8 text.*latin-1"):
-        read_table(write("é,b\n1,2\n".encode("latin-1")))
-    assert read_table(write("\ufffd,b\n1,2\n")).column_names == ["\ufffd", "b"]
+        read_table(write("a.csv", "é,b\n1,2\n".encode("latin-1")))
+    assert read_table(write("a.csv", "\ufffd,b\n1,2\n")).column_names == ["\ufffd", "b"]
 
 
 def test_a_first_line_without_an_end_is_refused(write: Any) -> None:
     with pytest.raises(DataError, match=r"first line of 'a\.csv' is longer than 1,048,576 bytes"):
-        read_table(write("n" * (LONGEST_HEADER + 1)))
+        read_table(write("a.csv", "n" * (LONGEST_HEADER + 1)))
 
 
 def test_a_long_field_in_a_ragged_line_is_no_other_exception(write: Any) -> None:
     with pytest.raises(DataError, match="Expected 2 columns, got 3"):
-        read_table(write(f"a,b\n1,{'z' * 200_000},3\n"))
+        read_table(write("a.csv", f"a,b\n1,{'z' * 200_000},3\n"))
 
 
 def test_blank_lines_before_names_in_a_compressed_file(write: Any) -> None:
-    path = write(gzip.compress(b"\r\n\r\na,b\r\n1,2\r\n", mtime=0), "a.csv.gz")
+    path = write("a.csv.gz", gzip.compress(b"\r\n\r\na,b\r\n1,2\r\n", mtime=0))
     assert both_ways(path) == [{"a": [1], "b": [2]}] * 2

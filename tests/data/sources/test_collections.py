@@ -14,7 +14,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
@@ -25,6 +25,8 @@ from mercer.data.sources.base import Chunk
 from mercer.data.sources.collections import of_collection, with_targets
 from mercer.data.sources.memory import InMemory
 from mercer.engines import engine, fold
+from tests.engines._clusters import cluster_of
+from tests.engines._summaries import column_sums
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 4))
@@ -35,8 +37,7 @@ FRAME = pd.DataFrame({"a": X[:, 0], "word": [f"w{code}" for code in Y], "b": X[:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=0)
-    with cluster, Client(cluster) as client:
+    with cluster_of(2, processes=False) as cluster, Client(cluster) as client:
         yield client
 
 
@@ -50,7 +51,7 @@ def _where(request: pytest.FixtureRequest) -> Iterator[None]:
             yield
 
 
-def sizes(collection: Any) -> Any:
+def of_unknown_lengths(collection: Any) -> Any:
     """The same rows, but Dask does not know how many each partition has."""
     return collection[collection[:, 0] > -np.inf] if collection.ndim == 2 else collection[collection > -np.inf]
 
@@ -60,8 +61,11 @@ ARRAYS = {
     "blocks of rows and columns": (da.from_array(X, chunks=(20, 3)), da.from_array(Y, chunks=20)),
     "other blocks of y": (da.from_array(X, chunks=(20, 4)), da.from_array(Y, chunks=7)),
     "y in memory": (da.from_array(X, chunks=(20, 4)), Y),
-    "unknown lengths": (sizes(da.from_array(X, chunks=(20, 4))), sizes(da.from_array(Y, chunks=20))),
-    "unknown lengths of y": (da.from_array(X, chunks=(20, 4)), sizes(da.from_array(Y, chunks=20))),
+    "unknown lengths": (
+        of_unknown_lengths(da.from_array(X, chunks=(20, 4))),
+        of_unknown_lengths(da.from_array(Y, chunks=20)),
+    ),
+    "unknown lengths of y": (da.from_array(X, chunks=(20, 4)), of_unknown_lengths(da.from_array(Y, chunks=20))),
 }
 
 
@@ -118,17 +122,13 @@ def test_partitions_without_rows_are_no_chunks() -> None:
 
 def test_a_large_partition_is_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mercer.data.sources.collections.CHUNK_BYTES", 8 * 4 * 7)
-    for given in (da.from_array(X, chunks=(50, 4)), dd.from_pandas(FRAME, npartitions=1)):
-        chunks = list(of_collection(given, Y if given.ndim == 2 and isinstance(given, da.Array) else "y"))
+    for given, target in ((da.from_array(X, chunks=(50, 4)), Y), (dd.from_pandas(FRAME, npartitions=1), "y")):
+        chunks = list(of_collection(given, target))
         assert max(chunk.n_rows for chunk in chunks) <= 10
         np.testing.assert_array_equal(np.concatenate([chunk.y for chunk in chunks]), Y)
 
 
 # Where it is read.
-
-
-def total(chunk: Chunk) -> Any:
-    return chunk.X.sum(axis=0)
 
 
 def test_a_client_implies_its_cluster_and_threads_can_be_had_all_the_same(client: Client) -> None:
@@ -138,7 +138,7 @@ def test_a_client_implies_its_cluster_and_threads_can_be_had_all_the_same(client
         spread = fold(thread_name, source, operator.or_)
         with engine("threads"):
             here = fold(thread_name, source, operator.or_)
-        np.testing.assert_allclose(fold(total, source, operator.add), X.sum(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(fold(column_sums, source, operator.add), X.sum(axis=0), rtol=1e-12)
     assert not spread & here
     assert not any(name.startswith("mercer") for name in spread)
 
@@ -166,7 +166,7 @@ def test_what_was_persisted_is_not_made_again_and_what_two_need_is_made_once(cli
             both = both.persist() if persisted else both
             source = of_collection(both[:, :3], both[:, 3])
             for _ in range(2):
-                fold(total, source, operator.add)
+                fold(column_sums, source, operator.add)
             assert READ.count(name) == (5 if persisted else 10)
 
 
@@ -184,10 +184,10 @@ def beside(state: Any, chunk: Chunk) -> Any:
 
 def test_an_error_names_the_partition(client: Client) -> None:
     short = da.from_array(Y[:48], chunks=10)
-    source = of_collection(da.from_array(X, chunks=(10, 4)), sizes(short))
+    source = of_collection(da.from_array(X, chunks=(10, 4)), of_unknown_lengths(short))
     for where in (engine("threads"), engine(client)):
         with where, pytest.raises(DataError, match="In block 4 of a Dask array of 5 blocks, X has 10 rows and y has 8"):
-            fold(total, source, operator.add)
+            fold(column_sums, source, operator.add)
 
 
 # With models.
@@ -233,13 +233,8 @@ def doubled(chunk: Chunk) -> Chunk:
 def test_what_is_known_of_an_array() -> None:
     source = of_collection(da.from_array(X, chunks=(20, 4)), Y)
     assert (source.n_rows, source.n_bytes, source.described) == (50, X.nbytes, "a Dask array of 3 blocks")
-    assert (
-        of_collection(sizes(da.from_array(X, chunks=20))).n_rows,
-        of_collection(sizes(da.from_array(X))).n_bytes,
-    ) == (
-        None,
-        None,
-    )
+    assert of_collection(of_unknown_lengths(da.from_array(X, chunks=20))).n_rows is None
+    assert of_collection(of_unknown_lengths(da.from_array(X))).n_bytes is None
 
 
 def test_identity_follows_the_data() -> None:

@@ -18,10 +18,11 @@ from scipy import sparse
 
 import mercer.data
 from mercer.data.readers import separated
-from mercer.data.sources.base import Chunk, Source
+from mercer.data.sources.base import Source
 from mercer.data.sources.files import base as files
 from mercer.data.sources.files import lines
 from mercer.data.sources.files import parquet as parquet_sources
+from tests.data.sources._reading import chunks_of
 
 ROWS = 500
 RANDOM = np.random.default_rng(0)
@@ -192,13 +193,6 @@ def sqlite_file(folder: Path, rows: int | None) -> Source:
     return opened(folder / "a.sqlite", rows, sql="t")
 
 
-def read(source: Source) -> tuple[list[Chunk], list[str]]:
-    """All chunks, through pickled pieces."""
-    skipped: list[str] = []
-    pieces = (pickle.loads(pickle.dumps(piece)) for piece in source.pieces())
-    return [chunk for piece in pieces for chunk in piece.chunks(skipped)], skipped
-
-
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that 500 rows are many pieces."""
@@ -215,7 +209,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_same_rows_in_order_for_any_chunks_twice_and_pickled(name: str, rows: int | None, tmp_path: Path) -> None:
     source = KINDS[name](tmp_path, rows)
     for _ in range(2):
-        chunks, skipped = read(source)
+        chunks, skipped = chunks_of(source, pickled=True)
         assert skipped == []
         assert rows is None or max(chunk.n_rows for chunk in chunks) <= rows
         assert all(chunk.n_rows for chunk in chunks)
@@ -256,7 +250,7 @@ def test_what_is_in_memory(kind: str, rows: int | None, tmp_path: Path) -> None:
     }[kind]()
     source = mercer.data.open(X, y=y, rows=rows)
     for _ in range(2):
-        chunks, _ = read(source)
+        chunks, _ = chunks_of(source, pickled=True)
         assert {type(chunk.X).__name__ for chunk in chunks} == {type(X).__name__}
         stacked = [
             np.asarray(c.X.todense() if kind == "csr" else c.X.to_pandas() if kind == "pyarrow" else c.X)

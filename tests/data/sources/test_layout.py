@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 import mercer.data
 from mercer._errors import ColumnTypeError, DataError
+from tests.data.sources._reading import chunks_of
 
 
 @pytest.mark.parametrize(
@@ -29,8 +30,7 @@ from mercer._errors import ColumnTypeError, DataError
 @pytest.mark.parametrize("rows", [1, 3])
 def test_targets_are_of_one_type_and_rows_without_one_are_counted(values: Any, dtype: Any, rows: int) -> None:
     source = mercer.data.open(pa.table({"x": [1, 2, 3], "y": values}), target="y", rows=rows)
-    skipped: list[str] = []
-    chunks = [chunk for piece in source.pieces() for chunk in piece.chunks(skipped)]
+    chunks, skipped = chunks_of(source)
     assert {chunk.y.dtype for chunk in chunks} == {np.dtype(dtype)}
     assert [x for chunk in chunks for x in chunk.X["x"].to_pylist()] == [1, 3]
     assert skipped == ["1 rows of frame 0 without a value of 'y'"]

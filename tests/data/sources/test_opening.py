@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import mercer.data
-from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError, EmptyDataError, TooLargeError
+from mercer._errors import ColumnMismatchError, DataError, DataNotFoundError, EmptyDataError
 from mercer.data.sources.base import CHUNK_BYTES
 
 TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
@@ -130,34 +129,6 @@ def test_opening_loads_nothing_before_it_is_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.data.sources import at_once
-
-    parquet.write_table(TABLE, tmp_path / "a.parquet")
-    source = mercer.data.open(tmp_path / "a.parquet", target="y")
-    assert at_once.read_all(source).X.equals(TABLE.select(["a", "b"]))
-    monkeypatch.setattr(type(source), "n_bytes", 1 << 60)
-    with pytest.raises(TooLargeError, match=r"hold all rows of 'a\.parquet'"):
-        at_once.read_all(source)
-
-
-def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As soon as they are too many, not when all of them were read."""
-    from mercer.data.sources import at_once
-
-    made: list[int] = []
-
-    def many() -> Iterator[Any]:
-        for number in range(1000):
-            made.append(number)
-            yield TABLE
-
-    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10 * TABLE.nbytes)
-    with pytest.raises(TooLargeError, match="To hold all rows of a stream"):
-        at_once.read_all(mercer.data.open(many(), target="y"))
-    assert len(made) < 30
 
 
 def test_a_pattern_of_folders_and_the_values_in_their_names(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import mercer.data
 from mercer._errors import ColumnMismatchError, DataError, EmptyDataError, SourceChangedError, SpentSourceError
+from tests.data.sources._reading import chunks_of
 
 TABLE = pa.table({"x": [1, 2, 3, 4], "y": ["a", "b", "a", None]})
 
@@ -36,8 +37,7 @@ def test_what_can_be_read_once_says_so(make: Any) -> None:
 def test_what_a_function_makes_can_be_read_again(make: Any) -> None:
     source = mercer.data.open(make, target="y")
     for _ in range(2):
-        skipped: list[str] = []
-        chunks = [chunk for piece in source.pieces() for chunk in piece.chunks(skipped)]
+        chunks, skipped = chunks_of(source)
         assert [value for chunk in chunks for value in chunk.X["x"].to_pylist()] == [1, 2, 3]
         assert skipped == [f"1 rows of {source.described} without a value of 'y'"]
 

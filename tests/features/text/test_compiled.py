@@ -16,7 +16,8 @@ from mercer._errors import EmptyDataError, TextError
 from mercer.data.texts import Texts
 from mercer.features.text import blocks, compiled
 from mercer.features.text.analysis import Analysis, shortest_word
-from mercer.features.text.interpreted import CharNgrams, WordCharNgrams, WordNgrams, hashed, strip_accents_unicode
+from mercer.features.text.interpreted import hashed
+from mercer.features.text.terms import CharNgrams, WordCharNgrams, WordNgrams, strip_accents_unicode
 
 #: letters of one to four bytes, capitals whose lower case is longer, shorter, two characters or depends on neighbours,
 #: marks, digits, white space of all kinds, and what no encoding has
@@ -58,7 +59,7 @@ def all_counts(learned: compiled.Learned) -> np.ndarray:
 
 
 @given(documents=DOCUMENTS, analysis=ANALYSES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_learns_all_terms_in_order(documents: list[str], analysis: Analysis) -> None:
     learned = compiled.learn(documents, analysis)
     terms, counts = expected(documents, analysis)
@@ -71,7 +72,7 @@ def test_learns_all_terms_in_order(documents: list[str], analysis: Analysis) -> 
 
 
 @given(documents=DOCUMENTS, others=DOCUMENTS, analysis=ANALYSES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_counts_terms_that_are_known(documents: list[str], others: list[str], analysis: Analysis) -> None:
     terms, _ = expected(documents, analysis)
     terms = terms[::-1]
@@ -85,7 +86,7 @@ def test_counts_terms_that_are_known(documents: list[str], others: list[str], an
 
 
 @given(documents=DOCUMENTS, analysis=ANALYSES, columns=st.sampled_from([1, 7, 2**20, 2**30]), signed=st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_hashes_like_python(documents: list[str], analysis: Analysis, columns: int, signed: bool) -> None:
     documents = [document.replace("\ud800", "") for document in documents]  # which has no bytes to hash
     X = compiled.hashed(documents, analysis, columns, signed=signed, dtype=np.float64)
@@ -155,19 +156,16 @@ def test_documents_whose_lower_case_no_table_has() -> None:
 
 
 @given(lines=st.lists(st.text(CHARACTERS.replace("\n", "").replace("\ud800", ""), max_size=20), min_size=1, max_size=9))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_lines_of_a_file(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     path, whole = tmp_path_factory.mktemp("lines") / "lines.txt", "\n".join(lines)
     path.write_bytes(whole.encode())
     wanted = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
     for unit in ("word", "char"):
         analysis = Analysis(unit, shortest=1)
-        before = blocks.BLOCK
-        try:
-            blocks.BLOCK = 16
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(blocks, "BLOCK", 16)
             found = compiled.learn(path, analysis)
-        finally:
-            blocks.BLOCK = before
         learned = compiled.learn([line for line in wanted if line], analysis)
         assert found.vocabulary.names().tolist() == learned.vocabulary.names().tolist()
         np.testing.assert_array_equal(all_counts(found), all_counts(learned))

@@ -1,8 +1,7 @@
-"""Documents to terms in Python, and what is counted of them."""
+"""Terms counted in Python."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
@@ -10,48 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import CountVectorizer as Theirs
 
 from mercer.features.text import interpreted
-from mercer.features.text.interpreted import (
-    CharNgrams,
-    OtherVocabulary,
-    WordCharNgrams,
-    WordNgrams,
-    merged,
-    strip_accents_ascii,
-    strip_accents_unicode,
-    vocabulary_of,
-)
+from mercer.features.text.interpreted import OtherVocabulary, merged, vocabulary_of
 from mercer.stats.vocabulary import Vocabulary
 
 TERMS = st.lists(st.lists(st.sampled_from(["b", "a", "ab", "ß", "\ud800", "\U0010ffff"]), max_size=6), max_size=5)
-
-
-@given(st.lists(st.text("abc", max_size=2), max_size=6), st.integers(1, 3), st.integers(0, 2))
-def test_ngrams_of_words(tokens: list[str], low: int, more: int) -> None:
-    found = WordNgrams(low, low + more)(tokens)
-    if (low, more) == (1, 0):
-        assert found == tokens
-        return
-    windows = [" ".join(tokens[i : i + n]) for n in range(low, low + more + 1) for i in range(len(tokens) - n + 1)]
-    assert found == windows
-
-
-@given(st.text("ab \n", max_size=12), st.integers(1, 3), st.integers(0, 3))
-def test_ngrams_of_characters_are_those_of_scikit_learn(text: str, low: int, more: int) -> None:
-    span = (low, low + more)
-    for name, made in (("char", CharNgrams), ("char_wb", WordCharNgrams)):
-        assert made(*span)(text) == Theirs(analyzer=name, ngram_range=span).build_analyzer()(text)
-
-
-def test_a_word_shorter_than_its_ngrams_is_one_term() -> None:
-    assert WordCharNgrams(4, 6)("a bcd") == [" a ", " bcd", "bcd ", " bcd "]
-
-
-def test_accents() -> None:
-    assert strip_accents_unicode("Ångström ﬁ ٣ é\u0301") == "Angstrom fi ٣ e"
-    assert strip_accents_ascii("Ångström ﬁ ٣ ß") == "Angstrom fi  "
 
 
 @given(TERMS)
@@ -97,9 +60,3 @@ def test_the_smallest_hash_has_a_column(monkeypatch: pytest.MonkeyPatch) -> None
     X = interpreted.hashed([["a"]], list, 1000, signed=True, dtype=np.float64)
     assert X.indices.tolist() == [2**31 % 1000]
     assert X.data.tolist() == [-1.0]
-
-
-@given(st.text() | st.text("aB_9 .,-é", max_size=40), st.integers(1, 3), st.booleans())
-def test_whole_words_are_those_of_the_pattern(text: str, shortest: int, lowercase: bool) -> None:
-    pattern = re.compile(r"(?u)\b" + r"\w" * shortest + r"+\b")
-    assert interpreted.Words(shortest, lowercase)(text) == pattern.findall(text.lower() if lowercase else text)

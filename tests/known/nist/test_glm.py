@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mercer import GLM
-from tests.known.nist.regression import Reference, references
-from tests.known.nist.test_regression import correct_digits
+from tests.known.nist.regression import Reference, correct_digits, references
 
 
 @pytest.mark.parametrize("reference", references(), ids=str)

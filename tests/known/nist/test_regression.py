@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,18 +10,9 @@ from mercer.models.linear.linear_regression import LinearRegression
 from mercer.models.linear.ridge import Ridge
 from mercer.solvers.least_squares.direct import Rows, inverse_gram
 from mercer.stats.r_factor import RFactor
-from tests.known.nist.regression import Reference, references
+from tests.known.nist.regression import Reference, correct_digits, references
 
-Array = np.ndarray
 REFERENCES = references()
-
-
-def correct_digits(found: Any, certified: Any) -> float:
-    """Of the worst value; a certified zero is compared absolutely."""
-    found, certified = np.atleast_1d(found), np.atleast_1d(certified)
-    unit = np.where(certified == 0, 1.0, np.abs(certified))
-    with np.errstate(divide="ignore"):
-        return float(np.min(-np.log10(np.abs(found - certified) / unit)))
 
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=str)

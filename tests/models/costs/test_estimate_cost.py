@@ -32,7 +32,7 @@ from mercer.models.costs._work import DECOMPOSED, work_of
 @pytest.fixture(autouse=True)
 def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """One gigaflop and one gigabyte a second, a hundred million entries, and a gigabyte of memory."""
-    file = importlib.import_module("mercer.models.costs._estimate_cost")
+    file = importlib.import_module("mercer.models.costs.estimate_cost")
     monkeypatch.setattr(file, "flops_per_second", lambda threads: 1e9)
     monkeypatch.setattr(file, "bytes_per_second", lambda threads: 1e9)
     monkeypatch.setattr(file, "entries_per_second", lambda kernel, X: 1e8)
@@ -74,7 +74,7 @@ def leave(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     rooms = (
         "_memory",
         "models.costs._work",
-        "models.costs._estimate_cost",
+        "models.costs.estimate_cost",
         "solvers.span.kernel_ridge",
         "solvers.span.kernel_steps",
     )
@@ -165,7 +165,7 @@ def test_frequencies_are_drawn_and_take_no_decomposition() -> None:
 
 @pytest.mark.parametrize("n", [300, 20_000])
 def test_auto_counts_an_exact_fit_once(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
-    file, X, exact = importlib.import_module("mercer.models.costs._estimate_cost"), rows(n), []
+    file, X, exact = importlib.import_module("mercer.models.costs.estimate_cost"), rows(n), []
     monkeypatch.setattr(file, "work_of", lambda model, X: exact.append(model.approximate) or work_of(model, X))
     model = GLM(kernel="rbf", approximate="auto")
     cost = estimate_cost(model, X)

@@ -31,6 +31,7 @@ from mercer._errors import (
     UnseenRowsError,
 )
 from mercer.families import Width
+from tests.models._layouts import read_only
 
 RULES = ["auto", "freedman-diaconis", "scott", "sturges", "doane", "stone", "knuth"]
 
@@ -106,7 +107,7 @@ def test_beyond_the_edges_and_in_empty_cells_there_is_nothing() -> None:
 # Counting by parts.
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(-20, 20), min_size=1, max_size=30),
     st.lists(st.integers(-60, 60), min_size=1, max_size=30),
@@ -252,10 +253,8 @@ def test_one_row_and_a_constant_column(bins: Any) -> None:
 def test_threads_and_layouts_do_not_matter(X: np.ndarray, threads: int) -> None:
     many = np.tile(X, (200, 1))
     expected = HistogramDensity(9).fit(many)
-    read_only = many.copy()
-    read_only.flags.writeable = False
     with engine(threads=threads):
-        for same in (np.asfortranarray(many), read_only, many[::-1], pd.DataFrame(many), pl.DataFrame(many)):
+        for same in (np.asfortranarray(many), read_only(many), many[::-1], pd.DataFrame(many), pl.DataFrame(many)):
             model = HistogramDensity(9).fit(same)
             np.testing.assert_array_equal(model.counts_, expected.counts_)
             np.testing.assert_array_equal(np.sort(model.score_samples(same)), np.sort(expected.score_samples(many)))

@@ -27,20 +27,10 @@ from mercer._errors import (
 )
 from mercer.models.discriminants._covariance import STRUCTURES
 from mercer.solvers.gaps import em
+from tests.models.discriminants._blobs import blobs, with_gaps
 
 PER_CLASS = ("full", "diagonal", "spherical")
 every_structure = pytest.mark.parametrize("structure", STRUCTURES)
-
-
-def blobs(classes: int = 3, n: int = 400, d: int = 4, seed: int = 0) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    y = rng.integers(classes, size=n)
-    mixing = np.eye(d) + 0.4 * rng.normal(size=(classes, d, d))
-    return np.einsum("nj,njk->nk", rng.normal(size=(n, d)), mixing[y]) + rng.normal(size=(classes, d))[y] + 2.0, y
-
-
-def with_gaps(X: Any, share: float = 0.15, seed: int = 1) -> Any:
-    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
 
 
 def dense_covariance(model: Any, c: int) -> Any:
@@ -185,6 +175,17 @@ def test_a_row_without_any_value_has_the_prior_as_posterior() -> None:
         model = GaussianDiscriminant(structure, priors=[0.5, 0.2, 0.3]).fit(X, y)
         np.testing.assert_allclose(model.predict_proba(nothing), [[0.5, 0.2, 0.3]])
         np.testing.assert_allclose(model.log_density(nothing), 0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize("shrinkage", [0.1, "oas"])
+def test_shrinkage_cures_a_column_that_is_constant_wherever_it_was_observed(shrinkage: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.repeat([0, 1, 2], 30)
+    X[:30, 0] = 5.0
+    X[rng.random(X.shape) < 0.3] = np.nan
+    model = GaussianDiscriminant(shrinkage=shrinkage).fit(X, y)
+    assert model.certificate_.holds
+    assert np.isfinite(model.predict_log_proba(X)).all()
 
 
 def test_giving_up_is_a_warning_and_a_certificate_that_does_not_hold() -> None:
@@ -346,8 +347,12 @@ def test_ledoit_and_wolf_need_complete_rows_to_learn_from_not_to_predict() -> No
 
 
 def test_priors_must_be_probabilities_of_the_classes() -> None:
-    for priors in ([0.5, 0.5], [0.5, 0.4, 0.2], [1.2, -0.1, -0.1]):
-        with pytest.raises(PriorError):
+    for priors, message in (
+        ([0.5, 0.5], "Number of priors"),
+        ([0.5, 0.4, 0.2], "sum of the priors"),
+        ([1.2, -0.1, -0.1], "non-negative"),
+    ):
+        with pytest.raises(PriorError, match=message):
             GaussianDiscriminant(priors=priors).fit(*blobs())
 
 
@@ -377,14 +382,3 @@ def test_horse_colic_with_a_third_of_its_values_missing(real_data: Callable[[str
     quadratic = GaussianDiscriminant(shrinkage="oas").fit(X, y)
     assert quadratic.certificate_.holds
     assert np.isfinite(quadratic.predict_log_proba(X)).all()
-
-
-@pytest.mark.parametrize("shrinkage", [0.1, "oas"])
-def test_shrinkage_cures_a_column_that_is_constant_wherever_it_was_observed(shrinkage: Any) -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(90, 3)), np.repeat([0, 1, 2], 30)
-    X[:30, 0] = 5.0
-    X[rng.random(X.shape) < 0.3] = np.nan
-    model = GaussianDiscriminant(shrinkage=shrinkage).fit(X, y)
-    assert model.certificate_.holds
-    assert np.isfinite(model.predict_log_proba(X)).all()

@@ -15,20 +15,17 @@ from sklearn.covariance import OAS, ShrunkCovariance
 
 from mercer import GaussianDiscriminant, LinearDiscriminantAnalysis, load, save
 from mercer._errors import DataError, NonFiniteError, PriorError, SingularCovarianceError
+from tests.models.discriminants._blobs import with_gaps
 
 SOLVERS = ("svd", "lsqr", "eigen")
-UP_TO_SIGN = {"scalings_"}
 
 
-def blobs(classes: int = 3, n: int = 300, d: int = 5, seed: int = 0) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
+def blobs(classes: int = 3, n: int = 300, d: int = 5) -> tuple[Any, Any]:
+    """Normal classes of one covariance."""
+    rng = np.random.default_rng(0)
     y = rng.integers(classes, size=n)
     X = rng.normal(size=(n, d)) @ (np.eye(d) + 0.4 * rng.normal(size=(d, d))) + rng.normal(size=(classes, d))[y]
     return X + 3.0, y
-
-
-def with_gaps(X: Any, share: float = 0.15, seed: int = 1) -> Any:
-    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
 
 
 OPTIONS = [

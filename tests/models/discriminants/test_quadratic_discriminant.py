@@ -12,14 +12,7 @@ from sklearn.covariance import OAS
 
 from mercer import GaussianDiscriminant, QuadraticDiscriminantAnalysis
 from mercer._errors import DataError, SingularCovarianceError
-
-
-def blobs(classes: int = 3, n: int = 400, d: int = 4, seed: int = 0) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    y = rng.integers(classes, size=n)
-    mixing = np.eye(d) + 0.4 * rng.normal(size=(classes, d, d))
-    return np.einsum("nj,njk->nk", rng.normal(size=(n, d)), mixing[y]) + rng.normal(size=(classes, d))[y] + 2.0, y
-
+from tests.models.discriminants._blobs import blobs
 
 OPTIONS = [
     {},

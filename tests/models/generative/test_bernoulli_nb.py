@@ -36,8 +36,7 @@ def test_a_sparse_matrix_means_its_dense_self(data, threshold):
 
 
 def test_entries_stored_twice_are_added_before_they_are_compared():
-    twice = sp.coo_matrix(([0.6, 0.6, 0.6], ([0, 0, 1], [0, 0, 0])), shape=(2, 1))
-    X = sp.csr_matrix((twice.data, [0, 0, 0], [0, 2, 3]), shape=(2, 1))
+    X = sp.csr_matrix(([0.6, 0.6, 0.6], [0, 0, 0], [0, 2, 3]), shape=(2, 1))
     assert X.nnz == 3
     model = BernoulliNB(binarize=1.0).fit(X, [0, 1])
     np.testing.assert_array_equal(model.feature_count_, [[1], [0]])
@@ -52,7 +51,7 @@ def test_data_of_zeros_and_ones_need_no_threshold(data):
     )
 
 
-def test_shares_between_zero_and_one_are_taken_as_such(data, rng):
+def test_shares_between_zero_and_one_are_taken_as_such(rng):
     X, y = rng.random((50, 4)), rng.integers(2, size=50)
     ours, theirs = BernoulliNB(binarize=None).fit(X, y), Reference(binarize=None).fit(X, y)
     np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-11)

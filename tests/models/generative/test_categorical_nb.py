@@ -14,7 +14,7 @@ from mercer.models import CategoricalNB
 @pytest.fixture
 def data(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     y = rng.integers(2, size=120)
-    return np.column_stack([rng.integers(k, size=120) for k in (2, 3, 7)]) + 0, y
+    return np.column_stack([rng.integers(k, size=120) for k in (2, 3, 7)]), y
 
 
 @pytest.mark.parametrize("min_categories", [None, 4, [2, 5, 9]])

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 
 from mercer import GaussianNB, NaiveBayes
 from mercer.families import MultivariateGaussian
-from mercer.models.generative._column_likelihoods import column_likelihoods
+from mercer.models.generative.column_likelihoods import column_likelihoods
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 MIXED = X.assign(colour=np.where(np.arange(150) % 3 == 0, "red", "blue"), flag=np.arange(150) % 2 == 0)

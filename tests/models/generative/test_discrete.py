@@ -160,7 +160,7 @@ def test_alpha_too_small_is_raised_with_scikit_learns_warning(name):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("sparse", [False, True])
-def test_without_pseudo_counts_there_are_zeros_but_no_nan(rng, name, sparse):
+def test_without_pseudo_counts_there_are_zeros_but_no_nan(name, sparse):
     """0·log 0 = 0: of what is absent nothing is asked."""
     if sparse and name == "CategoricalNB":
         pytest.skip("categories are not sparse")

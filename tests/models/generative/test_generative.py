@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 import mercer
 from mercer._errors import DataError, EmptyDataError, MergeError, PriorError, UnseenRowsError
+from tests.models._layouts import read_only
 from tests.models.generative._cases import ALL_CASES, CASES, Case
 
 every_model = pytest.mark.parametrize("case", ALL_CASES, ids=str)
@@ -144,12 +145,6 @@ def test_one_thread_or_two_give_the_same_bits(case):
 
 
 # Nor does what holds them.
-
-
-def read_only(X: np.ndarray) -> np.ndarray:
-    copy = X.copy()
-    copy.flags.writeable = False
-    return copy
 
 
 CONTAINERS = {

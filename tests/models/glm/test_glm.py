@@ -1,4 +1,4 @@
-"""GLM: laws that any fit obeys, inputs it must refuse, and what it says about itself."""
+"""GLM: laws that any fit obeys, responses of several kinds, and the life of an estimator."""
 
 from __future__ import annotations
 
@@ -8,52 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import GLM, TweedieRegressor
-from mercer._errors import (
-    CollinearWarning,
-    DataError,
-    FamilyError,
-    LinkError,
-    NonFiniteError,
-    NotConvergedWarning,
-    PenaltyError,
-    SeparationError,
-    SeparationWarning,
-    SupportError,
-    UnseenCategoryError,
-    UnsuitableSolverError,
-)
+from mercer import GLM
+from mercer._errors import NotConvergedWarning
 from mercer.families import L1, L2, Binomial, Gaussian, NegativeBinomial, Tweedie
-
-N = 240
-#: family, link, and responses of mean μ = inverse link of η
-RESPONSES: dict[str, Any] = {
-    "gaussian": lambda rng, eta: eta + 0.5 * rng.normal(size=len(eta)),
-    "bernoulli": lambda rng, eta: rng.random(len(eta)) < 1 / (1 + np.exp(-eta)),
-    "categorical": lambda rng, eta: np.argmax(np.outer(eta, [1, 0, -1]) + rng.gumbel(size=(len(eta), 3)), axis=1),
-    "poisson": lambda rng, eta: rng.poisson(np.exp(eta)),
-    "gamma": lambda rng, eta: np.exp(eta) * rng.gamma(2, 0.5, size=len(eta)),
-    "inverse_gaussian": lambda rng, eta: rng.wald(np.exp(eta), 3),
-    "negative_binomial": lambda rng, eta: rng.poisson(np.exp(eta) * rng.gamma(2, 0.5, size=len(eta))),
-}
-LINK = dict.fromkeys(RESPONSES, "canonical") | {"gamma": "log", "inverse_gaussian": "log"}
-FAMILIES = pytest.mark.parametrize("family", RESPONSES)
-
-
-def rows_of(family: str, n: int = N, seed: int = 5) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3)) * [1, 4, 0.2] + [0, 10, -3]
-    return X, RESPONSES[family](rng, (X - [0, 10, -3]) @ [0.4, -0.1, 1.0] + 0.3)
-
-
-def made(family: str, **options: Any) -> GLM:
-    return GLM(family, LINK[family], **options)
+from tests.models.glm._responses import COUNTS, FAMILIES, LABELS, X0, N, made, rows_of
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
@@ -248,14 +211,6 @@ def test_binomial_counts_are_repeated_trials() -> None:
     assert counts.predict(X).max() > 1  # a number of successes
 
 
-def test_counts_that_do_not_spread_are_a_poisson_for_the_negative_binomial() -> None:
-    X, y = rows_of("poisson")
-    y = np.minimum(y, 2)
-    model, poisson = GLM("negative_binomial").fit(X, y), GLM("poisson").fit(X, y)
-    assert model.family_.r > 1e9
-    np.testing.assert_allclose(model.coef_, poisson.coef_, rtol=1e-6)
-
-
 def test_an_exposure_is_the_logarithm_of_an_offset() -> None:
     X, y = rows_of("poisson")
     years = np.random.default_rng(0).uniform(0.5, 3, size=N)
@@ -263,44 +218,6 @@ def test_an_exposure_is_the_logarithm_of_an_offset() -> None:
     other = GLM("poisson").fit(X, y, offset=np.log(years))
     np.testing.assert_array_equal(model.coef_, other.coef_)
     np.testing.assert_allclose(model.predict(X, exposure=years), years * model.predict(X))
-
-
-@pytest.mark.parametrize(
-    "family", ["gaussian", "bernoulli", "poisson", "gamma", "inverse_gaussian", "negative_binomial"]
-)
-def test_the_fitted_distribution_is_that_of_the_family(family: str) -> None:
-    X, y = rows_of(family)
-    model = made(family).fit(X, y)
-    rows = model.predict_distribution(X)
-    mean = model.predict_proba(X)[:, 1] if family == "bernoulli" else model.predict(X)
-    np.testing.assert_allclose(rows.mean, mean)
-    if family != "gaussian":  # whose likelihood is at the maximum likelihood variance, not the unbiased one
-        np.testing.assert_allclose(rows.log_density(y).sum(), model.log_likelihood_, rtol=1e-9)
-    np.testing.assert_allclose(rows.variance, model.dispersion_ * model.family_.unit_variance(mean), rtol=1e-9)
-
-
-@pytest.mark.parametrize("power", [-1.0, 2.5])
-def test_a_family_without_a_density_has_a_fit_and_no_likelihood(power: float) -> None:
-    X, y = rows_of("gamma")
-    model = GLM(Tweedie(power), link="log").fit(X, y)
-    other = TweedieRegressor(power=power, alpha=0, link="log", tol=1e-12).fit(X, y)
-    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6)
-    assert np.isnan(model.log_likelihood_)
-    np.testing.assert_allclose(model.predict_distribution(X).mean, other.predict(X), rtol=1e-6)
-
-
-def test_classes_are_drawn_as_probable_as_they_are() -> None:
-    X, y = rows_of("categorical")
-    model = GLM("categorical").fit(X, y)
-    draws = model.predict_distribution(X[:1]).sample(20_000, random_state=0)
-    np.testing.assert_allclose(np.bincount(draws[:, 0]) / 20_000, model.predict_proba(X[:1])[0], atol=0.02)
-
-
-@pytest.mark.parametrize("family", ["gaussian", "poisson", "gamma"])
-def test_the_score_is_the_share_of_explained_deviance(family: str) -> None:
-    X, y = rows_of(family)
-    model = made(family).fit(X, y)
-    assert model.score(X, y) == pytest.approx(1 - model.deviance_ / model.null_deviance_, rel=1e-9)
 
 
 def test_what_kind_of_estimator_it_is_depends_on_the_family() -> None:
@@ -312,245 +229,13 @@ def test_what_kind_of_estimator_it_is_depends_on_the_family() -> None:
     assert not is_classifier(GLM("no such family"))
 
 
-# Containers.
-
-
-def containers() -> dict[str, Any]:
-    X, _ = rows_of("poisson")
-    read_only = X.copy()
-    read_only.flags.writeable = False
-    return {
-        "Fortran order": np.asfortranarray(X),
-        "strided": np.repeat(X, 2, axis=0)[::2],
-        "read-only": read_only,
-        "CSR": sp.csr_array(X),
-        "CSC": sp.csc_matrix(X),
-        "list": X.tolist(),
-    }
-
-
-@pytest.mark.parametrize("container", containers())
-def test_any_container_gives_the_same_fit(container: str) -> None:
-    X, y = rows_of("poisson")
-    expected = GLM("poisson").fit(X, y)
-    model = GLM("poisson").fit(containers()[container], y)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-8)
-    np.testing.assert_allclose(model.predict(containers()[container]), expected.predict(X), rtol=1e-8)
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_keep_their_names_and_categories(library: str) -> None:
-    frames = pytest.importorskip(library, reason="frames are optional")
-    rng = np.random.default_rng(0)
-    x, city = rng.normal(size=N), rng.choice(["Bonn", "Köln", "Ulm"], size=N)
-    y = rng.poisson(np.exp(0.3 * x + (city == "Ulm")))
-    frame = frames.DataFrame({"x": x, "city": city})
-    model = GLM("poisson").fit(frame, y)
-    assert model.coefficient_names_ == ["x", "city[Köln]", "city[Ulm]"]
-    indicators = np.column_stack([x, city == "Köln", city == "Ulm"]).astype(float)
-    expected = GLM("poisson").fit(indicators, y)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-7)
-    np.testing.assert_allclose(model.predict(frame), expected.predict(indicators), rtol=1e-7)
-    with pytest.raises(UnseenCategoryError, match="'Hamm'"):
-        model.predict(frames.DataFrame({"x": [0.0], "city": ["Hamm"]}))
-
-
-def test_with_a_penalty_every_level_has_a_coefficient() -> None:
-    pd = pytest.importorskip("pandas", reason="frames are optional")
-    rng = np.random.default_rng(0)
-    city = rng.choice(["Bonn", "Köln", "Ulm"], size=N)
-    y = rng.poisson(1 + (city == "Ulm"))
-    model = GLM("poisson", penalty=L2(1.0)).fit(pd.DataFrame({"city": city}), y)
-    assert model.coefficient_names_ == ["city[Bonn]", "city[Köln]", "city[Ulm]"]
-    assert model.coef_.sum() == pytest.approx(0.0, abs=1e-6)  # the prior does not care which one is left out
-
-
-def test_float32_loses_nothing_but_the_digits_of_the_data() -> None:
-    X, y = rows_of("poisson")
-    narrow = X.astype(np.float32)
-    wide = GLM("poisson").fit(narrow.astype(float), y)
-    np.testing.assert_allclose(GLM("poisson").fit(narrow, y).coef_, wide.coef_, rtol=1e-9)
-
-
-@pytest.mark.parametrize("scale", [1e150, 1e-150])
-@FAMILIES
-def test_columns_of_any_size(family: str, scale: float) -> None:
-    X, y = rows_of(family)
-    model, expected = made(family).fit(X * [scale, 1, 1], y), made(family).fit(X, y)
-    np.testing.assert_allclose(model.coef_ * [scale, 1, 1], expected.coef_, rtol=1e-6)
-
-
-@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "gamma"])
-def test_columns_far_from_zero(family: str) -> None:
-    X, y = rows_of(family)
-    model, expected = made(family).fit(X + 1e8, y), made(family).fit(X, y)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-6)
-    # what is lost is lost when 1e8 is added
-    np.testing.assert_allclose(model.predict_linear(X + 1e8), expected.predict_linear(X), atol=1e-6)
-
-
-# What cannot be fitted.
-
-
-def _with(values: Any, value: Any) -> Any:
-    return np.r_[value, np.asarray(values, dtype=float)[1:]]
-
-
-X0, COUNTS = rows_of("poisson")
-AMOUNTS, LABELS = rows_of("gamma")[1], rows_of("bernoulli")[1]
-HOLE = np.where(np.arange(N)[:, None] * [1, 1, 0] == 7, np.nan, X0)
-REFUSED: dict[str, tuple[Any, Any, Any, dict[str, Any], type[Exception], str]] = {
-    "negative count": (GLM("poisson"), X0, _with(COUNTS, -1), {}, SupportError, "-1 in row 0"),
-    "half a label": (GLM("bernoulli"), X0, _with(LABELS, 0.5), {}, DataError, r"not whole is 0\.5"),
-    "amount of 0": (GLM("gamma"), X0, _with(AMOUNTS, 0), {}, SupportError, "0 in row 0"),
-    "NaN in y": (GLM("gamma"), X0, _with(AMOUNTS, np.nan), {}, NonFiniteError, "row 0"),
-    "text in y": (GLM("poisson"), X0, ["3"] * N, {}, DataError, "'3'.*bernoulli"),
-    "NaN in X": (GLM("poisson"), HOLE, COUNTS, {}, NonFiniteError, "'x0'.*row 7"),
-    "NaN in X, least squares": (GLM(), HOLE, COUNTS, {}, NonFiniteError, "'x0'.*row 7"),
-    "infinity in X": (GLM("poisson"), np.nan_to_num(HOLE, nan=np.inf), COUNTS, {}, NonFiniteError, "'x0' is inf"),
-    "no weight": (GLM("poisson"), X0, COUNTS, {"sample_weight": np.zeros(N)}, DataError, "above 0"),
-    "negative weight": (GLM("poisson"), X0, COUNTS, {"sample_weight": _with(np.ones(N), -1)}, DataError, "Row 0"),
-    "one class": (GLM("bernoulli"), X0, np.ones(N), {}, DataError, "one class"),
-    "one class with weight": (GLM("bernoulli"), X0, LABELS, {"sample_weight": LABELS * 1.0}, DataError, "one class"),
-    "three classes": (GLM("bernoulli"), X0, np.arange(N) % 3, {}, SupportError, "categorical"),
-    "short offset": (GLM("poisson"), X0, COUNTS, {"offset": np.zeros(3)}, DataError, r"\(3,\).*240 rows"),
-    "NaN in offset": (GLM("poisson"), X0, COUNTS, {"offset": np.full(N, np.nan)}, NonFiniteError, "offset is nan"),
-    "exposure without log": (GLM(), X0, COUNTS, {"exposure": np.ones(N)}, DataError, "link='log'"),
-    "no exposure": (GLM("poisson"), X0, COUNTS, {"exposure": np.zeros(N)}, DataError, "above 0"),
-    "negative penalty": (GLM("poisson", penalty=L2(-1)), X0, COUNTS, {}, PenaltyError, "-1"),
-    "too many strengths": (GLM("poisson", penalty=L2(np.ones(5))), X0, COUNTS, {}, PenaltyError, "3 coefficients"),
-    "unknown penalty": (GLM("poisson", penalty="l3"), X0, COUNTS, {}, PenaltyError, "'l3'"),
-    "unknown family": (GLM("poison"), X0, COUNTS, {}, FamilyError, "'poison'. Did you mean 'poisson'"),
-    "no family of a response": (GLM("beta"), X0, COUNTS, {}, FamilyError, "does not describe a response"),
-    "unknown link": (GLM("poisson", link="lgo"), X0, COUNTS, {}, LinkError, "'lgo'"),
-    "link of classes": (GLM("categorical", link="log"), X0, COUNTS, {}, LinkError, "softmax"),
-    "offset of classes": (GLM("categorical"), X0, COUNTS, {"offset": np.ones(N)}, DataError, "each class"),
-    "unknown reference": (GLM("categorical", reference=-7), X0, COUNTS, {}, DataError, "-7"),
-    "no closed form": (GLM("poisson", solver="direct"), X0, COUNTS, {}, UnsuitableSolverError, "auto"),
-    "smooth solver for L1": (
-        GLM("poisson", penalty="l1", solver="newton"), X0, COUNTS, {}, UnsuitableSolverError, "auto"
-    ),
-    "absolute values to a reference": (
-        GLM("categorical", penalty="l1", reference=0), X0, COUNTS, {}, UnsuitableSolverError, "L2"
-    ),
-    "no y": (GLM("poisson"), X0, None, {}, DataError, "requires y"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_fitted_is_refused_by_name(what: str) -> None:
-    model, X, y, more, error, message = REFUSED[what]
-    with pytest.raises(error, match=message):
-        clone(model).fit(X, y, **more)
-
-
-def test_a_failed_fit_leaves_the_old_model() -> None:
-    model = GLM("poisson").fit(X0, COUNTS)
-    before = model.coef_.copy()
-    with pytest.raises(SupportError):
-        model.fit(X0[:, :2], _with(COUNTS, -1))
-    np.testing.assert_array_equal(model.coef_, before)
-    assert model.n_features_in_ == 3
-
-
-def test_new_rows_must_be_like_those_of_the_fit() -> None:
-    model = GLM("poisson").fit(X0, COUNTS)
-    with pytest.raises(DataError, match="2 features"):
-        model.predict(X0[:, :2])
-    with pytest.raises(NonFiniteError, match="'x0'"):
-        model.predict(HOLE)
-
-
-def test_no_coefficients_give_every_row_a_mean() -> None:
-    with pytest.raises(DataError, match="link='log'"):
-        GLM("gamma", fit_intercept=False).fit([[1.0], [-1.0], [2.0]], [1.0, 2.0, 3.0])
-
-
-# What is said about the data.
-
-
-@FAMILIES
-def test_collinear_columns_are_named_and_share_the_smallest_coefficients(family: str) -> None:
-    X, y = rows_of(family)
-    expected = made(family).fit(X, y)
-    with pytest.warns(CollinearWarning, match="'x0', 'x3'"):
-        model = made(family).fit(np.column_stack([X, X[:, 0]]), y)
-    assert model.diagnosis_.codes[0] == "collinear"
-    np.testing.assert_allclose(model.coef_[..., 0], expected.coef_[..., 0] / 2, rtol=1e-6)
-    np.testing.assert_allclose(model.coef_[..., 3], expected.coef_[..., 0] / 2, rtol=1e-6)
-    np.testing.assert_allclose(model.df_residual_, expected.df_residual_)
-    np.testing.assert_allclose(model.deviance_, expected.deviance_, rtol=1e-9)
-
-
-@FAMILIES
-def test_a_constant_column_is_named_and_has_no_effect(family: str) -> None:
-    X, y = rows_of(family)
-    with pytest.warns(CollinearWarning, match="no variation in 'x3'"):
-        model = made(family).fit(np.column_stack([X, np.full(N, 7.0)]), y)
-    assert model.diagnosis_.codes == ("constant",)
-    np.testing.assert_allclose(model.coef_[..., 3], 0.0, atol=1e-12)
-    np.testing.assert_allclose(model.coef_[..., :3], made(family).fit(X, y).coef_, rtol=1e-6)
-
-
-def test_a_level_without_rows_in_a_sample_is_not_taken_for_a_dependence() -> None:
-    pd = pytest.importorskip("pandas", reason="frames are optional")
-    rng = np.random.default_rng(0)
-    city = np.where(np.arange(5000) == 17, "rare", rng.choice(["a", "b"], size=5000))
-    model = GLM("poisson").fit(pd.DataFrame({"city": city}), rng.poisson(2.0, size=5000) + 1)
-    assert not model.diagnosis_
-
-
-@pytest.mark.parametrize("family", ["gaussian", "gamma"])
-def test_fewer_rows_than_columns_have_the_smallest_coefficients_that_fit(family: str) -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(6, 15)), rng.uniform(0.5, 2, size=6)
-    with pytest.warns(CollinearWarning):
-        model = made(family).fit(X, y)
-    np.testing.assert_allclose(model.predict(X), y, rtol=1e-6)
-    eta = y if family == "gaussian" else np.log(y)
-    centred = X - X.mean(axis=0)
-    np.testing.assert_allclose(model.coef_, np.linalg.pinv(centred) @ (eta - eta.mean()), rtol=1e-5, atol=1e-8)
-    assert np.isnan(model.dispersion_)
-    with pytest.raises(DataError, match="as many coefficients as rows"):
-        model.predict_distribution(X)
-
-
-def test_counts_that_spread_too_far_are_reported() -> None:
-    spread, plain = rows_of("negative_binomial", n=2000), rows_of("poisson", n=2000)
-    (finding,) = GLM("poisson").fit(*spread).diagnosis_
-    assert finding.code == "overdispersion"
-    assert "negative_binomial" in finding.remedy
-    assert not GLM("poisson").fit(*plain).diagnosis_
-    assert not GLM("negative_binomial").fit(*spread).diagnosis_
-
-
-def test_the_test_for_overdispersion_keeps_its_level() -> None:
-    found = [bool(GLM("poisson").fit(*rows_of("poisson", n=100, seed=seed)).diagnosis_) for seed in range(200)]
-    assert sum(found) <= 3
-
-
-def test_separated_labels_are_the_users_choice() -> None:
-    X, _ = rows_of("bernoulli")
-    y = X[:, 0] > 0
-    with pytest.warns(SeparationWarning, match=r"x0 → \+∞"):
-        model = GLM("bernoulli").fit(X, y)
-    assert model.diagnosis_.codes == ("separation",)
-    with pytest.raises(SeparationError, match="x0"):
-        GLM("bernoulli", on_separation="error").fit(X, y)
-    for remedy in ("firth", "ridge"):
-        model = GLM("bernoulli", on_separation=remedy).fit(X, y)
-        assert model.diagnosis_.codes == ("separation",)
-        assert model.certificate_.holds
-        assert np.abs(model.coef_).max() < 100
+# Life of an estimator.
 
 
 def test_an_unfinished_fit_says_what_failed_and_what_to_do() -> None:
     with pytest.warns(NotConvergedWarning, match=r"standard errors.*max_iter=10"):
         model = GLM("poisson", max_iter=1).fit(X0, COUNTS)
     assert not model.certificate_.holds
-
-
-# Life of an estimator.
 
 
 def test_a_warm_start_begins_at_the_last_fit() -> None:
@@ -647,39 +332,3 @@ def test_a_callback_may_end_the_fit() -> None:
 def test_a_misspelt_family_is_for_fit_to_complain_about() -> None:
     assert not hasattr(GLM("poison"), "predict_proba")
     assert "poison" in repr(GLM("poison"))
-
-
-LABELLED = [("bernoulli", link, None) for link in ("canonical", "probit", "cloglog", "cauchit")]
-LABELLED += [("categorical", "canonical", reference) for reference in (None, 1)]
-
-
-@pytest.mark.parametrize(("family", "link", "reference"), LABELLED)
-def test_log_probabilities_are_those_of_the_probabilities(family: str, link: str, reference: Any) -> None:
-    model = GLM(family, link, reference=reference).fit(X0, LABELS if family == "bernoulli" else np.arange(N) % 3)
-    np.testing.assert_allclose(np.exp(model.predict_log_proba(X0)), model.predict_proba(X0), rtol=1e-12)
-
-
-@pytest.mark.parametrize("family", ["bernoulli", "categorical"])
-def test_log_probabilities_do_not_run_out_of_numbers(family: str) -> None:
-    model = GLM(family).fit(X0, LABELS)
-    far = 1e6 * X0[:1]
-    eta = model.predict_linear(far)
-    odds = eta if eta.ndim == 1 else eta[:, 1] - eta[:, 0]
-    assert np.abs(odds) > 2000
-    log_p = model.predict_log_proba(far)
-    np.testing.assert_allclose(log_p[:, 1] - log_p[:, 0], odds, rtol=1e-12)
-    assert log_p.max() == 0
-
-
-def test_only_labels_have_log_probabilities() -> None:
-    assert not hasattr(GLM("poisson"), "predict_log_proba")
-
-
-def test_counts_that_spread_no_more_than_a_poissons_need_no_negative_binomial() -> None:
-    X = np.linspace(0, 1, 30)[:, None]
-    even = np.round(np.exp(1 + X[:, 0]))
-    diagnosis = GLM("negative_binomial").fit(X, even).diagnosis_
-    assert diagnosis.codes == ("no overdispersion",)
-    assert 'family="poisson"' in str(diagnosis)
-    assert not GLM("negative_binomial").fit(X, np.where(np.arange(30) % 3, 0, 9 * even)).diagnosis_
-    assert not GLM(NegativeBinomial(2.0)).fit(X, even).diagnosis_

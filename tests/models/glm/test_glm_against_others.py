@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 
 from mercer import GLM
-from mercer.families import (
-    L1,
-    L2,
-    Binomial,
-    ElasticNet,
-    InverseGaussian,
-    NegativeBinomial,
-    Tweedie,
-)
+from mercer.families import L1, L2, Binomial, ElasticNet, InverseGaussian, NegativeBinomial, Tweedie
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is a reference, not a dependency")
 glum = pytest.importorskip("glum", reason="glum is a reference, not a dependency")
@@ -61,7 +53,7 @@ class Case(NamedTuple):
         return f"{self.family}-{self.link}"
 
 
-def _share(rng: np.random.Generator, eta: Any) -> Any:
+def _share(eta: Any) -> Any:
     return 1 / (1 + np.exp(-eta))
 
 
@@ -117,7 +109,7 @@ def data_for(case: Case, *, weighted: bool = False, offset: bool = False) -> Dat
     eta = (X - [0, 5, 100]) @ [0.3, -0.02, 2.0] + 1.4
     added = rng.uniform(-0.2, 0.2, size=N) if offset else None
     eta = eta if added is None else eta + added
-    mean = INVERSES[case.link](eta) if case.link in INVERSES else _share(rng, eta - 1.4)
+    mean = INVERSES[case.link](eta) if case.link in INVERSES else _share(eta - 1.4)
     weight = rng.integers(1, 4, size=N).astype(float) if weighted else None
     return Data(X, np.asarray(case.draw(rng, mean), dtype=float), weight, added)
 

@@ -30,32 +30,23 @@ from mercer._errors import (
 )
 from mercer.families import L1, L2, ElasticNet, NegativeBinomial, Tweedie
 from mercer.kernels import RBF, Linear, Polynomial, Sigmoid, Spectrum
+from mercer.solvers.span import kernel_newton
+from tests.models.glm._responses import RESPONSES
 
+#: family, link, and how responses are drawn
 CASES: dict[str, tuple[Any, str, Any]] = {
     "gaussian": ("gaussian", "canonical", lambda rng, eta: eta + rng.normal(size=len(eta))),
     "gaussian log": ("gaussian", "log", lambda rng, eta: np.exp(eta) + 0.1 * rng.normal(size=len(eta))),
-    "logit": ("bernoulli", "canonical", lambda rng, eta: rng.random(len(eta)) < 1 / (1 + np.exp(-eta))),
+    "logit": ("bernoulli", "canonical", RESPONSES["bernoulli"]),
     "probit": ("bernoulli", "probit", lambda rng, eta: rng.normal(size=len(eta)) < eta),
     "cloglog": ("bernoulli", "cloglog", lambda rng, eta: rng.random(len(eta)) < 1 - np.exp(-np.exp(eta))),
-    "softmax": (
-        "categorical",
-        "canonical",
-        lambda rng, eta: np.argmax(np.outer(eta, [1, 0, -1]) + rng.gumbel(size=(len(eta), 3)), axis=1),
-    ),
-    "poisson": ("poisson", "canonical", lambda rng, eta: rng.poisson(np.exp(eta))),
-    "gamma": ("gamma", "log", lambda rng, eta: np.exp(eta) * rng.gamma(2, 0.5, size=len(eta))),
-    "inverse gaussian": ("inverse_gaussian", "log", lambda rng, eta: rng.wald(np.exp(eta), 3)),
+    "softmax": ("categorical", "canonical", RESPONSES["categorical"]),
+    "poisson": ("poisson", "canonical", RESPONSES["poisson"]),
+    "gamma": ("gamma", "log", RESPONSES["gamma"]),
+    "inverse gaussian": ("inverse_gaussian", "log", RESPONSES["inverse_gaussian"]),
     "tweedie": (Tweedie(1.5), "log", lambda rng, eta: rng.poisson(np.exp(eta)) * rng.gamma(2, 0.5, size=len(eta))),
-    "negative binomial": (
-        "negative_binomial",
-        "canonical",
-        lambda rng, eta: rng.poisson(np.exp(eta) * rng.gamma(2, 0.5, size=len(eta))),
-    ),
-    "known r": (
-        NegativeBinomial(2.0),
-        "log",
-        lambda rng, eta: rng.poisson(np.exp(eta) * rng.gamma(2, 0.5, size=len(eta))),
-    ),
+    "negative binomial": ("negative_binomial", "canonical", RESPONSES["negative_binomial"]),
+    "known r": (NegativeBinomial(2.0), "log", RESPONSES["negative_binomial"]),
 }
 EACH = pytest.mark.parametrize("case", CASES)
 
@@ -252,8 +243,6 @@ def test_frames() -> None:
 
 
 def test_ctrl_c_keeps_the_function_found_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.solvers.span import kernel_newton
-
     X, y = rows_of("logit", 60, 3)
     step, calls = kernel_newton.newton_step, []
 

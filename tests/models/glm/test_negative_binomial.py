@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mercer import GLM
 from mercer.families import NegativeBinomial
-from mercer.models.glm._negative_binomial import _slope
+from mercer.models.glm.negative_binomial import _slope
+from tests.models.glm._responses import rows_of
 
 
 @pytest.mark.parametrize("theta", [1e-6, 1e-3, 0.1, 1.0, 30.0])
@@ -34,3 +36,11 @@ def test_near_the_poisson_limit_it_is_half_the_excess() -> None:
     excess = float(np.sum(np.square(y - mu) - y)) / 2
     assert _slope(y, mu, None)(0.0) == pytest.approx(excess)
     assert _slope(y, mu, None)(1e-12) == pytest.approx(excess, rel=1e-9)
+
+
+def test_counts_that_do_not_spread_are_a_poisson_for_the_negative_binomial() -> None:
+    X, y = rows_of("poisson")
+    y = np.minimum(y, 2)
+    model, poisson = GLM("negative_binomial").fit(X, y), GLM("poisson").fit(X, y)
+    assert model.family_.r > 1e9
+    np.testing.assert_allclose(model.coef_, poisson.coef_, rtol=1e-6)

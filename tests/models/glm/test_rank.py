@@ -1,13 +1,16 @@
-"""Dependent columns: found whatever the sample shows, and resolved to the smallest coefficients."""
+"""Dependent columns: found whatever the sample shows, named, and resolved to the smallest coefficients."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from mercer import GLM
+from mercer._errors import CollinearWarning, DataError
 from mercer.designs import DenseDesign, Observations, design_of
 from mercer.families.penalties import L2, Strengths
-from mercer.models.glm._rank import find_dependence
+from mercer.models.glm.rank import find_dependence
+from tests.models.glm._responses import FAMILIES, N, made, rows_of
 
 
 def observed(X: np.ndarray, *, intercept: bool = True, weight: np.ndarray | None = None) -> Observations:
@@ -74,3 +77,52 @@ def test_a_level_for_each_category_depends_on_the_intercept() -> None:
     assert found is not None
     assert found.columns() == [0, 1, 2, 3]
     assert terms.names == ("city[a]", "city[b]", "city[c]")
+
+
+# Fits of dependent columns.
+
+
+@FAMILIES
+def test_collinear_columns_are_named_and_share_the_smallest_coefficients(family: str) -> None:
+    X, y = rows_of(family)
+    expected = made(family).fit(X, y)
+    with pytest.warns(CollinearWarning, match="'x0', 'x3'"):
+        model = made(family).fit(np.column_stack([X, X[:, 0]]), y)
+    assert model.diagnosis_.codes[0] == "collinear"
+    np.testing.assert_allclose(model.coef_[..., 0], expected.coef_[..., 0] / 2, rtol=1e-6)
+    np.testing.assert_allclose(model.coef_[..., 3], expected.coef_[..., 0] / 2, rtol=1e-6)
+    np.testing.assert_allclose(model.df_residual_, expected.df_residual_)
+    np.testing.assert_allclose(model.deviance_, expected.deviance_, rtol=1e-9)
+
+
+@FAMILIES
+def test_a_constant_column_is_named_and_has_no_effect(family: str) -> None:
+    X, y = rows_of(family)
+    with pytest.warns(CollinearWarning, match="no variation in 'x3'"):
+        model = made(family).fit(np.column_stack([X, np.full(N, 7.0)]), y)
+    assert model.diagnosis_.codes == ("constant",)
+    np.testing.assert_allclose(model.coef_[..., 3], 0.0, atol=1e-12)
+    np.testing.assert_allclose(model.coef_[..., :3], made(family).fit(X, y).coef_, rtol=1e-6)
+
+
+def test_a_level_without_rows_in_a_sample_is_not_taken_for_a_dependence() -> None:
+    pd = pytest.importorskip("pandas", reason="frames are optional")
+    rng = np.random.default_rng(0)
+    city = np.where(np.arange(5000) == 17, "rare", rng.choice(["a", "b"], size=5000))
+    model = GLM("poisson").fit(pd.DataFrame({"city": city}), rng.poisson(2.0, size=5000) + 1)
+    assert not model.diagnosis_
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma"])
+def test_fewer_rows_than_columns_have_the_smallest_coefficients_that_fit(family: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 15)), rng.uniform(0.5, 2, size=6)
+    with pytest.warns(CollinearWarning):
+        model = made(family).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, rtol=1e-6)
+    eta = y if family == "gaussian" else np.log(y)
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(model.coef_, np.linalg.pinv(centred) @ (eta - eta.mean()), rtol=1e-5, atol=1e-8)
+    assert np.isnan(model.dispersion_)
+    with pytest.raises(DataError, match="as many coefficients as rows"):
+        model.predict_distribution(X)

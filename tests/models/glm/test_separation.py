@@ -11,9 +11,10 @@ import pytest
 from mercer import GLM, summary
 from mercer._errors import SeparationError, SeparationWarning, UnsuitableSolverError
 from mercer.families import Binomial
-from mercer.models.glm import _separation
-from mercer.models.glm._separation import CODE, SeparationFinding
+from mercer.models.glm import separation
+from mercer.models.glm.separation import CODE, SeparationFinding
 from tests.known import endometrial
+from tests.models.glm._responses import rows_of
 
 FRAME = pd.DataFrame(endometrial.X, columns=endometrial.NAMES)
 
@@ -129,8 +130,8 @@ def test_a_healthy_fit_pays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(_separation.separation, "bernoulli", fail)
-    monkeypatch.setattr(_separation.separation, "poisson", fail)
+    monkeypatch.setattr(separation.separation, "bernoulli", fail)
+    monkeypatch.setattr(separation.separation, "poisson", fail)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))
     GLM("bernoulli").fit(X, rng.uniform(size=500) < 1 / (1 + np.exp(-2 * X[:, 0])))
@@ -145,3 +146,18 @@ def test_probabilities_near_one_without_separation_are_no_finding() -> None:
     y = np.append(x[:-2, 0] > 0, [False, True])
     model = GLM("bernoulli").fit(x, y)
     assert CODE not in model.diagnosis_.codes
+
+
+def test_separated_labels_are_the_users_choice() -> None:
+    X, _ = rows_of("bernoulli")
+    y = X[:, 0] > 0
+    with pytest.warns(SeparationWarning, match=r"x0 → \+∞"):
+        model = GLM("bernoulli").fit(X, y)
+    assert model.diagnosis_.codes == ("separation",)
+    with pytest.raises(SeparationError, match="x0"):
+        GLM("bernoulli", on_separation="error").fit(X, y)
+    for remedy in ("firth", "ridge"):
+        model = GLM("bernoulli", on_separation=remedy).fit(X, y)
+        assert model.diagnosis_.codes == ("separation",)
+        assert model.certificate_.holds
+        assert np.abs(model.coef_).max() < 100

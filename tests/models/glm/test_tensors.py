@@ -30,11 +30,12 @@ from mercer._errors import (
 )
 from mercer.families import L1, L2
 from mercer.solvers.problem import Problem
+from mercer.solvers.smooth.softmax import SoftmaxProblem
+from tests._gpu._devices import DEVICES
 
 torch = pytest.importorskip("torch")
 
 N = 400
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no card"))]
 
 
 def columns(seed: int = 0) -> np.ndarray:
@@ -102,8 +103,9 @@ def task(name: str):
     return model, response(rng, linear()), rng.random(N)
 
 
-def tensor(values):
-    return values if values.dtype.kind == "U" else torch.as_tensor(values)
+def tensor(values, device="cpu"):
+    """A tensor, but of names, which torch does not have."""
+    return values if values.dtype.kind == "U" else torch.as_tensor(values, device=device)
 
 
 def same(found, expected, **close):
@@ -125,7 +127,7 @@ def test_a_fit_to_tensors_is_one_to_arrays(name, dtype, device):
     model, y, weight = task(name)
     X = columns().astype(dtype)
     Z, weights = (torch.as_tensor(part, device=device) for part in (X, weight))
-    labels = y if y.dtype.kind == "U" else torch.as_tensor(y, device=device)
+    labels = tensor(y, device)
     arrays = fitted(model, X, y, weight)
     given = fitted(model, Z, labels, weights)
     close = {"rtol": 1e-9, "atol": 1e-9} if dtype is np.float64 else {"rtol": 1e-5, "atol": 1e-5}
@@ -242,32 +244,28 @@ def test_separated_classes_are_told_as_those_of_arrays(classes):
     X = np.random.default_rng(6).normal(size=(90, 2))
     y = np.digitize(X[:, 0], [0.0] if classes == 2 else [-0.5, 0.5])
     X += 0.1 * np.sign(X)
-    arrays, given = (LogisticRegression(C=np.inf).fit(data, labels) for data, labels in ((X, y), (_t(X), _t(y))))
+    arrays, given = (LogisticRegression(C=np.inf).fit(*data) for data in ((X, y), (tensor(X), tensor(y))))
     assert [finding.code for finding in given.diagnosis_] == [finding.code for finding in arrays.diagnosis_]
     family = "bernoulli" if classes == 2 else "categorical"
     with pytest.warns(SeparationWarning, match="separates"):
-        GLM(family).fit(_t(X), _t(y))
+        GLM(family).fit(tensor(X), tensor(y))
     np.testing.assert_allclose(
-        GLM(family, on_separation="ridge").fit(_t(X), _t(y)).coef_,
+        GLM(family, on_separation="ridge").fit(tensor(X), tensor(y)).coef_,
         GLM(family, on_separation="ridge").fit(X, y).coef_,
         rtol=1e-6,
     )
-
-
-def _t(values):
-    return torch.as_tensor(values)
 
 
 def test_firth_has_the_answer_of_arrays():
     X = np.arange(8.0)[:, None]
     y = (X[:, 0] > 3).astype(int)
     model = GLM("bernoulli", on_separation="firth")
-    np.testing.assert_allclose(fitted(model, _t(X), _t(y)).coef_, fitted(model, X, y).coef_, rtol=1e-6)
+    np.testing.assert_allclose(fitted(model, tensor(X), tensor(y)).coef_, fitted(model, X, y).coef_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), PoissonRegressor(), GLM("poisson")])
 def test_a_warm_start_begins_at_the_last_coefficients(model):
-    X, y = _t(columns()), _t(two(np.random.default_rng(7), linear()))
+    X, y = tensor(columns()), tensor(two(np.random.default_rng(7), linear()))
     model = fitted(model, X, y, warm_start=True)
     before = model.coef_.copy()
     model.fit(X, y)
@@ -280,31 +278,31 @@ def test_a_warm_start_begins_at_the_last_coefficients(model):
 def test_a_value_that_is_not_finite_is_named(name, value):
     model, y, _ = task(name)
     X = columns()
-    model = fitted(model, _t(X), tensor(y))
+    model = fitted(model, tensor(X), tensor(y))
     before = model.coef_.copy()
     X[3, 1] = value
     with pytest.raises(NonFiniteError, match="x1"):
-        model.fit(_t(X), tensor(y))
+        model.fit(tensor(X), tensor(y))
     np.testing.assert_array_equal(model.coef_, before)  # a fit that fails leaves the old model
     with pytest.raises(NonFiniteError, match="x1"):
-        model.predict(_t(X))
+        model.predict(tensor(X))
 
 
 @pytest.mark.parametrize("name", ["ridge", "logistic", "poisson", "GLM poisson"])
 def test_bad_input_has_the_errors_of_arrays(name):
     model, y, weight = task(name)
-    X = _t(columns())
+    X = tensor(columns())
     model = fitted(model, X, tensor(y))
     with pytest.raises(DeviceError, match=r"\.to\(X\.device\)"):
         model.fit(X, tensor(y).to("meta"))
     with pytest.raises(DeviceError, match="sample_weight"):
-        model.fit(X, tensor(y), _t(weight).to("meta"))
+        model.fit(X, tensor(y), tensor(weight).to("meta"))
     with pytest.raises(ValueError, match="inconsistent"):
         model.fit(X, tensor(y)[:-1])
     with pytest.raises(ValueError, match=r"sample_weight|inconsistent"):
-        model.fit(X, tensor(y), _t(weight)[:-1])
+        model.fit(X, tensor(y), tensor(weight)[:-1])
     with pytest.raises(ValueError, match=r"[Nn]egative"):
-        model.fit(X, tensor(y), -_t(weight))
+        model.fit(X, tensor(y), -tensor(weight))
     with pytest.raises(ValueError, match="y"):
         model.fit(X, None)
     with pytest.raises(DataError, match="2D"):
@@ -320,13 +318,13 @@ def test_negative_counts_are_refused(model):
     y = torch.ones(N)
     y[5] = -1
     with pytest.raises(SupportError, match=r"row 5|-1"):
-        model.fit(_t(columns()), y)
+        model.fit(tensor(columns()), y)
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), GLM("bernoulli")])
 def test_one_class_is_refused(model):
     with pytest.raises(DataError, match="one class"):
-        model.fit(_t(columns()), torch.ones(N))
+        model.fit(tensor(columns()), torch.ones(N))
 
 
 @pytest.mark.parametrize(
@@ -343,19 +341,17 @@ def test_one_class_is_refused(model):
 )
 def test_what_has_no_form_for_tensors_is_done_in_main_memory(model, response):
     X, y = columns(), response(np.random.default_rng(8), linear())
-    of_tensors, of_arrays = clone(model).fit(_t(X), _t(y)), clone(model).fit(X, y)
+    of_tensors, of_arrays = clone(model).fit(tensor(X), tensor(y)), clone(model).fit(X, y)
     np.testing.assert_array_equal(of_tensors.coef_, of_arrays.coef_)
-    np.testing.assert_allclose(of_tensors.predict(_t(X)), of_arrays.predict(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(of_tensors.predict(tensor(X)), of_arrays.predict(X), rtol=1e-9, atol=1e-12)
     before = dict(vars(of_tensors))
     with pytest.raises(DeviceError, match=r"give X\.cpu\(\)"):
-        of_tensors.fit(_t(X).to("meta"), _t(y).to("meta"))
+        of_tensors.fit(tensor(X).to("meta"), tensor(y).to("meta"))
     assert vars(of_tensors) == before
 
 
 @pytest.mark.parametrize("name", ["logistic", "softmax", "poisson", "GLM poisson"])
 def test_an_interrupted_fit_keeps_the_best_so_far(name, monkeypatch):
-    from mercer.solvers.smooth.softmax import SoftmaxProblem
-
     model, y, _ = task(name)
     looks = []
 
@@ -372,11 +368,11 @@ def test_an_interrupted_fit_keeps_the_best_so_far(name, monkeypatch):
 
     for kind in (Problem, SoftmaxProblem):
         interrupted(kind)
-    model = type(model)(**model.get_params())
+    model = clone(model)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(_t(columns()), tensor(y))
+        model.fit(tensor(columns()), tensor(y))
     assert not model.certificate_.holds
-    assert len(model.predict(_t(columns()))) == N
+    assert len(model.predict(tensor(columns()))) == N
 
 
 EDGES = {

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer import GLM
+
 Array = np.ndarray[Any, Any]
 
 
@@ -30,7 +32,18 @@ def responses(family: str, X: Array, seed: int = 0) -> Array:
     return np.asarray(draw[family]())
 
 
-def sparse_counts(rows: int = 400) -> tuple[Array, Array, Array]:
+def glm(family: str, **options: Any) -> GLM:
+    """The GLM that `responses` are drawn from."""
+    return GLM(family, "log" if family == "gamma" else "canonical", **options)
+
+
+def three_classes(rows: int) -> tuple[Array, Array]:
+    """X, and classes 0, 1 and 2 that overlap."""
+    X = columns(rows)
+    return X, (X[:, 0] > 0.3).astype(int) + responses("bernoulli", X).astype(int)
+
+
+def clustered_counts(rows: int = 400) -> tuple[Array, Array, Array]:
     """X, y of a Poisson model whose rows come in clusters of four with a common effect, and the clusters."""
     rng = np.random.default_rng(3)
     X, clusters = columns(rows), np.repeat(np.arange(rows // 4), 4)

@@ -13,7 +13,7 @@ import mercer
 from mercer import GLM, LinearRegression, summary
 from mercer._errors import DataError, InferenceError, NonFiniteError
 from tests.known.nist.regression import Reference, references
-from tests.models.inference._data import columns, responses, sparse_counts
+from tests.models.inference._data import clustered_counts, columns, glm, responses, three_classes
 
 FAMILIES = ("gaussian", "bernoulli", "poisson", "gamma")
 
@@ -31,7 +31,7 @@ def test_certified_standard_errors(reference: Reference) -> None:
 
 
 def test_hc0_is_the_sandwich_by_hand() -> None:
-    X, y, _ = sparse_counts()
+    X, y, _ = clustered_counts()
     model = GLM("poisson").fit(X, y)
     A, mu = with_ones(X), model.predict(X)
     bread = np.linalg.inv((A.T * mu) @ A)
@@ -41,7 +41,7 @@ def test_hc0_is_the_sandwich_by_hand() -> None:
 
 @pytest.mark.parametrize(("kind", "power"), [("HC2", 1), ("HC3", 2)])
 def test_hc2_and_hc3_divide_by_what_the_leverage_leaves(kind: str, power: int) -> None:
-    X, y, _ = sparse_counts()
+    X, y, _ = clustered_counts()
     model = GLM("poisson").fit(X, y)
     A, mu = with_ones(X), model.predict(X)
     bread = np.linalg.inv((A.T * mu) @ A)
@@ -51,14 +51,14 @@ def test_hc2_and_hc3_divide_by_what_the_leverage_leaves(kind: str, power: int) -
 
 
 def test_each_correction_makes_errors_larger() -> None:
-    X, y, _ = sparse_counts(80)
+    X, y, _ = clustered_counts(80)
     model = GLM("poisson").fit(X, y)
     errors = [summary(model, X, y, covariance=kind).standard_errors for kind in ("HC0", "HC2", "HC3")]
     assert (np.diff(errors, axis=0) > 0).all()
 
 
 def test_clusters_of_one_row_are_hc0_but_for_the_correction() -> None:
-    X, y, _ = sparse_counts()
+    X, y, _ = clustered_counts()
     model, n = GLM("poisson").fit(X, y), len(y)
     order = np.random.default_rng(0).permutation(n)
     alone = summary(model, X, y, covariance="cluster", clusters=order).covariance
@@ -67,7 +67,7 @@ def test_clusters_of_one_row_are_hc0_but_for_the_correction() -> None:
 
 
 def test_clusters_need_neither_order_nor_numbers() -> None:
-    X, y, clusters = sparse_counts()
+    X, y, clusters = clustered_counts()
     model = GLM("poisson").fit(X, y)
     names, order = np.array([f"ward {code}" for code in clusters]), np.random.default_rng(1).permutation(len(y))
     together = summary(model, X, y, covariance="cluster", clusters=clusters)
@@ -77,7 +77,7 @@ def test_clusters_need_neither_order_nor_numbers() -> None:
 
 
 def test_a_cluster_may_be_larger_than_a_block() -> None:
-    X, y, clusters = sparse_counts(40)
+    X, y, clusters = clustered_counts(40)
     X, y, clusters = np.tile(X, (2000, 1)), np.tile(y, 2000), np.tile(np.minimum(clusters, 5), 2000)
     model = GLM("poisson").fit(X, y)
     scores = (y - model.predict(X))[:, None] * with_ones(X)
@@ -93,12 +93,11 @@ def test_a_cluster_may_be_larger_than_a_block() -> None:
 def test_a_frequency_is_so_many_equal_rows(family: str, kind: str) -> None:
     X = columns(60)
     y, times = responses(family, X), np.arange(60) % 3 + 1
-    link = "log" if family == "gamma" else "canonical"
     weighted = summary(
-        GLM(family, link, tol=1e-10).fit(X, y, sample_weight=times), X, y, sample_weight=times, covariance=kind
+        glm(family, tol=1e-10).fit(X, y, sample_weight=times), X, y, sample_weight=times, covariance=kind
     )
     X, y = np.repeat(X, times, axis=0), np.repeat(y, times)
-    repeated = summary(GLM(family, link, tol=1e-10).fit(X, y), X, y, covariance=kind)
+    repeated = summary(glm(family, tol=1e-10).fit(X, y), X, y, covariance=kind)
     np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-7)
     np.testing.assert_allclose(weighted.criteria, repeated.criteria, rtol=1e-8)
     np.testing.assert_allclose(weighted.p_values, repeated.p_values, rtol=1e-7)
@@ -108,7 +107,7 @@ def test_a_frequency_is_so_many_equal_rows(family: str, kind: str) -> None:
 def test_precisions_have_no_unit(family: str) -> None:
     X = columns(60)
     y, weight = responses(family, X), np.random.default_rng(0).uniform(0.5, 2.0, 60)
-    model = GLM(family, "log" if family == "gamma" else "canonical", weight_kind="precision", tol=1e-10)
+    model = glm(family, weight_kind="precision", tol=1e-10)
     one, ten = (
         summary(model.fit(X, y, sample_weight=unit * weight), X, y, sample_weight=unit * weight) for unit in (1, 10)
     )
@@ -191,7 +190,7 @@ def test_without_an_intercept() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    X, y, clusters = sparse_counts(40)
+    X, y, clusters = clustered_counts(40)
     model = GLM("poisson").fit(X, y)
     with pytest.raises(InferenceError, match="no covariance 'HC4'"):
         summary(model, X, y, covariance="HC4")
@@ -209,7 +208,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 @pytest.mark.parametrize("clusters", [np.arange(40) / 8, np.arange(40.0) // 4, np.arange(40).astype("M8[D]")])
 def test_clusters_are_of_any_type(clusters: Any) -> None:
-    X, y, _ = sparse_counts(40)
+    X, y, _ = clustered_counts(40)
     model = GLM("poisson").fit(X, y)
     names = [f"cluster {label}" for label in clusters]
     found, expected = (summary(model, X, y, covariance="cluster", clusters=given) for given in (clusters, names))
@@ -218,7 +217,7 @@ def test_clusters_are_of_any_type(clusters: Any) -> None:
 
 @pytest.mark.parametrize("missing", [np.nan, None, np.datetime64("NaT")])
 def test_a_cluster_that_is_missing_is_named(missing: Any) -> None:
-    X, y, _ = sparse_counts(40)
+    X, y, _ = clustered_counts(40)
     clusters = [np.datetime64("2020-01-01"), np.datetime64("2020-01-02")] * 20
     labels = clusters if isinstance(missing, np.datetime64) else np.resize([1.0, 2.0], 40).astype(object)
     labels[7] = missing
@@ -227,11 +226,6 @@ def test_a_cluster_that_is_missing_is_named(missing: Any) -> None:
 
 
 # Classes, whose rows have a linear predictor for each.
-
-
-def three_classes() -> tuple[Any, Any]:
-    X = columns(150)
-    return X, (X[:, 0] > 0.3).astype(int) + responses("bernoulli", X).astype(int)
 
 
 @pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3"])
@@ -249,7 +243,7 @@ def test_two_classes_have_the_robust_errors_of_a_logistic_regression(kind: str) 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_hc3_of_classes_is_a_jackknife_of_one_newton_step(weighted: bool) -> None:
     """Each row is left out in turn, and the estimate follows by one step with the Hessian of the others."""
-    X, y = three_classes()
+    X, y = three_classes(150)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else np.ones(len(y))
     model = GLM("categorical", reference=0, weight_kind="precision", tol=1e-10).fit(X, y, sample_weight=weight)
     p, A = model.predict_proba(X)[:, 1:], with_ones(X)
@@ -262,7 +256,7 @@ def test_hc3_of_classes_is_a_jackknife_of_one_newton_step(weighted: bool) -> Non
 
 
 def test_hc2_of_classes_lies_between() -> None:
-    X, y = three_classes()
+    X, y = three_classes(150)
     model = GLM("categorical").fit(X, y)
     errors = [summary(model, X, y, covariance=kind).standard_errors for kind in ("HC0", "HC2", "HC3")]
     assert (np.diff(errors, axis=0) > 0).all()
@@ -270,7 +264,7 @@ def test_hc2_of_classes_lies_between() -> None:
 
 
 def test_a_frequency_of_a_class_is_so_many_equal_rows() -> None:
-    X, y = three_classes()
+    X, y = three_classes(150)
     times = np.arange(len(y)) % 3 + 1
     model = GLM("categorical", tol=1e-10)
     weighted = summary(model.fit(X, y, sample_weight=times), X, y, sample_weight=times, covariance="HC2")

@@ -185,13 +185,12 @@ def test_a_negative_binomial_whose_r_is_estimated() -> None:
     assert ours.criteria.bic == pytest.approx(joint.bic, rel=1e-8)
 
 
-@pytest.mark.parametrize(("name", "theirs"), [("logit", "Logit"), ("probit", "Probit"), ("log", "Poisson")])
-def test_discrete_models(name: str, theirs: str) -> None:
+@pytest.mark.parametrize(("link", "theirs"), [("logit", "Logit"), ("probit", "Probit"), ("log", "Poisson")])
+def test_discrete_models(link: str, theirs: str) -> None:
     """Their `fair` data: whether there was an affair, and how much of one."""
-    loaded = sm.datasets.fair.load()
-    X, y = np.asarray(loaded.exog, dtype=float), np.asarray(loaded.endog, dtype=float)
+    X, y = data("fair")
     y = np.round(y) if theirs == "Poisson" else (y > 0).astype(float)
-    model = GLM("poisson" if theirs == "Poisson" else "bernoulli", name, tol=1e-10).fit(X, y)
+    model = GLM("poisson" if theirs == "Poisson" else "bernoulli", link, tol=1e-10).fit(X, y)
     reference = getattr(sm, theirs)(y, constant_first(X)).fit(disp=0, method="newton", tol=1e-10)
     ours = summary(model, X, y)
     np.testing.assert_allclose(ours.coefficients, reference.params, rtol=1e-6)

@@ -28,7 +28,7 @@ from mercer._errors import ColumnMismatchError, DataError, InferenceError, NonFi
 from mercer.families import Tweedie
 from mercer.families.penalties import L2
 from mercer.families.penalties import ElasticNet as ElasticNetPenalty
-from tests.models.inference._data import columns, responses
+from tests.models.inference._data import columns, responses, three_classes
 
 #: a drop-in without penalty, and the GLM that it is
 UNPENALISED = [
@@ -165,8 +165,8 @@ def test_other_data_than_those_of_the_fit_are_noticed() -> None:
 
 
 def test_classes_are_told_apart_by_name() -> None:
-    X = columns(200)
-    y = np.array(["cat", "dog", "emu"])[(X[:, 0] > 0.3).astype(int) + (responses("bernoulli", X) > 0)]
+    X, classes = three_classes(200)
+    y = np.array(["cat", "dog", "emu"])[classes]
     told = summary(GLM("categorical", reference="cat").fit(X, y), X, y)
     assert told.names[:4] == ("dog: (intercept)", "dog: x0", "dog: x1", "dog: x2")
     assert len(told.names) == 8
@@ -174,8 +174,7 @@ def test_classes_are_told_apart_by_name() -> None:
 
 
 def test_a_symmetric_softmax_has_the_contrasts_of_one_with_a_reference() -> None:
-    X = columns(200)
-    y = (X[:, 0] > 0.3).astype(int) + responses("bernoulli", X).astype(int)
+    X, y = three_classes(200)
     symmetric, referred = (
         summary(GLM("categorical", reference=reference, tol=1e-10).fit(X, y), X, y) for reference in (None, 0)
     )
@@ -190,8 +189,7 @@ def test_a_symmetric_softmax_has_the_contrasts_of_one_with_a_reference() -> None
 
 @pytest.mark.parametrize("C", [np.inf, 0.5])
 def test_logistic_regression_of_several_classes_is_a_softmax(C: float) -> None:
-    X = columns(200)
-    y = (X[:, 0] > 0.3).astype(int) + responses("bernoulli", X).astype(int)
+    X, y = three_classes(200)
     penalty = None if np.isinf(C) else L2(1 / C)
     told = summary(GLM("categorical", penalty=penalty, tol=1e-10).fit(X, y), X, y)
     drop_in = summary(LogisticRegression(C=C, tol=1e-10).fit(X, y), X, y)

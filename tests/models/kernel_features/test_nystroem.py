@@ -17,16 +17,13 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import LogisticRegression, Nystroem, Ridge, engine
-from mercer._errors import ColumnMismatchError, DataError, DeviceError, KernelError, NonFiniteError, TooLargeError
+from mercer._errors import DataError, KernelError, NonFiniteError, TooLargeError
 from mercer.kernels import RBF, FromFunction, Linear, Polynomial, Spectrum, WeisfeilerLehman
 from mercer.models.kernel_features import nystroem as module
+from tests.models.kernel_features._kernel_features import RULES
+from tests.models.kernel_features._kernel_features import uniform_rows as rows
 
-RULES = ["uniform", "kmeans++", "rpcholesky"]
 NAMES = ["rbf", "laplacian", "chi2", "poly", "polynomial", "sigmoid", "cosine", "linear", "additive_chi2"]
-
-
-def rows(n: int = 300, d: int = 5, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).uniform(size=(n, d))
 
 
 def clusters(n: int = 800) -> Any:
@@ -129,6 +126,17 @@ def test_it_is_exact_on_its_landmarks(kernel: Any, rule: str) -> None:
     model = Nystroem(kernel, n_components=15, landmarks=rule, random_state=0).fit(X)
     features = model.transform(model.components_)
     assert_allclose(features @ features.T, kernel(model.components_), atol=1e-8)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kernel", [1e-20 * RBF(gamma=1.0), 1e-200 * RBF(gamma=1.0), 1e200 * RBF(gamma=1.0)], ids=repr)
+def test_kernels_far_from_one_are_exact_on_landmarks(kernel: Any, rule: str) -> None:
+    X = rows()
+    model = Nystroem(kernel, n_components=10, landmarks=rule, random_state=0).fit(X)
+    size, features = float(kernel.diag(X[:1])[0]), model.transform(model.components_)
+    assert_allclose(
+        (features / np.sqrt(size)) @ (features / np.sqrt(size)).T, kernel(model.components_) / size, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -373,49 +381,6 @@ def test_a_function_is_called_no_more_often_than_by_scikit_learn() -> None:
     assert Nystroem(kernel, n_components=6, random_state=0, landmarks="rpcholesky").fit(rows()).approximation_error_ < 1
 
 
-# Tensors.
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
-def test_tensors_in_tensors_out(rule: str, dtype: str) -> None:
-    torch = pytest.importorskip("torch")
-    tensor = torch.tensor(10 * rows()).to(getattr(torch, dtype))
-    X = tensor.numpy().astype(np.float32 if dtype.startswith("float") and dtype != "float64" else float)
-    model = Nystroem(gamma=0.02, n_components=20, random_state=0, landmarks=rule)
-    found = model.fit(tensor).transform(tensor)
-    indices = model.component_indices_
-    assert found.dtype == (torch.float32 if dtype in ("float32", "float16") else torch.float64)
-    assert isinstance(model.components_, np.ndarray)
-    assert isinstance(model.normalization_, np.ndarray)
-    assert model.plan_.device == "cpu"
-    tolerance = 1e-5 if found.dtype == torch.float32 else 1e-9
-    assert_allclose(found.numpy(), model.transform(X), atol=tolerance)  # fitted to tensors, applied to arrays
-    by_arrays = model.fit(X)
-    assert_allclose(by_arrays.transform(tensor).numpy(), by_arrays.transform(X), atol=tolerance)
-    if rule == "uniform":
-        assert_array_equal(by_arrays.component_indices_, indices)
-
-
-def test_tensors_of_kernel_matrices_and_functions() -> None:
-    torch = pytest.importorskip("torch")
-    K = RBF(gamma=0.2)(rows())
-    model = Nystroem("precomputed", n_components=15, random_state=0).fit(torch.tensor(K))
-    assert_allclose(model.transform(torch.tensor(K)).numpy(), model.transform(K))
-    with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
-        Nystroem(lambda x, z: 1.0).fit(torch.ones(3, 2))
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_kernels_that_compare_no_tensors_are_refused_by_the_fit(rule: str) -> None:
-    torch = pytest.importorskip("torch")
-    model = Nystroem(RBF(), n_components=5, landmarks=rule, random_state=0).fit(torch.tensor(rows()))
-    for kernel in (FromFunction(lambda x, z: float(x @ z)), 2 * FromFunction(lambda x, z: 1.0) + RBF()):
-        with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
-            model.set_params(kernel=kernel).fit(torch.tensor(rows()))
-    assert model.kernel_ == RBF()
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_kernels_that_are_no_numbers_are_refused(rule: str) -> None:
     with pytest.raises(NonFiniteError, match="a kernel is finite"):
@@ -431,32 +396,6 @@ def test_kernels_too_large_to_be_added_up_are_refused(rule: str, size: float) ->
     large = model.set_params(kernel=1e300 * RBF()).fit(rows())
     plain = clone(large).set_params(kernel=RBF()).fit(rows())
     assert_allclose(large.approximation_error_, plain.approximation_error_, atol=1e-9)
-
-
-def test_bad_tensors() -> None:
-    torch = pytest.importorskip("torch")
-    model = Nystroem(n_components=5, random_state=0).fit(torch.tensor(rows()))
-    with pytest.raises(ColumnMismatchError, match="expecting 5 features"):
-        model.transform(torch.ones(3, 2))
-    with pytest.raises(NonFiniteError):
-        model.transform(torch.full((3, 5), torch.nan))
-
-
-def test_tensors_beside_sparse_landmarks() -> None:
-    torch = pytest.importorskip("torch")
-    model = Nystroem(n_components=5, random_state=0).fit(sp.csr_matrix(rows()))
-    assert_allclose(model.transform(torch.tensor(rows())).numpy(), model.transform(rows()), atol=1e-9)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kernel", [1e-20 * RBF(gamma=1.0), 1e-200 * RBF(gamma=1.0), 1e200 * RBF(gamma=1.0)], ids=repr)
-def test_kernels_far_from_one_are_exact_on_landmarks(kernel: Any, rule: str) -> None:
-    X = rows()
-    model = Nystroem(kernel, n_components=10, landmarks=rule, random_state=0).fit(X)
-    size, features = float(kernel.diag(X[:1])[0]), model.transform(model.components_)
-    assert_allclose(
-        (features / np.sqrt(size)) @ (features / np.sqrt(size)).T, kernel(model.components_) / size, atol=1e-8
-    )
 
 
 def test_features_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:

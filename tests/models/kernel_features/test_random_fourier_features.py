@@ -18,14 +18,11 @@ from sklearn.utils._param_validation import InvalidParameterError
 from mercer import KernelRidge, LogisticRegression, RandomFourierFeatures, Ridge
 from mercer import kernels as k
 from mercer._errors import DataError, NonFiniteError, NoSpectrumError
+from tests.models.kernel_features._kernel_features import Array
+from tests.models.kernel_features._kernel_features import normal_rows as rows
 
-Array = np.ndarray
 FORMS = pytest.mark.parametrize("form", ["cosine", "pairs"])
 SAMPLINGS = pytest.mark.parametrize("sampling", ["independent", "orthogonal", "hadamard"])
-
-
-def rows(n: int = 60, d: int = 4, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).normal(size=(n, d))
 
 
 def made(*args: Any, **params: Any) -> RandomFourierFeatures:

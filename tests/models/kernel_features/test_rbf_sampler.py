@@ -18,13 +18,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from mercer import RBFSampler
 from mercer._errors import ColumnMismatchError, DataError, NonFiniteError, TooLargeError
-
-Array = np.ndarray
-
-
-def rows(n: int = 60, d: int = 4, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).normal(size=(n, d))
-
+from tests.models.kernel_features._kernel_features import normal_rows as rows
 
 INPUTS: dict[str, Any] = {
     "dense": rows(),

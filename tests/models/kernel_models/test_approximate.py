@@ -32,6 +32,8 @@ from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
 from mercer.models.costs import _cost as _costs
 from mercer.models.costs import _work
 from mercer.solvers.span import mapped_newton
+from tests.models._layouts import read_only
+from tests.models.kernel_models._kernel_models import output
 
 N = 90
 RNG = np.random.default_rng(0)
@@ -80,10 +82,6 @@ MODELS: dict[str, tuple[Any, str]] = {
 EACH = pytest.mark.parametrize("name", MODELS)
 QUICK = pytest.mark.parametrize("name", ["ridge", "softmax", "glm poisson", "kernel ridge", "kernel ridge all"])
 CHOSEN = ("alpha_", "alphas_", "alpha_errors_", "gamma_", "gammas_", "gamma_errors_", "loo_predictions_")
-
-
-def output(model: Any, rows: Any) -> Any:
-    return model.predict_proba(rows) if hasattr(model, "predict_proba") else model.predict(rows)
 
 
 def all_rows(n: int = N) -> Nystroem:
@@ -206,7 +204,7 @@ def test_predictions_of_a_sample_that_cannot_be_fitted_are_not_compared(monkeypa
     def refuse(*_: Any, **__: Any) -> Any:
         raise np.linalg.LinAlgError("no")
 
-    monkeypatch.setattr("mercer.models.kernel_models._fit.fit_on_some", refuse)
+    monkeypatch.setattr("mercer.models.kernel_models.fit.fit_on_some", refuse)
     fitted = KernelRidge(kernel="rbf", approximate="nystroem").fit(X, Y["numbers"])
     assert np.isnan(fitted.approximation_.distance)
     assert "could not be compared" in str(fitted.approximation_)
@@ -298,9 +296,7 @@ def test_rows_of_any_form(name: str, approximate: str) -> None:
         same(output(clone(model).fit(convert(X), Y[kind]), convert(NEW)), expected, 1e-3)
     single = clone(model).fit(X.astype(np.float32), Y[kind])
     same(output(single, NEW.astype(np.float32)), expected, 5e-2)
-    frozen = X.copy()
-    frozen.flags.writeable = False
-    same(output(clone(model).fit(frozen, Y[kind]), NEW), expected, 1e-9)
+    same(output(clone(model).fit(read_only(X), Y[kind]), NEW), expected, 1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e150])
@@ -461,7 +457,7 @@ def test_interrupting_the_look_at_the_features_keeps_the_fit(monkeypatch: pytest
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.models.kernel_models._fit.fit_on_some", interrupted)
+    monkeypatch.setattr("mercer.models.kernel_models.fit.fit_on_some", interrupted)
     for model in (KernelRidge(kernel="rbf"), kernelize(Ridge(), "rbf")):
         fitted = clone(model).set_params(approximate="nystroem")
         with pytest.raises(FitInterrupted):

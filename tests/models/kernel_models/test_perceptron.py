@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import LinearThreshold, Perceptron, kernelize
 from mercer._errors import DataError, FitInterrupted, NotConvergedWarning
 from mercer.kernels import RBF, Linear
+from mercer.solvers.threshold.kernel_perceptron import KernelUnit
 
 #: no product of weights with a row is 0, but for rounding, which would decide whether it is a mistake
 X = np.random.default_rng(0).normal(size=(150, 3)) + 0.5
@@ -100,13 +101,10 @@ def test_rows_that_do_not_fit_into_memory_are_made_again(monkeypatch: pytest.Mon
     model = kernelize(Perceptron(), RBF(gamma=1))
     expected = model.fit(X, THREE).dual_coef_
     monkeypatch.setattr("mercer.solvers.threshold.kernel_perceptron.available_bytes", lambda: 1000)
-    monkeypatch.setattr("mercer.solvers.machines.kernel_rows.FEWEST", 3, raising=False)
     np.testing.assert_allclose(model.fit(X, THREE).dual_coef_, expected)
 
 
 def test_ctrl_c_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.solvers.threshold.kernel_perceptron import KernelUnit
-
     step, calls = KernelUnit.step_over, []
 
     def interrupted(self: Any, rate: float) -> None:
@@ -123,8 +121,6 @@ def test_ctrl_c_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ctrl_c_in_a_pass_keeps_the_units_that_were_taught(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.solvers.threshold.kernel_perceptron import KernelUnit
-
     learn, calls = KernelUnit.pass_over, []
 
     def interrupted(self: Any, *how: Any) -> float:

@@ -24,14 +24,13 @@ from mercer._errors import DataError, DeviceError, KernelError, NonFiniteError, 
 from mercer.designs import mapped_tensors
 from mercer.families import L2
 from mercer.kernels import RBF, Spectrum
-from mercer.models.kernel_models import _feature_function
+from mercer.models.kernel_models import feature_function
 from mercer.models.kernel_models._function import KernelFunction
 from mercer.solvers.span import mapped_newton, tensor_ridge
+from tests._gpu._devices import DEVICES
 
 torch = pytest.importorskip("torch")
 
-card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no card")
-DEVICES = ["cpu", pytest.param("cuda", marks=card)]
 RNG = np.random.default_rng(0)
 N = 150
 X = RNG.normal(size=(N, 3)).astype(np.float32).astype(float)
@@ -163,7 +162,7 @@ def test_a_failed_fit_leaves_the_old_model():
 
 
 def test_more_rows_than_an_exact_model_of_tensors_has(monkeypatch):
-    monkeypatch.setattr(_feature_function, "MOST_LANDMARKS", N - 1)
+    monkeypatch.setattr(feature_function, "MOST_LANDMARKS", N - 1)
     with pytest.raises(TooLargeError, match="nystroem"):
         GLM("gaussian", penalty="l2", kernel="rbf").fit(torch.as_tensor(X), Y["gaussian"])
 

@@ -1,11 +1,14 @@
-"""What tests of least squares share."""
+"""What tests of linear regressions share: data, containers, and how two models are compared."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from tests.models._layouts import read_only
 
 Array = np.ndarray
 
@@ -19,10 +22,17 @@ def draw(n: int, d: int, targets: int | None = None, seed: int = 0) -> tuple[Arr
     return X, Y + rng.normal(size=Y.shape) + 7
 
 
-def read_only(X: Array) -> Array:
-    X = X.copy()
-    X.flags.writeable = False
-    return X
+def assert_same_attributes(ours: Any, theirs: Any, names: Iterable[str], *, rtol: float, atol: float) -> None:
+    """The attributes of two models have the same shapes and numbers."""
+    for name in names:
+        mine, expected = getattr(ours, name), getattr(theirs, name)
+        assert np.shape(mine) == np.shape(expected), name
+        np.testing.assert_allclose(mine, expected, rtol=rtol, atol=atol, err_msg=name)
+
+
+def interrupt(*_: Any, **__: Any) -> None:
+    """What stands for a function during which the user presses Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 CONTAINERS: dict[str, Any] = {

@@ -12,7 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._errors import DataError, NonFiniteError, PenaltyError
 from mercer.models import enet_path, lasso_path
-from tests.models.linear._regressions import draw, read_only
+from mercer.solvers.sparse._columns import DenseColumns
+from tests.models._layouts import read_only
+from tests.models.linear._regressions import draw
 
 TIGHT = {"tol": 1e-11, "max_iter": 100_000}
 
@@ -35,8 +37,6 @@ def test_the_numbers_of_scikit_learn(shape: tuple[int, int], positive: bool, wra
 
 
 def test_a_dense_matrix_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mercer.solvers.sparse._columns import DenseColumns
-
     seen: list[Any] = []
     standardised = DenseColumns.standardised
 

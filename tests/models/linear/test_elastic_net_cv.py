@@ -11,7 +11,7 @@ from sklearn import linear_model
 from mercer._errors import PenaltyError
 from mercer.models.linear.elastic_net_cv import ElasticNetCV
 from mercer.models.linear.lasso_cv import LassoCV
-from tests.models.linear._regressions import draw
+from tests.models.linear._regressions import assert_same_attributes, draw
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,8 @@ def test_the_numbers_of_scikit_learn(options: dict[str, Any]) -> None:
     X, y = draw(40, 5)
     options = {**options, "tol": 1e-10, "max_iter": 100_000}
     ours, theirs = (kind(**options).fit(X, y) for kind in (ElasticNetCV, linear_model.ElasticNetCV))
-    for name in ("alphas_", "alpha_", "l1_ratio_", "mse_path_", "coef_", "intercept_"):
-        mine, expected = getattr(ours, name), getattr(theirs, name)
-        assert np.shape(mine) == np.shape(expected), name
-        np.testing.assert_allclose(mine, expected, rtol=1e-5, atol=1e-7, err_msg=name)
+    names = ("alphas_", "alpha_", "l1_ratio_", "mse_path_", "coef_", "intercept_")
+    assert_same_attributes(ours, theirs, names, rtol=1e-5, atol=1e-7)
     assert ours.certificate_.holds
 
 

@@ -19,18 +19,9 @@ from mercer import engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.linear.lasso import Lasso
 from mercer.solvers.sparse._walk import Walk
-from tests.models.linear._regressions import CONTAINERS, Array, draw
+from tests.models.linear._regressions import CONTAINERS, Array, assert_same_attributes, draw, interrupt
 
 TIGHT = {"tol": 1e-13, "max_iter": 100_000}
-
-
-def assert_same(ours: Any, theirs: Any, rtol: float = 1e-6) -> None:
-    for name in ("coef_", "intercept_"):
-        mine, expected = getattr(ours, name), getattr(theirs, name)
-        assert np.shape(mine) == np.shape(expected), name
-        np.testing.assert_allclose(mine, expected, rtol=rtol, atol=1e-8, err_msg=name)
-    assert np.shape(ours.dual_gap_) == np.shape(theirs.dual_gap_)
-    assert ours.certificate_.holds
 
 
 def objective(model: Any, X: Array, y: Array) -> float:
@@ -53,8 +44,10 @@ def test_the_numbers_of_scikit_learn(
         warnings.simplefilter("ignore", ConvergenceWarning)  # theirs, on wide data
         theirs = linear_model.Lasso(0.3, **options).fit(X, y, weight)
     ours = Lasso(0.3, fit_intercept=intercept, positive=positive).fit(X, y, weight)
-    assert_same(ours, theirs)
+    assert_same_attributes(ours, theirs, ("coef_", "intercept_"), rtol=1e-6, atol=1e-8)
+    assert np.shape(ours.dual_gap_) == np.shape(theirs.dual_gap_)
     assert np.shape(ours.n_iter_) == np.shape(theirs.n_iter_)
+    assert ours.certificate_.holds
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -98,7 +91,7 @@ def test_the_gap_bounds_what_is_left_to_gain() -> None:
         assert -1e-12 <= objective(rough, X, y) - best <= rough.dual_gap_ + 1e-12
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(n=st.integers(2, 12), d=st.integers(1, 8), intercept=st.booleans(), dense=st.booleans(), seed=st.integers(0, 99))
 def test_a_weight_is_a_number_of_rows(n: int, d: int, intercept: bool, dense: bool, seed: int) -> None:
     X, y = draw(n, d, seed=seed)
@@ -233,10 +226,6 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
 @pytest.mark.parametrize("targets", [None, 2])
 def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch, targets: int | None) -> None:
     X, y = draw(30, 50, targets)
-
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(Walk, "along", interrupt)
     model = Lasso(0.1)
     with pytest.raises(FitInterrupted):

@@ -14,16 +14,15 @@ from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.linear import _coordinate_cv
 from mercer.models.linear.lasso_cv import LassoCV
 from mercer.solvers.sparse._walk import Walk
-from tests.models.linear._regressions import draw, read_only
+from tests.models._layouts import read_only
+from tests.models.linear._regressions import assert_same_attributes, draw, interrupt
 
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 
 
 def assert_same(ours: Any, theirs: Any) -> None:
-    for name in ("alphas_", "alpha_", "mse_path_", "coef_", "intercept_"):
-        mine, expected = getattr(ours, name), getattr(theirs, name)
-        assert np.shape(mine) == np.shape(expected), name
-        np.testing.assert_allclose(mine, expected, rtol=1e-5, atol=1e-7, err_msg=name)
+    names = ("alphas_", "alpha_", "mse_path_", "coef_", "intercept_")
+    assert_same_attributes(ours, theirs, names, rtol=1e-5, atol=1e-7)
     assert ours.certificate_.holds
     assert hasattr(ours, "l1_ratio_") == hasattr(theirs, "l1_ratio_")
 
@@ -99,10 +98,6 @@ def test_interrupted_among_folds_the_old_model_stays(monkeypatch: pytest.MonkeyP
     X, y = draw(20, 3)
     model = LassoCV(alphas=3).fit(X, y)
     before = model.coef_
-
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(Walk, "along", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y + 1)
@@ -112,9 +107,6 @@ def test_interrupted_among_folds_the_old_model_stays(monkeypatch: pytest.MonkeyP
 def test_interrupted_in_the_last_fit_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(20, 3)
     errors = _coordinate_cv.mean_squared_errors
-
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
 
     def and_then(*arguments: Any, **options: Any) -> Any:
         found = errors(*arguments, **options)

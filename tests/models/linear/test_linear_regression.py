@@ -80,7 +80,7 @@ def test_frames(frame: Any) -> None:
     np.testing.assert_allclose(model.predict(rows), LinearRegression().fit(X, y).predict(X))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 20), st.integers(1, 6), st.booleans(), st.booleans(), st.integers(0, 1000))
 def test_a_weight_is_a_number_of_rows(n: int, d: int, intercept: bool, dense: bool, seed: int) -> None:
     X, y = draw(n, d, seed=seed)

@@ -16,7 +16,7 @@ from mercer.models.linear import ridge
 from mercer.models.linear.ridge import Ridge
 from mercer.solvers.least_squares import direct
 from mercer.solvers.least_squares.iterative import CentredProducts
-from tests.models.linear._regressions import CONTAINERS, Array, draw
+from tests.models.linear._regressions import CONTAINERS, Array, assert_same_attributes, draw
 
 SOLVERS = ["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"]
 
@@ -32,9 +32,7 @@ def test_the_numbers_of_scikit_learn(
     weight = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
     ours = Ridge(2.5, fit_intercept=intercept).fit(X, y, sample_weight=weight)
     theirs = linear_model.Ridge(2.5, fit_intercept=intercept, solver="svd").fit(X, y, sample_weight=weight)
-    for name in ("coef_", "intercept_"):
-        assert np.shape(getattr(ours, name)) == np.shape(getattr(theirs, name))
-        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-10, atol=1e-11)
+    assert_same_attributes(ours, theirs, ("coef_", "intercept_"), rtol=1e-10, atol=1e-11)
     assert ours.certificate_.holds
     assert ours.alpha_ == 2.5
 

@@ -17,15 +17,9 @@ from sklearn.preprocessing import scale
 from mercer import LogisticRegression, LogisticRegressionCV
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.solvers.smooth import newton
+from tests.models.logistic._rows import rows
 
 QUIET: dict[str, Any] = {"scoring": "neg_log_loss", "use_legacy_attributes": False}
-
-
-def rows(classes: int) -> tuple[Any, Any]:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 4))
-    eta = X @ rng.normal(size=(4, classes))
-    return X, np.argmax(eta + rng.gumbel(size=eta.shape), axis=1)
 
 
 @pytest.mark.parametrize("legacy", [True, False])
@@ -55,7 +49,7 @@ def test_paths_scores_and_choice_are_scikit_learns(load: Any, legacy: bool) -> N
 @pytest.mark.parametrize("legacy", [True, False])
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_attributes_have_scikit_learns_shapes(l1_ratios: Any, classes: int, refit: bool, legacy: bool) -> None:
-    X, y = rows(classes)
+    X, y = rows(classes, n=120)
     options: dict[str, Any] = {"Cs": [0.1, 1.0], "l1_ratios": l1_ratios, "cv": 2, "refit": refit, "solver": "saga"}
     options |= {"use_legacy_attributes": legacy, "scoring": None, "max_iter": 500, "tol": 1e-3}
     ours, theirs = (model(**options).fit(X, y) for model in (LogisticRegressionCV, linear_model.LogisticRegressionCV))
@@ -71,8 +65,8 @@ def test_attributes_have_scikit_learns_shapes(l1_ratios: Any, classes: int, refi
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("splitter", [KFold(3), StratifiedKFold(3), ShuffleSplit(3, random_state=0)])
 def test_a_fold_is_fitted_to_its_rows_alone(classes: int, splitter: Any) -> None:
-    """Rows outside it have the weight 0, which is not to be had by the copy of those inside."""
-    X, y = rows(classes)
+    """It is fitted to all rows, those outside it with the weight 0; here the rows inside are copied."""
+    X, y = rows(classes, n=120)
     weight = np.random.default_rng(1).uniform(size=len(y))
     options: dict[str, Any] = {"solver": "newton-cholesky", "tol": 1e-9}
     model = LogisticRegressionCV(Cs=[0.1, 10.0], l1_ratios=(0,), cv=splitter, **options, **QUIET)
@@ -87,7 +81,7 @@ def test_a_fold_is_fitted_to_its_rows_alone(classes: int, splitter: Any) -> None
 
 
 def test_the_best_is_fitted_to_all_rows() -> None:
-    X, y = rows(3)
+    X, y = rows(3, n=120)
     model = LogisticRegressionCV(Cs=5, l1_ratios=(0,), **QUIET).fit(X, y)
     best = LogisticRegression(C=model.C_).fit(X, y)
     np.testing.assert_allclose(model.coef_, best.coef_, atol=1e-6)
@@ -99,7 +93,7 @@ def test_the_best_is_fitted_to_all_rows() -> None:
 
 
 def test_without_refit_the_folds_are_averaged() -> None:
-    X, y = rows(2)
+    X, y = rows(2, n=120)
     model = LogisticRegressionCV(Cs=[1.0], l1_ratios=(0,), refit=False, **QUIET).fit(X, y)
     np.testing.assert_allclose(model.coef_, model.coefs_paths_[:, 0, 0, :, :-1].mean(axis=0))
     np.testing.assert_allclose(model.intercept_, model.coefs_paths_[:, 0, 0, :, -1].mean(axis=0))
@@ -107,7 +101,7 @@ def test_without_refit_the_folds_are_averaged() -> None:
 
 
 def test_l1_is_chosen_along_a_path() -> None:
-    X, y = rows(2)
+    X, y = rows(2, n=120)
     X = np.hstack([X, np.random.default_rng(2).normal(size=(len(X), 10))])
     model = LogisticRegressionCV(Cs=[0.01, 0.1, 1.0], l1_ratios=(1.0,), solver="saga", **QUIET).fit(X, y)
     zeros = (model.coefs_paths_[0, 0, :, 0, :-1] == 0).sum(axis=1)
@@ -116,7 +110,7 @@ def test_l1_is_chosen_along_a_path() -> None:
 
 
 def test_data_of_other_kinds() -> None:
-    X, y = rows(2)
+    X, y = rows(2, n=120)
     plain = LogisticRegressionCV(Cs=2, l1_ratios=(0,), **QUIET).fit(X, y)
     for other in (sparse.csr_array(X), np.asfortranarray(X), pd.DataFrame(X, columns=list("abcd"))):
         model = LogisticRegressionCV(Cs=2, l1_ratios=(0,), **QUIET).fit(other, y)
@@ -126,7 +120,7 @@ def test_data_of_other_kinds() -> None:
 
 
 def test_errors_name_what_is_wrong() -> None:
-    X, y = rows(2)
+    X, y = rows(2, n=120)
     broken = X.copy()
     broken[5, 1] = np.nan
     with pytest.raises(NonFiniteError, match=r"Input X contains NaN.*'x1'.*row 5"):
@@ -146,7 +140,7 @@ def test_errors_name_what_is_wrong() -> None:
 
 
 def test_a_failed_fit_leaves_the_old_model() -> None:
-    X, y = rows(2)
+    X, y = rows(2, n=120)
     model = LogisticRegressionCV(Cs=2, l1_ratios=(0,), **QUIET).fit(X, y)
     before = vars(model).copy()
     with pytest.raises(DataError):
@@ -155,7 +149,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
 
 
 def test_a_best_fit_without_a_penalty_is_diagnosed() -> None:
-    X, y = rows(2)
+    X, y = rows(2, n=120)
     twice = np.column_stack([X, X[:, 0]])
     options: dict[str, Any] = {"Cs": [np.inf], "l1_ratios": (0,), "cv": 2, **QUIET}
     assert LogisticRegressionCV(**options).fit(twice, y).diagnosis_.codes == ("collinear",)
@@ -166,7 +160,7 @@ def test_a_best_fit_without_a_penalty_is_diagnosed() -> None:
 @pytest.mark.parametrize("fits_before", [1, 4])
 def test_an_interruption_keeps_a_fit_to_all_rows_or_the_old_model(fits_before: int, monkeypatch: Any) -> None:
     """Two folds of two penalties are four fits; then the best is fitted to all rows."""
-    X, y = rows(2)
+    X, y = rows(2, n=120)
     model = LogisticRegressionCV(Cs=[0.1, 1.0], l1_ratios=(0,), cv=2, **QUIET).fit(X, y)
     before, solved, count = dict(vars(model)), newton.solve, 0
 

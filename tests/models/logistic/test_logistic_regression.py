@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import linear_model
@@ -21,20 +21,15 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from mercer import LogisticRegression, engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
-from mercer.models.logistic import _problem as _logistic_problem
+from mercer.models.logistic import _problem
+from tests.models._layouts import read_only
+from tests.models.logistic._rows import rows
 
 SETS: dict[str, Callable[..., Any]] = {
     "breast cancer": load_breast_cancer,
     "iris": load_iris,
     "wine": load_wine,
 }
-
-
-def rows(classes: int = 2, n: int = 200, d: int = 4, seed: int = 0) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    eta = X @ rng.normal(size=(d, classes))
-    return X, np.argmax(eta + rng.gumbel(size=eta.shape), axis=1)
 
 
 def same(ours: Any, theirs: Any, tolerance: float) -> None:
@@ -110,7 +105,7 @@ def test_many_columns_go_another_way_to_the_same_place(monkeypatch: Any) -> None
     X, y = load_digits(return_X_y=True)
     binary = y % 2
     few = LogisticRegression(C=0.01, tol=1e-9).fit(X, binary)
-    monkeypatch.setattr(_logistic_problem, "NEWTON_COLUMNS", 10)
+    monkeypatch.setattr(_problem, "NEWTON_COLUMNS", 10)
     many = LogisticRegression(C=0.01, tol=1e-9).fit(X, binary)
     assert ("Newton" in str(few.plan_), "L-BFGS" in str(many.plan_)) == (True, True)
     np.testing.assert_allclose(many.coef_, few.coef_, atol=1e-7)
@@ -182,12 +177,10 @@ def test_separated_classes_are_diagnosed_in_silence(classes: int) -> None:
 def test_containers(classes: int) -> None:
     X, y = rows(classes)
     expected = LogisticRegression().fit(X, y)
-    read_only = X.copy()
-    read_only.flags.writeable = False
     names = list("abcd")
     frames = (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names))
     for same_rows in (
-        np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], read_only, X.tolist(), sparse.csr_array(X),
+        np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], read_only(X), X.tolist(), sparse.csr_array(X),
         sparse.csc_matrix(X), sparse.coo_array(X), *frames,
     ):  # fmt: skip
         model = LogisticRegression().fit(same_rows, y)
@@ -222,14 +215,13 @@ def test_strings_are_labels() -> None:
 # Weights.
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32), classes=st.sampled_from([2, 3]))
 def test_a_weight_is_a_number_of_rows(seed: int, classes: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = rows(classes, n=60, seed=seed)
     weight = rng.integers(0, 4, 60)
-    if len(np.unique(y[weight > 0])) < classes:
-        return
+    assume(len(np.unique(y[weight > 0])) == classes)
     weighted = LogisticRegression(tol=1e-9).fit(X, y, sample_weight=weight)
     repeated = LogisticRegression(tol=1e-9).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)

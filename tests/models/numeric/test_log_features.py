@@ -19,7 +19,7 @@ def test_known_answers() -> None:
     np.testing.assert_allclose(LogFeatures(signed=True).fit_transform(-X), -np.log1p(X), rtol=1e-15)
 
 
-def test_integers_are_not_changed_in_place() -> None:
+def test_rows_are_not_changed_and_integers_become_floats() -> None:
     X = np.array([[0.0, 3.0]])
     LogFeatures().fit_transform(X)
     assert X.tolist() == [[0, 3]]

@@ -39,8 +39,8 @@ INPUTS: dict[str, Any] = {
     "lists": rows(3).tolist(),
     "pandas": pd.DataFrame(rows(), columns=list("abcd")),
     "1e8": rows() + 1e8,
-    "1e150": rows() * 1e90,
-    "1e-150": rows() * 1e-90,
+    "1e90": rows() * 1e90,
+    "1e-90": rows() * 1e-90,
 }
 
 

@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import LinearThreshold
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, NotConvergedWarning
 from mercer.solvers.threshold import learning
+from tests.models._layouts import read_only
 
 RULES = ["perceptron", "lms", "logistic", "sigmoid"]
 MODES = ["batch", "incremental"]
@@ -110,11 +111,9 @@ def test_the_same_rows_in_another_form_teach_the_same(rule: str, mode: str, iris
     X = np.round(8 * X) / 8  # exact in float32
     options = {"rule": rule, "mode": mode, "tol": None, "max_iter": 3}
     expected = LinearThreshold(**options).fit(X, y)
-    frozen = X.copy()
-    frozen.flags.writeable = False
     forms = (
         np.asfortranarray(X),
-        frozen,
+        read_only(X),
         X.astype(np.float32),
         sparse.csr_array(X),
         sparse.csc_matrix(X),
@@ -158,7 +157,7 @@ def test_the_random_state_decides_the_order_and_nothing_else_does(iris: Any) -> 
     assert_array_equal(learnt(shuffle=False, random_state=1), learnt(shuffle=False, random_state=2))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.sampled_from(["perceptron", "logistic"]), st.sampled_from(MODES), st.integers(0, 10_000))
 def test_what_a_hyperplane_with_a_margin_separates_is_separated(rule: str, mode: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -253,7 +252,7 @@ def test_values_that_are_not_finite_are_named(rule: str, mode: str, bad: float, 
     before = model.coef_
     spoilt = X.copy()
     spoilt[140, 2] = bad
-    with pytest.raises(NonFiniteError, match=r"'x2' .*row 140|'x2' has a missing value in row 140"):
+    with pytest.raises(NonFiniteError, match=r"'x2' .*row 140"):
         model.fit(storage(spoilt), y)
     assert model.coef_ is before
     with pytest.raises(NonFiniteError, match=r"'x2'"):

@@ -19,6 +19,7 @@ from mercer import Perceptron, engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.rules import perceptron as module
 from mercer.solvers.threshold.scikit_perceptron import Unit
+from tests.models._layouts import read_only
 
 
 def assert_same(ours: Any, theirs: Any) -> None:
@@ -208,7 +209,5 @@ def test_weights_that_overflow_are_scikit_learns_error() -> None:
 def test_inputs_of_other_kinds_are_the_same_rows() -> None:
     X, y = load_iris(return_X_y=True)
     expected = Perceptron().fit(X, y)
-    frozen = X.copy()
-    frozen.flags.writeable = False
-    for same in (np.asfortranarray(X), frozen, X.tolist()):
+    for same in (np.asfortranarray(X), read_only(X), X.tolist()):
         assert_same(Perceptron().fit(same, y), expected)

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from statsmodels.nonparametric.kernel_regression import KernelReg
 
 from mercer import LocalLinear, NadarayaWatson, NadarayaWatsonClassifier
 from mercer._errors import BandwidthError, ColumnMismatchError, ColumnTypeError, NonFiniteError
@@ -27,6 +28,11 @@ def draw(n: int = 60, seed: int = 0) -> tuple[Array, Array, Array, Array]:
 def frame(library: Any, n: int = 60, seed: int = 0) -> tuple[Any, Array]:
     x, colour, whether, y = draw(n, seed)
     return library({"x": x, "colour": colour, "whether": whether}), y
+
+
+def with_codes(x: Array, colour: Array) -> Array:
+    """x, and beside it the numbers of colours."""
+    return np.column_stack([x, [COLOURS.tolist().index(name) for name in colour]])
 
 
 # Which columns.
@@ -56,12 +62,10 @@ def test_libraries_and_types_of_categories_make_no_difference() -> None:
 
 def test_codes_are_categories_if_they_are_said_to_be() -> None:
     x, colour, _, y = draw()
-    codes = np.array([COLOURS.tolist().index(c) for c in colour])
+    X = with_codes(x, colour)
     named = NadarayaWatson(bandwidth=0.4, mismatch=0.2, categorical=["c"]).fit(pd.DataFrame({"x": x, "c": colour}), y)
-    coded = NadarayaWatson(bandwidth=0.4, mismatch=0.2, categorical=[1]).fit(np.column_stack([x, codes]), y)
-    assert_allclose(
-        named.predict(pd.DataFrame({"x": x, "c": colour})), coded.predict(np.column_stack([x, codes])), rtol=1e-13
-    )
+    coded = NadarayaWatson(bandwidth=0.4, mismatch=0.2, categorical=[1]).fit(X, y)
+    assert_allclose(named.predict(pd.DataFrame({"x": x, "c": colour})), coded.predict(X), rtol=1e-13)
 
 
 def test_without_categories_auto_is_plain() -> None:
@@ -177,11 +181,9 @@ def test_votes_by_categories() -> None:
 
 def test_statsmodels_says_the_same() -> None:
     """Only of local means: its local lines have slopes along the codes of categories, which have no order."""
-    kernel_regression = pytest.importorskip("statsmodels.nonparametric.kernel_regression")
     x, colour, _, y = draw(40)
-    codes = np.array([COLOURS.tolist().index(c) for c in colour])
-    X = np.column_stack([x, codes])
-    theirs = kernel_regression.KernelReg(y, X, "cu", reg_type="lc", bw=[0.5, 0.2])
+    X = with_codes(x, colour)
+    theirs = KernelReg(y, X, "cu", reg_type="lc", bw=[0.5, 0.2])
     ours = NadarayaWatson(bandwidth=0.5, categorical=[1], mismatch=0.2).fit(X, y)
     assert_allclose(ours.predict(X), theirs.fit(X)[0], atol=1e-8)
     error = theirs.cv_loo(np.array([0.5, 0.2]), theirs.est["lc"])
@@ -189,13 +191,11 @@ def test_statsmodels_says_the_same() -> None:
 
 
 def test_the_error_is_no_greater_than_that_of_statsmodels() -> None:
-    kernel_regression = pytest.importorskip("statsmodels.nonparametric.kernel_regression")
     x, colour, _, y = draw(20)
-    X = np.column_stack([x, [COLOURS.tolist().index(c) for c in colour]])
-    theirs = kernel_regression.KernelReg(y, X, "cu", reg_type="lc", bw="cv_ls")
-    bounded = np.clip(
-        theirs.bw, [1e-9, 0.0], [np.inf, 2 / 3]
-    )  # it goes out of the range of λ, where weights are negative
+    X = with_codes(x, colour)
+    theirs = KernelReg(y, X, "cu", reg_type="lc", bw="cv_ls")
+    # it goes out of the range of λ, where weights are negative
+    bounded = np.clip(theirs.bw, [1e-9, 0.0], [np.inf, 2 / 3])
     error = theirs.cv_loo(bounded, theirs.est["lc"])
     ours = NadarayaWatson(categorical=[1]).fit(X, y)
     assert np.mean((y - ours.leave_one_out_predictions_) ** 2) <= error * (1 + 1e-9)

@@ -1,21 +1,19 @@
-"""Local linear regression: exact on lines, no bias at ends, slopes; what it shares is in test_nadaraya_watson.py."""
+"""Local linear regression: exact on lines, no bias at ends, slopes; what it shares is in test_regressor.py."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from mercer import LocalLinear, NadarayaWatson
 from mercer._errors import TooLargeError
 
-Array = np.ndarray
 NUMBER = st.floats(-5, 5)
 
 
-@settings(deadline=None)
 @given(slopes=st.tuples(NUMBER, NUMBER), height=NUMBER, width=st.floats(0.3, 1e4))
 def test_a_plane_is_reproduced_at_any_bandwidth(slopes: tuple[float, float], height: float, width: float) -> None:
     rng = np.random.default_rng(0)

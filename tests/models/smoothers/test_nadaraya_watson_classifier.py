@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
-from sklearn.utils.estimator_checks import check_estimator
 
-from mercer import NadarayaWatson, NadarayaWatsonClassifier
+from mercer import KernelBayes, NadarayaWatson, NadarayaWatsonClassifier
 from mercer._errors import DataError, NonFiniteError
-from mercer.smoothing import Bandwidth, Windows, width_walk
+from mercer.smoothing import Bandwidth, Windows
 from mercer.smoothing.kernels import smoothing_kernel_from
+from tests.models.smoothers._conventions import assert_conventions
 
 Array = np.ndarray
 
@@ -39,10 +39,9 @@ def test_it_is_bayes_rule_with_windows_of_one_bandwidth() -> None:
 
 
 def test_kernel_bayes_with_a_common_bandwidth_says_the_same() -> None:
-    mercer = pytest.importorskip("mercer.models.generative.kernel_bayes")
     X, y = draw()
     ours = NadarayaWatsonClassifier(bandwidth=0.7).fit(X, y).predict_proba(X)
-    assert_allclose(mercer.KernelBayes(bandwidth=0.7).fit(X, y).predict_proba(X), ours, atol=1e-10)
+    assert_allclose(KernelBayes(bandwidth=0.7).fit(X, y).predict_proba(X), ours, atol=1e-10)
 
 
 def test_two_classes_are_a_regression_on_zero_and_one() -> None:
@@ -116,10 +115,7 @@ def test_bad_labels_are_named() -> None:
 
 
 def test_scikit_learn_finds_its_conventions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(width_walk, "AXES", 1)  # what the search of each finds has tests of its own
-    left_out = "a row of weight two is left out as a whole, of two rows one remains"
-    failing = {"check_sample_weight_equivalence_on_dense_data": left_out}
-    check_estimator(NadarayaWatsonClassifier(), expected_failed_checks=failing, on_skip=None)
+    assert_conventions(NadarayaWatsonClassifier(), monkeypatch)
 
 
 @pytest.mark.parametrize("labels", [np.array([3, 7]), np.array(["a", "b"])])

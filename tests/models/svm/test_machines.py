@@ -1,4 +1,4 @@
-"""Machines that are stopped."""
+"""Machines solved one after the other: stopped, left alone, or refused."""
 
 from __future__ import annotations
 
@@ -9,23 +9,19 @@ import pytest
 
 from mercer._errors import DataError
 from mercer.models.svm._machines import solved
-from mercer.solvers.machines.dual import BoxProblem
+from mercer.solvers.machines.box_problem import BoxProblem
 from mercer.solvers.machines.kernel_rows import KernelRows
 
-Array = np.ndarray
 LIMITS: dict[str, Any] = {"name": "a machine", "verbose": False, "tolerance": 1e-3, "max_iter": -1}
 
 
-def problem(lower: Array, upper: Array, *, intercept: bool = True) -> BoxProblem:
-    n = len(lower)
-    return BoxProblem(
-        KernelRows.of_matrix(np.eye(n)), np.where(np.arange(n) % 2, 1.0, -1.0), lower, upper, 0.0, intercept
-    )
+def problem() -> BoxProblem:
+    classes = np.array([-1.0, 1.0, -1.0, 1.0])
+    return BoxProblem(KernelRows.of_matrix(np.eye(4)), classes, np.full(4, -1.0), np.full(4, 1.0))
 
 
 def test_once_stopped_the_remaining_machines_stay_at_zero() -> None:
-    each = problem(np.full(4, -1.0), np.full(4, 1.0))
-    machines = solved([(each, None)] * 3, callback=lambda progress: True, time_limit=None, **LIMITS)
+    machines = solved([(problem(), None)] * 3, callback=lambda progress: True, time_limit=None, **LIMITS)
     assert machines.interruption is None
     assert not machines.worst.holds
     assert [solution.value.beta.any() for solution in machines.solutions[1:]] == [False, False]
@@ -33,14 +29,13 @@ def test_once_stopped_the_remaining_machines_stay_at_zero() -> None:
 
 @pytest.mark.parametrize("time_limit", [None, 60.0])
 def test_left_alone_all_are_solved(time_limit: float | None) -> None:
-    each = problem(np.full(4, -1.0), np.full(4, 1.0))
-    machines = solved([(each, None)] * 3, callback=None, time_limit=time_limit, **LIMITS)
+    machines = solved([(problem(), None)] * 3, callback=None, time_limit=time_limit, **LIMITS)
     assert machines.worst.holds
     assert len(machines.iterations) == 3
 
 
 def test_a_callback_may_answer_in_numbers_of_numpy() -> None:
-    box = problem(np.full(4, -1.0), np.full(4, 1.0))
+    box = problem()
     machines = solved([(box, None), (box, None)], callback=lambda p: np.float64(p.gap) > 0, time_limit=None, **LIMITS)
     assert machines.interruption is None
     assert [s.certificate.holds for s in machines.solutions] == [False, False]

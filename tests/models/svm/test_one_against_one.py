@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -48,7 +48,6 @@ def test_votes_of_libsvm() -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
-@settings(deadline=None)
 @given(data=st.data())
 def test_who_beats_every_other_has_the_largest_margin(k: int, data: st.DataObject) -> None:
     decisions = data.draw(decisions_of[k])

@@ -54,24 +54,24 @@ def people(seed: int = 0, n: int = N) -> pd.DataFrame:
 COLUMNS = st.lists(
     st.tuples(st.sampled_from("abcdef"), st.sampled_from(["x", "y", None]), st.integers(0, 3)), min_size=1, max_size=40
 )
-POOLING = {
-    "nothing": ({}, {}),
-    "by count": ({"min_frequency": 3}, {"min_frequency": 3}),
-    "by share": ({"min_frequency": 0.2}, {"min_frequency": 0.2}),
+POOLING: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "by count": {"min_frequency": 3},
+    "by share": {"min_frequency": 0.2},
 }
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
 @pytest.mark.parametrize("pooling", list(POOLING))
 @pytest.mark.parametrize("drop_first", [False, True])
 @given(rows=COLUMNS, new=COLUMNS)
 def test_columns_are_those_of_scikit_learn(pooling: str, drop_first: bool, rows: Any, new: Any) -> None:
-    ours, theirs = POOLING[pooling]
+    options = POOLING[pooling]
     X, more = np.array(rows, dtype=object), np.array(new, dtype=object)
-    mine = CategoryFeatures(drop_first=drop_first, **ours).fit(X)
+    mine = CategoryFeatures(drop_first=drop_first, **options).fit(X)
     them = OneHotEncoder(
-        sparse_output=False, handle_unknown="infrequent_if_exist", drop="first" if drop_first else None, **theirs
+        sparse_output=False, handle_unknown="infrequent_if_exist", drop="first" if drop_first else None, **options
     ).fit(X)
     assert_array_equal(mine.transform(X).toarray(), them.transform(X))
     assert_array_equal(mine.transform(X).tocsr().toarray(), them.transform(X))
@@ -80,7 +80,7 @@ def test_columns_are_those_of_scikit_learn(pooling: str, drop_first: bool, rows:
     assert [name.replace("_nan", "_None") for name in mine.get_feature_names_out()] == names
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(rows=COLUMNS, most=st.integers(1, 6))
 def test_at_most_so_many_levels_are_those_of_scikit_learn(rows: Any, most: int) -> None:
     """Where there are more: scikit-learn pools the last level even if there is room for it."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import pickle
-import sys
-import warnings
 from typing import Any
 
 import duckdb
@@ -17,12 +14,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.feature_extraction.text import TfidfVectorizer as TheirVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from mercer import (
-    CountVectorizer,
     GaussianNB,
     LogisticRegression,
     Nystroem,
@@ -30,49 +25,26 @@ from mercer import (
     RBFSampler,
     Ridge,
     TableFeatures,
-    TfidfVectorizer,
 )
 from mercer._errors import (
     ColumnMismatchError,
     ColumnTypeError,
     DataError,
     EmptyDataError,
-    FormulaError,
-    MissingDependencyError,
     NonFiniteError,
-    TargetLeakError,
-    TargetLeakWarning,
     UnseenCategoryError,
     UnseenCategoryWarning,
-    VocabularyError,
 )
 from mercer.data import Kind
 from mercer.designs.encoded import Encoded
+from tests.models.tables._frame import COLUMNS, FRAME, ROWS, START, Y
 
-RNG = np.random.default_rng(0)
-ROWS = 60
-START = datetime.datetime(2024, 1, 1)
-COLUMNS: dict[str, list[Any]] = {
-    "user_id": [f"u{i}" for i in range(ROWS)],
-    "age": [None if i % 9 == 0 else float(value) for i, value in enumerate(RNG.normal(40, 10, ROWS))],
-    "visits": (RNG.poisson(30, ROWS) + 1).tolist(),
-    "member": (RNG.random(ROWS) > 0.5).tolist(),
-    "city": [
-        None if i % 11 == 0 else city for i, city in enumerate(RNG.choice(["Ulm", "Bonn", "Jena"], ROWS).tolist())
-    ],
-    "when": [START + datetime.timedelta(hours=37 * i) for i in range(ROWS)],
-    "note": [f"the {size} dog barks {i} times" for i, size in enumerate(RNG.choice(["big", "small"], ROWS))],
-    "same": [7] * ROWS,
-}
-FRAME = pd.DataFrame(COLUMNS)
+RNG = np.random.default_rng(1)
 ARROW = pa.table(COLUMNS)
-Y = (RNG.random(ROWS) > 0.5).astype(int)
 
 
 def frame_of(library: str) -> Any:
     match library:
-        case "pandas":
-            return FRAME
         case "polars":
             return pl.DataFrame(COLUMNS)
         case "duckdb":
@@ -123,36 +95,6 @@ def test_numbers_levels_words_come_in_this_order() -> None:
     assert_array_equal(values["city[missing]"], FRAME.city.isna())
     assert_array_equal(values["when[Monday]"], FRAME.when.dt.dayofweek == 0)
     assert_allclose(values["when[hour cosine]"], np.cos(FRAME.when.dt.hour * np.pi / 12), atol=1e-12)
-
-
-@pytest.mark.parametrize("make", [TheirVectorizer, TfidfVectorizer, CountVectorizer])
-def test_text_is_read_once(make: Any) -> None:
-    read = []
-    features = TableFeatures(text=make(preprocessor=lambda text: read.append(text) or text))
-    frame = FRAME[["note", "age"]].assign(note=[None, *FRAME.note[1:]])
-    found = np.asarray(features.fit_transform(frame))
-    assert read == ["", *FRAME.note[1:]]
-    assert_allclose(np.asarray(features.transform(frame)), found)
-
-
-def test_weights_of_words_may_depend_on_classes() -> None:
-    y = FRAME.note.str.contains("big")
-    features = TableFeatures(text=TfidfVectorizer(weighting="log-count-ratio"))
-    found = dict(
-        zip(
-            features.fit(FRAME[["note"]], y).get_feature_names_out(),
-            features.transform(FRAME[["note"]]).tocsr().T,
-            strict=True,
-        )
-    )
-    assert (found["note[big]"].max() > 0) != (found["note[small]"].max() > 0)
-
-
-def test_words_are_those_of_scikit_learn() -> None:
-    words = TableFeatures(output="sparse").fit_transform(FRAME[["note"]])
-    assert_allclose(words.toarray(), TheirVectorizer().fit_transform(FRAME.note).toarray())
-    counts = TableFeatures(text=CountVectorizer(binary=True), output="array").fit_transform(FRAME[["note"]])
-    assert set(np.unique(counts)) == {0.0, 1.0}
 
 
 def test_numbers_alone_are_an_array() -> None:
@@ -401,14 +343,6 @@ def test_bad_tables(frame: Any, error: type[Exception], words: str) -> None:
         TableFeatures().fit(frame)
 
 
-def test_text_without_words_is_named() -> None:
-    with pytest.raises(VocabularyError, match=r"Column 't' as text: empty vocabulary.*exclude"):
-        TableFeatures(kinds={"t": "text"}).fit(pd.DataFrame({"t": ["!", "?"] * 5}))
-    features = TableFeatures().fit(FRAME[["note"]])
-    with pytest.raises(ColumnTypeError, match=r"'note' is to hold text, but is 3.5 of type float in row 1"):
-        features.transform(pd.DataFrame({"note": ["a b c", 3.5]}))
-
-
 def test_mixed_types_can_be_asked_for() -> None:
     frame = pd.DataFrame({"x": [1, "a", 2.5] * 9})
     assert TableFeatures(kinds={"x": "category"}).fit_transform(frame).shape == (27, 3)
@@ -420,35 +354,6 @@ def test_a_failed_fit_keeps_what_was_there() -> None:
     with pytest.raises(NonFiniteError):
         features.fit(pd.DataFrame({"x": [1.0, np.inf]}))
     assert_array_equal(np.asarray(features.transform(FRAME)), before)
-
-
-@pytest.mark.parametrize("relabelled", [False, True])
-def test_a_target_that_is_a_feature_is_named(relabelled: bool) -> None:
-    y = np.where(FRAME.member, "in", "out") if relabelled else FRAME.member
-    with pytest.warns(TargetLeakWarning, match=r"Column 'member' is the target.*exclude=\['member'\]"):
-        TableFeatures().fit(FRAME, y)
-    with pytest.raises(TargetLeakError, match="'member'"):
-        TableFeatures(on_leak="error").fit(FRAME, y)
-    TableFeatures(on_leak="ignore").fit(FRAME, y)
-    TableFeatures(exclude=["member"]).fit(FRAME, y)
-
-
-def test_a_leak_is_looked_for_in_all_rows() -> None:
-    y = np.repeat([0, 1, 2], 2000)
-    with pytest.warns(TargetLeakWarning, match="'x0' is the target"):
-        TableFeatures().fit(np.where(y == 2, 7, y)[:, None], y)
-    near = y.copy()
-    near[1] = 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        TableFeatures().fit(near[:, None], y)
-
-
-def test_what_differs_in_every_row_is_no_other_name_of_the_target() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        TableFeatures().fit(pd.DataFrame({"x": RNG.normal(size=30)}), RNG.normal(size=30))
-        TableFeatures().fit([[0], [1]], [0, 1])
 
 
 def test_in_a_pipeline() -> None:
@@ -484,78 +389,11 @@ def test_kernel_features_stand_beside_those_of_a_table(features: Any) -> None:
     assert len(names) == 5 + 100
 
 
-def test_codes_are_never_written_out_for_linear_models() -> None:
+def test_linear_models_of_codes_are_those_of_the_features_written_out() -> None:
     frame = FRAME.drop(columns="note")
     encoded = TableFeatures().fit_transform(frame)
     expected = Ridge().fit(np.asarray(encoded), Y).predict(np.asarray(encoded))
     assert_allclose(Ridge().fit(encoded, Y).predict(encoded), expected)
-
-
-def test_a_formula() -> None:
-    whole = FRAME.dropna()
-    features = TableFeatures(formula="log(age) + C(city) * member").fit(whole)
-    names = features.get_feature_names_out().tolist()
-    found = dict(zip(names, features.transform(whole).T, strict=True))
-    assert_allclose(found["log(age)"], np.log(whole.age))
-    assert_array_equal(found["C(city)[T.Ulm]"], whole.city == "Ulm")
-    assert "Intercept" not in names
-    assert features.feature_columns().tolist() == names
-    # new rows have the levels of the fit
-    assert features.transform(whole[whole.city == "Ulm"]).shape[1] == len(names)
-    assert_allclose(features.transform(pl.from_pandas(whole)), features.transform(whole))
-    assert "Formula: log(age)" in str(features.grid())
-    copied = pickle.loads(pickle.dumps(features))
-    assert_array_equal(copied.transform(whole), features.transform(whole))
-
-
-def test_means_of_a_formula_are_those_of_the_fit() -> None:
-    features = TableFeatures(formula="center(visits)").fit(FRAME)
-    assert_allclose(features.transform(FRAME[:1]), [[FRAME.visits[0] - FRAME.visits.mean()]])
-
-
-@pytest.mark.parametrize(
-    ("formula", "error", "words"),
-    [
-        ("visits + cty", FormulaError, "reads 'cty', which is no column. Did you mean 'city'"),
-        ("y ~ visits", FormulaError, "left side"),
-        ("visits + (", FormulaError, "cannot be followed"),
-        ("1", FormulaError, "no column"),
-        ("age", NonFiniteError, "'age' has missing values.*missing='keep'"),
-        ("city", NonFiniteError, "contains NaN"),
-    ],
-)
-def test_bad_formulas(formula: str, error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        TableFeatures(formula=formula).fit(FRAME)
-
-
-def test_a_formula_that_is_not_finite() -> None:
-    with pytest.raises(NonFiniteError, match=r"'log\(x\)' is -inf in row 1; .* log\(1 \+ x\)"):
-        TableFeatures(formula="log(x)").fit(pd.DataFrame({"x": [1.0, 0.0]}))
-    features = TableFeatures(formula="log(x)").fit(pd.DataFrame({"x": [1.0, 2.0]}))
-    with pytest.raises(NonFiniteError, match=r"is -inf in row 0"):
-        features.transform(pd.DataFrame({"x": [0.0]}))
-
-
-def test_a_formula_and_gaps() -> None:
-    found = TableFeatures(formula="age", missing="keep").fit_transform(FRAME)
-    assert_array_equal(np.isnan(found[:, 0]), FRAME.age.isna())
-    with pytest.raises(NonFiniteError, match="'city' has a missing value in row 0; give missing values a level"):
-        TableFeatures(formula="city", missing="keep").fit(FRAME)
-
-
-def test_unseen_levels_of_a_formula() -> None:
-    features = TableFeatures(formula="city").fit(FRAME.dropna())
-    with pytest.warns(UnseenCategoryWarning, match="'Rome'.*first level"):
-        features.transform(FRAME[1:2].assign(city="Rome"))
-    with pytest.raises(UnseenCategoryError, match="'Rome'"):
-        features.set_params(unseen="error").transform(FRAME[1:2].assign(city="Rome"))
-
-
-def test_a_formula_without_formulaic(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "formulaic", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'mercer\[formula\]'"):
-        TableFeatures(formula="visits").fit(FRAME)
 
 
 def test_names_are_distinct() -> None:

@@ -75,7 +75,7 @@ def test_the_stop_list_that_yields_the_table() -> None:
         np.testing.assert_array_equal(words.transform(TITLES).toarray()[:, words.vocabulary_[term]], counts)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(DOCUMENTS, min_size=1, max_size=4), LIMITS)
 def test_batches_are_one_pass(batches: list[list[str]], limits: dict[str, Any]) -> None:
     words = CountVectorizer(**limits)
@@ -84,7 +84,7 @@ def test_batches_are_one_pass(batches: list[list[str]], limits: dict[str, Any]) 
     assert_learnt(words, [text for batch in batches for text in batch], limits)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(DOCUMENTS, DOCUMENTS, LIMITS)
 def test_merged_vectorizers_are_one_pass(left: list[str], right: list[str], limits: dict[str, Any]) -> None:
     try:
@@ -224,7 +224,7 @@ def test_numbers_without_lower_case_are_refused_by_the_pattern() -> None:
 def test_bytes_of_another_encoding_are_named(made: Any) -> None:
     with pytest.raises(DecodingError, match=r"can't decode byte 0xe9 .* in document 1; name its encoding"):
         made().fit_transform([b"fine", "café".encode("latin-1")])
-    assert isinstance(made(decode_error="ignore").fit_transform(["café".encode("latin-1")]).nnz, int)
+    assert made(decode_error="ignore").fit_transform(["café".encode("latin-1")]).nnz == 1  # "caf"
 
 
 @pytest.mark.parametrize("made", VECTORIZERS)
@@ -309,8 +309,8 @@ def test_lines_of_a_file_are_documents(tmp_path: Path) -> None:
 def test_a_short_document_is_read_as_the_parameters_are_now() -> None:
     """How words are found is remembered by the parameters, not by the vectorizer."""
     words = CountVectorizer(vocabulary=["a", "cat", "Cat", "the cat", "cats"])
-    given = ["The cat, a Cat"]
-    assert words.transform(given).toarray().tolist() == [[0, 2, 0, 0, 0]]
+    documents = ["The cat, a Cat"]
+    assert words.transform(documents).toarray().tolist() == [[0, 2, 0, 0, 0]]
     for change, wanted in [
         ({"lowercase": False}, [0, 1, 1, 0, 0]),
         ({"token_pattern": r"\w+"}, [1, 1, 1, 0, 0]),
@@ -319,4 +319,4 @@ def test_a_short_document_is_read_as_the_parameters_are_now() -> None:
         ({"stop_words": None, "tokenizer": lambda text: [f"{word}s" for word in text.split()]}, [0, 0, 0, 0, 1]),
     ]:
         words.set_params(**change)
-        assert words.transform(given).toarray().tolist() == [wanted]
+        assert words.transform(documents).toarray().tolist() == [wanted]

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer as Theirs
 
-from mercer import TfidfTransformer
+from mercer import MultinomialNB, TfidfTransformer
 from mercer._errors import DataError, MergeError, WeightingError
 from tests.models.text._same import assert_same_matrix
 
@@ -71,8 +71,6 @@ def test_log_count_ratios_by_hand() -> None:
 
 
 def test_log_count_ratios_are_the_weights_of_naive_bayes() -> None:
-    from mercer import MultinomialNB
-
     ratio = TfidfTransformer(weighting="log-count-ratio").fit(COUNTS, LABELS)
     bayes = MultinomialNB().fit(COUNTS, LABELS)
     np.testing.assert_allclose(ratio.log_count_ratio_, bayes.feature_log_prob_[1] - bayes.feature_log_prob_[0])

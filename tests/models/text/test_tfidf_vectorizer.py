@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,7 +33,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(DOCUMENTS, DOCUMENTS, OPTIONS)
 def test_batches_and_merges_are_one_pass(left: Any, right: Any, options: dict[str, Any]) -> None:
     (texts, labels), (more, their_labels) = (map(list, zip(*one, strict=True)) for one in (left, right))
@@ -90,13 +87,6 @@ def test_no_documents_have_no_weights(norm: str | None) -> None:
 def test_words_need_a_pattern_or_a_tokenizer() -> None:
     with pytest.raises(TypeError, match=r"^first argument must be string or compiled pattern. Without a token_pattern"):
         TfidfVectorizer(token_pattern=None).fit(["the cat"])
-
-
-@pytest.fixture(scope="module")
-def spam(real_data: Callable[[str], Path]) -> tuple[list[str], np.ndarray]:
-    with real_data("sms_spam.tsv").open(encoding="utf-8") as file:
-        rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
-    return [text for _, text in rows], np.array([label for label, _ in rows])
 
 
 @pytest.mark.parametrize(

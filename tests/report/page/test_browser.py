@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mercer.report import Chart, Costs, Field, Grid, Page, Rows, Section
 from mercer.report.page import page_html
 from mercer.report.page.costs import PARTS, judged, quantised
 from mercer.report.page.limits import Limits
-from mercer.report.records import Costs, Page, Rows, Section
 from tests.report import _demo
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to open the page with")
 
 PAGE = _demo.page()
 SIZES = {"desktop": 1280, "tablet": 768, "phone": 360}
@@ -27,17 +22,6 @@ SIZES = {"desktop": 1280, "tablet": 768, "phone": 360}
 
 def block(kind: type) -> Any:
     return next(block for section in PAGE.sections for block in section.blocks if isinstance(block, kind))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        try:
-            opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        except playwright.Error as error:
-            pytest.skip(f"chromium does not start here: {str(error).splitlines()[0]}")
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +62,7 @@ def test_every_chart_is_drawn_and_nothing_is_wider_than_the_screen(
     tab = Tab(browser, file, width, color_scheme=scheme)
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
     charts = tab.page.locator("figure.chart svg").all()
-    assert len(charts) == sum(1 for s in PAGE.sections for b in s.blocks if isinstance(b, _demo.Chart)) - 1
+    assert len(charts) == sum(1 for s in PAGE.sections for b in s.blocks if isinstance(b, Chart)) - 1
     for chart in charts:
         box = chart.bounding_box()
         assert box["width"] > 200
@@ -119,7 +103,7 @@ def test_a_leaderboard_fits_without_scrolling(browser: Any, tmp_path: Path, widt
         "0.000157",
         "10.3 kB",
     )
-    grid = _demo.Grid("", (_demo.Field("model"), *(_demo.Field(name, "s") for name in names)), (row,) * 3)
+    grid = Grid("", (Field("model"), *(Field(name, "s") for name in names)), (row,) * 3)
     path = tmp_path / "wide.html"
     path.write_text(page_html(Page("t", "", (Section("a", "A", (grid,)),))), encoding="utf-8")
     tab = Tab(browser, path, width)
@@ -369,3 +353,4 @@ def test_evidence_fits_on_a_phone(browser: Any, file: Path) -> None:
     assert place is not None
     assert 0 <= place["x"] <= place["x"] + place["width"] <= 390
     assert tab.complaints == []
+    tab.context.close()

@@ -157,15 +157,17 @@ def test_a_few_repeated_points_do_no_harm(rule: Any) -> None:
 
 def test_ties_drive_least_squares_to_zero_exactly_when_it_is_said() -> None:
     """The sign of the coefficient of 1/h decides; it is tried on both sides."""
-    distinct = RNG.normal(size=(40, 1))
+    distinct, sides = RNG.normal(size=(40, 1)), set()
     for repeated in range(0, 40, 4):
         X = np.vstack([distinct, distinct[:repeated]])
-        falls = LeastSquaresCV().value(Bandwidth(1e-9), X) < 0
+        falls = bool(LeastSquaresCV().value(Bandwidth(1e-9), X) < 0)
+        sides.add(falls)
         if falls:
             with pytest.raises(BandwidthError, match="repeated"):
                 LeastSquaresCV().choose(X, None, Gaussian())
         else:
             LeastSquaresCV().choose(X, None, Gaussian())
+    assert sides == {False, True}
 
 
 def test_points_almost_on_top_of_each_other_are_told_too() -> None:

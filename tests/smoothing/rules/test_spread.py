@@ -40,7 +40,7 @@ def test_quartiles_with_whole_weights_are_nearly_those_of_repeated_points() -> N
     np.testing.assert_allclose(Spread(x, times.astype(float)).robust, repeated, rtol=2e-3)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(-1e8, 1e8), st.integers(-400, 400))
 def test_offsets_and_scales_lose_no_digits(offset: float, power: int) -> None:
     scale = 2.0**power

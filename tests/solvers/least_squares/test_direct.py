@@ -14,10 +14,11 @@ from scipy import sparse
 
 from mercer import engine
 from mercer._errors import NonFiniteError
-from mercer.solvers.least_squares import _rows, _wide
+from mercer.solvers.least_squares import rows as rows_module
+from mercer.solvers.least_squares import wide as wide_module
 from mercer.solvers.least_squares._tall import by_normal_equations, by_triangle
-from mercer.solvers.least_squares._wide import Wide, by_kernel, by_singular_values
 from mercer.solvers.least_squares.direct import LinearFit, Rows, inverse_gram, least_squares, worth_a_square
+from mercer.solvers.least_squares.wide import Wide, by_kernel, by_singular_values
 from mercer.stats.r_factor import RFactor
 
 Array = np.ndarray
@@ -68,7 +69,7 @@ def test_all_paths_lead_to_the_same_answer(
     assert solution.certificate.kind == "closed form"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(2, 30), st.integers(1, 6), st.floats(1e-6, 1e6), st.booleans(), st.integers(0, 1000))
 def test_the_gradient_vanishes(n: int, d: int, alpha: float, intercept: bool, seed: int) -> None:
     X, Y = draw(n, d, 1, seed)
@@ -96,7 +97,7 @@ def test_many_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch)
     X, Y = draw(20_000, 5, 2)
     for stable in (False, True):
         one = fit_of(X, Y, stable=stable)
-        monkeypatch.setattr(_rows, "BLOCK", 1 << 16)
+        monkeypatch.setattr(rows_module, "BLOCK", 1 << 16)
         with engine(threads=1):
             several = fit_of(X, Y, stable=stable)
         threaded = fit_of(X, Y, stable=stable)
@@ -271,7 +272,7 @@ def test_both_tall_paths_agree_where_both_serve(weight: Array | None) -> None:
 
 
 def test_both_wide_paths_agree_where_both_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_wide, "WIDE_TILE", 64)
+    monkeypatch.setattr(wide_module, "WIDE_TILE", 64)
     X, Y = draw(6, 30, 2)
     alpha = np.array([1.0, 20.0])
     for data in (X, sparse.csr_array(np.where(np.abs(X) > 5, X, 0.0)), sparse.csr_array(X + 1e6)):

@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from mercer.designs.encoded import CodePart, Encoded, NumberPart, SparsePart
-from mercer.solvers.least_squares._rows import Rows
 from mercer.solvers.least_squares.direct import least_squares
 from mercer.solvers.least_squares.encoded_rows import EncodedBlocks, EncodedRows, rows_of_encoded
 from mercer.solvers.least_squares.iterative import by_conjugate_gradients
+from mercer.solvers.least_squares.rows import Rows
 from mercer.stats.normal_equations import NormalEquations
 
 
@@ -33,9 +33,9 @@ def encoded(n: int = 300, *, offset: float = 0.0, common: float = 0.0, seed: int
     )
 
 
-def targets(X: Encoded, k: int = 2, seed: int = 1) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return X @ rng.normal(size=(X.shape[1], k)) + rng.normal(size=(len(X), k))
+def targets(X: Encoded) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    return X @ rng.normal(size=(X.shape[1], 2)) + rng.normal(size=(len(X), 2))
 
 
 def weights(n: int) -> np.ndarray:

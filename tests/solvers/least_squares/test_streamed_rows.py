@@ -76,7 +76,7 @@ def test_the_solution_is_that_in_memory() -> None:
 def test_what_is_not_finite_is_found_in_its_chunk() -> None:
     broken = X.copy()
     broken[100, 1] = np.nan
-    with pytest.raises(NonFiniteError):
+    with pytest.raises(NonFiniteError, match="not finite"):
         streamed(X=broken)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -20,7 +20,6 @@ def problem(lower: Array, upper: Array, *, intercept: bool = True) -> BoxProblem
     )
 
 
-@settings(deadline=None)
 @given(
     arrays(float, 6, elements=st.floats(-5, 5)),
     arrays(float, 6, elements=st.floats(-3, 0)),
@@ -50,7 +49,6 @@ def test_what_rounding_took_from_a_bound_is_at_it() -> None:
     assert start.tolist() == [0.7, 0.7, -1.4]
 
 
-@settings(deadline=None)
 @given(
     arrays(float, 6, elements=st.floats(-5, 5)),
     arrays(float, 6, elements=st.floats(-3, 0)),

@@ -100,7 +100,7 @@ def test_a_matrix_of_an_indefinite_kernel_has_distances_too(affine: bool) -> Non
     assert np.isfinite(Span.of(-np.ones((5, 5)), intercept=affine).squared_distances).all()
 
 
-def test_the_certificate_of_the_scale_is_the_slope_of_its_likelihood(rng: np.random.Generator) -> None:
+def test_the_certificate_of_the_scale_holds_for_scores_of_any_size(rng: np.random.Generator) -> None:
     scores, codes = rng.normal(size=(300, 3)), rng.integers(3, size=300)
     scores[np.arange(300), codes] += 1.0
     for size in (1e-150, 1.0, 1e150):

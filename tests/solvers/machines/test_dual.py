@@ -20,8 +20,7 @@ from mercer.solvers.machines.kernel_rows import KernelRows
 def classes(
     X: Any, y: Any, *, C: float = 1.0, kernel: Any = None, tolerance: float = 0.0, **options: Any
 ) -> BoxProblem:
-    cache = options.pop("cache_bytes", 200e6)
-    rows = KernelRows(Gram(kernel or RBF(gamma=0.5), X, tolerance=tolerance), cache)
+    rows = KernelRows(Gram(kernel or RBF(gamma=0.5), X, tolerance=tolerance))
     return BoxProblem(rows, y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0), **options)
 
 
@@ -109,7 +108,7 @@ def test_the_tube(moons: Any, small_sets: None) -> None:
     assert found.certificate.gap <= 1e-6
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(2, 9), st.floats(0.05, 20), st.sampled_from([0.0, 0.2]), st.booleans(), st.integers(0, 10_000))
 def test_as_a_general_solver(n: int, C: float, epsilon: float, intercept: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -16,7 +16,8 @@ from mercer.solvers.sparse import proximal
 from mercer.solvers.sparse.squared_hinge import SquaredHinge, SquaredHingeProblem
 
 
-def data(n: int = 100, d: int = 8) -> tuple[Any, Any, Any]:
+def data() -> tuple[Any, Any, Any]:
+    n, d = 100, 8
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
     return X, np.where(X[:, 0] - X[:, 1] + rng.normal(size=n) > 0, 1.0, -1.0), rng.uniform(0.01, 0.06, n)
@@ -79,13 +80,3 @@ def test_proximal_newton_finds_the_same() -> None:
     run([descent], 0)
     assert found.certificate.holds
     np.testing.assert_allclose(found.value, descent.w, atol=1e-6)
-
-
-def test_the_slopes_of_a_squared_hinge_are_its_derivatives() -> None:
-    y, eta, weight = np.array([1.0, 1.0, -1.0, -1.0]), np.array([0.3, 1.7, -0.2, -2.0]), np.array([1.0, 2.0, 0.5, 3.0])
-    loss, first, second = SquaredHinge().slopes(y, eta, weight)
-    step = 1e-6
-    above, below = (SquaredHinge().slopes(y, eta + sign * step, weight) for sign in (1, -1))
-    assert loss == pytest.approx(SquaredHinge().loss(y, eta, weight))
-    np.testing.assert_allclose((above.first - below.first) / (2 * step), second, atol=1e-8)
-    assert (above.loss - below.loss) / (2 * step) == pytest.approx(first.sum(), abs=1e-8)

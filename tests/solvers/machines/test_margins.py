@@ -77,10 +77,9 @@ def test_rows_answer_as_optimality_has_it(kind: str) -> None:
     np.testing.assert_allclose(made.rows.transposed_times(beta), w, atol=1e-7)
     if kind.endswith("hinge"):
         beta, residual = beta * made.losses.target, residual * made.losses.target
-        beyond, within = residual > 1e-6, residual < -1e-6
     else:
         beta, residual = beta * np.sign(residual), np.abs(residual) - 0.3
-        beyond, within = residual > 1e-6, residual < -1e-6
+    beyond, within = residual > 1e-6, residual < -1e-6
     expected = 2 * weight * residual if kind.startswith("squared") else weight
     np.testing.assert_allclose(beta[beyond], expected[beyond], atol=1e-6)
     np.testing.assert_allclose(beta[within], 0.0, atol=1e-7)
@@ -98,7 +97,7 @@ def test_a_row_without_weight_is_no_row(kind: str, solver: str) -> None:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sampled_from(LOSSES), st.integers(0, 10_000), st.integers(2, 12), st.integers(1, 4), st.floats(-2, 2))
 def test_no_point_that_scipy_finds_is_better(kind: str, seed: int, n: int, d: int, exponent: float) -> None:
     rng = np.random.default_rng(seed)

@@ -43,7 +43,7 @@ def test_the_published_estimates_of_the_endometrial_cancer_study() -> None:
     counts=st.lists(st.integers(0, 20), min_size=4, max_size=4).filter(lambda n: n[0] + n[1] > 0 and n[2] + n[3] > 0)
 )
 @example(counts=[0, 1, 0, 1])  # rows of leverage one, where steps by the information alone go back and forth
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_in_a_two_by_two_table_it_adds_half_a_case_to_each_cell(counts: list[int]) -> None:
     """The model of a table has as many coefficients as rows; Jeffreys' prior of a proportion is Beta(½, ½)."""
     rows = [

@@ -15,14 +15,15 @@ from mercer.families.penalties import L2
 from mercer.solvers.smooth import gradient, newton
 from mercer.solvers.smooth.gradient import Errors
 from mercer.solvers.threshold.rules import RULES
-from tests.solvers.smooth.test_online import problem
+from tests.solvers._interrupt import stop_at
+from tests.solvers.smooth._problems import independent
 from tests.solvers.threshold._lessons import judged, lesson_of, overlapping, targets
 
 
 @pytest.mark.parametrize("penalty", [None, L2(5.0)])
 @pytest.mark.parametrize(("family", "link"), [(Gaussian(), IDENTITY), (Bernoulli(), LOGIT), (Poisson(), LOG)])
 def test_it_finds_what_newton_finds(family: Any, link: Any, penalty: Any) -> None:
-    task = problem(family, link, penalty)
+    task = independent(family, link, penalty)
     solution = gradient.solve(task)
     assert solution.certificate.holds
     assert_allclose(solution.value, newton.solve(task).value, atol=1e-6)
@@ -31,7 +32,7 @@ def test_it_finds_what_newton_finds(family: Any, link: Any, penalty: Any) -> Non
 
 def test_steps_are_the_lectures() -> None:
     """w ← w + α Σ (y − σ(w·x)) x, with a rate that falls."""
-    task = problem(Bernoulli(), LOGIT, n=8)
+    task = independent(Bernoulli(), LOGIT, n=8)
     x, y, weight, offset = (
         task.observations.design.dense(),
         *map(np.asarray, (task.observations.y, task.observations.weight, task.observations.offset)),
@@ -46,7 +47,7 @@ def test_steps_are_the_lectures() -> None:
 
 def test_a_rate_above_the_limit_diverges_and_one_below_does_not() -> None:
     """Lecture 2: descent converges "as long as α is not too large"; for squares that is 2/λmax."""
-    task = problem(Gaussian(), IDENTITY)
+    task = independent(Gaussian(), IDENTITY)
     limit = 2 / np.linalg.eigvalsh(task.at(np.zeros(4)).hessian)[-1]
     below = gradient.solve(task, np.zeros(4), rate=0.98 * limit, most_steps=2000)
     above = gradient.solve(task, np.zeros(4), rate=1.02 * limit, most_steps=2000)
@@ -56,12 +57,8 @@ def test_a_rate_above_the_limit_diverges_and_one_below_does_not() -> None:
 
 
 def test_interrupting_keeps_what_there_is() -> None:
-    def stop(number: int, value: float, distance: float) -> None:
-        if number == 3:
-            raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as stopped:
-        gradient.solve(problem(Bernoulli(), LOGIT), progress=stop)
+        gradient.solve(independent(Bernoulli(), LOGIT), progress=stop_at(3))
     assert len(stopped.value.solution.trace) == 4
     assert not stopped.value.solution.certificate.holds
 
@@ -123,7 +120,7 @@ def test_the_gradient_vanishes_at_the_least_squares_fit() -> None:
 
 
 def test_a_rate_that_leaves_the_numbers_stops_at_the_last_ones() -> None:
-    solution = gradient.solve(problem(Poisson(), LOG), rate=1e6, most_steps=50)
+    solution = gradient.solve(independent(Poisson(), LOG), rate=1e6, most_steps=50)
     assert not solution.certificate.holds
     assert np.isfinite(solution.value).all()
 
@@ -139,7 +136,7 @@ def test_without_an_intercept_gradients_are_compared_with_columns_about_zero() -
 
 
 def test_data_that_are_not_finite_end_the_search_at_once() -> None:
-    task = problem(Gaussian(), IDENTITY)
+    task = independent(Gaussian(), IDENTITY)
     task.observations.design.X[3, 1] = np.nan
     solution = gradient.solve(task)
     assert len(solution.trace) == 1

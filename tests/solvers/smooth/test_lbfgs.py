@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from mercer._errors import FitInterrupted
-from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
-from mercer.families import LOG, LOGIT, Bernoulli, Poisson
+from mercer.designs import DenseDesign, Observations
+from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem, Slope
@@ -18,22 +17,7 @@ from mercer.solvers.smooth import lbfgs, newton, newton_cg, sampled_scaling
 from mercer.solvers.smooth.sampled_scaling import scaling_of
 from mercer.solvers.smooth.scaling import FewRows, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT
-
-
-def problem(response: str = "logistic", *, kind: str = "dense", n: int = 400, strength: float = 1.0) -> Problem:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 6)) @ (np.eye(6) + 0.4 * rng.normal(size=(6, 6)))
-    eta = X @ rng.normal(size=6) / 3
-    if kind == "sparse":
-        X = np.where(X > 0, X, 0.0)
-        design: Any = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
-    else:
-        design = DenseDesign.of(X + (1e6 if kind == "far" else 0.0))
-    logistic = response == "logistic"
-    y = (rng.uniform(size=n) < 1 / (1 + np.exp(-eta))).astype(float) if logistic else rng.poisson(np.exp(eta)) * 1.0
-    family = Response(Bernoulli(), LOGIT) if logistic else Response(Poisson(), LOG)
-    strengths = design.coordinates.strengths(L2(strength).strengths(6))
-    return Problem(Observations(design, y, rng.uniform(0.5, 2, n)), family, strengths)
+from tests.solvers.smooth._problems import correlated
 
 
 @pytest.mark.parametrize("whitened", [1500, 0])
@@ -41,7 +25,7 @@ def problem(response: str = "logistic", *, kind: str = "dense", n: int = 400, st
 @pytest.mark.parametrize("response", ["logistic", "poisson"])
 def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(sampled_scaling, "MOST_WHITENED", whitened)
-    this = problem(response, kind=kind)
+    this = correlated(response, kind=kind)
     assert isinstance(scaling_of(this, this.start()), Whitening if whitened else Standardising)
     solution, exact = lbfgs.solve(this), newton.solve(this, tolerance=1e-10)
     assert solution.certificate.holds
@@ -52,10 +36,10 @@ def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int, mon
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch: Any) -> None:
     """Else texts of a thousand words would take a hundred times as long as those of two thousand."""
-    few = problem(kind=kind, n=6)
+    few = correlated(kind=kind, n=6)
     assert isinstance(scaling_of(few, few.start()), FewRows)
-    assert isinstance(scaling_of(problem(n=7), few.start()), Whitening)
-    unpenalised = problem(kind=kind, n=6, strength=0.0)
+    assert isinstance(scaling_of(correlated(n=7), few.start()), Whitening)
+    unpenalised = correlated(kind=kind, n=6, strength=0.0)
     assert isinstance(scaling_of(unpenalised, unpenalised.start()), Whitening)
     solution, exact = lbfgs.solve(few), newton.solve(few, tolerance=1e-10)
     assert solution.certificate.holds
@@ -67,33 +51,33 @@ def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch:
 
 
 def test_the_objective_never_rises() -> None:
-    trace = np.array(lbfgs.solve(problem(), tolerance=1e-12).trace)
+    trace = np.array(lbfgs.solve(correlated(), tolerance=1e-12).trace)
     assert (np.diff(trace) <= 1e-13 * trace[0]).all()
 
 
 def test_it_goes_on_where_the_objective_has_no_digits_left() -> None:
     """λ²/2 = 1e-24 is far below the last digit of an objective of 200."""
-    this = problem()
+    this = correlated()
     solution = lbfgs.solve(this, tolerance=1e-12)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, newton.solve(this, tolerance=1e-12).value, atol=1e-12)
 
 
 def test_from_a_start_there_is_less_to_do() -> None:
-    this = problem()
+    this = correlated()
     first = lbfgs.solve(this)
     assert len(lbfgs.solve(this, first.value).trace) == 1
     assert len(lbfgs.solve(this, first.value + 1e-3).trace) < len(first.trace)
 
 
 def test_too_few_steps_do_not_hold() -> None:
-    solution = lbfgs.solve(problem(), most_steps=2)
+    solution = lbfgs.solve(correlated(), most_steps=2)
     assert len(solution.trace) == 3
     assert not solution.certificate.holds
 
 
 def test_an_objective_that_is_not_finite_ends_the_search_at_once() -> None:
-    this = problem()
+    this = correlated()
     this.observations.design.X[3, 2] = np.nan
     solution = lbfgs.solve(this)
     assert len(solution.trace) == 1
@@ -109,10 +93,10 @@ def test_an_interruption_keeps_the_best_point() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(FitInterrupted) as stopped:
-        lbfgs.solve(problem(), progress=stop)
+        lbfgs.solve(correlated(), progress=stop)
     solution = stopped.value.solution
     assert solution.trace[1:] == tuple(values)
-    assert problem().at(solution.value, GRADIENT).value == pytest.approx(values[-1])
+    assert correlated().at(solution.value, GRADIENT).value == pytest.approx(values[-1])
     assert not solution.certificate.holds
 
 

@@ -13,16 +13,17 @@ from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton
+from tests.solvers._interrupt import stop_at
 
 FAR, NEAR = 40_000, 500
 
 
-def logistic(rows: int, *, penalty: float = 0.0, columns: int = 3, seed: int = 0) -> Problem:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, columns)) + [0.0, 5.0, 1e8][:columns]
-    p = 1 / (1 + np.exp(-(X - X.mean(axis=0)) @ np.arange(1.0, columns + 1)))
+def logistic(rows: int, *, penalty: float = 0.0) -> Problem:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 3)) + np.array([0.0, 5.0, 1e8])
+    p = 1 / (1 + np.exp(-(X - X.mean(axis=0)) @ [1.0, 2.0, 3.0]))
     design = DenseDesign.of(X)
-    strengths = design.coordinates.strengths(L2(penalty).strengths(columns))
+    strengths = design.coordinates.strengths(L2(penalty).strengths(3))
     return Problem(
         Observations(design, (rng.uniform(size=rows) < p).astype(float)), Response(Bernoulli(), LOGIT), strengths
     )
@@ -92,12 +93,8 @@ def test_data_that_are_not_finite_end_the_search_at_once() -> None:
 
 
 def test_an_interrupted_search_hands_over_the_best_point() -> None:
-    def interrupt(step: int, value: float, length: float) -> None:
-        if step == 2:
-            raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as stopped:
-        newton.solve(logistic(NEAR), progress=interrupt)
+        newton.solve(logistic(NEAR), progress=stop_at(2))
     solution = stopped.value.solution
     assert not solution.certificate.holds
     assert len(solution.trace) == 3

@@ -15,6 +15,7 @@ from mercer.families.penalties import L2
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton, newton_cg, sampled_scaling
+from tests.solvers._interrupt import stop_at
 
 MODELS = {
     "gaussian": Response(Gaussian(), IDENTITY),
@@ -23,8 +24,8 @@ MODELS = {
 }
 
 
-def problem(name: str = "poisson", *, strength: float = 0.0, design: Any = None, rows: int = 300) -> Problem:
-    rng = np.random.default_rng(0)
+def problem(name: str = "poisson", *, strength: float = 0.0, design: Any = None) -> Problem:
+    rng, rows = np.random.default_rng(0), 300
     X = rng.normal(size=(rows, 4)) @ (np.eye(4) + 0.4 * rng.normal(size=(4, 4)))
     design = DenseDesign.of(X + np.array([0.0, 5.0, 1e6, 0.0])) if design is None else design(X)
     eta = 0.3 * X.sum(axis=1)
@@ -90,11 +91,7 @@ def test_data_that_are_not_finite_end_the_search_at_once() -> None:
 
 
 def test_an_interrupted_search_hands_over_the_best_point() -> None:
-    def interrupt(step: int, value: float, length: float) -> None:
-        if step == 2:
-            raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as stopped:
-        newton_cg.solve(problem(), progress=interrupt)
+        newton_cg.solve(problem(), progress=stop_at(2))
     assert not stopped.value.solution.certificate.holds
     assert len(stopped.value.solution.trace) == 3

@@ -12,17 +12,8 @@ from mercer.designs import DenseDesign, Observations
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.solvers.problem import Problem, Slope
 from mercer.solvers.smooth import firth, gradient, lbfgs, newton, newton_cg
-from mercer.stats.quadratic import HESSIAN
-
-
-class Uphill(Problem):
-    """Its gradients are not those of its objective."""
-
-    def at(self, w: np.ndarray, order: int = HESSIAN) -> Slope:
-        slope = super().at(w, order)
-        return slope._replace(gradient=-slope.gradient)
+from tests.solvers._uphill import Uphill
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton, online
 from mercer.solvers.threshold.rates import Rate
 from mercer.solvers.threshold.rules import RULES
+from tests.solvers._interrupt import stop_at
+from tests.solvers.smooth._problems import independent
 from tests.solvers.threshold._lessons import blank, judged, lesson_of, overlapping, targets
 
 
@@ -54,7 +56,7 @@ def test_three_points_of_lecture_2_by_hand() -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_every_update_follows_the_rule(name: str, kind: str, classes: int) -> None:
     X, codes = overlapping(classes=classes)
-    X = np.round(8 * X) / 8  # exact in float32, and whole after …
+    X = np.round(8 * X) / 8  # exact in float32
     X = np.round(X) if kind == "integers" else X
     stored = {
         "rows": X,
@@ -104,25 +106,10 @@ def test_shuffling_leaves_no_row_out(n: int) -> None:
 # Conditional models.
 
 
-def problem(family: Any, link: Any, penalty: Any = None, n: int = 200) -> Problem:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(n, 3))
-    eta = X @ [0.5, -0.3, 0.2] + 0.2
-    y = {
-        "Gaussian": lambda: eta + rng.normal(size=n),
-        "Bernoulli": lambda: (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(float),
-        "Poisson": lambda: rng.poisson(np.exp(eta)).astype(float),
-    }[type(family).__name__]()
-    design = DenseDesign.of(X)
-    strengths = Strengths.none(3) if penalty is None else penalty.strengths(3)
-    observations = Observations(design, y, rng.uniform(0.5, 1.5, n), 0.1 * X[:, 0])
-    return Problem(observations, Response(family, link), design.coordinates.strengths(strengths))
-
-
 @pytest.mark.parametrize("penalty", [None, L2(5.0)])
 @pytest.mark.parametrize(("family", "link"), [(Gaussian(), IDENTITY), (Bernoulli(), LOGIT), (Poisson(), LOG)])
 def test_it_comes_as_near_as_its_certificate_says(family: Any, link: Any, penalty: Any) -> None:
-    task = problem(family, link, penalty)
+    task = independent(family, link, penalty)
     solution, best = online.solve(task, tolerance=0.2), newton.solve(task)
     assert solution.certificate.holds
     away = solution.value - best.value
@@ -133,7 +120,7 @@ def test_it_comes_as_near_as_its_certificate_says(family: Any, link: Any, penalt
 
 def test_steps_after_one_row_are_the_lectures() -> None:
     """w ← w + α (y − σ(w·x)) x, in working coordinates."""
-    task = problem(Bernoulli(), LOGIT, n=6)
+    task = independent(Bernoulli(), LOGIT, n=6)
     x, y = task.observations.design.dense(), task.observations.y
     weight, offset = task.observations.weight, task.observations.offset
     assert weight is not None
@@ -159,12 +146,8 @@ def test_rates_that_are_far_too_large_are_halved_where_none_was_given() -> None:
 
 
 def test_giving_up_and_interrupting_keep_what_there_is() -> None:
-    task = problem(Bernoulli(), LOGIT)
+    task = independent(Bernoulli(), LOGIT)
     assert not online.solve(task, tolerance=1e-9, most_steps=2).certificate.holds
-
-    def stop(number: int, value: float, distance: float) -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as stopped:
-        online.solve(task, progress=stop)
+        online.solve(task, progress=stop_at(1))
     assert len(stopped.value.solution.trace) == 2

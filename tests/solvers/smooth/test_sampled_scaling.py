@@ -7,40 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer.data.sources.base import Chunk
 from mercer.data.sources.memory import InMemory
-from mercer.designs.streamed import Responses
-from mercer.designs.survey import Seen, Survey
 from mercer.families import LOG, Poisson
 from mercer.families.penalties import L2
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
-from mercer.models.streaming._observe import observe
+from mercer.models.streaming.observe import observe
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import lbfgs, newton, sampled_scaling
 from mercer.solvers.smooth.softmax import SoftmaxProblem
-from tests.solvers.smooth.test_lbfgs import problem
+from tests.designs._streamed import of_classes, of_numbers, seen
+from tests.solvers.smooth._problems import correlated
 
 
 def test_the_hessian_of_a_sample_serves(monkeypatch: Any) -> None:
     monkeypatch.setattr(sampled_scaling, "SMALLEST_SAMPLE", 100)
-    this = problem(n=4000)
+    this = correlated(n=4000)
     assert sampled_scaling.sample_size(7) == 100
     sampled, exact = sampled_scaling.sampled_hessian(this, this.start()), this.at(this.start()).hessian
     assert np.abs(np.linalg.eigvals(np.linalg.solve(exact, sampled)) - 1).max() < 0.8
     np.testing.assert_allclose(lbfgs.solve(this).value, newton.solve(this).value, atol=1e-7)
-
-
-def seen(chunk: Chunk) -> Seen:
-    return Seen(chunk.X, chunk.y, None, None)
-
-
-def of_numbers(survey: Survey) -> Responses:
-    return Responses()
-
-
-def of_classes(survey: Survey) -> Responses:
-    return Responses(survey.labels, None, np.int64)
 
 
 @pytest.mark.parametrize("classes", [False, True])

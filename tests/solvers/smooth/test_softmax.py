@@ -10,12 +10,16 @@ from scipy import sparse
 
 from mercer._errors import FitInterrupted
 from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import L2, Strengths
+from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
-from mercer.solvers.smooth import sampled_scaling, softmax
+from mercer.solvers.problem import Problem
+from mercer.solvers.smooth import newton, sampled_scaling, softmax
 from mercer.solvers.smooth.scaling import FewRows
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
+from tests.solvers._interrupt import stop_at
 
 
 def problem(
@@ -118,11 +122,6 @@ def test_a_class_without_weight_is_driven_out() -> None:
 
 def test_two_classes_are_logistic_regression() -> None:
     """With coefficients ±β/2 the penalty is half that of β."""
-    from mercer.families import LOGIT, Bernoulli
-    from mercer.families.response import Response
-    from mercer.solvers.problem import Problem
-    from mercer.solvers.smooth import newton
-
     this = problem()
     codes = np.minimum(this.observations.y, 1)
     data = Observations(this.observations.design, codes)
@@ -134,24 +133,20 @@ def test_two_classes_are_logistic_regression() -> None:
 
 
 def test_an_interruption_keeps_a_matrix() -> None:
-    def stop(number: int, value: float, length: float) -> None:
-        if number == 2:
-            raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as stopped:
-        softmax.solve(problem(), progress=stop)
+        softmax.solve(problem(), progress=stop_at(2))
     assert stopped.value.solution.value.shape == (6, 4)
     assert not stopped.value.solution.certificate.holds
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e150])
-@pytest.mark.parametrize("newton", [True, False])
+@pytest.mark.parametrize("by_newton", [True, False])
 def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(
-    size: float, newton: bool, monkeypatch: Any
+    size: float, by_newton: bool, monkeypatch: Any
 ) -> None:
     this = problem(strength=0.0)
     expected = softmax.solve(this).value
-    if not newton:
+    if not by_newton:
         monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
     weight = size * np.asarray(this.observations.weight)
     heavy = Observations(this.observations.design, this.observations.y, weight)

@@ -68,11 +68,10 @@ def test_levels_are_constants_of_given_sums(name: str) -> None:
     np.testing.assert_allclose(bend.level(sums), level, atol=1e-10)
 
 
-@EACH
+# with an offset, or with a class that is rare, it is so only about
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("poisson", "softmax")])
 def test_the_start_is_the_best_constant(name: str) -> None:
     losses, _ = CASES[name]
-    if name in ("poisson", "softmax"):  # with an offset, or a class that is rare, only about
-        return
     g, _ = losses.slopes(np.tile(losses.start(), (N, 1)))
     np.testing.assert_allclose(g.sum(axis=0), 0, atol=0.7 if name == "reference" else 1e-9)
 

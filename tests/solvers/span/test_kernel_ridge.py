@@ -13,8 +13,7 @@ import mercer
 from mercer._errors import FitInterrupted, KernelError, LongFitWarning, MercerError, TooLargeError
 from mercer.kernels import RBF, FromFunction, Kernel, Linear, Polynomial
 from mercer.kernels.given import GivenMatrix
-from mercer.solvers.span import kernel_ridge
-from mercer.solvers.span import kernel_steps as _kernel_steps
+from mercer.solvers.span import kernel_ridge, kernel_steps
 from mercer.solvers.span.kernel_ridge import by_cholesky, by_eigenvalues, by_least_squares, bytes_at_least, bytes_needed
 from mercer.solvers.span.kernel_spectrum import eigenvalues
 from mercer.solvers.span.kernel_steps import Deflation, KeptTriangle, by_steps
@@ -125,19 +124,20 @@ def test_pivots_invert_what_they_explain() -> None:
     assert_allclose(deflation.inverse(ALPHA)(whole(system) @ v + ALPHA * v), v, atol=1e-8)
 
 
-def test_steps_are_not_begun_where_they_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(K: Any) -> Any:
-        raise AssertionError("the matrix was made")
+def unmakeable(*_: Any) -> Any:
+    pytest.fail("the matrix was made")
 
-    monkeypatch.setattr(_kernel_steps.KeptTriangle, "of", fail)
+
+def test_steps_are_not_begun_where_they_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_steps.KeptTriangle, "of", unmakeable)
     assert by_steps(draw(d=15, kernel=RBF(gamma=3)), 1e-6 * ALPHA, 1e-9) is None
     assert by_steps(draw(), np.zeros(2), 1e-9) is None
 
 
 def test_steps_that_do_not_get_there_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows so near each other in units of alpha that a rough matrix is not positive definite any more."""
-    monkeypatch.setattr(_kernel_steps, "BEARABLE", 1e9)
-    monkeypatch.setattr(_kernel_steps, "ROWS_PER_STEP", 1)
+    monkeypatch.setattr(kernel_steps, "BEARABLE", 1e9)
+    monkeypatch.setattr(kernel_steps, "ROWS_PER_STEP", 1)
     system = draw(kernel=Polynomial(degree=3, constant=5))
     steps = by_steps(system, 1e-6 * ALPHA, 1e-9)
     assert steps is None or steps.error <= 1e-9
@@ -167,7 +167,7 @@ def test_a_matrix_in_memory_has_the_same_face() -> None:
 
 def test_room_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1_000_000)
-    monkeypatch.setattr(System, "triangle", lambda self: pytest.fail("the matrix was made"))
+    monkeypatch.setattr(System, "triangle", unmakeable)
     with pytest.raises(TooLargeError, match=r"480 rows needs 0.00184 GB"):
         kernel_ridge.kernel_ridge(draw(), ALPHA)
     with pytest.raises(TooLargeError, match="eigenvalues of the kernel matrix of 480 rows"):
@@ -182,10 +182,6 @@ def allow(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Only so many bytes are left."""
     for room in ("mercer._memory", "mercer.solvers.span.kernel_ridge", "mercer.solvers.span.kernel_steps"):
         monkeypatch.setattr(f"{room}.available_bytes", lambda: size)
-
-
-def unmakeable(self: Any) -> Any:
-    raise AssertionError("the matrix was made")
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -206,10 +202,10 @@ def test_beyond_memory_tiles_are_made_again_and_the_answer_is_the_same(
 
 def test_beyond_memory_rough_tiles_that_do_not_help_give_way_to_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     system = draw(1000, kernel=Polynomial(degree=2, constant=3), weighted=False)
-    monkeypatch.setattr(_kernel_steps, "BEARABLE", 1e9)
-    monkeypatch.setattr(_kernel_steps, "WORTH_ANOTHER", 0.0)
+    monkeypatch.setattr(kernel_steps, "BEARABLE", 1e9)
+    monkeypatch.setattr(kernel_steps, "WORTH_ANOTHER", 0.0)
     allow(monkeypatch, 400_000)
-    steps = _kernel_steps.by_steps_beyond_memory(system, 10 * ALPHA, 1e-9)
+    steps = kernel_steps.by_steps_beyond_memory(system, 10 * ALPHA, 1e-9)
     assert steps is not None
     assert "float64" in steps.path
     assert steps.error <= 1e-9
@@ -241,10 +237,10 @@ def test_products_do_not_depend_on_which_tiles_are_kept(columns: tuple[int, ...]
 
 
 def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_kernel_steps, "LONG", 1e-9)
+    monkeypatch.setattr(kernel_steps, "LONG", 1e-9)
     allow(monkeypatch, 400_000)
     with pytest.warns(LongFitWarning, match=r"1,000 rows.*hours: \d+ steps.*Raise alpha"):
-        _kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-9)
+        kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-9)
 
 
 @pytest.mark.parametrize("size", [2.0**-500, 2.0**500])
@@ -272,11 +268,11 @@ def test_no_more_steps_are_announced_than_would_be_taken(monkeypatch: pytest.Mon
     def announced(kept: KeptTriangle, steps: float) -> None:
         raise KeyboardInterrupt(steps)
 
-    monkeypatch.setattr(_kernel_steps, "_say_if_long", announced)
+    monkeypatch.setattr(kernel_steps, "_say_if_long", announced)
     allow(monkeypatch, 400_000)
     with pytest.raises(KeyboardInterrupt) as stop:
-        _kernel_steps.by_steps_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9)
-    assert stop.value.args[0] <= max(1000, _kernel_steps.MOST_STEPS)
+        kernel_steps.by_steps_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9)
+    assert stop.value.args[0] <= max(1000, kernel_steps.MOST_STEPS)
 
 
 def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,9 +329,9 @@ def test_the_least_memory_is_a_square_for_few_rows_only() -> None:
 
 def test_steps_that_rounding_stops_are_given_up_where_others_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has room for a factor is left to it; who has none keeps what was found, with what it leaves over."""
-    monkeypatch.setattr(_kernel_steps, "WORTH_ANOTHER", 0.0)
+    monkeypatch.setattr(kernel_steps, "WORTH_ANOTHER", 0.0)
     assert by_steps(draw(), ALPHA, 1e-30) is None
     allow(monkeypatch, 400_000)
-    kept = _kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-30)
+    kept = kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-30)
     assert kept is not None
     assert 1e-30 < kept.error < 1e-8

@@ -26,6 +26,7 @@ from mercer.solvers.span.kernel_losses import Losses, OfClasses, OfResponse, Sof
 from mercer.solvers.span.mapped_curvature import RARE, inverse_of, preconditioner_of, some_of
 from mercer.solvers.span.mapped_newton import Descent, solve
 from mercer.solvers.span.mapped_problem import MappedProblem
+from tests.solvers._interrupt import stop_at
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -272,15 +273,10 @@ def test_responses_that_are_fitted_exactly_leave_rounding_and_no_complaint() -> 
     np.testing.assert_allclose(solution.value.values, y, atol=1e-6)
 
 
-def test_interrupting_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupting_keeps_the_best() -> None:
     whole = solve(made("poisson"))
-
-    def stop(number: int, value: float, length: float) -> None:
-        if number == 2:
-            raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as caught:
-        solve(made("poisson"), progress=stop)
+        solve(made("poisson"), progress=stop_at(2))
     found = caught.value.solution
     assert not found.certificate.holds
     assert whole.trace[-1] < found.trace[-1] < whole.trace[0]

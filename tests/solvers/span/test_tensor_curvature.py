@@ -61,5 +61,5 @@ def test_factors_of_singular_matrices_and_of_none():
     L = cholesky(one.clone())
     torch.testing.assert_close(L @ L.T, one, atol=1e-10, rtol=0)
     for matrix in (-torch.eye(3), torch.full((3, 3), torch.nan)):
-        with pytest.raises(NotPositiveDefiniteError):
+        with pytest.raises(NotPositiveDefiniteError, match="has no factor"):
             cholesky(matrix)

@@ -16,9 +16,9 @@ Array = np.ndarray
 KINDS = ["C", "F", "float32", "strided", "csc", "csr", "stored twice"]
 
 
-def values(n: int = 50, p: int = 9) -> Array:
+def values(n: int = 50) -> Array:
     rng = np.random.default_rng(0)
-    return (rng.normal(2.0, 1.0, size=(n, p)) * (rng.random((n, p)) < 0.6)).astype(np.float32).astype(float)
+    return (rng.normal(2.0, 1.0, size=(n, 9)) * (rng.random((n, 9)) < 0.6)).astype(np.float32).astype(float)
 
 
 def made(kind: str, X: Array, *, centred: bool, weight: Array) -> tuple[Columns, Array]:

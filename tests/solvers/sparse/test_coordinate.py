@@ -38,7 +38,7 @@ def test_without_absolute_values_it_is_ridge_regression(shape: tuple[int, int]) 
     np.testing.assert_allclose(solution.value.intercept, y.mean() - X.mean(axis=0) @ expected, rtol=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(2, 40),
     st.integers(1, 60),
@@ -62,7 +62,7 @@ def test_conditions_of_optimality_hold(
         np.testing.assert_allclose(np.average(y - X @ fit.coefficients, weights=weight), fit.intercept, rtol=1e-8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 12), st.sampled_from([0.0, 2.0]), st.booleans(), st.integers(0, 1000))
 def test_the_gap_is_never_less_than_what_is_left(sweeps: int, l2: float, positive: bool, seed: int) -> None:
     X, y = regression(20, 50, seed=seed, correlated=1.0)

@@ -40,7 +40,7 @@ def gap_at(X: Array, y: Array, penalty: Penalty, w: Array) -> float:
     return gap(penalty, w, X.T @ residual, squares_lost(float(residual @ residual)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 1000), st.sampled_from([0.0, 1e-6, 1.0, 100.0]), st.booleans())
 def test_bounds_what_is_left(seed: int, l2: float, positive: bool) -> None:
     X, y, penalty = problem(seed, l2)
@@ -54,7 +54,7 @@ def test_bounds_what_is_left(seed: int, l2: float, positive: bool) -> None:
         assert gap_at(X, y, penalty, w) >= height(X, y, penalty, w) - lowest - 1e-9
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 1000), st.sampled_from([0.0, 1.0, np.array([0, 0, 0, 1, 1, 1])]))
 def test_is_the_difference_of_both_objectives(seed: int, l2: Any) -> None:
     """Written as a sum of terms that do not cancel, but the same number: of the dual point s r, for one of two s."""
@@ -63,17 +63,17 @@ def test_is_the_difference_of_both_objectives(seed: int, l2: Any) -> None:
     residual = y - X @ w
     c = X.T @ residual
 
-    def dual(s: float, c: Array, extra: float, conjugate: float) -> float:
+    def dual(s: float, extra: float, conjugate: float) -> float:
         return -0.5 * s**2 * (residual @ residual + extra) + s * (residual @ y) - conjugate
 
     rest = c - penalty.l2 * w
     share = min(1.0, np.min(penalty.l1 / np.abs(rest)))
-    duals = [dual(share, rest, penalty.l2 @ w**2, 0.0)]
+    duals = [dual(share, penalty.l2 @ w**2, 0.0)]
     smooth = penalty.l2 > 0
     if smooth.any():
         share = min(1.0, np.min(penalty.l1[~smooth] / np.abs(c[~smooth]), initial=1.0))
         beyond = np.maximum(share * np.abs(c) - penalty.l1, 0.0)[smooth]
-        duals.append(dual(share, c, 0.0, np.sum(beyond**2 / (2 * penalty.l2[smooth]))))
+        duals.append(dual(share, 0.0, np.sum(beyond**2 / (2 * penalty.l2[smooth]))))
     np.testing.assert_allclose(gap_at(X, y, penalty, w), height(X, y, penalty, w) - max(duals), rtol=1e-9, atol=1e-9)
 
 

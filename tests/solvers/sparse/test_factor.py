@@ -23,7 +23,7 @@ def bring(factor: Factor, G: Array, ids: Array, ridge: Array) -> None:
     factor.extend(G, ids, ridge)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 1000), st.sampled_from([3, 30, 300]))
 def test_columns_come_and_go(seed: int, p: int) -> None:
     rng = np.random.default_rng(seed)

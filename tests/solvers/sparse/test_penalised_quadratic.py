@@ -21,7 +21,7 @@ def posed(n: int, p: int, seed: int) -> tuple[PenalisedQuadratic, Array, Array]:
     return quadratic, X, y
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(2, 40),
     st.integers(1, 60),

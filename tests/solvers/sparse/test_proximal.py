@@ -6,80 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 from sklearn.linear_model import LogisticRegression as TheirLogistic
 
 from mercer._errors import FitInterrupted
-from mercer.designs import CodesDesign, DenseDesign, Design, MixedDesign, Observations, SparseDesign
-from mercer.families import (
-    IDENTITY,
-    L1,
-    L2,
-    LOG,
-    LOGIT,
-    PROBIT,
-    Bernoulli,
-    ElasticNet,
-    Gamma,
-    Gaussian,
-    NegativeBinomial,
-    Penalty,
-    Poisson,
-    Response,
-)
+from mercer.designs import DenseDesign, Observations
+from mercer.families import L1, L2, ElasticNet, Penalty
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton
 from mercer.solvers.sparse import _proximal_columns as columns
-from mercer.solvers.sparse import duality as _duality
 from mercer.solvers.sparse import proximal
 from mercer.solvers.sparse import proximal_model as model
-from mercer.solvers.sparse._proximal_losses import Losses
-
-Array = NDArray[np.float64]
-
-RESPONSES = {
-    "gaussian": Response(Gaussian(), IDENTITY),
-    "bernoulli": Response(Bernoulli(), LOGIT),
-    "poisson": Response(Poisson(), LOG),
-    "gamma": Response(Gamma(), LOG),
-    "negative binomial": Response(NegativeBinomial(2.0), LOG),
-    "probit": Response(Bernoulli(), PROBIT),
-}
-
-
-def drawn(response: Response, eta: Array, rng: np.random.Generator) -> Array:
-    family, mean = response.family, response.mean(eta)
-    if isinstance(family, Gaussian):
-        return mean + rng.normal(size=len(eta))
-    if isinstance(family, Bernoulli):
-        return (rng.random(len(eta)) < mean).astype(float)
-    if isinstance(family, Gamma):
-        return rng.gamma(2.0, mean / 2)
-    return rng.poisson(mean).astype(float)
-
-
-def dense(n: int, p: int, rng: np.random.Generator) -> Design:
-    return DenseDesign.of(rng.normal(size=(n, p)) + rng.normal(size=p))
-
-
-def sparse_rows(n: int, p: int, rng: np.random.Generator) -> Design:
-    X = sparse.random_array((n, p), density=0.2, rng=rng, format="csr")
-    return MixedDesign.of(sparse=SparseDesign.of(X), intercept=True)
-
-
-def mixed(n: int, p: int, rng: np.random.Generator) -> Design:
-    numbers = DenseDesign.of(rng.normal(size=(n, p // 3)), intercept=False)
-    stored = SparseDesign.of(sparse.random_array((n, p // 3), density=0.3, rng=rng, format="csr"))
-    levels = p - 2 * (p // 3)
-    codes = CodesDesign.of([rng.integers(-1, levels - 2, size=n), rng.integers(0, 2, size=n)], [levels - 2, 2])
-    return MixedDesign.of(numbers, stored, codes, intercept=True)
-
-
-DESIGNS = {"dense": dense, "sparse": sparse_rows, "mixed": mixed}
+from tests.solvers._interrupt import stop_at
+from tests.solvers.sparse._proximal_cases import DESIGNS, RESPONSES, Array, drawn
 
 
 def problem(
@@ -133,25 +72,6 @@ def test_every_way_through_the_columns_ends_at_the_same_place(
     solution = proximal.solve(posed)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("design", ["dense", "sparse", "mixed"])
-def test_columns_of_a_design_multiply_as_the_design_does(design: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "SMALL", 0)  # in several blocks
-    rng = np.random.default_rng(1)
-    made = DESIGNS[design](200, 21, rng)
-    X, h, d, ids = made.dense(), rng.random(200), rng.normal(size=9), np.array([0, 3, 20, 7, 8, 12, 15, 19, 21])
-    ours = columns.DesignColumns(made)
-    np.testing.assert_allclose(ours.gram(ids, ids[:4], h), (X[:, ids].T * h) @ X[:, ids[:4]], atol=1e-12)
-    np.testing.assert_allclose(ours.squares(ids, h), np.square(X[:, ids]).T @ h, atol=1e-12)
-    np.testing.assert_allclose(ours.times(ids, d), X[:, ids] @ d, atol=1e-12)
-    np.testing.assert_allclose(ours.products(ids, h), X[:, ids].T @ h, atol=1e-12)
-
-
-def test_places_stored_twice_count_as_the_sum() -> None:
-    X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
-    ours = columns.DesignColumns(SparseDesign.of(X))
-    np.testing.assert_allclose(ours.squares(np.arange(2), np.ones(2)), [9.0, 25.0])
 
 
 @pytest.mark.parametrize("solver", ["saga", "liblinear"])
@@ -237,27 +157,6 @@ def test_the_objective_never_rises(response: str) -> None:
     assert (np.diff(trace) <= 1e-12 * trace[0]).all()
 
 
-@pytest.mark.parametrize("response", ["gaussian", "bernoulli", "poisson", "gamma", "negative binomial"])
-@given(share=st.floats(0, 1), seed=st.integers(0, 1000))
-@settings(max_examples=20, deadline=None)
-def test_what_a_share_of_the_slopes_loses_is_bregmans_divergence(response: str, share: float, seed: int) -> None:
-    """f(η) − f(η') − f'(η')(η − η') where f'(η') = s f'(η): found by bisection."""
-    how, rng = RESPONSES[response], np.random.default_rng(seed)
-    eta = rng.normal(size=1)
-    y = drawn(how, rng.normal(size=1), rng) + (0.1 if response == "gamma" else 0.0)
-    at = lambda z: how.slopes(y, np.array([z]))  # noqa: E731
-    wanted = share * at(eta[0]).first[0]
-    low, high = -60.0, 60.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if at(middle).first[0] < wanted else (low, middle)
-    there = at((low + high) / 2)
-    divergence = at(eta[0]).loss - there.loss - wanted * (eta[0] - (low + high) / 2)
-    losses = Losses(Observations(DenseDesign.of(np.zeros((1, 1))), y), how)
-    if abs(low) < 59:  # no share of 0 leaves a finite η for a response at the edge
-        assert losses.lost(eta)(share) == pytest.approx(divergence, abs=1e-7)
-
-
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli", "poisson", "gamma"])
 @pytest.mark.parametrize("ratio", [1.0, 0.5])
 def test_the_gap_bounds_the_distance_to_the_minimum(response: str, ratio: float) -> None:
@@ -311,13 +210,9 @@ def test_data_that_are_not_finite_end_the_search_at_once() -> None:
 
 
 def test_an_interrupted_search_hands_over_the_best_point() -> None:
-    def interrupt(step: int, value: float, length: float) -> None:
-        if step == 2:
-            raise KeyboardInterrupt
-
     posed = problem()
     with pytest.raises(FitInterrupted) as stopped:
-        proximal.solve(posed, progress=interrupt)
+        proximal.solve(posed, progress=stop_at(2))
     solution = stopped.value.solution
     assert len(solution.trace) == 3
     assert solution.trace[-1] == pytest.approx(objective(posed, solution.value))
@@ -352,16 +247,6 @@ def test_a_penalty_below_the_rounding_of_slopes_is_none(response: str) -> None:
     np.testing.assert_allclose(solution.value, newton.solve(problem(response, penalty=L2(0.0))).value, atol=1e-6)
 
 
-def test_columns_of_float32_are_refined_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "MANY", 1)
-    X = sparse.csr_array(np.random.default_rng(0).normal(size=(20, 3)))
-    made = model.Model(SparseDesign.of(X), _duality.Penalty(np.ones(4), np.zeros(4)))
-    assert made.columns.dtype == np.float32
-    assert made.refine()
-    assert made.columns.dtype == np.float64
-    assert not made.refine()
-
-
 def test_an_offset_that_is_the_same_for_all_rows_moves_the_intercept_alone() -> None:
     posed = problem("poisson")
     moved = replace(posed, observations=replace(posed.observations, offset=np.full(300, 0.7)))
@@ -377,17 +262,6 @@ def test_of_very_many_free_coefficients_each_is_judged_by_its_own_curvature(monk
     solution = proximal.solve(posed)
     assert solution.certificate.holds
     assert violation(posed, solution.value) < 1e-7
-
-
-def test_products_of_an_earlier_point_are_the_first_to_be_made_anew() -> None:
-    design = dense(50, 3, np.random.default_rng(0))
-    made, h = model.Model(design, _duality.Penalty(np.ones(4), np.zeros(4))), np.ones(50)
-    made._prepare(np.arange(4), h)
-    assert not made.refine()  # they are of this very point, and of float64
-    made._prepare(np.arange(4), 1.001 * h)
-    assert made.refine()
-    made._prepare(np.arange(4), 1.001 * h)
-    assert not made.refine()
 
 
 def test_where_rounding_is_all_that_is_left_the_search_ends() -> None:

@@ -15,8 +15,8 @@ from tests.solvers.sparse._lasso_cases import objective, regression, strengths
 SHAPES = [(60, 30), (20, 50), (4000, 20)]
 
 
-def made(X: Any, y: Any, **options: Any) -> Regression:
-    return Regression.of(X, y, options.get("weight"), np.zeros(X.shape[1]), intercept=options.get("intercept", True))
+def made(X: Any, y: Any, *, weight: Any = None, intercept: bool = True) -> Regression:
+    return Regression.of(X, y, weight, np.zeros(X.shape[1]), intercept=intercept)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

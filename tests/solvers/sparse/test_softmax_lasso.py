@@ -15,6 +15,7 @@ from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers.smooth import softmax
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import softmax_lasso
+from tests.solvers._interrupt import stop_at
 
 
 def problem(strength: float, l1_ratio: float = 1.0, kind: str = "dense", mean: float = 0.0) -> SoftmaxProblem:
@@ -48,6 +49,26 @@ def test_the_conditions_of_an_optimum_hold(kind: str, strength: float, l1_ratio:
     assert solution.certificate.holds
     assert np.abs(subgradient(this, solution.value)).max() < 1e-5
     assert solution.trace[-1] == pytest.approx(min(solution.trace), rel=1e-12)
+
+
+def test_the_certificate_is_by_the_curvature_of_the_point_returned() -> None:
+    """Classes that are nearly parted have little of it left."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(3, size=300).astype(np.int32)
+    X = np.eye(3)[codes] + 0.05 * rng.normal(size=(300, 3))
+    design = DenseDesign.of(X)
+    strengths = design.coordinates.strengths(ElasticNet(1e-3, 0.0, l1_ratio=1.0).strengths(3))
+    this = SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths)
+    solution = softmax_lasso.solve(this, tolerance=1e-4)
+    p = this.response.probabilities(design.times(solution.value))
+    dense = design.dense()
+    diagonal = np.stack(
+        [(h[:, None] * np.square(dense - h @ dense / h.sum() * ([1] * 3 + [0]))).sum(axis=0) for h in (p * (1 - p)).T],
+        axis=1,
+    )
+    length = np.sqrt((np.square(subgradient(this, solution.value)) / diagonal).sum()) / this.unit(solution.trace[-1])
+    assert solution.certificate.holds
+    assert solution.certificate.value == pytest.approx(length, rel=0.1)
 
 
 def test_zeros_are_exact_and_grow_with_the_penalty() -> None:
@@ -93,12 +114,8 @@ def test_from_the_optimum_nothing_is_left_to_do() -> None:
 
 
 def test_an_interruption_keeps_the_best_point() -> None:
-    def stop(number: int, value: float, length: float) -> None:
-        if number == 3:
-            raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as stopped:
-        softmax_lasso.solve(problem(1.0), progress=stop)
+        softmax_lasso.solve(problem(1.0), progress=stop_at(3))
     assert len(stopped.value.solution.trace) == 4
     assert not stopped.value.solution.certificate.holds
 

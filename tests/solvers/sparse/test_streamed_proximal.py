@@ -8,37 +8,25 @@ import numpy as np
 import pytest
 
 from mercer._errors import FitInterrupted
-from mercer.data.sources.base import Chunk
 from mercer.data.sources.memory import InMemory
 from mercer.designs import survey
-from mercer.designs.streamed import Responses
-from mercer.designs.survey import Seen, Survey
 from mercer.engines.running import Run, running
 from mercer.families import LOG, Poisson
 from mercer.families.penalties import ElasticNet
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
-from mercer.models.streaming._observe import observe
+from mercer.models.streaming.observe import observe
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import streamed_proximal
+from tests.designs._streamed import of_classes, of_numbers, seen
+from tests.solvers._interrupt import stop_at
+from tests.solvers._uphill import Uphill
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1000, 6))
 COUNTS = RNG.poisson(np.exp(0.5 * X[:, 0])).astype(float)
 CLASSES = np.argmax(X[:, :3] + RNG.gumbel(size=(1000, 3)), axis=1)
-
-
-def seen(chunk: Chunk) -> Seen:
-    return Seen(chunk.X, chunk.y, None, None)
-
-
-def of_numbers(survey: Survey) -> Responses:
-    return Responses()
-
-
-def of_classes(survey: Survey) -> Responses:
-    return Responses(survey.labels, None, np.int64)
 
 
 def problem(mean: Any = 0.0) -> Problem:
@@ -94,20 +82,9 @@ def test_classes() -> None:
 
 
 def test_a_stopped_search_keeps_its_best_point() -> None:
-    def stop(number: int, value: float, length: float) -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as stopped:
-        streamed_proximal.solve(problem(), np.zeros(7), tolerance=1e-12, progress=stop)
+        streamed_proximal.solve(problem(), np.zeros(7), tolerance=1e-12, progress=stop_at(1))
     assert len(stopped.value.solution.trace) == 2
-
-
-class Uphill(Problem):
-    """Its gradients are not those of its objective."""
-
-    def at(self, w: Any, order: int = 2) -> Any:
-        slope = super().at(w, order)
-        return slope._replace(gradient=-slope.gradient)
 
 
 def test_a_gradient_that_leads_uphill_is_not_followed() -> None:

@@ -13,7 +13,7 @@ from mercer.solvers.threshold.units import Units
 
 def lesson_of(X: Any, codes: Any, **options: Any) -> Lesson:
     codes = np.asarray(codes, dtype=np.int32)
-    return Lesson(X, codes, options.pop("classes", int(codes.max()) + 1), **options)
+    return Lesson(X, codes, int(codes.max()) + 1, **options)
 
 
 def blank(lesson: Lesson) -> Units:
@@ -21,10 +21,10 @@ def blank(lesson: Lesson) -> Units:
     return Units.of(zero, np.zeros(lesson.units), by_column=lesson.entries is not None)
 
 
-def overlapping(n: int = 120, d: int = 3, classes: int = 2, seed: int = 0) -> tuple[Any, Any]:
+def overlapping(n: int = 120, classes: int = 2) -> tuple[Any, Any]:
     """Rows of classes that no hyperplane separates."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
     return X, (X[:, 0] + rng.normal(size=n) > np.linspace(-1, 1, classes + 1)[1:-1, None]).sum(axis=0)
 
 

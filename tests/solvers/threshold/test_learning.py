@@ -17,7 +17,7 @@ from mercer.solvers.threshold import _pocket
 from mercer.solvers.threshold.learning import learn
 from mercer.solvers.threshold.rates import largest_rate
 from mercer.solvers.threshold.rules import RULES, How
-from mercer.solvers.threshold.units import Units
+from tests.solvers._interrupt import stop_at
 from tests.solvers.threshold._lessons import blank, judged, lesson_of, overlapping
 
 BATCH = How()
@@ -266,13 +266,8 @@ def test_data_are_blamed_before_anything_else() -> None:
 def test_interrupting_keeps_what_was_learnt(how: How) -> None:
     X, codes = overlapping()
     lesson = lesson_of(X, codes)
-
-    def stop(number: int, loss: float, distance: float) -> None:
-        if number == 4:
-            raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as stopped:
-        learn(lesson, RULES["logistic"], how, blank(lesson), tolerance=1e-9, most_passes=99, progress=stop)
+        learn(lesson, RULES["logistic"], how, blank(lesson), tolerance=1e-9, most_passes=99, progress=stop_at(4))
     solution = stopped.value.solution
     assert len(solution.trace) == 4
     assert not solution.certificate.holds
@@ -283,10 +278,6 @@ def test_interrupting_keeps_what_was_learnt(how: How) -> None:
 def test_interrupting_before_anything_was_looked_at_is_not_called_a_choice(name: str) -> None:
     X, codes = overlapping()
     lesson = lesson_of(X, codes)
-
-    def stop(number: int, loss: float, distance: float) -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as stopped:
         learn(
             lesson,
@@ -295,7 +286,7 @@ def test_interrupting_before_anything_was_looked_at_is_not_called_a_choice(name:
             blank(lesson),
             tolerance=1e-9,
             most_passes=1,
-            progress=stop,
+            progress=stop_at(1),
             blame=lambda: None,
         )
     assert "tol=None" not in stopped.value.solution.certificate.sentence
@@ -316,13 +307,3 @@ def test_the_history_is_what_happened() -> None:
         assert history.coefficients is not None
         assert history.intercepts is not None
         assert_allclose([*history.coefficients[t, 0], history.intercepts[t, 0]], w)
-
-
-def test_a_copy_of_units_learns_by_itself() -> None:
-    units = Units.of(np.ones((1, 2)), np.zeros(1), by_column=False)
-    other = units.copy()
-    other.w += 1.0
-    other.bias += 1.0
-    np.testing.assert_array_equal(units.w, np.ones((2, 1)))
-    np.testing.assert_array_equal(units.bias, [0.0])
-    assert other.w.flags.f_contiguous == units.w.flags.f_contiguous

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from mercer.using.explaining.described import described
 from mercer.using.fitting import fitted
-
-FRAME = pa.table({"x": [i % 9 / 2 for i in range(60)], "c": ["u", "v", None] * 20})
-CLASSES = ["a" if i % 9 < 4 else "b" for i in range(60)]
+from tests.using.explaining._table import CLASSES, FRAME
 
 
 def test_described() -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from mercer import GaussianNB
 from mercer.using.explaining.evidence_table import MOST_CLASSES, evidence_grid
 from mercer.using.explaining.explanation import explain_rows
 from mercer.using.fitting import fitted
+from tests.using.explaining._table import CLASSES, FRAME
 
 RNG = np.random.default_rng(0)
-FRAME = pa.table({"x": [i % 9 / 2 for i in range(60)], "c": ["u", "v", None] * 20})
-CLASSES = ["a" if i % 9 < 4 else "b" for i in range(60)]
 
 
 def test_of_many_classes_those_that_may_be_meant_are_shown() -> None:

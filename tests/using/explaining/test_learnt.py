@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 
 from mercer import Calibrated
 from mercer._errors import NoExplanationError
 from mercer.using.explaining.learnt import learnt
 from mercer.using.fitting import fitted
-
-FRAME = pa.table({"x": [i % 9 / 2 for i in range(60)], "c": ["u", "v", None] * 20})
-CLASSES = ["a" if i % 9 < 4 else "b" for i in range(60)]
+from tests.using.explaining._table import CLASSES, FRAME
 
 
 def test_tables_of_naive_bayes_and_coefficients() -> None:

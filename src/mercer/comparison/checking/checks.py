@@ -14,7 +14,7 @@ from mercer.comparison.checking import _checks_of_models as fits
 from mercer.comparison.checking import _checks_of_shape as shape
 from mercer.comparison.checking.found import Found, NotAsked
 from mercer.comparison.view import View
-from mercer.models._diagnosis import Finding
+from mercer.models.diagnosis import Finding
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
@@ -63,8 +63,8 @@ CHECKS = (
 )
 
 
-def check(comparison: Comparison | View) -> Checked:
-    """Ask all questions. A check that fails is no reason to stop: it is listed with what it failed of.
+def check_assumptions(comparison: Comparison | View) -> Checked:
+    """Ask data and models all questions. A check that fails is no reason to stop: it is listed with what it failed of.
 
     Parameters
     ----------
@@ -74,7 +74,16 @@ def check(comparison: Comparison | View) -> Checked:
     Returns
     -------
     checked : Checked
-        Findings with `code`, `severity`, `sentence`, `remedy` and `columns`.
+        Findings with `code`, `severity`, `sentence`, `remedy` and `columns`; what was passed; what could not be asked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import check_assumptions, compare
+    >>> ages = np.random.default_rng(0).normal(45, 10, size=60)
+    >>> told = compare(ages[:, None], ages > 45, models=["NaiveBayes"])
+    >>> [finding.code for finding in check_assumptions(told).findings if finding.severity == "error"]
+    ['MRC103']
     """
     view = comparison if isinstance(comparison, View) else View(comparison)
     findings, passed, undone = [], [], []

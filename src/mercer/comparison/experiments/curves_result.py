@@ -15,7 +15,7 @@ from mercer.comparison.experiments.crossover import Crossover, crossover_of
 from mercer.comparison.measuring.paired import Difference, difference_of, interval_of, mean_of
 from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
-from mercer.report._axes import logarithmic, named_axes
+from mercer.report.axes import logarithmic, named_axes
 from mercer.report.wording import counted
 
 Array = NDArray[Any]

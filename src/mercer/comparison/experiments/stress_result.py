@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mercer.comparison.experiments._experiment import check_among
 from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
-from mercer.report._axes import named_axes
+from mercer.report.axes import named_axes
 
 Array = NDArray[Any]
 Damage = Literal["missing", "noise"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer.comparison.measuring.roc import roc_points
 from mercer.decide import calibration_curve_with_intervals
-from mercer.report._axes import OUTLINE, QUIET, named_axes
+from mercer.report.axes import OUTLINE, QUIET, named_axes
 from mercer.using.tasks import Classification
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from mercer._errors import MercerError
 from mercer.comparison.entry import Entry
 from mercer.comparison.view import View
-from mercer.decide._wrapped import last_step
+from mercer.decide.wrapped import last_step
 from mercer.report import Axis, Bars, Chart, Section
 from mercer.using.explaining.coefficients import (
     INTERCEPT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.comparison.checking.checks import CHECKS, check
+from mercer.comparison.checking.checks import CHECKS, check_assumptions
 from mercer.comparison.view import View
 from mercer.report import Note, Section
 
@@ -14,7 +14,7 @@ ORDER = ("error", "warning", "note")
 
 def findings(view: View) -> Section:
     """Findings with their codes, severest first; and what was checked without one."""
-    checked = check(view)
+    checked = check_assumptions(view)
     found = sorted(checked.findings, key=lambda finding: ORDER.index(finding.severity))
     blocks: list[Any] = [
         Note(finding.sentence, LEVELS[finding.severity], finding.code, finding.remedy)  # type: ignore[arg-type]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.models import linear_form
-from mercer.models.linear_forms._features import Centred, CentredMonomials
-from mercer.models.linear_forms._units import statistic_scale
+from mercer.models.linear_forms.features import Centred, CentredMonomials
+from mercer.models.linear_forms.units import statistic_scale
 
 Array = NDArray[Any]
 

@@ -55,7 +55,7 @@ class DuckDB(Rows):
         if self.reading.sql is not None:
             return self.reading.sql
         table = only_table(self.tables(), repr(self.path.name), " (on the command line with --sql 'SELECT * FROM {}')")
-        return f"SELECT * FROM {table if table.isidentifier() else spelled(table)}"
+        return f"SELECT * FROM {spelled(table)}"
 
     @contextmanager
     def asked(self) -> Iterator[Any]:

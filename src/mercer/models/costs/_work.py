@@ -18,8 +18,8 @@ from mercer.features.landmarks import ENTRIES
 from mercer.kernels import Kernel
 from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import is_precomputed, plain_kernel, sample_of
-from mercer.models.kernel_features._named_features import named_features
-from mercer.models.kernel_models._ridge_kernel import WIDTHS, is_several, ridge_kernel
+from mercer.models.kernel_features.named_features import named_features
+from mercer.models.kernel_models.ridge_kernel import WIDTHS, is_several, ridge_kernel
 from mercer.solvers.machines.feature_machine import COPIES
 from mercer.solvers.span.kernel_products import MOST_PIVOTS
 from mercer.solvers.span.kernel_products import SHARE as IN_MEMORY

@@ -15,7 +15,7 @@ from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.engines.running import current_run
 from mercer.families.bins import bins_per_column
-from mercer.models._base import Array, Plan
+from mercer.models.base import Array, Plan
 from mercer.models.densities._histogram_questions import corners
 from mercer.stats.grid import GridCounts
 

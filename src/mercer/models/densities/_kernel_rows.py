@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._errors import NonFiniteError
 from mercer.families.missing_patterns import distinct_patterns
-from mercer.models._base import Array, first_where
+from mercer.models.base import Array, first_where
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,10 @@ from mercer.data.sources.base import Source
 from mercer.engines.reducing import reduce
 from mercer.families.bins import Axis, Sample, axis_from, bins_in_words, bins_per_column
 from mercer.models._agreement import refuse_other_columns
-from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
+from mercer.models.base import Array, Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models.densities._histogram_questions import BLOCK_ROWS, HistogramQuestions, corners
 from mercer.models.densities._histogram_source import count_source
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing.cells import Cells
 from mercer.solvers.certificate import Certificate
 from mercer.stats.grid import GridCounts, joined_axes

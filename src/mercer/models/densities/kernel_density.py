@@ -16,14 +16,14 @@ from mercer._gpu import is_tensor, like, to_numpy
 from mercer._jit.smoothing.parzen import SIZE
 from mercer._threads import thread_count
 from mercer.models._agreement import refuse_other_columns, refuse_other_parameters
-from mercer.models._base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor, checked_tensor_weight
-from mercer.models.densities._estimator import checked_count
+from mercer.models.base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
 from mercer.models.densities._kernel_questions import DensityQuestions
 from mercer.models.densities._kernel_rows import Rows, refuse_values
 from mercer.models.densities._kernel_tree import METRICS, TREES, TreeDensity, is_euclidean, tree_for
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.densities.estimator import checked_count
+from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing import SmoothingKernel, Windows, smoothing_kernel_from, tensors
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.bounded import on_support

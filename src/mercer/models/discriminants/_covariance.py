@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.solvers.gaps.em import Pull
 from mercer.stats import FourthMoments, ScatterMoments
 

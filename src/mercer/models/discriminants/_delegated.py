@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from mercer._errors import DataError
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.stats import Statistic
 
 

@@ -12,12 +12,12 @@ from mercer._errors import DataError
 from mercer._gpu import is_tensor, to_numpy
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Source
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.models.discriminants._covariance import AnyShrinkage, class_covariances, fixed_shrinkage
 from mercer.models.discriminants._delegated import DelegatedCovariances
-from mercer.models.discriminants._discriminant import DiscriminantClassifier
+from mercer.models.discriminants.discriminant import DiscriminantClassifier
 from mercer.stats import ByClass, ScatterMoments
-from mercer.stats._base import as_block
+from mercer.stats.base import as_block
 
 
 class DropInDiscriminant(DiscriminantClassifier):

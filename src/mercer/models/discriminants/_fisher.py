@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from mercer.models._base import Array
-from mercer.stats._base import ratio
+from mercer.models.base import Array
+from mercer.stats.base import ratio
 
 
 class Directions(NamedTuple):

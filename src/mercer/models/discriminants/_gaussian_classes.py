@@ -17,12 +17,12 @@ from mercer._threads import row_blocks
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
 from mercer.families.collinear import cholesky
 from mercer.families.gaussian import LOG_2PI
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.models.discriminants._singular import singular_class
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.solvers.gaps.em import Words
 from mercer.stats import ScatterMoments
-from mercer.stats._base import as_block
+from mercer.stats.base import as_block
 from mercer.stats.patterns import rows_by_pattern
 
 #: bytes of one tile of rows, or of its products: of the order of an L2 cache

@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.families.gaussian import GaussianParameters
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.models.discriminants._covariance import AnyShrinkage, FixedShrinkage, Structure
 from mercer.models.discriminants._singular import singular_class
-from mercer.models.generative._gaussian_scores import GaussianScores
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.generative.gaussian_scores import GaussianScores
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.solvers.gaps.em import Words
 from mercer.stats import ColumnMoments
-from mercer.stats._base import ratio
+from mercer.stats.base import ratio
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._errors import SingularCovarianceError
 from mercer.families.collinear import collinear_columns
-from mercer.models._base import Array
+from mercer.models.base import Array
 
 #: how many columns a message names
 MOST_NAMES = 10

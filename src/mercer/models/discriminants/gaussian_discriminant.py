@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.models.discriminants._covariance import (
     STRUCTURES,
     AnyShrinkage,
@@ -18,9 +18,9 @@ from mercer.models.discriminants._covariance import (
     fixed_shrinkage,
     shared_covariance,
 )
-from mercer.models.discriminants._discriminant import DiscriminantClassifier
 from mercer.models.discriminants._gaussian_classes import GaussianClasses
 from mercer.models.discriminants._independent_classes import IndependentClasses
+from mercer.models.discriminants.discriminant import DiscriminantClassifier
 from mercer.solvers.certificate import Solution
 from mercer.stats import ByClass, ColumnMoments, ScatterMoments
 

@@ -16,16 +16,16 @@ from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import ordered_map, row_blocks
 from mercer._warn import warn
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
-from mercer.models._base import Array, publish
+from mercer.models.base import Array, publish
 from mercer.models.discriminants._covariance import class_covariances
 from mercer.models.discriminants._drop_in import DropInDiscriminant
 from mercer.models.discriminants._fisher import Directions, directions_by_rank, directions_by_ratio
 from mercer.models.discriminants._gaussian_classes import GaussianClasses, LinearScores
 from mercer.models.discriminants._singular import singular_class
-from mercer.models.generative._generative import checked_priors
-from mercer.models.streaming._from_source import maps_sources
+from mercer.models.generative.generative import checked_priors
+from mercer.models.streaming.from_source import maps_sources
 from mercer.stats import ScatterMoments
-from mercer.stats._base import as_block
+from mercer.stats.base import as_block
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DropInDiscriminant):

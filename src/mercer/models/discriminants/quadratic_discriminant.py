@@ -10,12 +10,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer.families.gaussian import LOG_2PI
-from mercer.models._base import Array, publish
+from mercer.models.base import Array, publish
 from mercer.models.discriminants._drop_in import DropInDiscriminant
 from mercer.models.discriminants._fisher import with_fixed_signs
 from mercer.models.discriminants._gaussian_classes import GaussianClasses
 from mercer.models.discriminants._singular import SingularClassError, to_blame
-from mercer.models.generative._generative import checked_priors
+from mercer.models.generative.generative import checked_priors
 from mercer.stats import ScatterMoments
 
 

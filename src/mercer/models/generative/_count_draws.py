@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from mercer._errors import SupportError
 from mercer.families import CategoricalParameters, Multinomial
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.stats import VectorSums
 
 

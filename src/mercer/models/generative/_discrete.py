@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval
 from mercer._warn import warn
 from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK
 from mercer.families import Multinomial
-from mercer.models._base import Array, checked, column_names, is_sparse, refuse_negative
-from mercer.models.generative._classifier import StatisticClassifier
-from mercer.models.generative._generative import checked_priors
-from mercer.models.generative._probabilities import log
+from mercer.models.base import Array, checked, column_names, is_sparse, refuse_negative
+from mercer.models.generative.classifier import StatisticClassifier
+from mercer.models.generative.generative import checked_priors
+from mercer.models.generative.probabilities import log
 from mercer.stats import ByClass, VectorSums, statistic_for
 
 #: what scikit-learn raises smaller pseudo-counts to, unless `force_alpha` says otherwise

@@ -10,8 +10,8 @@ from scipy.special import gammaln
 
 from mercer._jit.designs import sparse as sparse_products
 from mercer.families import Multinomial
-from mercer.models._base import Array, is_sparse
-from mercer.stats._sparse import Stored, one_entry_per_place
+from mercer.models.base import Array, is_sparse
+from mercer.stats.sparse import Stored, one_entry_per_place
 
 #: a product of fractions with indicators that is this close to 0 is 0
 ROUNDING = 1e-9

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer.models._base import Array
-from mercer.models.generative._classifier import StatisticClassifier
-from mercer.stats._base import Statistic
+from mercer.models.base import Array
+from mercer.models.generative.classifier import StatisticClassifier
+from mercer.stats.base import Statistic
 from mercer.stats.by_class import ByClass
 
 

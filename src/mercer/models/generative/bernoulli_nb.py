@@ -15,15 +15,15 @@ from mercer._threads import row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families import Bernoulli, BernoulliParameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models._base import Array, column_names, first_where, is_sparse
+from mercer.models.base import Array, column_names, first_where, is_sparse
 from mercer.models.generative._discrete import DiscreteClassifier, some_rows
 from mercer.models.generative._discrete_scores import BernoulliScores, with_entries
-from mercer.models.generative._generative import GenerativeClassifier
-from mercer.models.generative._probabilities import even_where_unknown, log
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.generative.generative import GenerativeClassifier
+from mercer.models.generative.probabilities import even_where_unknown, log
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.stats import ByClass, ColumnSums, statistic_for
-from mercer.stats._base import NOTHING, as_block
-from mercer.stats._sparse import Stored, one_entry_per_place
+from mercer.stats.base import NOTHING, as_block
+from mercer.stats.sparse import Stored, one_entry_per_place
 
 
 class _Absences(NamedTuple):

@@ -14,12 +14,12 @@ from mercer.data.blocks import COPIED_BLOCK
 from mercer.data.coding import Coded
 from mercer.families import Categorical, CategoricalParameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models._base import Array, checked, column_names, first_where, refuse_negative
+from mercer.models.base import Array, checked, column_names, first_where, refuse_negative
 from mercer.models.generative._discrete import DiscreteClassifier
-from mercer.models.generative._generative import GenerativeClassifier
-from mercer.models.generative._probabilities import even_where_unknown, log
 from mercer.models.generative._unweighted import CountsRowsApart, unweighted
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.generative.generative import GenerativeClassifier
+from mercer.models.generative.probabilities import even_where_unknown, log
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.stats import ByClass, LevelCounts, statistic_for
 
 #: categories are counted in 32 bits; more of them fit into no memory

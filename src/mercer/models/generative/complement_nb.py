@@ -8,11 +8,11 @@ import numpy as np
 
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models._base import Array, column_names
+from mercer.models.base import Array, column_names
 from mercer.models.generative._discrete import CountClassifier, DiscreteClassifier
 from mercer.models.generative._discrete_scores import LogProduct
-from mercer.models.generative._probabilities import even_where_unknown, log
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.generative.probabilities import even_where_unknown, log
+from mercer.models.linear_forms.pieces import LinearPiece
 
 
 class _OtherClasses(NamedTuple):

@@ -10,15 +10,15 @@ from sklearn.utils._param_validation import Interval
 
 from mercer._errors import DegenerateDataError
 from mercer.families.gaussian import GaussianParameters
-from mercer.models._base import Array, column_names, publish
 from mercer.models._tensor_rows import TakesTensors
-from mercer.models.generative._gaussian_scores import GaussianScores
-from mercer.models.generative._generative import GenerativeClassifier
-from mercer.models.generative._posterior import with_prior
-from mercer.models.generative._probabilities import log
+from mercer.models.base import Array, column_names, publish
 from mercer.models.generative._unweighted import CountsRowsApart, unweighted
-from mercer.models.linear_forms._pieces import LinearPiece
-from mercer.stats._base import ratio
+from mercer.models.generative.gaussian_scores import GaussianScores
+from mercer.models.generative.generative import GenerativeClassifier
+from mercer.models.generative.posterior import with_prior
+from mercer.models.generative.probabilities import log
+from mercer.models.linear_forms.pieces import LinearPiece
+from mercer.stats.base import ratio
 from mercer.stats.by_class import ByClass
 from mercer.stats.moments import ColumnMoments
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from mercer._errors import BandwidthError, EmptyDataError
 from mercer.data.sources.base import Source
-from mercer.models._base import Array, checked, column_names
-from mercer.models.generative._generative import GenerativeClassifier
+from mercer.models.base import Array, checked, column_names
+from mercer.models.generative.generative import GenerativeClassifier
 from mercer.smoothing import Bandwidth, SmoothingKernel, Windows, smoothing_kernel_from
 from mercer.smoothing.classes import ClassBandwidths, Points, together
 from mercer.smoothing.rules import Rule

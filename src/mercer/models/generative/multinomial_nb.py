@@ -8,13 +8,13 @@ import numpy as np
 
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models._base import Array, column_names
+from mercer.models.base import Array, column_names
 from mercer.models.generative._count_draws import draw_counts, drawn_lengths
 from mercer.models.generative._discrete import CountClassifier
 from mercer.models.generative._discrete_scores import LogProduct, log_coefficient
-from mercer.models.generative._generative import GenerativeClassifier
-from mercer.models.generative._probabilities import even_where_unknown, log
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.generative.generative import GenerativeClassifier
+from mercer.models.generative.probabilities import even_where_unknown, log
+from mercer.models.linear_forms.pieces import LinearPiece
 
 
 class MultinomialNB(CountClassifier, GenerativeClassifier):

@@ -18,11 +18,11 @@ from mercer.data.schema import Schema
 from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.families import Family
-from mercer.models._base import Array, checked_table, column_names
-from mercer.models.generative._generative import GenerativeClassifier
+from mercer.models.base import Array, checked_table, column_names
+from mercer.models.generative.generative import GenerativeClassifier
 from mercer.models.generative.parts import Conditional, Part, Smoothing, choose_parts
 from mercer.models.generative.parts.choose import needs_all_rows
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.stats import ByClass
 
 #: statistics that an infinite value spoils: its rows need no other check

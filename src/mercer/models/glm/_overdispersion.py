@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from mercer.families import Family, NegativeBinomial, Poisson
-from mercer.models._diagnosis import Finding
-from mercer.models.glm._figures import Figures
-from mercer.models.glm._negative_binomial import NO_DISPERSION
+from mercer.models.diagnosis import Finding
+from mercer.models.glm.figures import Figures
+from mercer.models.glm.negative_binomial import NO_DISPERSION
 
 #: the chance of a false alarm
 LEVEL = 0.001

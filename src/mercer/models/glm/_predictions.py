@@ -13,16 +13,16 @@ from mercer._gpu import is_tensor, like, namespace
 from mercer.designs import Terms
 from mercer.families import Distribution, Family, Link, response_family_from
 from mercer.families.response import Response
-from mercer.models._base import Array, checked_table, checked_weight, column_names
 from mercer.models._finite import refuse_not_finite
 from mercer.models._kernel_rows import checked_rows
 from mercer.models._tensors import best_class, in_memory
-from mercer.models.glm._inputs import read_offset, refuse_spoilt_table
-from mercer.models.glm._kind import Kind
-from mercer.models.glm._regressor import deviance_explained
-from mercer.models.glm._target import is_label_family, read_target
+from mercer.models.base import Array, checked_table, checked_weight, column_names
 from mercer.models.glm._tensors import tensor_predictors
-from mercer.models.kernel_models._feature_function import Function
+from mercer.models.glm.inputs import read_offset, refuse_spoilt_table
+from mercer.models.glm.kind import Kind
+from mercer.models.glm.regressor import deviance_explained
+from mercer.models.glm.target import is_label_family, read_target
+from mercer.models.kernel_models.feature_function import Function
 
 
 def _has_labels(model: Predictions) -> bool:

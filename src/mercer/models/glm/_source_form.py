@@ -18,13 +18,13 @@ from mercer.designs.encoded import Encoded
 from mercer.designs.streamed import Responses
 from mercer.designs.survey import Parts, Seen, Survey
 from mercer.families import Family, Link, Penalty, link_from, penalty_from, response_family_from
-from mercer.models._base import Array, Plan, checked_table, checked_weight
 from mercer.models._progress import with_callbacks
-from mercer.models.glm._inputs import read_offset
-from mercer.models.glm._negative_binomial import estimates_r
-from mercer.models.glm._target import is_label_family, read_target, refuse_classes
-from mercer.models.streaming._chunks import naming_the_place, reader_of, streamed_plan
-from mercer.models.streaming._observe import observe
+from mercer.models.base import Array, Plan, checked_table, checked_weight
+from mercer.models.glm.inputs import read_offset
+from mercer.models.glm.negative_binomial import estimates_r
+from mercer.models.glm.target import is_label_family, read_target, refuse_classes
+from mercer.models.streaming.chunks import naming_the_place, reader_of, streamed_plan
+from mercer.models.streaming.observe import observe
 from mercer.solvers.sparse import streamed_proximal
 
 #: solvers that see rows through their sums alone

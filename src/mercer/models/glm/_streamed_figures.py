@@ -13,9 +13,9 @@ from mercer.data.sources.base import Chunk
 from mercer.engines.folding import fold
 from mercer.families import Gaussian
 from mercer.families.response import Response
-from mercer.models._base import Array
-from mercer.models.glm._figures import Figures, deviance_of_constant, likelihood_of, saturated, told_by
+from mercer.models.base import Array
 from mercer.models.glm._streamed_looks import Prepare
+from mercer.models.glm.figures import Figures, deviance_of_constant, likelihood_of, saturated, told_by
 from mercer.solvers.problem import Problem
 from mercer.stats.goodness import Goodness
 

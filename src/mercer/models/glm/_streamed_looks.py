@@ -13,7 +13,7 @@ from mercer.designs.observations import ObservedBatch
 from mercer.engines.folding import fold
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
-from mercer.models._base import Array
+from mercer.models.base import Array
 
 #: a chunk in working coordinates; can be pickled
 Prepare = Callable[[Chunk], ObservedBatch]

@@ -9,9 +9,9 @@ import numpy as np
 from mercer._errors import DeviceError
 from mercer.designs import TensorDesign, Terms
 from mercer.families import Family, penalty_from
-from mercer.models._base import checked_table
 from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
-from mercer.models.glm._negative_binomial import estimates_r
+from mercer.models.base import checked_table
+from mercer.models.glm.negative_binomial import estimates_r
 
 #: solvers that multiply rows and never look at them
 WITH_TENSORS = ("auto", "direct", "newton", "lbfgs")

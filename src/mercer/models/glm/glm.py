@@ -28,7 +28,11 @@ from mercer.families import (
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.kernels import Kernel, KernelHolder
-from mercer.models._base import (
+from mercer.models._finite import refuse_not_finite
+from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.models._refusal import refuse_no_target
+from mercer.models._tensors import tensor_plan
+from mercer.models.base import (
     Array,
     Plan,
     checked_table,
@@ -37,26 +41,22 @@ from mercer.models._base import (
     in_main_memory,
     old_state_on_failure,
 )
-from mercer.models._diagnosis import INTERCEPT, Diagnosis
-from mercer.models._finite import refuse_not_finite
-from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
-from mercer.models._refusal import refuse_no_target
-from mercer.models._tensors import tensor_plan
-from mercer.models.glm._classes import Classes
-from mercer.models.glm._figures import UNKNOWN, Figures
-from mercer.models.glm._inputs import read_offset, refuse_spoilt_table
+from mercer.models.diagnosis import INTERCEPT, Diagnosis
 from mercer.models.glm._kernel_form import OWN, KernelForm
-from mercer.models.glm._kind import Kind
-from mercer.models.glm._one_mean import OneMean
 from mercer.models.glm._overdispersion import no_overdispersion, overdispersion
 from mercer.models.glm._predictions import Predictions
-from mercer.models.glm._settle import Settled
-from mercer.models.glm._solve import Limits, SolveInterrupted, unfinished
 from mercer.models.glm._source_form import SourceForm, dtype_of
-from mercer.models.glm._target import is_label_family, read_target
 from mercer.models.glm._tensors import fits_tensors, read_tensors, tensor_terms
-from mercer.models.kernel_features._named_features import APPROXIMATE
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.glm.classes import Classes
+from mercer.models.glm.figures import UNKNOWN, Figures
+from mercer.models.glm.inputs import read_offset, refuse_spoilt_table
+from mercer.models.glm.kind import Kind
+from mercer.models.glm.one_mean import OneMean
+from mercer.models.glm.settle import Settled
+from mercer.models.glm.solve import Limits, SolveInterrupted, unfinished
+from mercer.models.glm.target import is_label_family, read_target
+from mercer.models.kernel_features.named_features import APPROXIMATE
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.choose import SOLVERS
 
 

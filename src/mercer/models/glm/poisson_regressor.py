@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer.families import LOG, Poisson
 from mercer.families.response import Response
-from mercer.models._base import Array
-from mercer.models.glm._regressor import GLMRegressor
+from mercer.models.base import Array
+from mercer.models.glm.regressor import GLMRegressor
 
 
 class PoissonRegressor(GLMRegressor):

@@ -10,8 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer.families import IDENTITY, LOG, Tweedie
 from mercer.families.response import Response
-from mercer.models._base import Array
-from mercer.models.glm._regressor import GLMRegressor
+from mercer.models.base import Array
+from mercer.models.glm.regressor import GLMRegressor
 
 
 class TweedieRegressor(GLMRegressor):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from mercer.models.glm._figures import log_likelihood, null_deviance, profiled
+from mercer.models.glm.figures import log_likelihood, null_deviance, profiled
 from mercer.models.inference.covariance import Covariance
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.rows import OneMean

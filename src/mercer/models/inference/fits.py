@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer.designs import Design, Observations
 from mercer.families.penalties import Strengths
-from mercer.models._diagnosis import INTERCEPT
+from mercer.models.diagnosis import INTERCEPT
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.prediction import NewRows
 from mercer.models.inference.rows import Classes, OneMean

@@ -16,9 +16,9 @@ from mercer.designs import Design, Observations, Terms, design_of
 from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
 from mercer.families.penalties import L2, ElasticNet, Penalty, Strengths
 from mercer.families.response import Response
-from mercer.models._base import checked, checked_weight, column_names
+from mercer.models.base import checked, checked_weight, column_names
 from mercer.models.inference.fits import Beside, Reading, fitted_classes, fitted_of, refuse_other_classes
-from mercer.models.logistic._options import row_weights
+from mercer.models.logistic.options import row_weights
 from mercer.solvers.problem import Problem
 
 Array = NDArray[Any]

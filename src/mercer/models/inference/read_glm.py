@@ -13,10 +13,10 @@ from mercer.designs import Design, Observations, design_of
 from mercer.families import Categorical, NegativeBinomial, family_from, penalty_from
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.models._base import checked_table, checked_weight
-from mercer.models.glm._inputs import read_offset
-from mercer.models.glm._separation import CODE, weak_prior
-from mercer.models.glm._target import read_target
+from mercer.models.base import checked_table, checked_weight
+from mercer.models.glm.inputs import read_offset
+from mercer.models.glm.separation import CODE, weak_prior
+from mercer.models.glm.target import read_target
 from mercer.models.inference.fits import Beside, Reading, fitted_classes, fitted_of, refuse_other_classes
 from mercer.solvers.problem import Problem
 

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import InferenceError
 from mercer.data.table import Table
-from mercer.models._base import column_names
-from mercer.models.glm._inputs import refuse_spoilt_table
+from mercer.models.base import column_names
+from mercer.models.glm.inputs import refuse_spoilt_table
 from mercer.models.inference.fits import Beside, Reading
 from mercer.models.inference.read_drop_ins import (
     read_glm_regressor,

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._gpu import is_tensor
 from mercer.features.fourier import FourierMap
-from mercer.models._base import Array, checked
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor
-from mercer.models.streaming._from_source import maps_sources
+from mercer.models.base import Array, checked
+from mercer.models.streaming.from_source import maps_sources
 
 
 class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

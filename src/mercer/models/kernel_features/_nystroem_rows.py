@@ -13,12 +13,12 @@ from mercer._errors import DataError
 from mercer.features.landmarks import Landmarks, choose, choose_from
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Gram, Kernel
-from mercer.kernels._inputs import is_table
 from mercer.kernels.given import GivenMatrix
+from mercer.kernels.inputs import is_table
 from mercer.kernels.named import KERNELS
-from mercer.models._base import Array, is_sparse
 from mercer.models._comparisons import refuse_no_kernel_matrix
 from mercer.models._kernel_choice import is_precomputed, kernel_of_function, named_kernel
+from mercer.models.base import Array, is_sparse
 
 
 class Comparing(Protocol):

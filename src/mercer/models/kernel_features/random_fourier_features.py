@@ -17,13 +17,13 @@ from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
 from mercer.kernels import Kernel, KernelHolder, kernel_from
 from mercer.kernels.named import KERNELS
-from mercer.models._base import Array, Plan, is_sparse, old_state_on_failure
 from mercer.models._kernel_choice import sample_of, width_of
 from mercer.models._tensor_kernels import rows_to_look_at
 from mercer.models._tensors import tensor_plan
+from mercer.models.base import Array, Plan, is_sparse, old_state_on_failure
 from mercer.models.kernel_features._fourier_rows import FourierTransformer, in_precision
-from mercer.models.streaming._from_source import fits_sources
-from mercer.models.streaming._sampled_source import fit_to_sample
+from mercer.models.streaming.from_source import fits_sources
+from mercer.models.streaming.sampled_source import fit_to_sample
 
 #: rows that are looked at: where the rows lie, and how good the approximation is
 SAMPLE = 500

@@ -14,12 +14,12 @@ from mercer._gpu import is_tensor
 from mercer._threads import thread_count
 from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
-from mercer.models._base import Plan, old_state_on_failure
 from mercer.models._kernel_choice import variance_of
 from mercer.models._tensors import tensor_plan
+from mercer.models.base import Plan, old_state_on_failure
 from mercer.models.kernel_features._fourier_rows import FourierTransformer, in_precision
-from mercer.models.streaming._from_source import fits_sources
-from mercer.models.streaming._sampled_source import fit_to_sample
+from mercer.models.streaming.from_source import fits_sources
+from mercer.models.streaming.sampled_source import fit_to_sample
 
 
 class RBFSampler(FourierTransformer):

@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Kernel, KernelHolder
-from mercer.models._base import Array, Plan
 from mercer.models._kernel_rows import checked_rows
-from mercer.models.kernel_models._feature_function import Function
+from mercer.models.base import Array, Plan
+from mercer.models.kernel_models.feature_function import Function
 from mercer.solvers.certificate import Certificate
 
 

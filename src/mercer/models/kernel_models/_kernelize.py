@@ -65,7 +65,7 @@ LinearThreshold(rule="perceptron")
             )
         return KernelPerceptron(model, chosen)
     from mercer.models.kernel_models._kernelized import Kernelized
-    from mercer.models.kernel_models._norm_regularised import norm_regularised
+    from mercer.models.kernel_models.norm_regularised import norm_regularised
 
     norm_regularised(model)
     return Kernelized(model, chosen, approximate)

@@ -13,20 +13,20 @@ from mercer._errors import MercerWarning
 from mercer._gpu import is_tensor
 from mercer._warn import warn
 from mercer.kernels import Kernel, kernel_from
-from mercer.models._base import Array, old_state_on_failure
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows
 from mercer.models._tensors import best_class
-from mercer.models.glm._kind import Kind
-from mercer.models.kernel_models._approximate import features_for
+from mercer.models.base import Array, old_state_on_failure
+from mercer.models.glm.kind import Kind
 from mercer.models.kernel_models._base import KernelModel, is_classifier
-from mercer.models.kernel_models._fit import fit_kernel
 from mercer.models.kernel_models._function import KernelFunction
-from mercer.models.kernel_models._machine import Fit, KernelFitInterrupted, Machine, not_converged
-from mercer.models.kernel_models._norm_regularised import Target, norm_regularised
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.kernel_models.approximate import features_for
+from mercer.models.kernel_models.fit import fit_kernel
+from mercer.models.kernel_models.machine import Fit, KernelFitInterrupted, Machine, not_converged
+from mercer.models.kernel_models.norm_regularised import Target, norm_regularised
+from mercer.models.streaming.from_source import fits_sources
 
 
 def _has_probabilities(model: Kernelized) -> bool:

@@ -13,14 +13,14 @@ from mercer.families import IDENTITY, Gaussian
 from mercer.families.response import Response
 from mercer.features.nystroem import LandmarkMap
 from mercer.kernels import Kernel
-from mercer.models._base import Array
 from mercer.models._kernel_choice import is_precomputed
-from mercer.models.glm._one_mean import OneMean
-from mercer.models.glm._solve import Limits
-from mercer.models.kernel_models._approximate import Map, features_asked, features_of
-from mercer.models.kernel_models._fit import fit_kernel
-from mercer.models.kernel_models._machine import Fit, Machine
-from mercer.models.kernel_models._ridge_task import Task
+from mercer.models.base import Array
+from mercer.models.glm.one_mean import OneMean
+from mercer.models.glm.solve import Limits
+from mercer.models.kernel_models.approximate import Map, features_asked, features_of
+from mercer.models.kernel_models.fit import fit_kernel
+from mercer.models.kernel_models.machine import Fit, Machine
+from mercer.models.kernel_models.ridge_task import Task
 from mercer.solvers.span.mapped_newton import MappedFit
 from mercer.solvers.span.mapped_ridge import MappedRidge
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError
-from mercer.models._base import Array
-from mercer.models.linear._ridge_tuning import squared_errors
+from mercer.models.base import Array
+from mercer.models.linear.ridge_tuning import squared_errors
 from mercer.solvers.least_squares.leave_one_out import TallSpectrum, WideSpectrum, candidates
 from mercer.solvers.span.kernel_ridge import System
 from mercer.solvers.span.kernel_spectrum import Eigenvalues, eigenvalues

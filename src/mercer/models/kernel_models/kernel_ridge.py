@@ -19,7 +19,6 @@ from mercer._threads import row_blocks, thread_count
 from mercer._warn import warn
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
-from mercer.models._base import Array, Plan, forget_fit, is_sparse, old_state_on_failure
 from mercer.models._comparisons import refuse_no_kernel_matrix, take
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, is_precomputed, plain_kernel
 from mercer.models._kernel_rows import checked_rows, row_weight
@@ -27,21 +26,22 @@ from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows, rows_to_look_at
 from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import in_memory, tensor_plan
-from mercer.models.kernel_features._named_features import APPROXIMATE
-from mercer.models.kernel_models._feature_function import Function
+from mercer.models.base import Array, Plan, forget_fit, is_sparse, old_state_on_failure
+from mercer.models.kernel_features.named_features import APPROXIMATE
 from mercer.models.kernel_models._function import KernelFunction
-from mercer.models.kernel_models._machine import Fit, KernelFitInterrupted, not_converged
 from mercer.models.kernel_models._ridge_features import LIMITS, OnFeatures
-from mercer.models.kernel_models._ridge_kernel import (
+from mercer.models.kernel_models._ridge_tuning import Tried, best_of
+from mercer.models.kernel_models.feature_function import Function
+from mercer.models.kernel_models.machine import Fit, KernelFitInterrupted, not_converged
+from mercer.models.kernel_models.ridge_kernel import (
     is_several,
     ridge_kernel,
     widths,
     with_width,
 )
-from mercer.models.kernel_models._ridge_task import Task, finite_numbers
-from mercer.models.kernel_models._ridge_tuning import Tried, best_of
-from mercer.models.linear._least_squares import checked_penalties
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.kernel_models.ridge_task import Task, finite_numbers
+from mercer.models.linear.least_squares import checked_penalties
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution
 from mercer.solvers.span.kernel_ridge import DualFit, by_eigenvalues, kernel_ridge
 from mercer.solvers.span.kernel_spectrum import Eigenvalues

@@ -21,14 +21,14 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import DataError, FitInterrupted
-from mercer.models._base import Array
 from mercer.models._progress import bar
+from mercer.models.base import Array
 from mercer.models.linear._coordinate_fit import columnwise
 from mercer.models.linear._coordinate_folds import best, mean_squared_errors
 from mercer.models.linear._coordinate_grid import alpha_grid, descending, steepest
 from mercer.models.linear._coordinate_points import Task
 from mercer.models.linear._coordinate_regressor import CoordinateRegressor
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares.direct import Rows
 

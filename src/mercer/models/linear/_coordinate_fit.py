@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError, FitInterrupted
-from mercer.models._base import Array, is_sparse
+from mercer.models.base import Array, is_sparse
 from mercer.models.linear._coordinate_gram import usable_gram
 from mercer.models.linear._coordinate_points import WORKING_SETS, Point, Task, Terms, points, warn_of
 from mercer.solvers.certificate import Certificate, Solution

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer._warn import warn
-from mercer.models._base import Array, is_sparse
+from mercer.models.base import Array, is_sparse
 from mercer.models.linear._coordinate_points import Task
 
 

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions, valida
 
 from mercer._errors import DataError, NonFiniteError
 from mercer._warn import warn
-from mercer.models._base import Array
 from mercer.models._finite import refuse_non_finite
+from mercer.models.base import Array
 from mercer.models.linear._coordinate_gram import usable_gram
 from mercer.models.linear._coordinate_grid import alpha_grid, descending, steepest
 from mercer.models.linear._coordinate_points import Point, Task, Terms, points, warn_of

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from mercer._errors import FitInterrupted
 from mercer._warn import warn
-from mercer.models._diagnosis import Finding
+from mercer.models.diagnosis import Finding
 from mercer.models.linear._coordinate_fit import RANDOM, Fitted, fit
 from mercer.models.linear._coordinate_points import WORKING_SETS, Terms
 from mercer.models.linear._coordinate_streamed import fit_streamed
-from mercer.models.linear._least_squares import LeastSquaresRegressor
+from mercer.models.linear.least_squares import LeastSquaresRegressor
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares.direct import Rows
 from mercer.solvers.least_squares.streamed_rows import StreamedRows

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer.data.sources.base import Source
 from mercer.models.linear._coordinate_paths import enet_path
 from mercer.models.linear._coordinate_regressor import CoordinateRegressor
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares.direct import Rows
 

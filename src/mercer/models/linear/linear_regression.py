@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mercer.data.sources.base import Source
-from mercer.models._diagnosis import Finding
-from mercer.models.linear._least_squares import LeastSquaresRegressor
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.diagnosis import Finding
+from mercer.models.linear.least_squares import LeastSquaresRegressor
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_square
 from mercer.solvers.least_squares.iterative import by_conjugate_gradients

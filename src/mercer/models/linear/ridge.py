@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import DataError
 from mercer._warn import warn
 from mercer.data.sources.base import Source
-from mercer.models._base import is_sparse
-from mercer.models.linear._least_squares import LeastSquaresRegressor, checked_penalties
-from mercer.models.linear._ridge_tuning import tuned
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.base import is_sparse
+from mercer.models.linear.least_squares import LeastSquaresRegressor, checked_penalties
+from mercer.models.linear.ridge_tuning import tuned
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_square
 from mercer.solvers.least_squares.iterative import by_conjugate_gradients

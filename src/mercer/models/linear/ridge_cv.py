@@ -22,11 +22,11 @@ from sklearn.utils.metadata_routing import (
 from mercer._errors import DataError
 from mercer._warn import warn
 from mercer.data.sources.base import Source
-from mercer.models._base import Array, is_sparse, old_state_on_failure
-from mercer.models.linear._least_squares import LeastSquaresRegressor
-from mercer.models.linear._ridge_tuning import Score, cross_validated
+from mercer.models.base import Array, is_sparse, old_state_on_failure
+from mercer.models.linear.least_squares import LeastSquaresRegressor
 from mercer.models.linear.ridge import Ridge
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.linear.ridge_tuning import Score, cross_validated
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution
 from mercer.solvers.krylov import TOLERANCE
 from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_square

@@ -11,8 +11,8 @@ from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import NoLinearFormError
-from mercer.models._base import Array
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.base import Array
+from mercer.models.linear_forms.pieces import LinearPiece
 
 
 @runtime_checkable

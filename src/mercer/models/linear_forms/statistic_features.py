@@ -12,12 +12,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.sources.base import Source
-from mercer.models._base import Array, is_sparse, old_state_on_failure
-from mercer.models.linear_forms._features import ColumnStatistics, ObservedColumns
-from mercer.models.linear_forms._pieces import LinearPiece
-from mercer.models.linear_forms._units import expected_statistic, parts_of, statistic_scale
+from mercer.models.base import Array, is_sparse, old_state_on_failure
+from mercer.models.linear_forms.features import ColumnStatistics, ObservedColumns
 from mercer.models.linear_forms.linear_form import linear_form
-from mercer.models.streaming._from_source import fits_sources, maps_sources
+from mercer.models.linear_forms.pieces import LinearPiece
+from mercer.models.linear_forms.units import expected_statistic, parts_of, statistic_scale
+from mercer.models.streaming.from_source import fits_sources, maps_sources
 
 
 class StatisticFeatures(TransformerMixin, BaseEstimator):

@@ -9,8 +9,8 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer._warn import warn
-from mercer.models._base import Array
-from mercer.models.logistic._options import refuse_unsuitable
+from mercer.models.base import Array
+from mercer.models.logistic.options import refuse_unsuitable
 
 
 class Asked(NamedTuple):

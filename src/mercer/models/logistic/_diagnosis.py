@@ -9,10 +9,10 @@ import numpy as np
 
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
-from mercer.models._diagnosis import Diagnosis, Finding
-from mercer.models.glm._rank import Dependence, find_dependence
-from mercer.models.glm._separation import examine, examine_classes
-from mercer.models.glm._settle import dependent
+from mercer.models.diagnosis import Diagnosis, Finding
+from mercer.models.glm.rank import Dependence, find_dependence
+from mercer.models.glm.separation import examine, examine_classes
+from mercer.models.glm.settle import dependent
 from mercer.models.logistic._path import LogisticPath, Point
 
 REMEDY = "Leave the columns out, or give C a finite value, under which there is one answer."

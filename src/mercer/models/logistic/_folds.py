@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.metrics import get_scorer, make_scorer
 from sklearn.utils.validation import _check_method_params
 
-from mercer.models._base import Array
 from mercer.models._folds import weight_in_fold
+from mercer.models.base import Array
 from mercer.models.logistic._path import Coefficients, LogisticPath, Point
 from mercer.models.logistic.logistic_regression import LogisticRegression
 

@@ -30,9 +30,9 @@ from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
-from mercer.models._base import Array, is_sparse
 from mercer.models._progress import Progress
-from mercer.models.glm._solve import Limits
+from mercer.models.base import Array, is_sparse
+from mercer.models.glm.solve import Limits
 from mercer.models.logistic._problem import NEWTON, BinaryProblem, MultinomialProblem, solver_for
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.smooth.newton import ALWAYS_HESSIAN

@@ -23,10 +23,10 @@ from sklearn.utils.validation import _deprecate_positional_args
 
 from mercer._errors import DataError
 from mercer._threads import thread_count
-from mercer.models._base import Array, Plan, checked_weight, column_names, old_state_on_failure
-from mercer.models._diagnosis import Diagnosis
 from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
+from mercer.models.base import Array, Plan, checked_weight, column_names, old_state_on_failure
+from mercer.models.diagnosis import Diagnosis
 from mercer.models.logistic._cv_options import Asked, asked_of, checked_Cs
 from mercer.models.logistic._diagnosis import settled
 from mercer.models.logistic._folds import (
@@ -38,15 +38,15 @@ from mercer.models.logistic._folds import (
     scored,
     scorer_for,
 )
-from mercer.models.logistic._options import (
+from mercer.models.logistic._path import LogisticPath, PathInterrupted, Penalised, Point
+from mercer.models.logistic.options import (
     CONSTRAINTS,
     checked_rows,
     classes_and_codes,
     row_weights,
     warn_if_unfinished,
 )
-from mercer.models.logistic._path import LogisticPath, PathInterrupted, Penalised, Point
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming.from_source import fits_sources
 
 
 class LogisticRegressionCV(LinearClassifier):

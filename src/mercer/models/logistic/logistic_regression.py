@@ -15,15 +15,16 @@ from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.designs.streamed import Responses
 from mercer.designs.survey import Survey
-from mercer.models._base import NO_WEIGHT, Plan, column_names, in_main_memory, old_state_on_failure, publish
-from mercer.models._diagnosis import Diagnosis
 from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._tensors import checked_tensor, coded, tensor_plan
+from mercer.models.base import NO_WEIGHT, Plan, column_names, in_main_memory, old_state_on_failure, publish
+from mercer.models.diagnosis import Diagnosis
 from mercer.models.logistic._callbacks import told_of_steps
 from mercer.models.logistic._diagnosis import settled
-from mercer.models.logistic._options import (
+from mercer.models.logistic._path import Coefficients, LogisticPath, PathInterrupted, Penalised, Point
+from mercer.models.logistic.options import (
     CONSTRAINTS,
     checked_rows,
     class_weights,
@@ -37,10 +38,9 @@ from mercer.models.logistic._options import (
     tensor_row_weights,
     warn_if_unfinished,
 )
-from mercer.models.logistic._path import Coefficients, LogisticPath, PathInterrupted, Penalised, Point
-from mercer.models.streaming._chunks import naming_the_place, reader_of, refuse_offset, streamed_plan
-from mercer.models.streaming._from_source import fits_sources
-from mercer.models.streaming._observe import observe
+from mercer.models.streaming.chunks import naming_the_place, reader_of, refuse_offset, streamed_plan
+from mercer.models.streaming.from_source import fits_sources
+from mercer.models.streaming.observe import observe
 from mercer.solvers.least_squares.fit import NOT_FINITE
 from mercer.solvers.sparse import streamed_proximal
 

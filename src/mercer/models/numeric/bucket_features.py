@@ -14,7 +14,7 @@ from mercer._errors import BinsError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.features.buckets import Buckets, decades, equal_widths, quantiles
-from mercer.models._base import Array, column_names, first_where
+from mercer.models.base import Array, column_names, first_where
 from mercer.models.numeric._columns import by_column, increasing
 from mercer.models.numeric._rows import NumericTransformer
 

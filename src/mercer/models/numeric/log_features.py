@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from mercer.features.logarithms import signed_log
-from mercer.models._base import column_names, is_sparse, refuse_negative
+from mercer.models.base import column_names, is_sparse, refuse_negative
 from mercer.models.numeric._rows import NumericTransformer
 
 EXPECTED = "log(1 + x) is for counts and other numbers that are not negative; give signed=True for the others"

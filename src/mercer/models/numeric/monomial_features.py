@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer.features.monomials import MonomialMap
-from mercer.models._base import Array, column_names, first_where, is_sparse
+from mercer.models.base import Array, column_names, first_where, is_sparse
 from mercer.models.numeric._rows import NumericTransformer, largest
 
 

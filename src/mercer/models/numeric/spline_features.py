@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import BinsError
 from mercer._memory import refuse_beyond_memory
 from mercer.features.splines import Splines, even_knots, quantile_knots
-from mercer.models._base import Array, column_names
+from mercer.models.base import Array, column_names
 from mercer.models.numeric._columns import by_column, increasing
 from mercer.models.numeric._rows import NumericTransformer
 

@@ -18,8 +18,8 @@ from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.engines.running import current_run
-from mercer.models._base import Array, forget_fit
-from mercer.models.streaming._chunks import reader_of, refuse_offset, streamed_plan
+from mercer.models.base import Array, forget_fit
+from mercer.models.streaming.chunks import reader_of, refuse_offset, streamed_plan
 from mercer.solvers.certificate import Certificate, Solution
 
 STOPPED = "stopped by the user; the weights learnt so far are kept."

@@ -17,15 +17,15 @@ from mercer._threads import thread_count
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.models._agreement import announced_classes, refuse_labels_of_other_type, refuse_new_classes
-from mercer.models._base import Array, Plan, checked, checked_weight, old_state_on_failure
 from mercer.models._finite import refuse_not_finite
 from mercer.models._growing_classes import regrown
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models._tensors import labelled
+from mercer.models.base import Array, Plan, checked, checked_weight, old_state_on_failure
 from mercer.models.rules._streamed import learn_in_order
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution
 from mercer.solvers.threshold.history import History
 from mercer.solvers.threshold.learning import learn

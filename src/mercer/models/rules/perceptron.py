@@ -18,13 +18,13 @@ from mercer._warn import warn
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.models._agreement import announced_classes
-from mercer.models._base import Array, Plan, checked, checked_weight, old_state_on_failure
 from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._refusal import refuse_no_target, refuse_one_class
+from mercer.models.base import Array, Plan, checked, checked_weight, old_state_on_failure
 from mercer.models.rules._held_out import Judge, held_out_rows
 from mercer.models.rules._streamed import labels_of, learn_in_order
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.threshold.scikit_perceptron import PENALTIES, SPARSE_INTERCEPT_RATE, Rows, Stopping, Unit
 

@@ -12,8 +12,8 @@ from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer._suggest import quoted
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
-from mercer.models._base import Array
 from mercer.models._named_columns import position_of
+from mercer.models.base import Array
 from mercer.smoothing.mixed import Rows
 
 #: what "auto" takes for a category

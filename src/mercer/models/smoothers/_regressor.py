@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, InferenceError
 from mercer._gpu import is_tensor, like
-from mercer.models._base import Array, old_state_on_failure
+from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import checked_tensor
-from mercer.models.kernel_models._ridge_task import finite_numbers
+from mercer.models.base import Array, old_state_on_failure
+from mercer.models.kernel_models.ridge_task import finite_numbers
 from mercer.models.smoothers._smoother import KernelSmoother
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import answers_left_out
 
@@ -52,7 +53,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         """
         with old_state_on_failure(self):
             self._validate_params()
-            self._refuse_no_target(y)
+            refuse_no_target(self, y)
             rows = self._read(X, reset=True)
             self._y_name = _name(y)
             y = _targets(self._beside(y, X, "y"))

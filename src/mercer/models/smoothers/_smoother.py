@@ -15,9 +15,9 @@ from mercer._errors import BandwidthError, ColumnTypeError, DataError, FitInterr
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import thread_count
-from mercer.models._base import Array, Plan, checked, checked_table, checked_weight, column_names
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
+from mercer.models.base import Array, Plan, checked, checked_table, checked_weight, column_names
 from mercer.models.smoothers._columns import Columns, refuse_holes
 from mercer.smoothing import tensors
 from mercer.smoothing.bandwidth import Bandwidth
@@ -101,13 +101,6 @@ class KernelSmoother(BaseEstimator):
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: {[rows.count, len(y)]}. Give y one entry "
                 "for each row of X."
-            )
-
-    def _refuse_no_target(self, y: Any) -> None:
-        if y is None:
-            raise DataError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None. Pass the "
-                "target of every row."
             )
 
     # Learning.

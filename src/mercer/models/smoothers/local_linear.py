@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.models.smoothers._regressor import KernelRegressor
 from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.regression import LocalFit

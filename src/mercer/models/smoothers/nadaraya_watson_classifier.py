@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._gpu import is_tensor, namespace
 from mercer.data.labels import encode_labels
-from mercer.models._base import Array, old_state_on_failure
+from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_linear import accuracy
 from mercer.models._tensors import labelled
+from mercer.models.base import Array, old_state_on_failure
 from mercer.models.smoothers._smoother import KernelSmoother
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing.regression import LocalFit, LocalVotes
 
 
@@ -92,7 +93,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
         """
         with old_state_on_failure(self):
             self._validate_params()
-            self._refuse_no_target(y)
+            refuse_no_target(self, y)
             rows = self._read(X, reset=True)
             y = column_or_1d(self._beside(y, X, "y"), warn=True)
             self._refuse_lengths(rows, y)

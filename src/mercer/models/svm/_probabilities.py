@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from mercer._warn import warn
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.models.svm._calibration import Calibration
 from mercer.models.svm._one_against_one import agreeing, smallest_margins
 

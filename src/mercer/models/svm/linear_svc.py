@@ -11,11 +11,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer.data.labels import encode_labels
-from mercer.models._base import Array, old_state_on_failure
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import Progress, watched
 from mercer.models._refusal import refuse_one_class_of_solver
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.base import Array, old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._linear import (
     Fitted,
     Limits,

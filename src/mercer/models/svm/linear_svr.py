@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
-from mercer.models._base import Array, old_state_on_failure
 from mercer.models._linear_predictor import linear_predictor
 from mercer.models._progress import watched
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.base import Array, old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._linear import (
     Fitted,
     Limits,

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer.data.labels import encode_labels
-from mercer.models._base import Array, old_state_on_failure
 from mercer.models._comparisons import ByKernel, count
 from mercer.models._refusal import refuse_one_class
-from mercer.models.streaming._from_source import fits_sources
+from mercer.models.base import Array, old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._approximate import ByFeatures
 from mercer.models.svm._base import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models.svm._calibration import Calibration

@@ -15,9 +15,9 @@ from mercer.data.schema import Column, Schema
 from mercer.data.table import Table
 from mercer.models.tables._dates import Date
 from mercer.models.tables._evidence import Evidence, Manner
-from mercer.models.tables._labels import Category
-from mercer.models.tables._numbers import Binary, Number, OnlyGaps
-from mercer.models.tables._treatment import LeftOut, Treatment
+from mercer.models.tables.labels import Category
+from mercer.models.tables.numbers import Binary, Number, OnlyGaps
+from mercer.models.tables.treatment import LeftOut, Treatment
 
 #: kinds that may be asked for
 ASKED = (Kind.NUMBER, Kind.COUNT, Kind.BINARY, Kind.CATEGORY, Kind.TEXT, Kind.DATE, Kind.IDENTIFIER, Kind.CONSTANT)

@@ -10,11 +10,11 @@ import numpy as np
 from mercer.data.dates import Calendar
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
-from mercer.models._base import Array
-from mercer.models.tables._numbers import Gaps, Number
+from mercer.models.base import Array
 from mercer.models.tables._reading import days_of, refuse_gaps
 from mercer.models.tables._spread import DaysSeen, Scale, Spread
-from mercer.models.tables._treatment import LEVELS, NUMBERS, Slot, Treatment, Unseen
+from mercer.models.tables.numbers import Gaps, Number
+from mercer.models.tables.treatment import LEVELS, NUMBERS, Slot, Treatment, Unseen
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (

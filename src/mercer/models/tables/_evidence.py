@@ -13,11 +13,11 @@ from mercer.data.coding import Coded
 from mercer.data.levels import Occurrences
 from mercer.data.table import Table
 from mercer.designs.encoded import Part
-from mercer.models._base import Array
-from mercer.models.tables._numbers import Gaps
+from mercer.models.base import Array
 from mercer.models.tables._reading import days_of, labels_of, numbers_of
 from mercer.models.tables._spread import DaysSeen, Spread
 from mercer.models.tables._texts import Text
+from mercer.models.tables.numbers import Gaps
 
 
 class Manner(NamedTuple):

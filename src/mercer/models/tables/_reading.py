@@ -14,7 +14,7 @@ from mercer.data.dates import are_dates, days_of_labels
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
-from mercer.models._base import Array
+from mercer.models.base import Array
 
 
 def numbers_of(table: Table, position: int) -> Array:

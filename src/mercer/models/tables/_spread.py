@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from mercer.data.dates import Calendar
-from mercer.models._base import Array
+from mercer.models.base import Array
 
 #: a smaller mean is lost in the rounding of the largest floats, so that no difference from it can overflow
 HUGE = 1e290

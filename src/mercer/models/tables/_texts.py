@@ -13,11 +13,11 @@ from sklearn.base import clone
 from mercer._errors import VocabularyError
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part, SparsePart
-from mercer.models._base import Array
-from mercer.models.tables._numbers import Gaps
+from mercer.models.base import Array
 from mercer.models.tables._reading import refuse_gaps, texts_of
-from mercer.models.tables._treatment import NUMBERS, WORDS, Slot, Treatment, Unseen
-from mercer.models.text._vectorizer import TextVectorizer
+from mercer.models.tables.numbers import Gaps
+from mercer.models.tables.treatment import NUMBERS, WORDS, Slot, Treatment, Unseen
+from mercer.models.text.vectorizer import TextVectorizer
 
 
 @dataclass(frozen=True)

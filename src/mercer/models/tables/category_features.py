@@ -24,8 +24,8 @@ from mercer.data.storages.dense import DenseStorage
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.engines.folding import fold
-from mercer.models._base import Array, Plan, checked_table, column_names, old_state_on_failure
-from mercer.models.streaming._from_source import fits_sources, is_source, maps_sources
+from mercer.models.base import Array, Plan, checked_table, column_names, old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 
 #: codes are int32, and one is left for missing values
 MOST_BUCKETS = 2**31 - 2

@@ -16,8 +16,8 @@ from mercer._errors import FormulaError, NonFiniteError
 from mercer._optional import require
 from mercer._suggest import did_you_mean
 from mercer.data.table import Table
-from mercer.models._base import Array
-from mercer.models.tables._treatment import Unseen
+from mercer.models.base import Array
+from mercer.models.tables.treatment import Unseen
 
 INTERCEPT = "Intercept"
 

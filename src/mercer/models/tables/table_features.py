@@ -20,15 +20,15 @@ from mercer.data.select import fetched, names_of, select
 from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded, NumberPart, Part
-from mercer.models._base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
-from mercer.models.streaming._from_source import fits_sources, is_source, maps_sources
+from mercer.models.base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.tables._choose import ASKED_FOR, name_of, schema_for, treatment
 from mercer.models.tables._evidence import Evidence, InTable, Manner
 from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse
-from mercer.models.tables._source import learn_source
-from mercer.models.tables._treatment import LeftOut, Treatment, Unseen, distinct, side_by_side
 from mercer.models.tables.formula_features import FormulaFeatures
+from mercer.models.tables.source import learn_source
+from mercer.models.tables.treatment import LeftOut, Treatment, Unseen, distinct, side_by_side
 from mercer.report import Field, Grid
 
 #: columns whose reasons are given where none is left

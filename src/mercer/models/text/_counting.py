@@ -18,9 +18,10 @@ from mercer.data.texts import SURROGATES, Texts
 from mercer.features.text import compiled, interpreted
 from mercer.features.text.analysis import Analysis, shortest_word
 from mercer.features.text.interpreted import Learned
+from mercer.features.text.terms import WordNgrams, Words
 from mercer.features.text.weights import normalised
-from mercer.models._base import Plan
-from mercer.models.text._vectorizer import ACCENTS, TextVectorizer
+from mercer.models.base import Plan
+from mercer.models.text.vectorizer import ACCENTS, TextVectorizer
 from mercer.stats.vocabulary import Vocabulary
 
 
@@ -136,7 +137,7 @@ def _words(pattern: str, lowercase: bool, grams: tuple[int, int]) -> Callable[[s
     shortest = shortest_word(pattern)
     if shortest is None:
         return None
-    words, runs = interpreted.Words(shortest, lowercase), interpreted.WordNgrams(*grams)
+    words, runs = Words(shortest, lowercase), WordNgrams(*grams)
     return words if grams == (1, 1) else lambda text: runs(words(text))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._errors import DataError, VocabularyError
 from mercer.features.text.interpreted import AnyVocabulary
-from mercer.models._base import Array
+from mercer.models.base import Array
 
 
 def numbered(vocabulary: Any) -> dict[Any, int]:

@@ -20,14 +20,14 @@ from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.matrices import as_configured
 from mercer.models._agreement import refuse_other_class, refuse_other_parameters
-from mercer.models._base import Array, old_state_on_failure
-from mercer.models.streaming._from_source import fits_sources, is_source, maps_sources
+from mercer.models.base import Array, old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
 from mercer.models.text._documents import documents_of
 from mercer.models.text._selection import chosen, numbered, refuse_useless
 from mercer.models.text._source import learn_vocabulary
 from mercer.models.text._term_columns import TermColumns
-from mercer.models.text._vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
+from mercer.models.text.vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
 
 _DF = [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 1, None, closed="left")]
 

@@ -11,10 +11,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer.data.sources.base import Source
 from mercer.features.text.matrices import as_configured
-from mercer.models._base import old_state_on_failure
-from mercer.models.streaming._from_source import fits_sources, maps_sources
+from mercer.models.base import old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources, maps_sources
 from mercer.models.text import _counting
-from mercer.models.text._vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
+from mercer.models.text.vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
 
 
 class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]

@@ -19,8 +19,8 @@ from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.features.text import weights
 from mercer.features.text.weights import Totals
-from mercer.models._base import Array, Plan, checked, is_sparse, old_state_on_failure
-from mercer.models.streaming._from_source import fits_sources, maps_sources
+from mercer.models.base import Array, Plan, checked, is_sparse, old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources, maps_sources
 
 WEIGHTINGS = {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}
 WEIGHTING_CONSTRAINTS: dict[str, Any] = {

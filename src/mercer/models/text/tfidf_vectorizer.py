@@ -17,13 +17,13 @@ from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.matrices import as_configured
 from mercer.features.text.weights import Totals, class_sums
-from mercer.models._base import Array, old_state_on_failure
-from mercer.models.streaming._from_source import fits_sources, is_source, maps_sources
+from mercer.models.base import Array, old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
 from mercer.models.text._source import learn_totals
-from mercer.models.text._vectorizer import TOKEN_PATTERN
 from mercer.models.text.count_vectorizer import CountVectorizer
 from mercer.models.text.tfidf_transformer import WEIGHTING_CONSTRAINTS, TfidfTransformer, float_type, two_classes
+from mercer.models.text.vectorizer import TOKEN_PATTERN
 
 FLOATS = (np.float64, np.float32, np.float16)
 

@@ -17,7 +17,7 @@ from mercer._jit.solvers import gaps as loops
 from mercer._threads import ordered_map, row_blocks
 from mercer.families.gaussian import LOG_2PI
 from mercer.stats import PatternMoments
-from mercer.stats._base import ratio
+from mercer.stats.base import ratio
 
 Array = NDArray[Any]
 

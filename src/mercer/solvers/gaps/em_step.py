@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mercer._errors import DegenerateDataError, SingularCovarianceError
 from mercer.solvers.gaps._gaps import Cells, Point, Scale
 from mercer.stats import PatternMoments, ScatterMoments
-from mercer.stats._base import ratio
+from mercer.stats.base import ratio
 
 Array = NDArray[Any]
 

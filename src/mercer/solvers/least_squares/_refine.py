@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.solvers.least_squares._rows import Rows
-from mercer.stats._base import spoilt_sums_are_silent
+from mercer.solvers.least_squares.rows import Rows
+from mercer.stats.base import spoilt_sums_are_silent
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 

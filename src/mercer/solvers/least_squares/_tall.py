@@ -12,9 +12,9 @@ from mercer._threads import blas_for
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares._cholesky import REFINABLE, Factored, factored, raised
 from mercer.solvers.least_squares._refine import EPS, Centre, Refined, Refinement
-from mercer.solvers.least_squares._rows import Rows
 from mercer.solvers.least_squares._triangle import DATA_ROUNDING, Penalised, Span, lengths
 from mercer.solvers.least_squares.fit import NOT_FINITE, TOLERANCE, LinearFit, closed_form
+from mercer.solvers.least_squares.rows import Rows
 from mercer.stats.normal_equations import NormalEquations, Products
 from mercer.stats.r_factor import RFactor, Triangle
 

@@ -12,9 +12,9 @@ from mercer.designs.coordinates import Coordinates
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.designs.encoded_design import encoded_design
 from mercer.engines.reducing import reduce
-from mercer.solvers.least_squares._rows import Rows
-from mercer.stats._base import spoilt_sums_are_silent
-from mercer.stats._joined import pilot
+from mercer.solvers.least_squares.rows import Rows
+from mercer.stats.base import spoilt_sums_are_silent
+from mercer.stats.joined import pilot
 from mercer.stats.normal_equations import NormalEquations, Sums
 from mercer.stats.r_factor import RFactor
 

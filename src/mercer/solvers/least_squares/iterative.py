@@ -17,8 +17,8 @@ from mercer.data.blocks import rows_per_block
 from mercer.designs.encoded import Encoded
 from mercer.solvers.certificate import Solution
 from mercer.solvers.krylov import conjugate_gradient
-from mercer.solvers.least_squares._rows import Rows
 from mercer.solvers.least_squares.fit import NOT_FINITE, LinearFit
+from mercer.solvers.least_squares.rows import Rows
 
 Array = NDArray[Any]
 PATH = "conjugate gradients"

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for, ordered_stream, row_blocks
-from mercer.solvers.least_squares._rows import Rows
-from mercer.solvers.least_squares._wide import Wide
 from mercer.solvers.least_squares.fit import NOT_FINITE
-from mercer.stats._joined import TILE, dense, triangle
+from mercer.solvers.least_squares.rows import Rows
+from mercer.solvers.least_squares.wide import Wide
+from mercer.stats.joined import TILE, dense, triangle
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 

@@ -10,10 +10,10 @@ from scipy import optimize
 
 from mercer._errors import NonFiniteError
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.least_squares._rows import Rows
 from mercer.solvers.least_squares._triangle import lengths
-from mercer.solvers.least_squares._wide import Wide
 from mercer.solvers.least_squares.fit import NOT_FINITE, TOLERANCE, LinearFit
+from mercer.solvers.least_squares.rows import Rows
+from mercer.solvers.least_squares.wide import Wide
 from mercer.stats.r_factor import RFactor
 
 Array = NDArray[Any]

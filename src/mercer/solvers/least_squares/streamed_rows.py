@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from mercer._errors import DataError, NonFiniteError, TooManyColumnsError
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
-from mercer.solvers.least_squares._rows import Rows
 from mercer.solvers.least_squares.fit import NOT_FINITE
+from mercer.solvers.least_squares.rows import Rows
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 

@@ -13,8 +13,8 @@ from mercer._gpu.chunks import in_chunks, tile_size
 from mercer.designs import DenseDesign, TensorDesign
 from mercer.designs.tensors import on_device
 from mercer.engines.reducing import reduce
-from mercer.solvers.least_squares._rows import Rows
-from mercer.stats._joined import PILOT_ROWS, pilot
+from mercer.solvers.least_squares.rows import Rows
+from mercer.stats.joined import PILOT_ROWS, pilot
 from mercer.stats.normal_equations import NormalEquations, Sums
 from mercer.stats.r_factor import RFactor
 

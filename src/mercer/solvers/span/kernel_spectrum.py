@@ -12,9 +12,9 @@ from scipy.linalg import eigh
 from mercer._errors import NotPositiveDefiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import blas_for
-from mercer.solvers.least_squares._rows import Rows
-from mercer.solvers.least_squares._wide import Wide
 from mercer.solvers.least_squares.leave_one_out import WideSpectrum
+from mercer.solvers.least_squares.rows import Rows
+from mercer.solvers.least_squares.wide import Wide
 from mercer.solvers.span.kernel_system import INSTEAD, System
 
 Array = NDArray[Any]

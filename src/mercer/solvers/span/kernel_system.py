@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from mercer._errors import KernelError, NoFeatureMapError
 from mercer._memory import refuse_beyond_memory
 from mercer.kernels import Gram, Kernel
-from mercer.kernels._inputs import is_sparse
 from mercer.kernels.explicit import MOST_NUMBERS
 from mercer.kernels.given import GivenMatrix
+from mercer.kernels.inputs import is_sparse
 
 Array = NDArray[Any]
 T = TypeVar("T")

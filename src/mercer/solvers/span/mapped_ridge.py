@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from mercer._errors import NotPositiveDefiniteError
 from mercer._threads import blas_for
 from mercer.designs.mapped import MappedDesign, Tiles
-from mercer.solvers.least_squares._rows import Rows
 from mercer.solvers.least_squares.leave_one_out import TallSpectrum
+from mercer.solvers.least_squares.rows import Rows
 
 Array = NDArray[Any]
 

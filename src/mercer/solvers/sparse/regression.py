@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer.families.penalties import Strengths
-from mercer.solvers.least_squares._rows import Rows
+from mercer.solvers.least_squares.rows import Rows
 from mercer.solvers.sparse._columns import SMALL, Columns, DenseColumns, SparseColumns, unit_of
 from mercer.solvers.sparse.duality import Penalty
 from mercer.stats.normal_equations import NormalEquations

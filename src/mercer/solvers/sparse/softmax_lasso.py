@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 from mercer.engines.reducing import reduce
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
+from mercer.solvers.smooth.lbfgs import BELOW
 from mercer.solvers.smooth.scaling import Standardising
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN
@@ -85,11 +86,15 @@ class _Point:
     unit: float
 
     @cached_property
-    def length(self) -> float:
-        """Of the shortest subgradient."""
+    def subgradient(self) -> Array:
+        """The shortest one, in standard errors if the curvature is that of the start."""
         pulled = self.gradient + self.l1 * np.sign(self.z)
         free = np.sign(self.gradient) * np.maximum(np.abs(self.gradient) - self.l1, 0.0)
-        return float(np.linalg.norm(np.where(self.z == 0, free, pulled))) / self.unit
+        return np.asarray(np.where(self.z == 0, free, pulled) / self.unit)
+
+    @cached_property
+    def length(self) -> float:
+        return float(np.linalg.norm(self.subgradient))
 
 
 class _Search:
@@ -105,6 +110,9 @@ class _Search:
         self._split = self._l1 > 0
         W = problem.matrix(problem.start()) if start is None else np.array(start, dtype=float)
         self.here = self._look(self._inverse(W))
+        #: the length to come down to by the curvature of the start
+        self._aim = tolerance
+        self._measured, self._measured_at = np.inf, cast(_Point | None, None)
         self.trace = [self.here.value]
 
     def _standardising(self) -> Standardising:
@@ -113,6 +121,24 @@ class _Search:
         variance = float(np.mean(shares * (1 - shares)))
         h = variance * (np.ones(design.n_rows) if weight is None else weight)
         return Standardising.of(design, h, self._problem.strengths.l2)
+
+    def measured(self) -> float:
+        """The length by the curvature that is here."""
+        if self._measured_at is not self.here:
+            self._measured, self._measured_at = self._measure(), self.here
+        return self._measured
+
+    def _measure(self) -> float:
+        if not 0 < self.here.length < np.inf:
+            return self.here.length
+        design, _, weight, offset = self._problem.observations.batch(slice(None))
+        eta = design.times(self.here.W)
+        p = self._problem.response.probabilities(eta if offset is None else eta + offset)
+        h = p * (1 - p) * (1.0 if weight is None else weight[:, None])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scales = [Standardising.of(design, of_class, self._problem.strengths.l2).scale for of_class in h.T]
+        longer = np.stack(scales, axis=1) / self._scaling.scale[:, None]
+        return float(np.linalg.norm(longer * self.here.subgradient))
 
     def _inverse(self, W: Array) -> Array:
         away = W - self._problem.strengths.mean[:, None]
@@ -138,14 +164,20 @@ class _Search:
             self._progress(len(self.trace) - 1, there.value, there.length)
 
     def run(self, most_steps: int) -> None:
-        """Down to the tolerance; an objective that is not finite has no way down."""
-        while self.here.length > self._tolerance and len(self.trace) <= most_steps:
+        """Down to the tolerance by the curvature of the start, and on where it has fallen since."""
+        while self._descend(most_steps) and self._tolerance < self.measured() < np.inf:
+            self._aim = BELOW * self.here.length * self._tolerance / self.measured()
+
+    def _descend(self, most_steps: int) -> bool:
+        """Whether the length has come down to the aim; an objective that is not finite has no way down."""
+        while self.here.length > self._aim and len(self.trace) <= most_steps:
             before = self.here
             self._bounded(most_steps - len(self.trace) + 1)
             self._finish(most_steps - len(self.trace) + 1)
             # SciPy may give up too early, and is then asked again
             if self.here.value >= before.value and self.here.length >= before.length:
-                return
+                break
+        return self.here.length <= self._aim
 
     def _bounded(self, most_steps: int) -> None:
         """SciPy's steps."""
@@ -168,7 +200,7 @@ class _Search:
 
         def arrive(intermediate_result: Any) -> None:
             self._arrive(seen if seen.value == intermediate_result.fun else self._look(joined(intermediate_result.x)))
-            if self.here.length <= self._tolerance:
+            if self.here.length <= self._aim:
                 raise StopIteration
 
         z = self.here.z
@@ -183,7 +215,7 @@ class _Search:
         if self._split.size > MOST_NEWTON:
             return
         for _ in range(min(MOST_FINISHING, most_steps)):
-            if self.here.length <= self._tolerance:
+            if self.here.length <= self._aim:
                 return
             there = self._look(self.here.z + self._newton_step())
             crossed = self._split & (np.sign(there.z) != np.sign(self.here.z))
@@ -213,7 +245,7 @@ class _Search:
 
     def solution(self) -> Solution:
         sentence = (
-            "length of the shortest subgradient in standard errors, √(gᵀD⁻¹g) with the diagonal D of the Hessian as "
-            f"estimated from the design, after {len(self.trace) - 1} steps of L-BFGS-B and Newton's method"
+            "length of the shortest subgradient in standard errors, √(gᵀD⁻¹g) with the diagonal D of the Hessian, "
+            f"after {len(self.trace) - 1} steps of L-BFGS-B and Newton's method"
         )
-        return Solution(self.here.W, Certificate("KKT", self.here.length, self._tolerance, sentence), tuple(self.trace))
+        return Solution(self.here.W, Certificate("KKT", self.measured(), self._tolerance, sentence), tuple(self.trace))

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import NoExplanationError
 from mercer.designs.encoded import Encoded
 from mercer.models import GaussianNB, NaiveBayes, TableFeatures, linear_form
-from mercer.models._base import checked, column_names, is_sparse
-from mercer.models.discriminants._discriminant import DiscriminantClassifier
-from mercer.models.generative._column_likelihoods import column_likelihoods
+from mercer.models.base import checked, column_names, is_sparse
+from mercer.models.discriminants.discriminant import DiscriminantClassifier
+from mercer.models.generative.column_likelihoods import column_likelihoods
 from mercer.models.linear_forms.linear_form import HasLinearForm
 from mercer.using.explaining.coefficients import feature_names
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from mercer.decide._wrapped import last_step
-from mercer.models._base import column_names
+from mercer.decide.wrapped import last_step
+from mercer.models.base import column_names
 from mercer.report import Field, Grid
 
 Array = NDArray[Any]

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._suggest import listed
 from mercer.data import Schema
-from mercer.decide._wrapped import layers
+from mercer.decide.wrapped import layers
 from mercer.using.reading import columns_of, reader_of
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._errors import NoExplanationError
 from mercer.data import Kind
-from mercer.decide._wrapped import last_step
+from mercer.decide.wrapped import last_step
 from mercer.report import Grid
 from mercer.using.explaining import coefficients, likelihoods
 from mercer.using.reading import reader_of

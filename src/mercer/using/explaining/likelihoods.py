@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.decide._wrapped import last_step
+from mercer.decide.wrapped import last_step
 from mercer.models import GaussianNB, NaiveBayes
-from mercer.models._base import column_names
+from mercer.models.base import column_names
 from mercer.report import Field, Grid
 from mercer.report.wording import in_full, written
 from mercer.using.explaining.coefficients import feature_names

@@ -13,19 +13,13 @@ import mercer.data
 from mercer._errors import DataError, SourceChangedError
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.databases.duckdb import Relation
+from tests.data._databases import duckdb_file
 
 duckdb: Any = pytest.importorskip("duckdb")
 
 
-def database(path: Path, **tables: str) -> Path:
-    with duckdb.connect(str(path)) as connection:
-        for name, query in tables.items():
-            connection.execute(f'CREATE TABLE "{name}" AS {query}')
-    return path
-
-
 def test_a_file(tmp_path: Path) -> None:
-    path = database(tmp_path / "a.duckdb", t="SELECT range AS id, range % 2 AS y, 1.5 AS price FROM range(5000)")
+    path = duckdb_file(tmp_path / "a.duckdb", t="SELECT range AS id, range % 2 AS y, 1.5 AS price FROM range(5000)")
     source = mercer.data.open(path, target="y", rows=1000)
     assert source.n_rows == 5000
     for _ in range(2):
@@ -38,7 +32,7 @@ def test_a_file(tmp_path: Path) -> None:
 
 
 def test_queries(tmp_path: Path) -> None:
-    path = database(tmp_path / "a.duckdb", a="SELECT 1 AS x", b="SELECT range AS x FROM range(9)")
+    path = duckdb_file(tmp_path / "a.duckdb", a="SELECT 1 AS x", b="SELECT range AS x FROM range(9)")
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path, sql="SELECT x FROM b WHERE x > 6")] == [[7, 8]]
     assert mercer.data.open(path, sql="b").n_rows == 9
     with pytest.raises(DataError, match="holds several tables: 'a', 'b'"):

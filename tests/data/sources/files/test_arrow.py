@@ -12,15 +12,10 @@ from pyarrow import feather
 
 import mercer.data
 from mercer._errors import DataError, SourceChangedError
-from mercer.data import Source
 from mercer.data.sources.files import arrow
+from tests.data.sources._reading import rows_of
 
 TABLE = pa.table({"x": np.arange(300.0), "c": ["abc", "de", None] * 100, "y": np.arange(300)})
-
-
-def rows_of(source: Source) -> tuple[int, list[str]]:
-    skipped: list[str] = []
-    return sum(chunk.n_rows for piece in source.pieces() for chunk in piece.chunks(skipped)), skipped
 
 
 def corrupt(path: Path) -> Path:

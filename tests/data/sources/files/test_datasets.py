@@ -13,6 +13,7 @@ from pyarrow import dataset, parquet
 import mercer.data
 from mercer._errors import DataError, SourceChangedError
 from mercer.data.sources.files import datasets
+from tests.data.sources._reading import chunks_of
 
 TABLE = pa.table({"x": np.random.default_rng(0).normal(size=300), "y": np.arange(300) % 2, "g": ["a", "b", "c"] * 100})
 
@@ -49,9 +50,9 @@ def test_what_is_broken_or_changed(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"'a\.parquet', row group 0 cannot be read: .*on_error='skip'"):
         list(mercer.data.open(dataset.dataset(path), target="y"))
-    skipped: list[str] = []
     source = mercer.data.open(dataset.dataset(path), target="y", on_error="skip")
-    assert [chunk for piece in source.pieces() for chunk in piece.chunks(skipped)] == []
+    chunks, skipped = chunks_of(source)
+    assert chunks == []
     assert len(skipped) == 1
     parquet.write_table(TABLE, path)
     with pytest.raises(SourceChangedError, match=r"a\.parquet' was written to"):

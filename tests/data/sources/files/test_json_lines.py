@@ -11,8 +11,8 @@ import pytest
 
 import mercer.data
 from mercer._errors import DataError, EmptyDataError
-from mercer.data import Source
 from mercer.data.sources.files import lines
+from tests.data.sources._reading import table_of
 
 
 @pytest.fixture(autouse=True)
@@ -27,29 +27,23 @@ def written(folder: Path, rows: list[Any]) -> Path:
     return path
 
 
-def read(source: Source) -> tuple[Any, list[str]]:
-    skipped: list[str] = []
-    chunks = [chunk for piece in source.pieces() for chunk in piece.chunks(skipped)]
-    return pa.concat_tables([chunk.X for chunk in chunks]), skipped
-
-
 def test_columns_and_types_are_those_of_all_lines(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"x": i if i < 90 else i + 0.5, "d": "2024-01-01" if i < 80 else "later"} for i in range(99)
     ]
     rows[98]["new"] = "here"
-    X, _ = read(mercer.data.open(written(tmp_path, rows)))
+    X, _ = table_of(mercer.data.open(written(tmp_path, rows)))
     assert X.to_pylist() == [{"x": float(row["x"]), "d": row["d"], "new": row.get("new")} for row in rows]
 
 
 def test_dates_where_all_lines_have_them(tmp_path: Path) -> None:
-    X, _ = read(mercer.data.open(written(tmp_path, [{"d": f"2024-01-{1 + i % 30:02}"} for i in range(99)])))
+    X, _ = table_of(mercer.data.open(written(tmp_path, [{"d": f"2024-01-{1 + i % 30:02}"} for i in range(99)])))
     assert X.schema.field("d").type == pa.timestamp("s")
 
 
 def test_what_the_caller_says_about_columns(tmp_path: Path) -> None:
     reading = mercer.data.Reading(held={"x": "category"})
-    X, _ = read(mercer.data.open(written(tmp_path, [{"x": i} for i in range(99)]), reading=reading))
+    X, _ = table_of(mercer.data.open(written(tmp_path, [{"x": i} for i in range(99)]), reading=reading))
     assert X["x"].to_pylist() == [str(i) for i in range(99)]
 
 
@@ -67,7 +61,7 @@ def test_a_line_that_is_no_object_is_named_or_left_out(tmp_path: Path) -> None:
     path = written(tmp_path, rows)
     with pytest.raises(DataError, match=r"Line 61 of 'a\.jsonl' is no JSON"):
         mercer.data.open(path)
-    X, skipped = read(mercer.data.open(path, on_error="skip"))
+    X, skipped = table_of(mercer.data.open(path, on_error="skip"))
     assert X["x"].to_pylist() == [i for i in range(99) if i != 60]
     assert len(skipped) == 1
     assert skipped[0].startswith("Line 61 of 'a.jsonl' is no JSON")
@@ -96,7 +90,7 @@ def test_a_line_that_is_null_is_no_row(tmp_path: Path, where: int) -> None:
     path = written(tmp_path, rows)
     with pytest.raises(DataError, match=rf"Line {where + 1} of 'a\.jsonl' is no object"):
         mercer.data.open(path)
-    X, skipped = read(mercer.data.open(path, on_error="skip"))
+    X, skipped = table_of(mercer.data.open(path, on_error="skip"))
     assert X.num_rows == 98
     assert skipped == [f"Line {where + 1} of 'a.jsonl' is no object like {{\"column\": 1}}."]
 
@@ -107,4 +101,4 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path, line: bytes) -> None:
     path.write_bytes(path.read_bytes() + b"\n" + line)
     with pytest.raises(DataError, match=r"Line 41 of 'a\.jsonl' is no JSON: 'utf-8' codec"):
         mercer.data.open(path)
-    assert read(mercer.data.open(path, on_error="skip"))[0].num_rows == 40
+    assert table_of(mercer.data.open(path, on_error="skip"))[0].num_rows == 40

@@ -14,17 +14,12 @@ from pyarrow import parquet
 
 import mercer.data
 from mercer._errors import ColumnMismatchError, DataError, SourceChangedError
-from mercer.data import Source
 from mercer.data.sources.base import CHUNK_BYTES
 from mercer.data.sources.files import parquet as sources
+from tests.data.sources._reading import rows_of
 
 RANDOM = np.random.default_rng(0)
 TABLE = pa.table({"x": RANDOM.normal(size=300), "y": np.arange(300) % 2})
-
-
-def rows_of(source: Source) -> tuple[int, list[str]]:
-    skipped: list[str] = []
-    return sum(chunk.n_rows for piece in source.pieces() for chunk in piece.chunks(skipped)), skipped
 
 
 def corrupt(path: Path, group: int, **how: object) -> Path:

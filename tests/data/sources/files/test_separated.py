@@ -10,12 +10,13 @@ import pytest
 
 import mercer.data
 from mercer._errors import ColumnMismatchError, DataError, EmptyDataError, SourceChangedError
-from mercer.data import Schema, Source
+from mercer.data import Schema
 from mercer.data.kinds import Kind
 from mercer.data.readers import Reading
 from mercer.data.schema import Column
 from mercer.data.sources.files import lines
 from mercer.data.sources.files.separated import WholeFile
+from tests.data.sources._reading import table_of
 
 
 @pytest.fixture(autouse=True)
@@ -27,12 +28,6 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def written(folder: Path, header: str, rows: list[str]) -> Path:
     (path := folder / "a.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     return path
-
-
-def read(source: Source) -> tuple[Any, list[str]]:
-    skipped: list[str] = []
-    chunks = [chunk for piece in source.pieces() for chunk in piece.chunks(skipped)]
-    return pa.concat_tables([chunk.X for chunk in chunks]), skipped
 
 
 @pytest.mark.parametrize("block", [16, 64, 1 << 20])
@@ -51,7 +46,7 @@ def test_the_type_of_a_column_is_that_of_all_its_values(
 ) -> None:
     monkeypatch.setattr(lines, "BLOCK", block)
     path = written(tmp_path, "x,y", [f"{i},0" for i in range(99)] + [f"{late},1"])
-    X, _ = read(mercer.data.open(path, target="y"))
+    X, _ = table_of(mercer.data.open(path, target="y"))
     assert X.schema.field("x").type == kind
     assert X["x"][7].as_py() == (7 if kind != pa.string() else "7")
 
@@ -60,7 +55,7 @@ def test_the_type_of_a_column_is_that_of_all_its_values(
 def test_dates_truth_values_and_nothing(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "BLOCK", block)
     rows = [f"2024-05-{1 + i % 30:02}{' 10:00:00' if i == 90 else ''},{'true' if i else 'false'},,1" for i in range(99)]
-    X, _ = read(mercer.data.open(written(tmp_path, "d,b,n,y", rows), target="y"))
+    X, _ = table_of(mercer.data.open(written(tmp_path, "d,b,n,y", rows), target="y"))
     assert X.schema.types == [pa.timestamp("s"), pa.bool_(), pa.float64()]
 
 
@@ -69,8 +64,8 @@ def test_a_ragged_line_is_named_or_left_out(tmp_path: Path) -> None:
     rows[60], rows[80] = "1,2,3", "4"
     path = written(tmp_path, "x,y", rows)
     with pytest.raises(DataError, match=r"Line 62 of 'a\.csv' has 3 fields, but the first line has 2.*on_error='skip'"):
-        read(mercer.data.open(path, target="y"))
-    X, skipped = read(mercer.data.open(path, target="y", on_error="skip"))
+        table_of(mercer.data.open(path, target="y"))
+    X, skipped = table_of(mercer.data.open(path, target="y", on_error="skip"))
     assert X["x"].to_pylist() == [i for i in range(99) if i not in (60, 80)]
     assert [sentence.split(" has ")[0] for sentence in skipped] == ["Line 62 of 'a.csv'", "Line 82 of 'a.csv'"]
 
@@ -78,15 +73,15 @@ def test_a_ragged_line_is_named_or_left_out(tmp_path: Path) -> None:
 def test_blank_lines_count_as_lines(tmp_path: Path) -> None:
     path = written(tmp_path, "x,y", ["1,2", "", "", "1,2,3"])
     with pytest.raises(DataError, match=r"Line 5 of"):
-        read(mercer.data.open(path, target="y"))
+        table_of(mercer.data.open(path, target="y"))
 
 
 def test_a_value_that_is_not_what_the_caller_says(tmp_path: Path) -> None:
     path = written(tmp_path, "x,y", [f"{'many' if i in (50, 51) else i},0" for i in range(99)])
     schema = Schema((Column("x", Kind.NUMBER),))
     with pytest.raises(DataError, match=r"Line 52 of 'a\.csv': 'x' is 'many', which is no value of the type double"):
-        read(mercer.data.open(path, target="y", schema=schema))
-    X, skipped = read(mercer.data.open(path, target="y", schema=schema, on_error="skip"))
+        table_of(mercer.data.open(path, target="y", schema=schema))
+    X, skipped = table_of(mercer.data.open(path, target="y", schema=schema, on_error="skip"))
     assert (X.num_rows, len(skipped)) == (97, 2)
     assert X.schema.field("x").type == pa.float64()
     with pytest.raises(ColumnMismatchError, match="There is no column 'z'"):
@@ -96,7 +91,7 @@ def test_a_value_that_is_not_what_the_caller_says(tmp_path: Path) -> None:
 def test_what_the_caller_says_about_columns(tmp_path: Path) -> None:
     path = written(tmp_path, "zip,n,y", ["01234,-1,0", "56789,5,1"])
     reading = Reading(held={"zip": "category"}, missing=("-1",), kinds={"n": Kind.COUNT})
-    X, _ = read(mercer.data.open(path, target="y", reading=reading))
+    X, _ = table_of(mercer.data.open(path, target="y", reading=reading))
     assert X.to_pydict() == {"zip": ["01234", "56789"], "n": [None, 5]}
     assert Schema.infer(X)["n"].kind is Kind.COUNT
 
@@ -105,19 +100,19 @@ def test_fields_over_several_lines_are_one_piece(tmp_path: Path) -> None:
     rows = [f'{i if i < 90 else "w"},"a\n{i}",0' for i in range(99)]
     source = mercer.data.open(written(tmp_path, "x,t,y", rows), target="y")
     assert [type(piece) for piece in source.pieces()] == [WholeFile]
-    X, _ = read(source)
+    X, _ = table_of(source)
     assert X["t"].to_pylist() == [f"a\n{i}" for i in range(99)]
     assert X["x"].to_pylist() == [str(i) if i < 90 else "w" for i in range(99)]
     rows[70] = "1,2"
     source = mercer.data.open(written(tmp_path, "x,t,y", rows), target="y", on_error="skip")
-    X, skipped = read(source)
+    X, skipped = table_of(source)
     assert X.num_rows == 98
     assert skipped == ["A line of 'a.csv' with 2 fields, where others have 3: '1,2'."]
 
 
 def test_quotation_marks_that_quote_nothing(tmp_path: Path) -> None:
     rows = [f'{i},5" pipe,0' for i in range(50)]
-    X, _ = read(mercer.data.open(written(tmp_path, "x,t,y", rows), target="y"))
+    X, _ = table_of(mercer.data.open(written(tmp_path, "x,t,y", rows), target="y"))
     assert X["t"].to_pylist() == ['5" pipe'] * 50
 
 
@@ -125,7 +120,7 @@ def test_quoted_fields_without_lines_in_them_are_cut(tmp_path: Path) -> None:
     rows = [f'{i},"a, {i} ""b""",0' for i in range(99)]
     source = mercer.data.open(written(tmp_path, "x,t,y", rows), target="y")
     assert len(list(source.pieces())) > 3
-    X, _ = read(source)
+    X, _ = table_of(source)
     assert X["t"].to_pylist() == [f'a, {i} "b"' for i in range(99)]
 
 
@@ -134,28 +129,28 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
     text = "straße,y\n" + "".join(f"weg {i} ü,{i % 2}\n" for i in range(50))
     (tmp_path / "a.csv").write_bytes(text.encode(encoding))
     reading = Reading(encoding="latin-1") if encoding == "latin-1" else None
-    X, _ = read(mercer.data.open(tmp_path / "a.csv", target="y", reading=reading))
+    X, _ = table_of(mercer.data.open(tmp_path / "a.csv", target="y", reading=reading))
     assert X["straße"].to_pylist() == [f"weg {i} ü" for i in range(50)]
     if encoding == "latin-1":
         with pytest.raises(DataError, match=r"is not (utf-8|UTF-8) text"):
-            read(mercer.data.open(tmp_path / "a.csv", target="y"))
+            table_of(mercer.data.open(tmp_path / "a.csv", target="y"))
 
 
 def test_files_without_rows_and_files_without_anything(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "b.csv").write_text("x,y\n")
-    assert read(mercer.data.open(tmp_path, target="y"))[0].num_rows == 1
+    assert table_of(mercer.data.open(tmp_path, target="y"))[0].num_rows == 1
     (tmp_path / "c.csv").touch()
     with pytest.raises(EmptyDataError, match=r"'c\.csv' is empty\. Take it away"):
         mercer.data.open(tmp_path, target="y")
-    _, skipped = read(mercer.data.open(tmp_path, target="y", on_error="skip"))
+    _, skipped = table_of(mercer.data.open(tmp_path, target="y", on_error="skip"))
     assert "'c.csv' is empty" in skipped[0]
 
 
 def test_columns_of_files_and_types_across_files(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "b.csv").write_text("y,x\n2,1.5\n")
-    X, _ = read(mercer.data.open(tmp_path, target="y"))
+    X, _ = table_of(mercer.data.open(tmp_path, target="y"))
     assert X["x"].to_pylist() == [1.0, 1.5]
     (tmp_path / "c.csv").write_text("x\n1\n")
     with pytest.raises(DataError, match=r"'c\.csv' has no column 'y', which 'a\.csv' beside it has"):
@@ -170,17 +165,17 @@ def test_names_that_occur_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
 def test_ends_of_lines(tmp_path: Path, end: str) -> None:
     (tmp_path / "a.csv").write_bytes(end.join(["x,y", "1,2", "3,4", ""]).encode())
-    assert read(mercer.data.open(tmp_path / "a.csv", target="y"))[0].to_pydict() == {"x": [1, 3]}
+    assert table_of(mercer.data.open(tmp_path / "a.csv", target="y"))[0].to_pydict() == {"x": [1, 3]}
 
 
 def test_a_file_that_changes_between_passes(tmp_path: Path) -> None:
     path = written(tmp_path, "x,y", ["1,2", "3,4"])
     source = mercer.data.open(path, target="y")
-    read(source)
+    table_of(source)
     with path.open("a") as file:
         file.write("5,6\n")
     with pytest.raises(SourceChangedError, match=r"a\.csv' was written to since it was opened"):
-        read(source)
+        table_of(source)
 
 
 def test_rows_are_counted_by_the_first_look(tmp_path: Path) -> None:
@@ -191,7 +186,7 @@ def test_rows_are_counted_by_the_first_look(tmp_path: Path) -> None:
     assert source.n_bytes == 204
 
 
-def test_numbers_in_one_file_and_words_in_another_are_named(tmp_path):
+def test_numbers_in_one_file_and_words_in_another_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,0\n2,1\n")
     (tmp_path / "b.csv").write_text("x,y\nabc,0\n2.5,1\n")
     with pytest.raises(
@@ -206,7 +201,7 @@ def test_numbers_in_one_file_and_words_in_another_are_named(tmp_path):
 
 def test_a_hexadecimal_number_goes_with_no_fraction_in_whatever_block(tmp_path: Path) -> None:
     path = written(tmp_path, "x,k", ["0x1F,0x10"] + ["7,1"] * 40 + ["2.5,2"])
-    X, _ = read(mercer.data.open(path))
+    X, _ = table_of(mercer.data.open(path))
     assert (X["x"][0].as_py(), X["x"][-1].as_py()) == ("0x1F", "2.5")
     assert X["k"].type == pa.int64()
     assert X["k"][0].as_py() == 16
@@ -216,14 +211,14 @@ def test_a_hexadecimal_number_goes_with_no_fraction_in_whatever_block(tmp_path: 
 def test_a_quotation_mark_in_a_field_does_not_hide_a_field_in_several_lines(tmp_path: Path) -> None:
     # a block ends where two marks were seen, of which one is a letter
     path = written(tmp_path, "a,b,c", [f'3" nail,"two\n{"lines " * 12}",1'] * 9)
-    X, _ = read(mercer.data.open(path))
+    X, _ = table_of(mercer.data.open(path))
     assert X.num_rows == 9
     assert X.to_pydict() == mercer.data.read_table(path).to_pydict()
 
 
 def test_what_looks_like_the_mark_of_an_encoding_is_a_letter_inside_a_file(tmp_path: Path) -> None:
     path = written(tmp_path, "x", ["\ufeff1"] * 40)
-    X, _ = read(mercer.data.open(path))
+    X, _ = table_of(mercer.data.open(path))
     assert X["x"].to_pylist() == ["\ufeff1"] * 40
 
 
@@ -231,7 +226,7 @@ def test_what_looks_like_the_mark_of_an_encoding_is_a_letter_inside_a_file(tmp_p
 def test_a_ragged_line_is_named_or_left_out_whatever_ends_it(tmp_path: Path, end: str) -> None:
     (path := tmp_path / "a.csv").write_bytes(end.join(["a,b", "1,2", "3,4,5", "6,7", ""]).encode())
     with pytest.raises(DataError, match=r"of 'a\.csv' has 3 fields, but the first line has 2"):
-        read(mercer.data.open(path))
-    X, skipped = read(mercer.data.open(path, on_error="skip"))
+        table_of(mercer.data.open(path))
+    X, skipped = table_of(mercer.data.open(path, on_error="skip"))
     assert X.to_pydict() == {"a": [1, 6], "b": [2, 7]}
     assert len(skipped) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ import mercer.data
 from mercer._errors import DataError, EmptyDataError
 from mercer.data import Source
 from mercer.data.sources.files import lines
+from tests.data.sources._reading import chunks_of
 
 X = sparse.random(200, 40, 0.1, format="csr", random_state=0)
 Y = np.where(np.arange(200) % 3, 1.0, -1.0)
@@ -28,9 +28,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(source: Source) -> tuple[sparse.csr_matrix, np.ndarray, list[str]]:
-    skipped: list[str] = []
-    pieces = [pickle.loads(pickle.dumps(piece)) for piece in source.pieces()]
-    chunks = [chunk for piece in pieces for chunk in piece.chunks(skipped)]
+    chunks, skipped = chunks_of(source, pickled=True)
     return sparse.vstack([chunk.X for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks]), skipped
 
 

@@ -13,12 +13,12 @@ from mercer.data.coding import Coded, label_array
 from mercer.data.table import Table
 from mercer.families import Categorical, CategoricalParameters, Parameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models._base import Array
-from mercer.models.generative._probabilities import even_where_unknown, log
+from mercer.models.base import Array
 from mercer.models.generative.parts._base import Conditional, Part, Smoothing, sample_by_class
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.generative.probabilities import even_where_unknown, log
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.stats import LevelCounts
-from mercer.stats._tally import places_of
+from mercer.stats.tally import places_of
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from mercer.data.table import Table
 from mercer.families import Parameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models._base import Array, first_where
+from mercer.models.base import Array, first_where
 from mercer.models.generative._count_draws import draw_counts, drawn_lengths
 from mercer.models.generative._discrete_scores import LogProduct, log_coefficient
-from mercer.models.generative._probabilities import even_where_unknown, log
 from mercer.models.generative.parts._base import Conditional, Smoothing
 from mercer.models.generative.parts.vector import VectorPart
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.generative.probabilities import even_where_unknown, log
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.stats import VectorSums
 
 

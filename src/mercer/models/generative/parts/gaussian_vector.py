@@ -11,9 +11,9 @@ import numpy as np
 from mercer._errors import FitInterrupted, SingularCovarianceError
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters, Parameters
 from mercer.families.collinear import cholesky
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.models.generative.parts._base import CLOSED_FORM, Conditional, Part, Smoothing, sample_by_class
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.gaps.em import Pull, Words, em_gaussian
 from mercer.stats import PatternMoments

@@ -10,11 +10,11 @@ import numpy as np
 from mercer._errors import DegenerateDataError, NoLinearFormError
 from mercer.data.coding import code_floats
 from mercer.families import Family, Gaussian, GaussianParameters, Parameters
-from mercer.models._base import Array
-from mercer.models.generative._gaussian_scores import GaussianScores
+from mercer.models.base import Array
+from mercer.models.generative.gaussian_scores import GaussianScores
 from mercer.models.generative.parts._base import Conditional, Part, Smoothing, sample_by_class
 from mercer.models.generative.parts._fitting import filled, fit_classes, without_fit
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.stats import ColumnMoments
 
 

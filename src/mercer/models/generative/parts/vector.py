@@ -9,10 +9,10 @@ import numpy as np
 
 from mercer._errors import DegenerateDataError, NonFiniteError
 from mercer.families import Parameters
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.models.generative.parts._base import Conditional, Part, Smoothing, sample_by_class
 from mercer.models.generative.parts._fitting import fit_classes
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.linear_forms.pieces import LinearPiece
 
 
 @dataclass(frozen=True)

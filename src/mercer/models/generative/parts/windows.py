@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import NoLinearFormError
-from mercer.models._base import Array
+from mercer.models.base import Array
 from mercer.models.generative.parts._base import Smoothing
 from mercer.models.generative.parts.numbers import NumbersConditional, NumbersPart
-from mercer.models.linear_forms._pieces import LinearPiece
+from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.smoothing import Parzen
 from mercer.stats import Rows
 

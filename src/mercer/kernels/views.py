@@ -1,0 +1,280 @@
+"""The rows on one side of a kernel matrix, made ready once for all tiles.
+
+`Views` are what different kernels need of the same input: the rows, the rows centred, some of the columns, a feature
+map of them. What two parts of a kernel both need is made once, and in a tile multiplied once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, Self, TypeVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer._errors import ColumnMismatchError, DataError
+from mercer._jit.kernels.tiles import distances, refine
+from mercer.kernels._functions import applied
+from mercer.kernels.inputs import count, dense, is_sparse, is_table, matrix_of, scaled_rows
+
+Array = NDArray[Any]
+T = TypeVar("T")
+#: products and distances of the tile at hand that parts of a kernel share; None where it has one part
+Memo = dict[Any, Array] | None
+
+#: relative error of an entry that is let pass
+GOOD = 1e-12
+#: error of a squared distance from products, in roundings of ‖x‖² + ‖z‖²
+ROUNDINGS = 4.0
+#: squares that are far from the ends of the range of float32
+SINGLE_LEAST, SINGLE_MOST = 1e-25, 1e25
+#: pairs at once whose distance is computed anew in sparse rows
+PAIRS = 4096
+
+
+class Side(Protocol):
+    """Rows made ready for a kernel.
+
+    Where its `sensitivity` is finite they also have `fits_single`, whether float32 has room for their numbers and the
+    squares of these, and `single`, the same rows in float32.
+    """
+
+    def __len__(self) -> int: ...
+
+    def take(self, rows: Any) -> Self: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows of numbers with their squared lengths."""
+
+    X: Any
+    squares: Array
+    #: the largest ‖x‖² of all rows, not only those taken
+    largest: float
+    #: equal for equal rows: tiles of the same origin are made once
+    origin: object
+
+    @classmethod
+    def of(cls, X: Any, origin: object) -> Self:
+        with np.errstate(over="ignore"):
+            squares = np.asarray(X.multiply(X).sum(axis=1)) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
+        if not np.isfinite(largest := float(squares.max(initial=0.0))):
+            row = int(np.argmax(~np.isfinite(squares)))
+            raise DataError(f"row {row} is so long that its square is no float64; divide the columns by their scale.")
+        return cls(X, squares, largest, origin)
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    @property
+    def columns(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def fits_single(self) -> bool:
+        return self.largest == 0 or SINGLE_LEAST < self.largest < SINGLE_MOST
+
+    def take(self, rows: Any) -> Self:
+        return replace(self, X=self.X[rows], squares=self.squares[rows])
+
+    def single(self) -> Self:
+        return replace(self, X=self.X.astype(np.float32), squares=self.squares.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """One number for every row."""
+
+    values: Array
+
+    @property
+    def fits_single(self) -> bool:
+        largest = float(np.abs(self.values).max(initial=0.0))
+        return largest == 0 or SINGLE_LEAST < largest < SINGLE_MOST
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: Any) -> Self:
+        return replace(self, values=self.values[rows])
+
+    def single(self) -> Self:
+        return replace(self, values=self.values.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    """The same rows, once for each part of a kernel."""
+
+    sides: tuple[Any, ...]
+
+    @property
+    def fits_single(self) -> bool:
+        return all(side.fits_single for side in self.sides)
+
+    def __len__(self) -> int:
+        return len(self.sides[0])
+
+    def take(self, rows: Any) -> Self:
+        return replace(self, sides=tuple(side.take(rows) for side in self.sides))
+
+    def single(self) -> Self:
+        return replace(self, sides=tuple(side.single() for side in self.sides))
+
+
+class Views:
+    """What kernels need of some rows; `like` are the views of the other side, which has to be shifted alike."""
+
+    def __init__(self, raw: Any, *, like: Views | None = None) -> None:
+        self.raw, self.like = raw, like
+        self._parts: dict[Any, Views] = {}
+        self._made: dict[Any, Any] = {}
+
+    def __len__(self) -> int:
+        return count(self.raw)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The rows as numbers, dense or CSR."""
+        X = matrix_of(self.raw)
+        if self.like is not None:
+            columns = self.like.matrix.shape[1]
+            if X.shape[1] != columns:
+                raise ColumnMismatchError(
+                    f"Incompatible dimension: X has {X.shape[1]} columns, but the rows it is compared with have "
+                    f"{columns}; give both the same columns in the same order."
+                )
+            if is_sparse(self.like.matrix) and not is_sparse(X):
+                return sp.csr_array(X)
+            if is_sparse(X) and not is_sparse(self.like.matrix):
+                return dense(X)
+        return X
+
+    @cached_property
+    def table(self) -> Any:
+        """The rows as a table whose columns may be of any kind; as numbers where all are."""
+        if is_sparse(self.raw):
+            return self.matrix
+        things = np.asarray(self.raw, dtype=object if isinstance(self.raw, (list, tuple)) else None)
+        return things if things.ndim == 2 and things.dtype.kind not in "biuf" else self.matrix
+
+    @cached_property
+    def rows(self) -> Any:
+        """The rows as numbers where they are, else as a list of things."""
+        return self.matrix if is_table(self.raw) else list(self.raw)
+
+    @cached_property
+    def shift(self) -> Array:
+        """The mean of the columns: distances between rows far from 0 keep their digits."""
+        if self.like is not None:
+            return self.like.shift
+        X = self.matrix
+        if is_sparse(X) or len(X) == 0:
+            return np.zeros(X.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(np.nan_to_num(X.mean(axis=0), posinf=0.0, neginf=0.0))
+
+    @cached_property
+    def points(self) -> Points:
+        return Points.of(self.matrix, self)
+
+    @cached_property
+    def centred(self) -> Points:
+        if not self.shift.any():
+            return self.points
+        with np.errstate(over="ignore"):  # of numbers so large, squares overflow anyhow
+            return Points.of(self.matrix - self.shift, (self, "centred"))
+
+    @cached_property
+    def directions(self) -> Points:
+        """Rows of length 1; a row of zeros stays."""
+        X = self.matrix
+        largest = np.asarray(abs(X).max(axis=1).toarray() if is_sparse(X) else np.abs(X).max(axis=1)).ravel()
+        X = scaled_rows(X, largest)  # first, so that no square leaves the range of floats
+        return Points.of(scaled_rows(X, np.sqrt(Points.of(X, self).squares)), (self, "directions"))
+
+    def on(self, columns: tuple[int, ...]) -> Views:
+        """Some of the columns."""
+        like = None if self.like is None else self.like.on(columns)
+        return self._part(columns, lambda: Views(self.table[:, list(columns)], like=like))
+
+    def mapped(self, function: Any) -> Views:
+        """A feature map of the rows."""
+        # the kernel keeps the function alive, and so its identity
+        like = None if self.like is None else self.like.mapped(function)
+        transform = getattr(function, "transform", function)
+        return self._part(id(function), lambda: Views(applied(transform, self.rows, ndim=2), like=like))
+
+    def translated(self, function: Any) -> Views:
+        """A function of each row, where rows are things and not numbers."""
+        like = None if self.like is None else self.like.translated(function)
+        whole = getattr(function, "transform", None) or (lambda rows: [function(row) for row in rows])
+        return self._part(id(function), lambda: Views(whole(list(self.raw)), like=like))
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What is made of the rows when it is first asked for; parts of a kernel share it by its key."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(T, self._made[key])
+
+    def _part(self, key: Any, make: Callable[[], Views]) -> Views:
+        if key not in self._parts:
+            self._parts[key] = make()
+        return self._parts[key]
+
+
+def products(left: Points, right: Points, memo: Memo) -> Array:
+    """x·z for every pair, in an array of its own."""
+    return _remembered(("products", left.origin), memo, lambda: _products(left, right))
+
+
+def squared_distances(left: Points, right: Points, memo: Memo, *, careful: bool) -> Array:
+    """‖x − z‖² for every pair, in an array of its own.
+
+    From products, with an error of some roundings of ‖x‖² + ‖z‖²; carefully, pairs that are close together beside that
+    are computed from their differences.
+    """
+    return _remembered(("distances", left.origin, careful), memo, lambda: _squared_distances(left, right, careful))
+
+
+def _remembered(key: Any, memo: Memo, make: Callable[[], Array]) -> Array:
+    if memo is None:
+        return np.asarray(make())
+    if key not in memo:
+        memo[key] = make()
+    return memo[key].copy()
+
+
+def _products(left: Points, right: Points) -> Array:
+    product = left.X @ right.X.T
+    return np.ascontiguousarray(product.toarray() if is_sparse(product) else product)
+
+
+def _squared_distances(left: Points, right: Points, careful: bool) -> Array:
+    tile = _products(left, right)
+    distances(tile, left.squares, right.squares)
+    near = ROUNDINGS * np.finfo(tile.dtype).eps / GOOD
+    # in most tiles no pair is close, which one look at the smallest tells
+    if careful and tile.min(initial=np.inf) < near * (left.largest + right.largest):
+        if is_sparse(left.X):
+            _refine_sparse(tile, left, right, near)
+        else:
+            refine(tile, left.squares, right.squares, left.X, right.X, near)
+    return tile
+
+
+def _refine_sparse(tile: Array, left: Points, right: Points, near: float) -> None:
+    rows, columns = np.nonzero(tile < near * (left.squares[:, None] + right.squares))
+    for start in range(0, len(rows), PAIRS):
+        i, j = rows[start : start + PAIRS], columns[start : start + PAIRS]
+        away = left.X[i] - right.X[j]
+        tile[i, j] = np.asarray(away.multiply(away).sum(axis=1)).ravel()
+
+
+def rounding_error(sensitivity: float, dtype: Any) -> float:
+    """Error of an entry, where one relative to ‖x‖² + ‖z‖² grows by `sensitivity`."""
+    return ROUNDINGS * float(np.finfo(dtype).eps) * float(sensitivity)  # which may be beyond float32

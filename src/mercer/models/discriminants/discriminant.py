@@ -1,0 +1,223 @@
+"""Classifiers with normal classes: moments of each class (by EM where values are missing), then Bayes' rule."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from mercer._errors import DataError, FitInterrupted, MergeError, NonFiniteError
+from mercer._threads import blas_for
+from mercer.data.sources.base import Source
+from mercer.models._tensor_rows import TakesTensors
+from mercer.models.base import Array, column_names, first_where, old_state_on_failure
+from mercer.models.discriminants._covariance import AnyShrinkage
+from mercer.models.generative.generative import GenerativeClassifier
+from mercer.models.generative.posterior import with_prior
+from mercer.models.generative.probabilities import log
+from mercer.models.linear_forms.pieces import LinearPiece
+from mercer.models.streaming.from_source import fits_sources
+from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.gaps.em import MOST_STEPS, TOLERANCE, Words, em_gaussian
+from mercer.stats import ByClass, FourthMoments, PatternMoments
+from mercer.stats.base import as_block
+
+#: fitted attributes that are known even while the parameters are not
+ALWAYS_KNOWN = frozenset({"statistic_", "classes_", "plan_", "n_features_in_", "feature_names_in_"})
+
+
+class Densities(Protocol):
+    """p(x|y) of all classes."""
+
+    def score(self, X: Any) -> Array:
+        """log p(x|y) up to `base`: (rows, classes)."""
+
+    def base(self, X: Any) -> Array:
+        """What all classes have in common: (rows,)."""
+
+    def sample(self, codes: Array, rng: np.random.Generator) -> Array:
+        """One row for each class code."""
+
+    def linear_piece(self) -> LinearPiece:
+        """The features and weights with which rows are scored linearly."""
+
+
+class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
+    """Normal classes with full covariances, their own or a shared one.
+
+    A model that has not seen enough rows for its covariances keeps what it has learnt and refuses to predict, so that
+    `partial_fit` can start with small batches; `fit` raises at once.
+    """
+
+    _densities: Densities
+    _priors: Array
+    #: why there are no densities, if so
+    _flaw: DataError | None = None
+
+    # What a concrete model says about itself.
+
+    @abstractmethod
+    def _shares_covariance(self) -> bool:
+        """Whether all classes have one covariance."""
+
+    @abstractmethod
+    def _shrinkage(self) -> AnyShrinkage | None:
+        """How covariances are pulled, unless by Ledoit and Wolf's amounts."""
+
+    @abstractmethod
+    def _by_ledoit_wolf(self) -> bool:
+        """Whether they are pulled by Ledoit and Wolf's amounts, which need fourth moments."""
+
+    @abstractmethod
+    def _estimate(self, moments: Any) -> None:
+        """Set what depends on the data alone, not on the priors, from the moments of complete rows."""
+
+    @abstractmethod
+    def _refuse_to_fit(self) -> None:
+        """Raise if there is too little to fit a classifier to."""
+
+    def _em_limits(self) -> tuple[float, int]:
+        """The gradient norm at which EM has converged, and the steps after which it gives up."""
+        return TOLERANCE, MOST_STEPS
+
+    def _contributions(self) -> Array | None:
+        """What each class contributes to a shared covariance, if not its weight."""
+        return None
+
+    # Learning.
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        with old_state_on_failure(self):
+            super().fit(X, y, sample_weight)
+            self._refuse_to_fit()
+            self._refuse_unusable()
+        return self
+
+    def _fit_source(self, source: Source) -> Any:
+        if super()._fit_source(source) is NotImplemented:
+            return NotImplemented
+        self._refuse_to_fit()
+        self._refuse_unusable()
+        return None
+
+    def _zero(self, labels: Array, X: Any) -> ByClass:
+        k, d = len(labels), self.n_features_in_
+        fourth = (FourthMoments.zero(k, d),) if self._by_ledoit_wolf() else ()
+        return ByClass.zero(labels, (PatternMoments.zero(k, d), *fourth))
+
+    def _learnt_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
+        if not self._by_ledoit_wolf():
+            return self._block(X, rows)
+        block = as_block(X[rows])
+        if (gap := first_where(block, np.isnan)) is not None:
+            raise NonFiniteError(
+                f"Input X contains NaN. Column {column_names(self)[gap[1]]!r} has a missing value in row "
+                f"{rows.start + gap[0]}, and Ledoit and Wolf's shrinkage is known for complete rows only; use a fixed "
+                "shrinkage, e.g. shrinkage=0.1, with which missing values are integrated out."
+            )
+        return block, block
+
+    def _reconcile(self, mine: ByClass, theirs: ByClass) -> tuple[ByClass, ByClass]:
+        kept, others = ([type(part).__name__ for part in statistic.parts] for statistic in (mine, theirs))
+        if kept != others:
+            raise MergeError(
+                f"cannot combine {others} with {kept}: models with another covariance structure or shrinkage keep "
+                "different statistics; fit all with the same parameters."
+            )
+        return mine, theirs
+
+    def _store(self, statistic: ByClass) -> None:
+        for name in [name for name in vars(self) if name.endswith("_") and name not in ALWAYS_KNOWN]:
+            delattr(self, name)
+        self.statistic_, self.classes_, self._flaw = statistic, statistic.labels, None
+        self._priors = self._class_priors()
+        interruption: FitInterrupted | None = None
+        try:
+            with blas_for(self.n_features_in_):
+                solution, interruption = self._solved()
+                self._estimate(solution.value)
+                self._settle()
+        except DataError as flaw:
+            self._flaw = flaw
+            self.certificate_ = Certificate("closed form", math.inf, 0.0, f"there are no parameters: {flaw}")
+        else:
+            self.certificate_, self.n_iter_ = solution.certificate, max(1, len(solution.trace) - 2)
+        if interruption is not None:
+            raise interruption
+
+    def _solved(self) -> tuple[Solution, FitInterrupted | None]:
+        """The moments of the classes; of rows with gaps those to be expected, by EM."""
+        patterns = self._patterns()
+        if patterns.complete:
+            return self._in_closed_form(patterns.full), None
+        self.plan_ = replace(self.plan_, path=f"{self._path()}, then EM on {len(patterns.patterns)} patterns of gaps")
+        tolerance, most_steps = self._em_limits()
+        try:
+            solution = em_gaussian(
+                patterns,
+                shared=self._shares_covariance(),
+                share=self._contributions(),
+                shrinkage=self._shrinkage(),
+                tolerance=tolerance,
+                most_steps=most_steps,
+                words=self._words(),
+            )
+        except FitInterrupted as interruption:
+            return interruption.solution, interruption
+        return solution, None
+
+    def _in_closed_form(self, moments: Any) -> Solution:
+        certificate = Certificate.closed_form("the parameters are a formula of the statistics of the data")
+        return Solution(moments, certificate, ())
+
+    def _patterns(self) -> PatternMoments:
+        patterns = self.statistic_.parts[0]
+        assert isinstance(patterns, PatternMoments)
+        return patterns
+
+    def _fourth(self) -> FourthMoments | None:
+        return next((part for part in self.statistic_.parts if isinstance(part, FourthMoments)), None)
+
+    def _words(self) -> Words:
+        return Words(column_names(self), [f"class {label!r}" for label in self.classes_.tolist()])
+
+    # Predicting.
+
+    def _refuse_unusable(self) -> None:
+        if self._flaw is not None:
+            raise self._flaw.with_traceback(None)
+
+    def _fitted_classes(self) -> Array:
+        classes = super()._fitted_classes()
+        self._refuse_unusable()
+        return classes
+
+    def _log_prior(self) -> Array:
+        return log(self._priors)
+
+    def _joint(self, block: tuple[Any, ...]) -> Array:
+        return with_prior(self._densities.score(block[0]), self._log_prior())  # type: ignore[no-any-return]
+
+    def _log_base(self, block: tuple[Any, ...]) -> Array:
+        return self._densities.base(block[0])
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        k = len(self._fitted_classes())
+        return self._over_blocks(X, lambda joint: joint, k, base=lambda block: self._log_base(block)[:, None])
+
+    def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Array:
+        return self._densities.sample(codes, rng)
+
+    def _with_priors(self, priors: Array) -> Self:
+        self.set_params(priors=priors)
+        self._priors = self._class_priors()
+        return self
+
+    def _linear_pieces(self) -> tuple[Array, tuple[LinearPiece, ...]]:
+        self._refuse_unusable()
+        intercept = np.where(self.statistic_.rows > 0, self._log_prior(), -np.inf)
+        return intercept, (self._densities.linear_piece(),)

@@ -1,0 +1,135 @@
+"""The r of a negative binomial response, found together with the coefficients by maximum likelihood.
+
+For means μ the slope of the log likelihood in θ = 1/r is
+
+    G(θ) = Σ w (Σ_{j<y} j/(1+jθ) + μ² ψ(μθ) − yμ/(1+μθ)),      ψ(u) = (log(1+u) − u/(1+u)) / u²,
+
+which subtracts nothing that cancels near the Poisson limit θ = 0, where it is Σ w ((y−μ)² − y)/2. The coefficients
+and r are fitted in turn: they are orthogonal parameters, so that a few rounds suffice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mercer.families import Family, NegativeBinomial, Poisson
+from mercer.families.response import Response
+from mercer.models._progress import Progress
+from mercer.models.base import Array
+from mercer.models.glm.solve import Limits, Solved, solve
+from mercer.solvers.certificate import Certificate
+from mercer.solvers.problem import Problem
+
+#: a named tuple with a `solution`
+F = TypeVar("F", bound=Any)
+
+#: counts that vary no more than a Poisson's get this r, of no consequence at any mean that float64 can tell apart
+NO_DISPERSION = 1e12
+#: log θ is known when a round moves it by less
+CLOSE = 1e-10
+MOST_ROUNDS = 100
+#: the sums over j are tabulated up to here
+TABLE = 1_000_000
+
+
+def estimates_r(family: Family) -> bool:
+    """Whether r is to be found together with the coefficients, for which rows are needed together."""
+    return isinstance(family, NegativeBinomial) and family.r is None
+
+
+def solve_with_r(
+    problem: Problem, solver: str, limits: Limits, *, start: Array | None = None, progress: Progress | None = None
+) -> Solved:
+    """Coefficients and r at the maximum of the likelihood."""
+
+    def fitted(family: Family, last: Solved | None) -> Solved:
+        current = replace(problem, response=Response(family, problem.response.link))
+        return solve(current, solver, limits, start=start if last is None else last.solution.value, progress=progress)
+
+    return in_turn(fitted, lambda solved: best_theta(solved.problem, solved.solution.value), "coefficients")
+
+
+def in_turn(fitted: Callable[[Family, F | None], F], theta_of: Callable[[F], float], what: str) -> F:
+    """Fits of a Poisson and then of negative binomials, whose r the fit before makes most likely, until r stays.
+
+    Parameters
+    ----------
+    fitted : callable
+        Takes a family and the last fit, and gives a fit with its `solution`.
+    theta_of : callable
+        The most likely 1/r for the means of a fit.
+    what : str
+        What is fitted, for the certificate.
+    """
+    fit = fitted(Poisson(), None)
+    theta, change, trace = 0.0, np.inf, fit.solution.trace
+    for _ in range(MOST_ROUNDS):
+        before, theta = theta, theta_of(fit)
+        fit = fitted(NegativeBinomial(r=1 / max(theta, 1 / NO_DISPERSION)), fit)
+        trace += fit.solution.trace[1:]
+        change = abs(np.log(theta / before)) if before > 0 and theta > 0 else abs(theta - before)
+        if change <= CLOSE:
+            break
+    solution = replace(fit.solution, trace=trace)
+    if change > CLOSE:
+        sentence = f"change of log r in the last of {MOST_ROUNDS} rounds of {what} and r in turn"
+        solution = replace(solution, certificate=Certificate("gradient norm", float(change), CLOSE, sentence))
+    return fit._replace(solution=solution)  # type: ignore[no-any-return]
+
+
+def best_theta(problem: Problem, w: Array) -> float:
+    """Maximum likelihood θ = 1/r for the means at `w`; 0 where the counts vary no more than a Poisson's."""
+    from scipy.optimize import brentq
+
+    observations = problem.observations
+    eta = observations.design.times(w)
+    eta = eta if observations.offset is None else eta + observations.offset
+    slope = _slope(observations.y, problem.response.mean(eta), observations.weight)
+    if not slope(0.0) > 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while slope(high) > 0:
+        low, high = high, 4 * high
+    while low == 0 and slope(high / 4) <= 0:
+        high /= 4
+    low = low or high / 4
+    return float(np.exp(brentq(lambda t: slope(np.exp(t)), np.log(low), np.log(high), xtol=1e-13)))
+
+
+def _slope(y: Array, mu: Array, weight: Array | None) -> Callable[[float], float]:
+    """G, a function of θ."""
+    w = np.ones(len(y)) if weight is None else weight
+    counts, places = np.unique(y, return_inverse=True)
+    weights = np.bincount(places, w)
+
+    def slope(theta: float) -> float:
+        u = theta * mu
+        rest = np.square(mu) * _psi(u) - y * mu / (1 + u)
+        return float(weights @ _sum_to(counts, theta) + w @ rest)
+
+    return slope
+
+
+def _sum_to(x: Array, theta: float) -> Array:
+    """Σ_{j<x} j/(1+jθ) for whole numbers x."""
+    from scipy.special import digamma
+
+    if len(x) and x[-1] > TABLE and theta > 0:
+        r = 1 / theta
+        return np.asarray(r * (x - r * (digamma(x + r) - digamma(r))))
+    if theta == 0:
+        return np.asarray(x * (x - 1) / 2)
+    j = np.arange(x[-1] if len(x) else 0)
+    return np.concatenate([[0.0], np.cumsum(j / (1 + j * theta))])[x.astype(np.intp)]
+
+
+def _psi(u: Array) -> Array:
+    """(log(1+u) − u/(1+u)) / u², and its series ½ − 2u/3 + 3u²/4 − … where the difference cancels."""
+    large = np.maximum(u, 0.05)
+    k = np.arange(13)
+    series = np.polynomial.polynomial.polyval(np.minimum(u, 0.05), (-1.0) ** k * (k + 1) / (k + 2))
+    return np.where(u < 0.05, series, (np.log1p(large) - large / (1 + large)) / np.square(large))

@@ -1,0 +1,352 @@
+"""What the drop-ins for scikit-learn's GLM regressors have in common.
+
+Their objective, 1/(2 Σw) Σ w deviance + α/2 ‖β‖², is ours divided by Σw.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import DataError, NonFiniteError, SupportError
+from mercer._gpu import is_tensor, to_numpy
+from mercer._threads import thread_count
+from mercer._warn import warn
+from mercer.data.sources.base import Chunk, Source
+from mercer.designs import Coordinates, Observations, TensorDesign, TensorObservations, design_of
+from mercer.designs.streamed import Responses
+from mercer.designs.survey import Seen, Survey
+from mercer.families.penalties import L2
+from mercer.families.response import Response
+from mercer.models._finite import refuse_not_finite
+from mercer.models._linear_predictor import linear_predictor
+from mercer.models._progress import watched
+from mercer.models._refusal import refuse_no_target
+from mercer.models._tensors import beside, checked_tensor, checked_tensor_weight, in_memory, tensor_plan
+from mercer.models.base import (
+    Array,
+    Plan,
+    checked,
+    checked_weight,
+    column_names,
+    is_sparse,
+    old_state_on_failure,
+    publish,
+)
+from mercer.models.glm.rank import find_dependence
+from mercer.models.glm.solve import Limits, Solved, SolveInterrupted, solve
+from mercer.models.glm.target import read_numbers
+from mercer.models.streaming.chunks import naming_the_place, reader_of, refuse_offset, streamed_plan
+from mercer.models.streaming.from_source import fits_sources
+from mercer.models.streaming.observe import observe
+from mercer.solvers.problem import Problem
+
+#: standard errors that the coefficients may be left away from the optimum per unit of `tol`: the slopes that
+#: scikit-learn's default of 1e-4 allows are those of a tenth of a standard error for a million rows
+PER_TOL, LOOSEST = 100.0, 1e-2
+#: … and where X has fewer entries than this, so that more steps cost nothing
+LOOSEST_OF_FEW, FEW_ENTRIES = 1e-8, 1_000_000
+#: rounding alone may leave a gradient of this many standard errors
+TIGHTEST = 1e-12
+
+
+class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
+    """Ridge-penalised GLM with the parameters that scikit-learn's have."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0.0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions({"lbfgs", "newton-cholesky"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    coef_: Array
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "lbfgs",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    @abstractmethod
+    def _response(self) -> Response:
+        """Family and link."""
+
+    @abstractmethod
+    def _loss_name(self) -> str:
+        """What scikit-learn calls the loss."""
+
+    @abstractmethod
+    def _out_of_range(self, y: Array) -> Array:
+        """Where a response cannot come from the family; fractions of counts are allowed, as in scikit-learn."""
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, tensor of shape (n_samples, n_features), or Source
+            Training rows. A tensor of torch stays on its device; a source is read piece by piece, and has its target
+            with it.
+        y : array-like of shape (n_samples,)
+            Responses.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            self._learn(X, y, sample_weight)
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if is_tensor(X) and y is not None:
+            X, values, weight = self._tensors(X, y, sample_weight)
+        else:
+            X, y = self._checked_rows(X, y, reset=True)
+            values, weight = self._checked_target(y), checked_weight(sample_weight, X)
+        problem = self._problem(X, values, weight)
+        blocks = len(problem.observations.blocks())
+        plan = tensor_plan("", X, blocks=blocks) if is_tensor(X) else Plan("", str(X.dtype), blocks, thread_count())
+        self.plan_ = plan
+        try:
+            self._minimise(problem, X, y)
+        except NonFiniteError:
+            refuse_not_finite(self, X)
+            raise
+
+    def _minimise(self, problem: Problem, X: Any = None, y: Any = None) -> None:
+        """Fit to a problem, and keep what was found also where the user stops it."""
+        try:
+            with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+                solved = solve(
+                    problem, self._solver(), self._limits(problem), start=self._start(problem), progress=watch.progress
+                )
+        except SolveInterrupted as stop:
+            self._store(stop.solved)
+            raise
+        self._store(self._resolved(solved))
+        self._warn_if_unfinished()
+
+    def _fit_source(self, source: Source) -> None:
+        first = source.head()
+        refuse_offset(self, first)
+        X, _ = self._checked_rows(first.X, first.y, reset=True)
+        reader = reader_of(self)
+        self.plan_ = streamed_plan("", X.dtype)
+        with naming_the_place(source, reader, _numbers_of):
+            observations: Any = observe(
+                source, partial(_seen, reader), _as_they_are, labels=False, intercept=self.fit_intercept
+            )
+            self._minimise(self._penalised(observations, X.shape[1]))
+        self.plan_ = streamed_plan(self.plan_.path, X.dtype)
+
+    def _checked_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        refuse_no_target(self, y, "response")
+        taken: tuple[Any, Any] = checked(
+            self,
+            X,
+            y,
+            reset=reset,
+            codes=True,
+            accept_sparse=["csc", "csr"],
+            dtype=[np.float64, np.float32],
+            y_numeric=True,
+        )
+        return taken
+
+    def _tensors(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """X, responses and weights on the device of X."""
+        import torch
+
+        X = checked_tensor(self, X, reset=True)
+        values = beside(y, X, "y", dtype=torch.float64)
+        if values.ndim != 1 or not bool(values.isfinite().all()) or self._out_of_range(to_numpy(values.min())).any():
+            checked(self, np.broadcast_to(0.0, X.shape), in_memory(y), reset=False, y_numeric=True)
+            self._checked_target(to_numpy(values.reshape(-1)))  # finds out what is wrong, and says it
+            values = values.reshape(-1)
+        return X, values, checked_tensor_weight(sample_weight, X)
+
+    def _checked_target(self, y: Any) -> Array:
+        values = read_numbers(y)
+        if (wrong := self._out_of_range(values)).any():
+            row = int(np.argmax(wrong))
+            raise SupportError(
+                f"Some value(s) of y are out of the valid range of the loss {self._loss_name()!r}. It is "
+                f"{values[row]:g} in row {row}; correct or drop the row, or choose a family that allows it."
+            )
+        return values
+
+    def _problem(self, X: Any, y: Array, weight: Array | None) -> Problem:
+        observations: Observations
+        if is_tensor(X):
+            observations = TensorObservations.of(TensorDesign.of(X, intercept=self.fit_intercept), y, weight)
+        else:
+            observations = Observations(design_of(X, intercept=self.fit_intercept)[0], y, weight)
+        return self._penalised(observations, X.shape[1])
+
+    def _penalised(self, observations: Observations, columns: int) -> Problem:
+        penalty = L2(self.alpha * observations.total_weight).strengths(columns)
+        return Problem(observations, self._response(), observations.design.coordinates.strengths(penalty))
+
+    def _solver(self) -> str:
+        return "newton" if self.solver == "newton-cholesky" else "auto"
+
+    def _limits(self, problem: Problem) -> Limits:
+        few = len(problem.observations) * (problem.n_columns - self.fit_intercept) < FEW_ENTRIES
+        tolerance = min(self.tol, LOOSEST_OF_FEW) if few else min(PER_TOL * self.tol, LOOSEST)
+        return Limits(max(TIGHTEST, tolerance), self.max_iter)
+
+    def _start(self, problem: Problem) -> Array | None:
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        return problem.observations.design.coordinates.from_user(
+            np.asarray(self.coef_, dtype=float), float(self.intercept_) if self.fit_intercept else 0.0
+        )
+
+    def _resolved(self, solved: Solved) -> Solved:
+        """With the smallest coefficients, where columns depend on each other and others fit as well.
+
+        They are those of scikit-learn's lbfgs, and of its newton-cholesky, which warns on its way there.
+        """
+        observations, strengths = solved.problem.observations, solved.problem.strengths
+        dependence = find_dependence(observations, strengths)
+        if dependence is None:
+            return solved
+        if self.solver == "newton-cholesky":
+            self._warn_of_dependence(dependence.columns())
+        value = dependence.smallest(solved.solution.value, observations.design.coordinates)
+        return solved.with_value(value)
+
+    def _warn_of_dependence(self, columns: list[int]) -> None:
+        names = [*column_names(self), "the intercept"]
+        warn(
+            "The inner solver of NewtonCholeskySolver stumbled upon a singular or very ill-conditioned Hessian matrix: "
+            f"the columns {', '.join(names[column] for column in columns[:10])} are collinear. Leave some out, or "
+            "increase alpha.",
+            LinAlgWarning,
+        )
+
+    def _store(self, solved: Solved) -> None:
+        coordinates: Coordinates = solved.problem.observations.design.coordinates
+        coefficients, intercept = coordinates.to_user(solved.solution.value)
+        self.plan_ = replace(self.plan_, path=str(solved.choice))
+        publish(self, coef_=coefficients)
+        self.intercept_ = self.coef_.dtype.type(intercept) if self.fit_intercept else 0.0
+        self.n_iter_ = max(1, len(solved.solution.trace) - 1)
+        self.certificate_ = solved.solution.certificate
+
+    def _warn_if_unfinished(self) -> None:
+        if not self.certificate_.holds and self.n_iter_ >= self.max_iter:
+            warn(
+                f"{self.solver} failed to converge after {self.n_iter_} iteration(s): {self.certificate_}. Increase "
+                "the number of iterations (max_iter) or scale the data.",
+                ConvergenceWarning,
+            )
+
+    def _linear_predictor(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return linear_predictor(self, X)
+
+    def predict(self, X: Any) -> Array:
+        """The mean response of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Predicted means.
+        """
+        eta = self._linear_predictor(X)
+        if is_tensor(eta):
+            return self._response().mean(eta)
+        return self._response().mean(eta).astype(eta.dtype, copy=False)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D²: the share of the deviance of a constant mean that is explained.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their responses.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best, and below 0 for a model that is worse than a constant.
+        """
+        eta = in_memory(self._linear_predictor(X))
+        values = self._checked_target(np.asarray(in_memory(y)))
+        if len(values) != len(eta):
+            raise DataError(
+                f"Found input variables with inconsistent numbers of samples: {[len(eta), len(values)]}. Give one "
+                "response for each row of X."
+            )
+        return deviance_explained(self._response(), values, eta, checked_weight(in_memory(sample_weight), eta))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.positive_only = bool(self._out_of_range(np.array([-1.0])).any())
+        return tags
+
+
+def _seen(reader: GLMRegressor, chunk: Chunk) -> Seen:
+    X, y = reader._checked_rows(chunk.X, chunk.y, reset=False)
+    X = X.tocsr() if is_sparse(X) else X
+    return Seen(X, reader._checked_target(y), checked_weight(chunk.weight, X, part=True), None)
+
+
+def _numbers_of(reader: GLMRegressor, chunk: Chunk) -> Any:
+    return _seen(reader, chunk).X
+
+
+def _as_they_are(survey: Survey) -> Responses:
+    return Responses()
+
+
+def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
+    """1 − deviance / deviance of the mean of y."""
+    level = response.predictor(np.average(y, weights=weight))
+    null = response.loss(y, np.full(len(y), level), weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(1 - response.loss(y, np.asarray(eta, dtype=float), weight) / np.float64(null))

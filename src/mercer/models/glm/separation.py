@@ -1,0 +1,190 @@
+"""Separation: told from the way a fit went, proved by linear programming, named term by term, and remedied.
+
+Where a hyperplane separates the responses, the likelihood rises for ever along it and some coefficients are infinite:
+a solver stops where rounding or its tolerance tells it to, at numbers that mean nothing. A healthy fit pays nothing for
+the diagnosis: only one that took many steps, or did not arrive, is looked at, and only if the information of some row
+has collapsed is a linear programme solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._gpu import to_numpy
+from mercer.designs import Observations
+from mercer.families import LOG, Bernoulli, Binomial, NegativeBinomial, Poisson
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.families.softmax import SoftmaxResponse
+from mercer.models.diagnosis import Finding
+from mercer.models.glm._streamed_looks import class_collapsed, cross_products, least_information
+from mercer.solvers import separation
+from mercer.solvers.certificate import Solution
+from mercer.solvers.problem import Problem
+from mercer.solvers.separation import Separation
+
+#: steps that a fit with a finite maximum rarely needs
+MANY_STEPS = 10
+#: what a row tells of η, compared with its weight, once it has all but stopped to
+COLLAPSED = 1e-5
+#: standard deviation of the normal prior for on_separation="ridge", per standard deviation of a column
+PRIOR_DEVIATION = 2.5
+#: rows at hand of a source that are asked whether they are separated: if they are not, no more rows are
+SOME_ROWS = 10_000
+#: columns named in a sentence
+MOST_NAMES = 10
+
+CODE = "separation"
+WORDS = {np.inf: "+∞", -np.inf: "−∞"}
+
+
+@dataclass(frozen=True)
+class SeparationFinding(Finding):
+    """Which coefficients are infinite: `limits` has "+∞", "−∞" or "finite" for each term."""
+
+    limits: Mapping[str, str] = field(default_factory=dict)
+
+
+def examine(problem: Problem, solution: Solution, names: Sequence[str]) -> SeparationFinding | None:
+    """What separates the responses of an unpenalised fit, if anything does.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was solved.
+    solution : Solution
+        Where the solver stopped.
+    names : sequence of str
+        Of the coefficients, the intercept (where there is one) last.
+
+    Returns
+    -------
+    finding : SeparationFinding or None
+    """
+    if problem.strengths.any or not _can_separate(problem.response) or not _looks_separated(problem, solution):
+        return None
+    if problem.observations.streamed:
+        return unproved()
+    return _finding(_separation(problem), names)
+
+
+def examine_classes(
+    observations: Observations,
+    response: SoftmaxResponse,
+    solution: Solution,
+    names: Sequence[str],
+    classes: Sequence[str],
+) -> SeparationFinding | None:
+    """The same for an unpenalised softmax."""
+    if observations.streamed:
+        some: Any = observations.some(SOME_ROWS)
+        told = _some_class_certain(some, response, solution)
+        suspect = not _went_well(solution) or (told and _is_separated(separation.categorical(some, len(classes))))
+        certain = suspect and class_collapsed(observations, response, solution.value, COLLAPSED)
+        return unproved() if certain else None
+    if _went_well(solution) or not _some_class_certain(observations, response, solution):
+        return None
+    named = [f"{label}: {name}" for name in names for label in classes]
+    return _finding(separation.categorical(observations.in_memory(), len(classes)), named)
+
+
+def _some_class_certain(observations: Observations, response: SoftmaxResponse, solution: Solution) -> bool:
+    probabilities = response.probabilities(to_numpy(observations.design.times(solution.value)))
+    own = probabilities[np.arange(len(observations)), to_numpy(observations.y)]
+    return bool((own > 1 - COLLAPSED).any())
+
+
+def unproved() -> SeparationFinding:
+    """What is said of rows of a source: a proof would need all of them together."""
+    return SeparationFinding(
+        CODE,
+        "warning",
+        "The responses look as if a hyperplane separated them: the fit dragged on, while some rows stopped to tell "
+        "anything. Which coefficients are infinite is not looked for in fits of a source.",
+        'Use on_separation="ridge", or a penalty, which keep coefficients finite; or fit to a sample in memory, which '
+        "names the columns.",
+    )
+
+
+def _went_well(solution: Solution) -> bool:
+    return solution.certificate.holds and len(solution.trace) <= MANY_STEPS
+
+
+def _can_separate(response: Response) -> bool:
+    if isinstance(response.family, Bernoulli | Binomial):
+        return response.link.means == (0.0, 1.0)
+    return isinstance(response.family, Poisson | NegativeBinomial) and response.link == LOG
+
+
+def _looks_separated(problem: Problem, solution: Solution) -> bool:
+    """Whether the fit dragged on while some row stopped to tell anything."""
+    if problem.observations.streamed:
+        return _looks_separated_in_source(problem, solution)
+    if _went_well(solution):
+        return False
+    return _some_information_collapsed(problem, solution)
+
+
+def _looks_separated_in_source(problem: Problem, solution: Solution) -> bool:
+    """The same of rows of a source, where a fit may have begun at the end of a long way: that of the rows at hand."""
+    some: Any = problem.observations.some(SOME_ROWS)
+    part = problem.on(some)
+    if _went_well(solution) and not (_some_information_collapsed(part, solution) and _is_separated(_separation(part))):
+        return False
+    return least_information(problem.observations, problem.response, solution.value) < COLLAPSED
+
+
+def _is_separated(found: Separation) -> bool:
+    return found.kind != "none"
+
+
+def _some_information_collapsed(problem: Problem, solution: Solution) -> bool:
+    y, offset = problem.observations.y, problem.observations.offset
+    eta = problem.observations.design.times(solution.value)
+    information = problem.response.slopes(y, eta if offset is None else eta + offset).second
+    return bool((information < COLLAPSED).any())
+
+
+def _separation(problem: Problem) -> Separation:
+    observations, family = problem.observations.in_memory(), problem.response.family
+    if isinstance(family, Bernoulli | Binomial):
+        return separation.bernoulli(replace(observations, y=observations.y / family.n_trials))
+    return separation.poisson(observations)
+
+
+def _finding(found: Separation, names: Sequence[str]) -> SeparationFinding | None:
+    if found.kind == "none":
+        return None
+    limits = {
+        name: WORDS.get(limit, "finite") for name, limit in zip(names, found.limits.ravel().tolist(), strict=True)
+    }
+    infinite = tuple(name for name, limit in limits.items() if limit != "finite")
+    told = ", ".join(f"{name} → {limits[name]}" for name in infinite[:MOST_NAMES])
+    more = ", …" if len(infinite) > MOST_NAMES else ""
+    how = "completely" if found.kind == "complete" else "for some of the rows"
+    return SeparationFinding(
+        CODE,
+        "warning",
+        f"A hyperplane separates the responses {how}: the likelihood rises for ever as {told}{more}.",
+        'Use on_separation="firth" or "ridge", or a penalty, which keep coefficients finite; or leave the columns out.',
+        infinite,
+        limits,
+    )
+
+
+def weak_prior(observations: Observations) -> Strengths:
+    """What on_separation="ridge" adds: a normal prior of deviation 2.5 per standard deviation of each column."""
+    if observations.streamed:
+        products = cross_products(observations, counted=False) / observations.total_weight
+    else:
+        counted = np.ones(len(observations)) if observations.weight is None else observations.weight
+        products = observations.design.gram(counted / counted.sum())
+    variance = np.diagonal(products).copy()
+    if observations.design.coordinates.intercept:
+        variance -= np.square(products[-1])
+        variance[-1] = 0.0
+    return Strengths.none(len(variance))._replace(l2=np.maximum(variance, 0.0) / PRIOR_DEVIATION**2)

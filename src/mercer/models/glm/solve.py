@@ -1,0 +1,83 @@
+"""From a problem to its solution: which solver, from where, and what to say if it did not get there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._errors import FitInterrupted, NonFiniteError, NotConvergedWarning
+from mercer.models._progress import Progress
+from mercer.models.base import Array
+from mercer.solvers.certificate import Solution
+from mercer.solvers.choose import AnyProblem, Choice, choose
+from mercer.solvers.problem import Problem
+from mercer.solvers.start import feasible_start
+
+
+class Limits(NamedTuple):
+    """When to stop."""
+
+    tolerance: float
+    most_steps: int
+
+
+class Solved(NamedTuple):
+    """A problem, with its response as it was estimated, and the solution by the solver chosen."""
+
+    problem: Any  # a Problem or a SoftmaxProblem
+    solution: Solution
+    choice: Choice
+
+    def with_value(self, w: Array) -> Solved:
+        """The same with other coefficients that are as good."""
+        return self._replace(solution=replace(self.solution, value=w))
+
+
+class SolveInterrupted(FitInterrupted):
+    """Ctrl-C, with what had been solved."""
+
+    def __init__(self, message: str, solved: Solved) -> None:
+        super().__init__(message, solved.solution)
+        self.solved = solved
+
+
+def solve(
+    problem: AnyProblem, solver: str, limits: Limits, *, start: Array | None = None, progress: Progress | None = None
+) -> Solved:
+    """Minimise a problem by the solver asked for, or the one that suits it."""
+    choice = choose(problem, solver)
+    if start is None and isinstance(problem, Problem) and not problem.response.unbounded:
+        start = feasible_start(problem)
+    try:
+        solution = choice.solve(
+            problem, start, tolerance=limits.tolerance, most_steps=limits.most_steps, progress=progress
+        )
+    except FitInterrupted as stop:
+        raise SolveInterrupted(str(stop), Solved(problem, stop.solution, choice)) from None
+    if not np.isfinite(solution.certificate.value):
+        raise NonFiniteError(
+            "the objective is not finite: the data are not, or their sums are too large; divide the largest columns "
+            "by a number."
+        )
+    return Solved(problem, solution, choice)
+
+
+def unfinished(solved: Solved, limits: Limits) -> tuple[NotConvergedWarning, ...]:
+    """Which condition failed, the evidence, and one thing to do; nothing if the certificate holds."""
+    certificate = solved.solution.certificate
+    if certificate.holds:
+        return ()
+    message = f"the {solved.choice.solver} solver has not converged: {certificate}. {_remedy(solved, limits)}"
+    return (NotConvergedWarning(message),)
+
+
+def _remedy(solved: Solved, limits: Limits) -> str:
+    steps = len(solved.solution.trace) - 1
+    if steps >= limits.most_steps:
+        return f"It was stopped after {steps} steps; allow more of them (max_iter={10 * limits.most_steps})."
+    return (
+        "No step lowers the objective any further in float64; divide columns of very different size by their spread, "
+        f"or ask for less (tol={10 * solved.solution.certificate.value:.0e})."
+    )

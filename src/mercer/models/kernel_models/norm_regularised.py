@@ -1,0 +1,254 @@
+"""Which models have a kernel form, and what their parameters come down to: losses, and λ/2 times a squared norm.
+
+The representer theorem (lecture 1): of all functions f of a kernel, the one that minimises losses of its values on the
+rows, plus an increasing function of ‖f‖, is a sum Σ αᵢ k(·, xᵢ) over these rows. What is orthogonal to them changes no
+value and adds to the norm. Without that norm nothing keeps the optimum there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._errors import NoRepresenterError, PenaltyError
+from mercer.families import IDENTITY, L2, LOGIT, Bernoulli, Gaussian, Penalty
+from mercer.families import ElasticNet as Mixed
+from mercer.families.response import Response
+from mercer.models._kernel_rows import row_weight
+from mercer.models._tensor_linear import accuracy, r_squared
+from mercer.models._tensors import in_memory
+from mercer.models.base import Array
+from mercer.models.glm.classes import Classes
+from mercer.models.glm.kind import Kind
+from mercer.models.glm.one_mean import OneMean
+from mercer.models.glm.regressor import GLMRegressor, deviance_explained
+from mercer.models.glm.solve import Limits
+from mercer.models.kernel_models.machine import Data
+from mercer.models.kernel_models.ridge_task import finite_numbers
+from mercer.models.linear.least_squares import checked_penalties
+from mercer.models.linear.ridge import Ridge
+from mercer.models.logistic.logistic_regression import LogisticRegression
+from mercer.models.logistic.options import classes_and_codes, row_weights
+
+#: standard errors at which a fit is exact for every purpose, and steps cost little
+TOLERANCE, MOST_STEPS = 1e-8, 100
+THEOREM = (
+    "By the representer theorem the optimum lies in the span of the rows only if the penalty is an increasing function "
+    "of the norm ‖w‖"
+)
+INSTEAD = "Write the features out, e.g. with kernel.feature_map(columns) or Nystroem"
+
+
+class Target(NamedTuple):
+    """What is to be fitted."""
+
+    kind: Kind
+    data: Data
+    strength: Array | float
+    classes: Array | None = None
+
+
+class NormRegularised(ABC):
+    """What a kernel model has to know of the model it was made from."""
+
+    #: whether y may have several columns, and must be numbers
+    multi_output, numeric = False, True
+
+    @property
+    @abstractmethod
+    def limits(self) -> Limits:
+        """When a fit may stop."""
+
+    @property
+    @abstractmethod
+    def intercept(self) -> bool:
+        """Whether there is one that is not penalised."""
+
+    @property
+    def constant(self) -> float:
+        """What the kernel has to have added for an intercept that is penalised."""
+        return 0.0
+
+    @abstractmethod
+    def target(self, X: Any, y: Any, sample_weight: Any) -> Target:
+        """The responses, checked, and λ."""
+
+    @abstractmethod
+    def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+        """What the model calls its score, of a fitted kernel model."""
+
+
+@dataclass(frozen=True)
+class OfRidge(NormRegularised):
+    """‖y − f − b‖² + alpha ‖f‖²: twice ours."""
+
+    model: Ridge
+    multi_output = True
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(TOLERANCE, MOST_STEPS if self.model.max_iter is None else self.model.max_iter)
+
+    @property
+    def intercept(self) -> bool:
+        return self.model.fit_intercept
+
+    def target(self, X: Any, y: Any, sample_weight: Any) -> Target:
+        values = finite_numbers(y)
+        alpha = checked_penalties(self.model.alpha, 1 if values.ndim == 1 else values.shape[1])
+        weight = row_weight(sample_weight, values)
+        return Target(OneMean(Response(Gaussian(), IDENTITY)), Data(values, weight), alpha)
+
+    def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+        return r_squared(model, X, y, sample_weight)
+
+
+@dataclass(frozen=True)
+class OfLogistic(NormRegularised):
+    """C Σ loss + ½‖f‖²: ours times C. liblinear's intercept is penalised: it is a constant in the kernel."""
+
+    model: LogisticRegression
+    C: float
+    numeric = False
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(max(min(self.model.tol, 1e-6), 1e-10), self.model.max_iter)
+
+    @property
+    def intercept(self) -> bool:
+        return self.model.fit_intercept and not self._penalised
+
+    @property
+    def _penalised(self) -> bool:
+        return bool(self.model.solver == "liblinear")
+
+    @property
+    def constant(self) -> float:
+        return float(self.model.intercept_scaling**2) if self._penalised and self.model.fit_intercept else 0.0
+
+    def target(self, X: Any, y: Any, sample_weight: Any) -> Target:
+        classes, codes = classes_and_codes(y, self.model.solver)
+        weight = row_weights(sample_weight, np.empty((len(codes), 1)), self.model.class_weight, classes, codes)
+        two = len(classes) == 2
+        kind = OneMean(Response(Bernoulli(), LOGIT)) if two else Classes.of(classes, None)
+        return Target(kind, Data(codes.astype(float), weight), 1 / self.C, classes)
+
+    def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+        return accuracy(model, X, y, sample_weight)
+
+
+@dataclass(frozen=True)
+class OfRegressor(NormRegularised):
+    """1/(2 Σw) Σ w deviance + alpha/2 ‖f‖²: ours divided by Σw."""
+
+    model: GLMRegressor
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(min(self.model.tol, TOLERANCE), self.model.max_iter)
+
+    @property
+    def intercept(self) -> bool:
+        return self.model.fit_intercept
+
+    def target(self, X: Any, y: Any, sample_weight: Any) -> Target:
+        values = self.model._checked_target(y)
+        data = Data(values, row_weight(sample_weight, values))
+        return Target(OneMean(self.model._response()), data, self.model.alpha * data.total)
+
+    def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+        values = self.model._checked_target(np.asarray(in_memory(y)))
+        eta = in_memory(model.predict_linear(X))
+        return deviance_explained(self.model._response(), values, eta, row_weight(sample_weight, values))
+
+
+def norm_regularised(model: Any) -> NormRegularised:
+    """What the parameters of a model come down to; a typed error where it has no kernel form."""
+    if isinstance(model, Ridge):
+        return _of_ridge(model)
+    if isinstance(model, LogisticRegression):
+        return _of_logistic(model)
+    if isinstance(model, GLMRegressor):
+        return OfRegressor(model)
+    raise NoRepresenterError(_why_not(model))
+
+
+def _of_ridge(model: Ridge) -> OfRidge:
+    if model.positive:
+        raise NoRepresenterError(
+            f"Ridge(positive=True) has no kernel form. {THEOREM}, and a bound on the signs of coefficients is none. "
+            f"{INSTEAD}, and fit it to those."
+        )
+    if isinstance(model.alpha, str):
+        raise PenaltyError(
+            f"alpha={model.alpha!r} is a choice of Ridge among its own fits; use KernelRidge(alpha={model.alpha!r}), "
+            "or give a number and search with GridSearchCV over model__alpha."
+        )
+    return OfRidge(model)
+
+
+def _of_logistic(model: LogisticRegression) -> OfLogistic:
+    C, l1_ratio = model._penalised()
+    if l1_ratio > 0:
+        raise NoRepresenterError(
+            f"logistic regression with an L1 penalty has no kernel form. {THEOREM}, and Σ|w| depends on the axes that "
+            f"w is written in. {INSTEAD}, and fit it to those, or use l1_ratio=0."
+        )
+    return OfLogistic(model, C)
+
+
+def strength_of(penalty: Penalty | None) -> float:
+    """λ of a GLM's penalty; a typed error unless it is that of a norm."""
+    if penalty is None:
+        return 0.0
+    strengths = penalty.strengths(1) if np.ndim(penalty.strength) == np.ndim(penalty.mean) == 0 else None
+    if not isinstance(penalty, L2 | Mixed) or (strengths is not None and strengths.l1.any()):
+        raise NoRepresenterError(
+            f"{penalty!r} has no kernel form. {THEOREM}, and Σ|w| depends on the axes that w is written in. {INSTEAD}, "
+            "and fit a GLM to those, or use penalty='l2'."
+        )
+    if strengths is None or strengths.mean.any():
+        raise PenaltyError(
+            f"with a kernel the coefficients of features are never seen, so that {penalty!r} cannot have a strength or "
+            "a mean for each; give L2(strength) with one number. A strength for a column is a scale of it."
+        )
+    return float(strengths.l2[0])
+
+
+def _why_not(model: Any) -> str:
+    name, kinds = type(model).__name__, {kind.__name__ for kind in type(model).__mro__}
+    if kinds & {"Lasso", "ElasticNet", "LassoCV", "ElasticNetCV"}:
+        return (
+            f"{name} has no kernel form. {THEOREM}, and Σ|w| depends on the axes that w is written in. {INSTEAD}, and "
+            f"fit {name} to those, or kernelize Ridge."
+        )
+    if not type(model).__module__.startswith("mercer."):
+        return f"{name} is no model of mercer; kernelize takes those with a norm for a penalty, such as mercer.Ridge."
+    if name == "LinearRegression":
+        return (
+            f"LinearRegression has no penalty, and so no kernel form. {THEOREM}. Without one every row is fitted "
+            "exactly, by many functions; kernelize Ridge with a small alpha."
+        )
+    if kinds & {"RidgeCV", "LogisticRegressionCV"}:
+        return f"{name} chooses among its own fits; kernelize {name[:-2]} and search with GridSearchCV."
+    if name in SVMS:
+        return f"{name} is a support vector machine, whose kernel form is {SVMS[name]}(kernel=…)."
+    if name in SVMS.values() or name in {"KernelRidge", "Kernelized", "KernelPerceptron"}:
+        return f"{name} has a kernel of its own; give it as kernel=…."
+    if name == "LinearThreshold":
+        return (
+            f"of the learning rules only the perceptron has a kernel form here, not {model.rule!r}; kernelize Ridge "
+            "for lms, LogisticRegression for logistic."
+        )
+    return (
+        f"{name} models how the rows themselves are distributed, by statistics of each column, and has no norm of a w "
+        "to penalise: the representer theorem does not speak of it. Kernelize a model of y given x: Ridge, "
+        "LogisticRegression, PoissonRegressor, GLM, Perceptron."
+    )
+
+
+SVMS = {"LinearSVC": "SVC", "LinearSVR": "SVR"}

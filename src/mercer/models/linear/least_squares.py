@@ -1,0 +1,252 @@
+"""What linear models with squared loss have in common."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
+from mercer._gpu import is_tensor
+from mercer._suggest import listed
+from mercer._threads import thread_count
+from mercer.data.sources.base import Chunk, Source
+from mercer.designs.encoded import Encoded
+from mercer.models._finite import refuse_not_finite
+from mercer.models._linear_predictor import linear_predictor
+from mercer.models._refusal import refuse_no_target
+from mercer.models._tensor_linear import r_squared
+from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
+from mercer.models.base import (
+    Array,
+    Plan,
+    checked,
+    checked_weight,
+    column_names,
+    forget_fit,
+    in_main_memory,
+    is_sparse,
+    old_state_on_failure,
+    publish,
+)
+from mercer.models.diagnosis import Diagnosis, Finding
+from mercer.models.streaming.chunks import naming_the_place, reader_of, refuse_offset, streamed_plan
+from mercer.solvers.certificate import Solution
+from mercer.solvers.least_squares.direct import LinearFit, Rows
+from mercer.solvers.least_squares.encoded_rows import rows_of_encoded
+from mercer.solvers.least_squares.streamed_rows import StreamedRows
+from mercer.solvers.least_squares.tensor_rows import rows_of
+
+
+class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):
+    """A linear model fitted by least squares, with or without a penalty."""
+
+    fit_intercept: bool
+    plan_: Plan
+
+    # What a concrete model says about itself.
+
+    def _refuse_options(self, X: Any) -> None:
+        """Raise if the parameters do not go together, or not with such data."""
+
+    def _takes_tensors(self) -> bool:
+        """Whether tensors are fitted where they are, and not as arrays."""
+        return True
+
+    def _flat(self, y: Any) -> bool:
+        """Whether one target has a vector of coefficients, not a matrix, also where y is a matrix of one column."""
+        return bool(y.ndim == 1 or y.shape[1] == 1)
+
+    def _accepts_sparse(self) -> bool:
+        return True
+
+    def _reads_codes(self) -> bool:
+        """Whether encoded rows are fitted as they are, and not as a matrix."""
+        return True
+
+    # Learning.
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, solved: Callable[[Rows], Solution]) -> Self:
+        """`solved` gives the `LinearFit` of some rows, and sets what else is to be known of it."""
+        with old_state_on_failure(self):
+            self._validate_params()
+            if not self._takes_tensors():
+                X, y, sample_weight = in_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
+            self._refuse_options(X)
+            forget_fit(self)
+            X, y = self._checked_tensors(X, y) if is_tensor(X) else self._checked(X, y)
+            Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+            rows = self._rows(X, Y, sample_weight)
+            try:
+                self._solve(rows, y, solved)
+            except NonFiniteError:
+                refuse_not_finite(self, X)
+                raise
+        return self
+
+    def _solve(self, rows: Rows, y: Any, solved: Callable[[Rows], Solution]) -> None:
+        """Keep what was found, also where the user stops it."""
+        try:
+            solution, interruption = solved(rows), None
+        except FitInterrupted as interrupted:
+            solution, interruption = interrupted.solution, interrupted
+        self._store(solution, rows, y)
+        if interruption is not None:
+            raise interruption
+
+    def _fit_rows_of(self, source: Source, solved: Callable[[Rows], Solution]) -> Any:
+        """`_fit` where rows are read piece by piece; NotImplemented where they are so few that they must be held."""
+        forget_fit(self)
+        first = source.head()
+        refuse_offset(self, first)
+        self._refuse_options(first.X)
+        _, y = self._checked(first.X, first.y)
+        reader = reader_of(self)
+        with naming_the_place(source, reader, _numbers_of):
+            rows = StreamedRows.of(source, partial(_rows_of, reader))
+            if rows.n_rows <= rows.shape[1]:
+                return NotImplemented
+            self._solve(rows, y, solved)
+        self.plan_ = streamed_plan(self.plan_.path, rows.dtype)
+        return self
+
+    def _checked_tensors(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """X on its device, and y in main memory."""
+        X = checked_tensor(self, X, reset=True)
+        refuse_other_device(y, X, "y")
+        _, y = self._checked(np.broadcast_to(0.0, X.shape), in_memory(y))  # stands for X where scikit-learn looks at y
+        return X, y
+
+    def _rows(self, X: Any, Y: Array, sample_weight: Any, *, part: bool = False) -> Rows:
+        if isinstance(X, Encoded):
+            return rows_of_encoded(X, Y, checked_weight(sample_weight, X, part=part))
+        if not is_tensor(X):
+            return Rows(X, Y, checked_weight(sample_weight, X, part=part))
+        refuse_other_device(sample_weight, X, "sample_weight")
+        return rows_of(X, Y, checked_weight(in_memory(sample_weight), range(len(X))))
+
+    def _checked(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
+        refuse_no_target(self, y)
+        X, y = checked(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr" if self._accepts_sparse() else False,
+            y_numeric=True,
+            multi_output=True,
+            codes=self._reads_codes(),
+        )
+        if is_sparse(y):
+            raise TypeError(
+                "Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert to a dense "
+                "numpy array."
+            )
+        exotic = X.dtype.kind == "f" and X.dtype not in (np.float32, np.float64)
+        return X.astype(np.float64) if exotic or (is_sparse(X) and X.dtype.kind != "f") else X, y
+
+    def _store(self, solution: Solution, rows: Rows, y: Any) -> None:
+        fit: LinearFit = solution.value
+        self.plan_ = Plan(fit.path, str(rows.dtype), len(rows.blocks()), thread_count(), device=rows.device)
+        self.certificate_ = solution.certificate
+        self.diagnosis_ = Diagnosis(tuple(self._findings(solution)))
+        flat = self._flat(y)
+        publish(self, coef_=fit.coefficients[:, 0].copy() if flat else fit.coefficients.T.copy())
+        if self.fit_intercept:
+            publish(self, intercept_=fit.intercept[0] if y.ndim == 1 else fit.intercept)
+        else:
+            self.intercept_ = 0.0
+
+    def _findings(self, solution: Solution) -> list[Finding]:
+        fit: LinearFit = solution.value
+        found = []
+        if fit.constant:
+            names, told = self._named(fit.constant)
+            verb = "do not vary" if len(names) > 1 else "does not vary"
+            found.append(Finding("constant", "note", f"{told} {verb}.", "Leave constant columns out.", names))
+        if fit.collinear:
+            names, told = self._named(fit.collinear)
+            sentence = f"{told} are linear combinations of one another."
+            found.append(Finding("collinear", "warning", sentence, self._many_solutions(), names))
+        if not solution.certificate.holds:
+            sentence = f"The fit has not reached its tolerance: {solution.certificate}."
+            found.append(Finding("not converged", "warning", sentence, "Allow more steps, or scale the columns."))
+        return found
+
+    def _many_solutions(self) -> str:
+        """What becomes of columns that depend on one another, and what to do about it."""
+        return "How they share their effect is up to the penalty: leave some of them out."
+
+    def _named(self, columns: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
+        every = column_names(self)
+        names = tuple(every[j] for j in columns)
+        return names, f"Column{'s' if len(names) > 1 else ''} {listed(list(names))}"
+
+    # Predicting.
+
+    def predict(self, X: Any) -> Array:
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict for.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predicted values.
+        """
+        check_is_fitted(self)
+        return linear_predictor(self, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R²: the share of the variance of y that is explained; the mean of those of several targets.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict for.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best, and below 0 for a model that is worse than a constant.
+        """
+        return r_squared(self, X, y, sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse()
+        return tags
+
+
+def _rows_of(reader: LeastSquaresRegressor, chunk: Chunk) -> Rows:
+    X, y = reader._checked(chunk.X, chunk.y, reset=False)
+    return reader._rows(X, np.asarray(y, dtype=np.float64).reshape(len(y), -1), chunk.weight, part=True)
+
+
+def _numbers_of(reader: LeastSquaresRegressor, chunk: Chunk) -> Any:
+    return reader._checked(chunk.X, chunk.y, reset=False)[0]
+
+
+def checked_penalties(alpha: Any, targets: int) -> Array:
+    """One penalty per target, none negative."""
+    strengths = np.ravel(np.asarray(alpha, dtype=np.float64))
+    if len(strengths) not in (1, targets):
+        raise DataError(
+            f"Number of targets and number of penalties do not correspond: {len(strengths)} != {targets}. Give one "
+            "alpha, or one for each target."
+        )
+    if not (strengths >= 0).all():
+        raise PenaltyError(f"alpha must not be negative, but is {strengths.min()}; 0 penalises nothing.")
+    return np.broadcast_to(strengths, (targets,))

@@ -1,0 +1,87 @@
+"""Which part of a model reads the table, which columns it reads, and what these hold.
+
+Asked by all who give a fitted model rows of their own making: exports, servers, and readers of files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from mercer.data.kinds import Kind
+from mercer.data.schema import Column, Schema
+from mercer.models.base import column_names
+from mercer.models.tables.labels import Category
+from mercer.models.tables.numbers import Binary
+
+#: where models that are built around another keep it, once it is fitted
+INSIDE = ("model_", "best_estimator_", "regressor_", "estimator_", "model")
+
+
+def steps_of(pipeline: Any) -> list[Any]:
+    """What is done to a row, one after the other."""
+    return [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
+
+
+def inside(model: Any) -> Any:
+    """The fitted model that another is built around; None if it is built around none."""
+    return next((getattr(model, name) for name in INSIDE if hasattr(getattr(model, name, None), "predict")), None)
+
+
+def part_of(model: Any, place: Literal[0, -1]) -> Any:
+    """The part of a model that reads rows (0) or that predicts (-1), whatever is built around it."""
+    if hasattr(model, "steps"):
+        return part_of(steps_of(model)[place], place)
+    within = inside(model)
+    return model if within is None else part_of(within, place)
+
+
+def names_read(reader: Any) -> list[str]:
+    """Names of the columns that such a part reads: x0, x1, … where they had none in the fit."""
+    used = getattr(reader, "_used", None)
+    return column_names(reader) if used is None else list(used)
+
+
+def columns_of_fit(reader: Any) -> list[Column]:
+    """All columns of the fit, in its order; `levels` are those that are told apart, None where a column is numbers."""
+    known = {column.name: column for column in _schema_of(reader) or ()}
+    levels = _levels(reader)
+    read = set(names_read(reader))
+    return [
+        _column(name, known.get(name), levels.get(name)) if name in read else known[name]
+        for name in dict.fromkeys((*known, *column_names(reader)))
+    ]
+
+
+def _schema_of(reader: Any) -> Schema | None:
+    """What the part knew of the table, by its own look (`TableFeatures`) or because it was told (`NaiveBayes`)."""
+    schema = getattr(reader, "schema_", None) or getattr(reader, "families", None)
+    return schema if isinstance(schema, Schema) else None
+
+
+def _levels(reader: Any) -> dict[str, tuple[Any, ...]]:
+    """The values of the columns that are looked up, not calculated with."""
+    names = column_names(reader)
+    levels: dict[str, tuple[Any, ...]] = {}
+    for name, treatment in getattr(reader, "_treatments", {}).items():  # of TableFeatures
+        match treatment:
+            case Binary():
+                levels[name] = treatment.levels
+            case Category():
+                levels[name] = (*treatment.levels.kept, *treatment.levels.rare)
+    for conditional in getattr(reader, "_conditionals", ()):  # of NaiveBayes
+        if hasattr(conditional, "levels"):
+            levels[names[conditional.part.columns[0]]] = tuple(conditional.levels.tolist())
+    for position, category in getattr(getattr(reader, "_terms", None), "categories", {}).items():  # of a GLM
+        levels[names[position]] = tuple(category.levels)
+    return levels
+
+
+def _column(name: str, known: Column | None, levels: tuple[Any, ...] | None) -> Column:
+    if known is not None:
+        return replace(known, levels=None if levels is None else known.levels or levels)
+    if levels is None:
+        return Column(name, Kind.NUMBER)
+    types = {type(level) for level in levels}
+    stored = Kind.CATEGORY if str in types else Kind.BOOLEAN if types == {bool} else Kind.NUMBER
+    return Column(name, Kind.CATEGORY, levels, stored=stored)

@@ -1,0 +1,121 @@
+"""Numbers in standard units, two values as 0 and 1, and where values are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mercer.data.levels import Occurrences
+from mercer.data.table import Table
+from mercer.designs.encoded import NumberPart, Part
+from mercer.models.base import Array
+from mercer.models.tables._reading import labels_of, numbers_of, refuse_gaps
+from mercer.models.tables._spread import Scale
+from mercer.models.tables.treatment import NUMBERS, Slot, Treatment, Unseen
+
+
+class Gaps(NamedTuple):
+    """What is done about missing values, and whether rows of the fit have some."""
+
+    missing: str
+    seen: bool
+
+    @classmethod
+    def of(cls, column: str, gaps: Array, missing: str) -> Self:
+        """Those of the rows of a fit, which may not be allowed to have any."""
+        if missing == "error":
+            refuse_gaps(column, gaps)
+        return cls(missing, bool(gaps.any()))
+
+    @property
+    def told(self) -> bool:
+        """Whether there is a feature that says where they are."""
+        return self.missing == "indicator" and self.seen
+
+    def names(self, column: str) -> list[str]:
+        return [f"{column}[missing]"] if self.told else []
+
+    def filled(self, column: str, values: Array, gaps: Array, mean: float) -> Array:
+        """Values of a column with what stands for those that are missing, and beside them where they are."""
+        if self.missing == "error":
+            refuse_gaps(column, gaps)
+        whole = np.where(gaps, np.nan if self.missing == "keep" else mean, values)
+        return np.column_stack([whole, gaps]) if self.told else whole[:, None]
+
+    def described(self) -> str:
+        return ", and whether it is missing" if self.told else ""
+
+
+@dataclass(frozen=True)
+class Number(Treatment):
+    """(x − mean)/deviation, or x itself if nothing is to be scaled; gaps get the mean."""
+
+    column: str
+    scale: Scale
+    scaled: bool
+    gaps: Gaps
+
+    def described(self) -> str:
+        return ("standardised" if self.scaled else "as it is") + self.gaps.described()
+
+    def slots(self) -> list[Slot]:
+        return [Slot(NUMBERS, [self.column, *self.gaps.names(self.column)])]
+
+    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+        return [NumberPart(self.columns(numbers_of(table, position)))]
+
+    def columns(self, values: Array) -> Array:
+        """Features of values, NaN where they are missing."""
+        gaps = np.isnan(values)
+        units, mean = (self.scale.units(values), 0.0) if self.scaled else (values, self.scale.mean)
+        return self.gaps.filled(self.column, units, gaps, mean)
+
+
+@dataclass(frozen=True)
+class OnlyGaps(Treatment):
+    """Of a column with a single value: 1 where it is missing."""
+
+    column: str
+
+    def described(self) -> str:
+        return "whether it is missing"
+
+    def slots(self) -> list[Slot]:
+        return [Slot(NUMBERS, Gaps("indicator", True).names(self.column))]
+
+    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+        return [NumberPart((table.coded(position).codes < 0)[:, None].astype(np.float64))]
+
+
+@dataclass(frozen=True)
+class Binary(Treatment):
+    """1 where it is the second of two values, 0 where the first; gaps, and other values, get the share of ones."""
+
+    column: str
+    levels: tuple[Any, Any]
+    share: float
+    gaps: Gaps
+
+    @classmethod
+    def learnt(cls, column: str, seen: Occurrences, levels: tuple[Any, Any], gaps: Gaps) -> Self:
+        """From what was counted of the two levels."""
+        ones = seen.counts[seen.labels.tolist().index(levels[1])]
+        return cls(column, levels, float(ones / seen.counts.sum()), gaps)
+
+    def described(self) -> str:
+        return f"1 where it is {self.levels[1]}{self.gaps.described()}"
+
+    def slots(self) -> list[Slot]:
+        return [Slot(NUMBERS, [self.column, *self.gaps.names(self.column)])]
+
+    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+        coded = labels_of(table, position, text=isinstance(self.levels[1], str))
+        places = [self.levels.index(label) if label in self.levels else np.nan for label in coded.labels.tolist()]
+        found = np.asarray([*places, np.nan], dtype=float)[coded.codes]
+        strange = np.isnan(found) & (coded.codes >= 0)
+        if strange.any():
+            row = int(np.argmax(strange))
+            unseen.tell(self.column, coded.labels.tolist()[coded.codes[row]], row, self.levels)
+        return [NumberPart(self.gaps.filled(self.column, found, np.isnan(found), self.share))]

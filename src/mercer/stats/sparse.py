@@ -1,0 +1,51 @@
+"""Sparse blocks, as compiled loops take them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._jit.stats import sparse as loops
+from mercer.stats.base import Array
+
+#: what loops are compiled for: counts of words come as integers, everything else as floats
+ENTRY_TYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64))
+
+
+class Stored(NamedTuple):
+    """The stored entries of a CSR matrix, in arrays of the few types that loops are compiled for."""
+
+    indptr: Array
+    indices: Array
+    values: Array
+
+    @classmethod
+    def of(cls, x: Any) -> Stored:
+        """Of a sparse matrix, shared with it where possible."""
+        x = x.tocsr()
+        values = x.data if x.data.dtype in ENTRY_TYPES else x.data.astype(np.float64)
+        indptr, indices, values = (
+            np.require(array, requirements=["C", "W"]) for array in (x.indptr, x.indices, values)
+        )
+        return cls(indptr, indices.view(f"u{indices.itemsize}"), values)
+
+    def rows(self, rows: slice) -> Stored:
+        """Those of some rows."""
+        bounds = self.indptr[rows.start : rows.stop + 1]
+        entries = slice(bounds[0], bounds[-1])
+        return Stored(bounds - bounds[0], self.indices[entries], self.values[entries])
+
+    def row_of(self, entries: Array) -> Array:
+        """The rows to which some of the entries belong."""
+        return np.searchsorted(self.indptr, entries, side="right") - 1
+
+
+def one_entry_per_place(x: Any) -> Any:
+    """A CSR matrix without duplicates; `x` itself if it has none, whatever their order in a row."""
+    x = x.tocsr()
+    if x.has_canonical_format or not loops.stores_twice(*Stored.of(x)[:2], x.shape[1]):
+        return x
+    x = x.copy()
+    x.sum_duplicates()
+    return x

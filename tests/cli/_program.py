@@ -1,0 +1,14 @@
+"""The program as tests start it: within their process, or in one of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from typer.testing import Result
+
+#: the fixture `run`: a command line, word by word
+Run = Callable[..., Result]
+
+#: what begins a command line in a process of its own
+PROGRAM = (sys.executable, "-c", "from mercer.cli import main; main()")

@@ -1,0 +1,35 @@
+"""Coefficients on the page, by the names of the columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mercer import LinearRegression, compare
+from mercer.comparison.sections.whole import page
+from mercer.report import Grid, Page
+from tests.comparison.sections._pages import blocks, linear, section
+
+
+def test_coefficients_are_those_of_the_fit_by_their_names(of_numbers: Page, of_iris: Page) -> None:
+    (grid,) = blocks(section(of_numbers, "coefficients"), Grid)
+    named = {row[0]: row[1] for row in grid.rows}
+    assert named["a"] == pytest.approx(6, rel=0.15)  # per standard deviation
+    assert named["b"] == pytest.approx(-3, rel=0.15)
+    assert "(intercept)" in named
+    lower, upper = ([field.heading for field in grid.fields].index(name) for name in ("lower", "upper"))
+    assert all(row[lower] < row[1] < row[upper] for row in grid.rows)
+    names = {row[0] for row in blocks(section(of_iris, "coefficients"), Grid)[0].rows}
+    assert any("petal length (cm)" in name for name in names)
+    assert not any("x0" in name for name in names)
+
+
+def test_columns_that_are_called_like_positions_keep_their_names() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x0": rng.choice(["u", "v"], 100), "x1": rng.normal(size=100), "x2": rng.normal(size=100)})
+    y = 5 * frame["x2"] + 0.1 * rng.normal(size=100)
+    found = compare(frame, y.to_numpy(), models={"ols": linear(LinearRegression())}, task="regression", cv=3)
+    (grid,) = blocks(section(page(found), "coefficients"), Grid)
+    assert grid.rows[0][0] == "x2"
+    assert grid.rows[0][1] == pytest.approx(5 * frame["x2"].std(ddof=0), rel=0.02)

@@ -1,0 +1,26 @@
+"""Predictions of numbers and of counts on the page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.comparison.sections.predictions import binned_means
+from mercer.report import Chart, Page, Points
+from tests.comparison.sections._pages import blocks, section
+
+
+def test_predictions_of_numbers_and_of_counts(of_numbers: Page, of_counts: Page) -> None:
+    against = blocks(section(of_numbers, "predictions"), Chart)[0]
+    means = against.marks[-1]
+    assert isinstance(means, Points)
+    np.testing.assert_allclose(means.x, means.y, atol=2)
+    counted = [chart.title for chart in blocks(section(of_counts, "predictions"), Chart)]
+    assert "How often each count occurs" in counted
+
+
+def test_means_of_bins_are_inside_their_intervals() -> None:
+    x, y, low, high, rows = binned_means(np.arange(100.0), 2 * np.arange(100.0))
+    np.testing.assert_allclose(y, 2 * x)
+    assert sum(rows) == 100
+    assert (low < y).all()
+    assert (y < high).all()

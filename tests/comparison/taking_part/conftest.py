@@ -1,0 +1,13 @@
+"""Kernel machines without their search, for tests that are about something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from mercer.comparison.taking_part import kernel_machines
+
+
+@pytest.fixture
+def untuned_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To tune them takes ten times as long."""
+    monkeypatch.setattr(kernel_machines, "SEARCHED", 0)

@@ -1,0 +1,41 @@
+"""All rows of a source in memory, where there is room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import mercer.data
+from mercer._errors import TooLargeError
+from mercer.data.sources.at_once import read_all
+
+TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
+
+
+def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet.write_table(TABLE, tmp_path / "a.parquet")
+    source = mercer.data.open(tmp_path / "a.parquet", target="y")
+    assert read_all(source).X.equals(TABLE.select(["a", "b"]))
+    monkeypatch.setattr(type(source), "n_bytes", 1 << 60)
+    with pytest.raises(TooLargeError, match=r"hold all rows of 'a\.parquet'"):
+        read_all(source)
+
+
+def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as they are too many, not when all of them were read."""
+    made: list[int] = []
+
+    def many() -> Iterator[Any]:
+        for number in range(1000):
+            made.append(number)
+            yield TABLE
+
+    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10 * TABLE.nbytes)
+    with pytest.raises(TooLargeError, match="To hold all rows of a stream"):
+        read_all(mercer.data.open(many(), target="y"))
+    assert len(made) < 30

@@ -1,0 +1,14 @@
+"""What tests of engines share: a machine of four cores."""
+
+from __future__ import annotations
+
+import pytest
+
+from mercer import _threads
+
+
+@pytest.fixture
+def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever this machine has, and however few threads its user wants."""
+    monkeypatch.setattr(_threads, "available_cores", lambda: 4)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

@@ -1,0 +1,24 @@
+"""What the laws share: the table in all kinds of files, and fits that begin with few rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mercer.designs import survey
+from tests.laws import _sources
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the files are that `KINDS` open."""
+    folder: Path = tmp_path_factory.mktemp("table")
+    _sources.write(folder)
+    return folder
+
+
+@pytest.fixture
+def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a fit begins with far fewer rows than there are."""
+    monkeypatch.setattr(survey, "SAMPLE_ROWS", 400)

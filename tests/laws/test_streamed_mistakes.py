@@ -1,0 +1,99 @@
+"""What is wrong with the rows of a source is named by its block and row, and separation is told though not proved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+from mercer import GLM, LogisticRegression, Perceptron, PoissonRegressor, Ridge
+from mercer._errors import (
+    DataError,
+    NonFiniteError,
+    SeparationError,
+    SeparationWarning,
+    SupportError,
+    UnsuitableSolverError,
+)
+from mercer.data.sources.memory import InMemory
+from tests.laws._linear import DATA, MODELS, N, Tables, assert_same
+
+pytestmark = pytest.mark.usefixtures("small_samples")
+
+
+@pytest.mark.parametrize("name", ["ridge", "lasso", "logistic", "Poisson", "GLM, Poisson"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_is_named(name: str, value: float) -> None:
+    model, response, _ = MODELS[name]
+    X = DATA["X"].copy()
+    X[300, 2] = value
+    with pytest.raises(NonFiniteError, match=r"rows 226 to 338.*'?x2'?.*row 74"):
+        clone(model).fit(InMemory(X, DATA[response], rows=113))
+
+
+@pytest.mark.parametrize("name", ["ridge", "logistic", "Poisson", "GLM, Poisson"])
+def test_what_is_no_response_is_named(name: str) -> None:
+    model, response, _ = MODELS[name]
+    y = DATA[response].astype(object if name == "logistic" else float)
+    y[300] = None if name == "logistic" else np.nan
+    with pytest.raises(NonFiniteError, match=r"In rows 226 to 338: .*y contains NaN"):
+        clone(model).fit(InMemory(DATA["X"], y, rows=113))
+
+
+@pytest.mark.parametrize("model", [PoissonRegressor(), GLM("poisson")])
+def test_what_the_family_does_not_know_is_named(model: Any) -> None:
+    y = DATA["count"].copy()
+    y[300] = -1
+    with pytest.raises(SupportError, match=r"In rows 226 to 338: .*row 74"):
+        clone(model).fit(InMemory(DATA["X"], y, rows=113))
+
+
+def test_a_missing_level_is_named() -> None:
+    data = pa.table({"city": ["a", "b", None] * 100})
+    with pytest.raises(NonFiniteError, match=r"In rows from 0: .*'city'.*row 2"):
+        GLM().fit(Tables(data, DATA["number"][:300]))
+
+
+def test_one_class_is_refused() -> None:
+    with pytest.raises(DataError, match="one class"):
+        LogisticRegression().fit(InMemory(DATA["X"], np.zeros(N), rows=100))
+
+
+def test_offsets_are_refused_by_who_has_no_use_for_them() -> None:
+    for model in (Ridge(), LogisticRegression(), PoissonRegressor(), Perceptron()):
+        with pytest.raises(DataError, match="takes no offset"):
+            model.fit(InMemory(DATA["X"], DATA["two"], None, DATA["offset"]))
+
+
+def test_separation_is_told_though_not_proved() -> None:
+    X, y = np.linspace(-1, 1, 200)[:, None], np.repeat(["a", "b"], 100)
+    with pytest.warns(SeparationWarning, match="not looked for"):
+        model = GLM("bernoulli").fit(InMemory(X, y, rows=30))
+    assert [finding.code for finding in model.diagnosis_] == ["separation"]
+    with pytest.raises(SeparationError):
+        GLM("bernoulli", on_separation="error").fit(InMemory(X, y, rows=30))
+    with pytest.raises(UnsuitableSolverError, match="ridge"):
+        GLM("bernoulli", on_separation="firth").fit(InMemory(X, y, rows=30))
+    ridge = GLM("bernoulli", on_separation="ridge", tol=1e-10)
+    assert_same(clone(ridge).fit(InMemory(X, y, rows=30)), clone(ridge).fit(X, y))
+
+
+def test_separated_classes_are_told_too() -> None:
+    X, y = np.linspace(-1, 1, 300)[:, None], np.repeat(["a", "b", "c"], 100)
+    with pytest.warns(SeparationWarning, match="not looked for"):
+        GLM("categorical").fit(InMemory(X, y, rows=70))
+    model = LogisticRegression(C=np.inf).fit(InMemory(X, y, rows=70))
+    assert [finding.code for finding in model.diagnosis_] == ["separation"]
+
+
+def test_a_strong_effect_is_no_separation() -> None:
+    """Some rows tell nothing of η, though no hyperplane separates all of them."""
+    X = np.linspace(-30, 30, 600)[:, None]
+    y = np.where(X[:, 0] + np.random.default_rng(0).logistic(size=600) > 0, "b", "a")
+    model = GLM("bernoulli", tol=1e-10)
+    streamed = clone(model).fit(InMemory(X, y, rows=70))
+    assert not list(streamed.diagnosis_)
+    assert_same(streamed, clone(model).fit(X, y))
