@@ -33,7 +33,8 @@ scikit-learn's seconds are of one call.""",
 28,000 of the 50,000 coefficients are not zero at the optimum, so that working sets and screening, which the method
 lives by, save little: conjugate gradients among the coefficients that keep their signs take 40 % of the time, sweeps a
 quarter, turning rows into columns a tenth. Each of some 65 passes over five million entries takes 5 ms on two cores, or
-12 ms where a sweep has to go through them in order. With a penalty that leaves 85 coefficients the ratio was about 2.5.""",
+12 ms where a sweep has to go through them in order. With a penalty that leaves 85 coefficients the ratio was about
+2.5.""",
     "online": """\
 Each update depends on the one before, so that one core does all, and its time is that of memory: on a Xeon reading and
 writing 40 of a million weights per row, in a loop without any arithmetic between, took 0.29 s per million rows and the
@@ -47,8 +48,8 @@ quarter of its time. In two runs before naive Bayes came to 96 and 82 % of the s
 whose loss is 0.006 above the optimum and which nothing proves; the logistic regression is at the optimum, after four
 passes.""",
     "nystroem": """\
-The product of 100,000 × 1,000 kernels with a root of 1,000 × 1,000, 200 GFLOP, is BLAS's in both: 1.9 s of 2.9 here, where it
-does 103 GFLOP/s. On a Xeon the ratio was 1.6.""",
+The product of 100,000 × 1,000 kernels with a root of 1,000 × 1,000, 200 GFLOP, is BLAS's in both: 1.9 s of 2.9 here,
+where it does 103 GFLOP/s. On a Xeon the ratio was 1.6.""",
     "linear_svc": """\
 liblinear stops at its thousand passes with a hinge loss that is 5e-5 above ours, whose duality gap proves it: that
 race does not count.""",
