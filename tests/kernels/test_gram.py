@@ -80,6 +80,7 @@ def test_nothing_depends_on_the_threads() -> None:
     np.testing.assert_array_equal(gram.matvec(kernel, X, None, v), product)
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_single_precision_where_the_tolerance_allows_it() -> None:
     v = rng.normal(size=401)
     for kernel in (
@@ -108,6 +109,7 @@ def test_double_precision_where_it_does_not() -> None:
     assert k.Gram(k.Laplacian(), X, tolerance=1e-4).dtype == np.float64
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_a_product_needs_no_matrix() -> None:
     many = rng.normal(size=(6000, 3))
     v = np.ones(6000)

@@ -78,6 +78,7 @@ def test_without_gaps_both_kernels_of_length_one_count_letters() -> None:
     np.testing.assert_allclose(k.Subsequence(1, 0.5)(TEXTS), k.Spectrum(1)(TEXTS) / 4, rtol=1e-14)
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_long_texts_keep_their_digits() -> None:
     """Without decay every pair of places counts: C(n, p)² for texts of one letter."""
     s = "a" * 300
@@ -114,6 +115,7 @@ def test_written_out_features_give_the_kernel(kernel: k.Kernel) -> None:
     assert "⟨ψ(x), ψ(z)⟩ is the kernel where ψ is finite" in check_kernel(kernel, TEXTS)
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_many_texts_make_many_tiles() -> None:
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("ab"), rng.integers(0, 12))) for _ in range(700)]
@@ -220,6 +222,7 @@ def test_what_is_no_text_is_refused(kernel: k.Kernel, rows: Any, error: type[Exc
         kernel(rows)
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_too_many_subsequences_for_a_float() -> None:
     kernel = k.Subsequence(200, 1.0)
     for call in (kernel.diag, lambda X: kernel(X, X)):

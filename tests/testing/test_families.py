@@ -40,7 +40,14 @@ def cases() -> list[tuple[f.Family, object]]:
     ]
 
 
-@pytest.mark.parametrize(("family", "parameters"), cases(), ids=[repr(family) for family, _ in cases()])
+def marked() -> list[object]:
+    """Series of a Tweedie family are long sums."""
+    slow = pytest.mark.compiled("takes minutes as plain Python")
+    is_series = [isinstance(family, f.Tweedie) and 1 < family.power < 2 for family, _ in cases()]
+    return [pytest.param(*case, marks=[slow] * series) for case, series in zip(cases(), is_series, strict=True)]
+
+
+@pytest.mark.parametrize(("family", "parameters"), marked(), ids=[repr(family) for family, _ in cases()])
 def test_every_family_obeys_the_laws(family: f.Family, parameters: object) -> None:
     laws = check_family(family, parameters, np.random.default_rng(7))
     response = isinstance(family, RESPONSES) and family != f.NegativeBinomial()

@@ -31,8 +31,9 @@ class Slopes(NamedTuple):
     Examples
     --------
     >>> from mercer.families import IDENTITY, Gaussian, Response
-    >>> Response(Gaussian(), IDENTITY).slopes(np.array([1.0, 2.0]), np.array([0.0, 0.0]))
-    Slopes(loss=2.5, first=array([-1., -2.]), second=array([1., 1.]))
+    >>> slopes = Response(Gaussian(), IDENTITY).slopes(np.array([1.0, 2.0]), np.array([0.0, 0.0]))
+    >>> float(slopes.loss), slopes.first, slopes.second
+    (2.5, array([-1., -2.]), array([1., 1.]))
     """
 
     loss: float

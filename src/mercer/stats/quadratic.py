@@ -65,7 +65,7 @@ class Quadratic(Expansion):
     >>> from mercer.families import IDENTITY, Gaussian
     >>> design = DenseDesign.of(np.array([[1.0], [2.0]]), intercept=False)
     >>> point = design.coordinates.from_user(np.array([1.0]))
-    >>> Quadratic.at(Response(Gaussian(), IDENTITY), point).update(design, np.array([1.0, 4.0])).loss
+    >>> float(Quadratic.at(Response(Gaussian(), IDENTITY), point).update(design, np.array([1.0, 4.0])).loss)
     2.0
     """
 

@@ -16,6 +16,8 @@ from mercer.solvers.machines import _working_set
 from mercer.solvers.machines.dual import BoxProblem, Progress, solve
 from mercer.solvers.machines.kernel_rows import KernelRows
 
+MINUTES = pytest.mark.compiled("takes minutes as plain Python")
+
 
 def classes(
     X: Any, y: Any, *, C: float = 1.0, kernel: Any = None, tolerance: float = 0.0, **options: Any
@@ -61,7 +63,7 @@ def objective(problem: BoxProblem, beta: Any, K: Any) -> float:
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("C", [0.1, 1.0, pytest.param(100.0, marks=MINUTES)])
 def test_conditions_hold_at_the_returned_point(moons: Any, small_sets: None, C: float, intercept: bool) -> None:
     X, y = moons
     problem = classes(X, y, C=C, intercept=intercept)
@@ -133,6 +135,7 @@ def test_a_worked_answer() -> None:
     assert found.certificate.primal == pytest.approx(0.5)
 
 
+@MINUTES
 def test_float32_rows_are_checked_in_float64(moons: Any) -> None:
     X, y = moons
     K = RBF(gamma=0.5)(X)

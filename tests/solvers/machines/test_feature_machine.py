@@ -14,6 +14,8 @@ from mercer.solvers.machines.feature_machine import FeatureRows, FreeIntercept
 from mercer.solvers.machines.kernel_rows import KernelRows
 from mercer.solvers.machines.margins import MarginLosses, MarginProblem, MarginRows
 
+MINUTES = pytest.mark.compiled("takes minutes as plain Python")
+
 Array = np.ndarray
 
 
@@ -36,7 +38,7 @@ def of_numbers(rows: Any, features: Array, *, C: float = 1.0, intercept: bool = 
 
 @pytest.mark.parametrize("kind", [of_classes, of_numbers])
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("C", [0.01, pytest.param(1.0, marks=MINUTES), pytest.param(30.0, marks=MINUTES)])
 @pytest.mark.parametrize("size", [1.0, 1e-4, 1e5])
 def test_it_is_the_problem_of_the_kernel_matrix(
     features: Array, kind: Any, intercept: bool, C: float, size: float

@@ -184,6 +184,7 @@ def allow(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
         monkeypatch.setattr(f"{room}.available_bytes", lambda: size)
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("size", [800_000, 1_200_000])
 def test_beyond_memory_tiles_are_made_again_and_the_answer_is_the_same(
@@ -236,6 +237,7 @@ def test_products_do_not_depend_on_which_tiles_are_kept(columns: tuple[int, ...]
     assert_allclose(kept.times(v), system.K.times(v), rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_steps, "LONG", 1e-9)
     allow(monkeypatch, 400_000)
@@ -294,6 +296,7 @@ def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPat
     assert np.isfinite(stop.value.solution.value.coefficients).all()
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("look", [1, 2])
 def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch: pytest.MonkeyPatch, look: int) -> None:
     system, looks, left_over = draw(1000), [0], System.left_over

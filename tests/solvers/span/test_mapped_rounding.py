@@ -95,6 +95,7 @@ def true_length(descent: Descent, problem: MappedProblem, Z: Array) -> float:
     return float(np.sqrt(g @ np.linalg.solve(H, g)) / descent._unit)
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("name", MAPS)
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_certificate_says_holds_in_float64(name: str, case: str) -> None:

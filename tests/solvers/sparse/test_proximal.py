@@ -226,6 +226,7 @@ def test_whoever_watches_sees_the_point() -> None:
     assert [value for _, value, _ in seen] == list(solution.trace[1:])
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli", "poisson"])
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])
 def test_the_gap_that_was_asked_for_is_reached_on_many_rows(response: str, gap: float) -> None:

@@ -41,6 +41,7 @@ def test_an_intercept_keeps_the_slopes_at_zero_in_sum() -> None:
     assert violation(X + 3.0, y, rows.w, level, strengths(4.0)) < 1e-6
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_leaps_save_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(80, 30, correlated=5.0)
     spent = []

@@ -54,6 +54,7 @@ def test_optimality(mean: Any) -> None:
     np.testing.assert_allclose(slope[~still], -(l1 * np.sign(away))[~still], atol=1e-6)
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_each_step_is_a_pass() -> None:
     this = problem()
     with running(Run()) as run:

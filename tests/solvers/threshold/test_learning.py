@@ -20,6 +20,8 @@ from mercer.solvers.threshold.rules import RULES, How
 from tests.solvers._interrupt import stop_at
 from tests.solvers.threshold._lessons import blank, judged, lesson_of, overlapping
 
+MINUTES = pytest.mark.compiled("takes minutes as plain Python")
+
 BATCH = How()
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
@@ -180,7 +182,7 @@ def test_a_rate_that_is_too_large_is_a_warning_that_names_one_that_is_not(how: H
     assert min(solution.trace) == solution.trace[0]  # what is kept is where it began
 
 
-@pytest.mark.parametrize("how", [How(rate=1e300), incremental(rate=1e300)])
+@pytest.mark.parametrize("how", [How(rate=1e300), pytest.param(incremental(rate=1e300), marks=MINUTES)])
 def test_lms_that_leaves_the_range_of_numbers_returns_to_finite_weights(how: How) -> None:
     X, codes = overlapping()
     with pytest.warns(DivergedWarning, match="left the range of numbers"):
@@ -202,6 +204,7 @@ def test_a_sigmoid_driven_to_where_it_is_flat_has_not_converged(name: str, how: 
     assert not solution.certificate.holds
 
 
+@MINUTES
 def test_any_rate_will_do_to_find_a_hyperplane() -> None:
     X, _ = overlapping()
     codes = (X[:, 0] > 0.1).astype(int)
