@@ -330,6 +330,7 @@ def test_the_least_memory_is_a_square_for_few_rows_only() -> None:
     assert bytes_at_least(100_000) < 0.1 * bytes_needed(100_000)
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_steps_that_rounding_stops_are_given_up_where_others_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has room for a factor is left to it; who has none keeps what was found, with what it leaves over."""
     monkeypatch.setattr(kernel_steps, "WORTH_ANOTHER", 0.0)

@@ -126,6 +126,7 @@ def test_one_row_of_large_kernels_has_all_swept_in_float64() -> None:
         assert true_length(descent, problem, Z) <= TOLERANCE
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
 def test_an_estimate_is_no_smaller_than_the_error_of_all_rows() -> None:
     for name in MAPS:
         for seed in range(5):
