@@ -5,12 +5,12 @@ from __future__ import annotations
 REMARKS = {
     "ridge": """\
 XᵀX and Xᵀy of a million rows are 3.6 GFLOP with the padding to whole vectors: in 0.05 s these are 36 GFLOP/s for each
-of two cores, filling the tiles included, where BLAS came to 21 at this width. Runs took 0.050 and 0.057 s here, on a
-Xeon 0.048 to 0.072 s. What was set out for reckoned with 0.86 s for scikit-learn, which took 0.32 to 0.43 s: the ratio
-was 5.9 and 6.3 here, 6.0 to 8.4 on the Xeon; to scikit-learn-intelex 2.5 and 2.9 here, 1.4 to 1.7 there.""",
+of two cores, filling the tiles included; BLAS came to 21 at this width on a Xeon. Runs took 0.050 and 0.057 s here, on
+the Xeon 0.048 to 0.072 s. What was set out for reckoned with 0.86 s for scikit-learn, which took 0.32 to 0.43 s: the
+ratio was 5.9 and 6.3 here, 6.0 to 8.4 on the Xeon; to scikit-learn-intelex 2.5 and 2.9 here, 1.4 to 1.7 there.""",
     "kde_6d": """\
 250 million pairs of six differences and one exponential each are 36 vector instructions for eight of them, about 0.2 s
-on this machine; nothing is out of reach of a kernel this wide. Runs took 0.21 to 0.25 s and those of scikit-learn 8.8
+on a Xeon; nothing is out of reach of a kernel this wide. Runs took 0.21 to 0.25 s and those of scikit-learn 8.8
 to 10.3 s: the ratio was 36, 43 and 49 in three runs, 46 to 56 on a Xeon. Where the answers differ, mercer is right: at
 the twenty queries where they differ most its log densities are within 2e-14 of sums taken directly, in NumPy, and
 scikit-learn's, which was asked for no tolerance, within 3e-4.""",
@@ -31,10 +31,9 @@ scikit-learn does.""",
 scikit-learn's seconds are of one call.""",
     "sparse_logistic_l1": """\
 28,000 of the 50,000 coefficients are not zero at the optimum, so that working sets and screening, which the method
-lives by, save little: conjugate gradients among the coefficients that keep their signs take 40 % of the time, sweeps a
-quarter, turning rows into columns a tenth. Each of some 65 passes over five million entries takes 5 ms on two cores, or
-12 ms where a sweep has to go through them in order. With a penalty that leaves 85 coefficients the ratio was about
-2.5.""",
+lives by, save little: of 0.56 s conjugate gradients among the coefficients that keep their signs take 0.22 s, and
+eleven sweeps, which go through five million entries in order on one core, 13 ms each. With a penalty that leaves 85
+coefficients the ratio was about 2.5.""",
     "online": """\
 Each update depends on the one before, so that one core does all, and its time is that of memory: on a Xeon reading and
 writing 40 of a million weights per row, in a loop without any arithmetic between, took 0.29 s per million rows and the

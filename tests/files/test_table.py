@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 import mercer
 from mercer import decide, families, kernels, smoothing
 from mercer._errors import ModelFileError
-from mercer.files._table import MOVED, constant_name, known, name_of, names
+from mercer.files._moved import MOVED, MOVED_MODULES
+from mercer.files._table import constant_name, known, name_of, names
 from tests.files._cases import CASES
 
 #: why some public values are in no file
@@ -58,3 +59,5 @@ def test_a_class_that_moved_is_found_under_its_old_name(monkeypatch: pytest.Monk
 
 def test_what_moved_is_where_it_is_said_to_be_and_nowhere_else() -> None:
     assert {old: new for old, new in MOVED.items() if new not in names("class") or old in names("class")} == {}
+    modules = {name.rpartition(".")[0] for kind in ("class", "enum", "type", "constant") for name in names(kind)}
+    assert {old: new for old, new in MOVED_MODULES.items() if new not in modules or old in modules} == {}

@@ -1,6 +1,7 @@
 """What a model file may name: each class, enumeration, type and constant of it, and nothing else.
 
-A name that is not here is refused, whoever wrote the file. A class that moves keeps the name it has in files: `MOVED`.
+A name that is not here is refused, whoever wrote the file. A class that moves is found by its old
+name too: `_moved.py`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from mercer._errors import ModelFileError
+from mercer.files._moved import current_name
 
 #: classes by the module they are in; those of one line are made of plain values and of each other
 CLASSES: dict[str, str] = {
@@ -256,111 +258,6 @@ CONSTANTS: dict[str, str] = {
     "mercer.families.links": "NEGATIVE_INVERSE SOFTMAX",
 }
 
-#: names in older files of what is elsewhere now: {old: new}
-MOVED: dict[str, str] = {
-    "mercer.models._bernoulli_scores.BernoulliScores": "mercer.models.generative._discrete_scores.BernoulliScores",
-    "mercer.models._bernoulli_scores.TwoSided": "mercer.models.generative._discrete_scores.TwoSided",
-    "mercer.models._discrete.LogProduct": "mercer.models.generative._discrete_scores.LogProduct",
-    "mercer.models.tables._numbers.Scale": "mercer.models.tables._spread.Scale",
-    "mercer.data.seen.Seen": "mercer.data.seen_values.Seen",
-    "mercer.comparison.tuning.Tuned": "mercer.comparison.taking_part.tuning.Tuned",
-    "mercer.families._base.Prior": "mercer.families._prior.Prior",
-}
-
-#: modules that older files know by another name: {old: new}
-MOVED_MODULES: dict[str, str] = {
-    "mercer.solvers._em_step": "mercer.solvers.gaps.em_step",
-    "mercer.solvers.box_problem": "mercer.solvers.machines.box_problem",
-    "mercer.solvers.history": "mercer.solvers.threshold.history",
-    "mercer.solvers.units": "mercer.solvers.threshold.units",
-    "mercer.models._approximate": "mercer.models.kernel_models.approximate",
-    "mercer.models._covariance": "mercer.models.discriminants._covariance",
-    "mercer.models._delegated": "mercer.models.discriminants._delegated",
-    "mercer.models._discrete_scores": "mercer.models.generative._discrete_scores",
-    "mercer.models._feature_function": "mercer.models.kernel_models.feature_function",
-    "mercer.models._fisher": "mercer.models.discriminants._fisher",
-    "mercer.models._gaussian_classes": "mercer.models.discriminants._gaussian_classes",
-    "mercer.models._glm_classes": "mercer.models.glm.classes",
-    "mercer.models._glm_one_mean": "mercer.models.glm.one_mean",
-    "mercer.models._independent_classes": "mercer.models.discriminants._independent_classes",
-    "mercer.models._kernel_density_rows": "mercer.models.densities._kernel_rows",
-    "mercer.models._kernel_function": "mercer.models.kernel_models._function",
-    "mercer.models._kernel_perceptron": "mercer.models.kernel_models._perceptron",
-    "mercer.models._kernel_tuning": "mercer.models.kernel_models._ridge_tuning",
-    "mercer.models._kernelized": "mercer.models.kernel_models._kernelized",
-    "mercer.models._linear_features": "mercer.models.linear_forms.features",
-    "mercer.models._linear_form": "mercer.models.linear_forms.linear_form",
-    "mercer.models._logistic_path": "mercer.models.logistic._path",
-    "mercer.models._nystroem_rows": "mercer.models.kernel_features._nystroem_rows",
-    "mercer.models._sampled_source": "mercer.models.streaming.sampled_source",
-    "mercer.models._scores": "mercer.models.generative.gaussian_scores",
-    "mercer.models._smoother_columns": "mercer.models.smoothers._columns",
-    "mercer.models._svm_approximate": "mercer.models.svm._approximate",
-    "mercer.models._svm_calibration": "mercer.models.svm._calibration",
-    "mercer.models._unweighted": "mercer.models.generative._unweighted",
-    "mercer.models.bernoulli_nb": "mercer.models.generative.bernoulli_nb",
-    "mercer.models.categorical_nb": "mercer.models.generative.categorical_nb",
-    "mercer.models.complement_nb": "mercer.models.generative.complement_nb",
-    "mercer.models.elastic_net": "mercer.models.linear.elastic_net",
-    "mercer.models.elastic_net_cv": "mercer.models.linear.elastic_net_cv",
-    "mercer.models.gamma_regressor": "mercer.models.glm.gamma_regressor",
-    "mercer.models.gaussian_discriminant": "mercer.models.discriminants.gaussian_discriminant",
-    "mercer.models.gaussian_nb": "mercer.models.generative.gaussian_nb",
-    "mercer.models.glm": "mercer.models.glm.glm",
-    "mercer.models.histogram_density": "mercer.models.densities.histogram_density",
-    "mercer.models.kernel_bayes": "mercer.models.generative.kernel_bayes",
-    "mercer.models.kernel_density": "mercer.models.densities.kernel_density",
-    "mercer.models.kernel_ridge": "mercer.models.kernel_models.kernel_ridge",
-    "mercer.models.lasso": "mercer.models.linear.lasso",
-    "mercer.models.lasso_cv": "mercer.models.linear.lasso_cv",
-    "mercer.models.linear_discriminant": "mercer.models.discriminants.linear_discriminant",
-    "mercer.models.linear_regression": "mercer.models.linear.linear_regression",
-    "mercer.models.linear_svc": "mercer.models.svm.linear_svc",
-    "mercer.models.linear_svr": "mercer.models.svm.linear_svr",
-    "mercer.models.linear_threshold": "mercer.models.rules.linear_threshold",
-    "mercer.models.local_linear": "mercer.models.smoothers.local_linear",
-    "mercer.models.logistic_cv": "mercer.models.logistic.logistic_cv",
-    "mercer.models.logistic_regression": "mercer.models.logistic.logistic_regression",
-    "mercer.models.multinomial_nb": "mercer.models.generative.multinomial_nb",
-    "mercer.models.nadaraya_watson": "mercer.models.smoothers.nadaraya_watson",
-    "mercer.models.nadaraya_watson_classifier": "mercer.models.smoothers.nadaraya_watson_classifier",
-    "mercer.models.naive_bayes": "mercer.models.generative.naive_bayes",
-    "mercer.models.nystroem": "mercer.models.kernel_features.nystroem",
-    "mercer.models.parts._base": "mercer.models.generative.parts._base",
-    "mercer.models.parts.category": "mercer.models.generative.parts.category",
-    "mercer.models.parts.counts": "mercer.models.generative.parts.counts",
-    "mercer.models.parts.gaussian_vector": "mercer.models.generative.parts.gaussian_vector",
-    "mercer.models.parts.numbers": "mercer.models.generative.parts.numbers",
-    "mercer.models.parts.vector": "mercer.models.generative.parts.vector",
-    "mercer.models.parts.windows": "mercer.models.generative.parts.windows",
-    "mercer.models.perceptron": "mercer.models.rules.perceptron",
-    "mercer.models.poisson_regressor": "mercer.models.glm.poisson_regressor",
-    "mercer.models.quadratic_discriminant": "mercer.models.discriminants.quadratic_discriminant",
-    "mercer.models.random_fourier_features": "mercer.models.kernel_features.random_fourier_features",
-    "mercer.models.rbf_sampler": "mercer.models.kernel_features.rbf_sampler",
-    "mercer.models.ridge": "mercer.models.linear.ridge",
-    "mercer.models.ridge_cv": "mercer.models.linear.ridge_cv",
-    "mercer.models.statistic_features": "mercer.models.linear_forms.statistic_features",
-    "mercer.models.svc": "mercer.models.svm.svc",
-    "mercer.models.svr": "mercer.models.svm.svr",
-    "mercer.models.tweedie_regressor": "mercer.models.glm.tweedie_regressor",
-    "mercer.families._power_links": "mercer.families.power_links",
-    "mercer.families._share_links": "mercer.families.share_links",
-    "mercer.models._base": "mercer.models.base",
-    "mercer.models._diagnosis": "mercer.models.diagnosis",
-    "mercer.models.generative._gaussian_scores": "mercer.models.generative.gaussian_scores",
-    "mercer.models.glm._classes": "mercer.models.glm.classes",
-    "mercer.models.glm._one_mean": "mercer.models.glm.one_mean",
-    "mercer.models.kernel_models._approximate": "mercer.models.kernel_models.approximate",
-    "mercer.models.kernel_models._feature_function": "mercer.models.kernel_models.feature_function",
-    "mercer.models.linear_forms._features": "mercer.models.linear_forms.features",
-    "mercer.models.streaming._sampled_source": "mercer.models.streaming.sampled_source",
-    "mercer.models.tables._labels": "mercer.models.tables.labels",
-    "mercer.models.tables._numbers": "mercer.models.tables.numbers",
-    "mercer.models.tables._source": "mercer.models.tables.source",
-    "mercer.models.tables._treatment": "mercer.models.tables.treatment",
-}
-
 _TABLES = {"class": CLASSES, "enum": ENUMS, "type": TYPES, "constant": CONSTANTS}
 
 
@@ -372,7 +269,7 @@ def names(kind: str) -> frozenset[str]:
 
 def known(kind: str, name: Any) -> Any:
     """What a file means by a name; a name that is not in the table is refused, and nothing is imported for it."""
-    name = _current(name) if isinstance(name, str) else name
+    name = current_name(name) if isinstance(name, str) else name
     if not isinstance(name, str) or name not in names(kind):
         raise ModelFileError(
             f"The file asks for {shown(name)}, which is no {kind} that model files may hold: it was tampered with, or "
@@ -380,13 +277,6 @@ def known(kind: str, name: Any) -> Any:
         )
     module, _, attribute = name.rpartition(".")
     return getattr(importlib.import_module(module), attribute)
-
-
-def _current(name: str) -> str:
-    """What is called otherwise in an older file."""
-    name = MOVED.get(name, name)
-    module, _, attribute = name.rpartition(".")
-    return f"{MOVED_MODULES.get(module, module)}.{attribute}" if module else name
 
 
 def name_of(kind: str, thing: type) -> str | None:
