@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mercer._threads import blas_for
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import newton_direction
+from mercer.solvers.measured import Measured
 from mercer.solvers.problem import Problem, Smooth, product_of_some
 from mercer.solvers.smooth.newton import Model
 from mercer.solvers.smooth.sampled_scaling import fit_to_sample, sample_size, scaling_of
@@ -39,8 +40,6 @@ ROUNDING = 1e-14
 PATIENCE = 10
 #: what may be left of λ when it is measured, and products with the Hessian after which it is taken as it is
 ROUGHLY, MOST_PRODUCTS = 0.1, 50
-#: where λ turns out to be too long, the next aim is this much below what would be short enough
-BELOW = 0.7
 
 
 def solve(
@@ -133,7 +132,7 @@ class Descent:
         self._round = Round()
         self._model = Model(cast(Any, self._round))
         self.here = self._look(start)
-        self._measured, self._measured_at = np.inf, cast(Point | None, None)
+        self._measured = Measured(self._measure)
         self.trace = [self.here.value]
 
     def _look(self, w: Array) -> Point:
@@ -154,9 +153,7 @@ class Descent:
 
     def measured(self) -> float:
         """λ by the Hessian that is here, in the variables u."""
-        if self._measured_at is not self.here:
-            self._measured, self._measured_at = self._measure(), self.here
-        return self._measured
+        return self._measured.at(self.here)
 
     def _measure(self) -> float:
         if not np.isfinite(self.length):
@@ -180,11 +177,11 @@ class Descent:
         What is there by the curvature of the start need not be there by that of the point it has come to. To go on
         takes less than all steps: who has used up all of them has not come to the end of the first stretch.
         """
-        aim = self._tolerance
-        if not self._descend(self._length_at_first, aim, most_steps):
+        aim: float | None = self._tolerance
+        if not self._descend(self._length_at_first, self._tolerance, most_steps):
             return
-        while self._descend(lambda: self.length, aim, most_steps - 1) and self._tolerance < self.measured() < np.inf:
-            aim = BELOW * self.length * self._tolerance / self.measured()
+        while aim is not None and self._descend(lambda: self.length, aim, most_steps - 1):
+            aim = self._measured.aim(self.here, self.length, self._tolerance)
 
     def _descend(self, length: Callable[[], float], aim: float, most_steps: int) -> bool:
         """Whether a `length` has come down to the aim; an objective that is not finite has no way down."""

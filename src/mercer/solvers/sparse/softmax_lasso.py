@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from mercer.engines.reducing import reduce
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.smooth.lbfgs import BELOW
+from mercer.solvers.measured import Measured
 from mercer.solvers.smooth.scaling import Standardising
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN
@@ -112,7 +112,7 @@ class _Search:
         self.here = self._look(self._inverse(W))
         #: the length to come down to by the curvature of the start
         self._aim = tolerance
-        self._measured, self._measured_at = np.inf, cast(_Point | None, None)
+        self._measured = Measured(self._measure)
         self.trace = [self.here.value]
 
     def _standardising(self) -> Standardising:
@@ -124,9 +124,7 @@ class _Search:
 
     def measured(self) -> float:
         """The length by the curvature that is here."""
-        if self._measured_at is not self.here:
-            self._measured, self._measured_at = self._measure(), self.here
-        return self._measured
+        return self._measured.at(self.here)
 
     def _measure(self) -> float:
         if not 0 < self.here.length < np.inf:
@@ -165,8 +163,11 @@ class _Search:
 
     def run(self, most_steps: int) -> None:
         """Down to the tolerance by the curvature of the start, and on where it has fallen since."""
-        while self._descend(most_steps) and self._tolerance < self.measured() < np.inf:
-            self._aim = BELOW * self.here.length * self._tolerance / self.measured()
+        while self._descend(most_steps):
+            aim = self._measured.aim(self.here, self.here.length, self._tolerance)
+            if aim is None:
+                return
+            self._aim = aim
 
     def _descend(self, most_steps: int) -> bool:
         """Whether the length has come down to the aim; an objective that is not finite has no way down."""
