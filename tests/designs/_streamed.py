@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mercer.data.sources.base import Chunk
+from mercer.data.sources.memory import InMemory
 from mercer.designs.streamed import Responses
 from mercer.designs.survey import Seen, Survey
+from mercer.models.streaming.observe import observe
 
 
 def seen(chunk: Chunk) -> Seen:
@@ -19,3 +23,10 @@ def of_numbers(survey: Survey) -> Responses:
 
 def of_classes(survey: Survey) -> Responses:
     return Responses(survey.labels, None, np.int64)
+
+
+def streamed(X: Any, y: Any, *, rows: int, classes: bool = False) -> Any:
+    """Observations with an intercept whose rows come from memory, so many at a time."""
+    return observe(
+        InMemory(X, y, rows=rows), seen, of_classes if classes else of_numbers, labels=classes, intercept=True
+    )

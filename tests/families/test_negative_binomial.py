@@ -68,6 +68,15 @@ def test_barely_overdispersed_counts_have_a_large_r() -> None:
     assert found(28 / 30 + 1e-3) < found(28 / 30 + 1e-5) < found(28 / 30 + 1e-7) < np.inf
 
 
+def test_overdispersion_that_rounding_hides_is_none() -> None:
+    """Counts about 1e9 with a variance 1e-8 above a Poisson's: every θ that is not too large looks too large."""
+    mean, away, excess = 1e9, 5e8, 1e-8
+    values = np.array([mean - away, mean, mean + away])
+    weights = np.array([1.0, 2 * away**2 / (mean * (1 + excess)) - 2, 1.0])
+    assert np.average(np.square(values - mean), weights=weights) / mean - 1 == pytest.approx(excess, rel=1e-6)
+    assert dispersion(values, weights) == np.inf
+
+
 def test_large_values_need_no_long_sums() -> None:
     values, weights = np.array([0, 10**4, 10**9, 3 * 10**9]), np.array([1.0, 2.0, 3.0, 1.0])
     assert dispersion(values, weights) == pytest.approx(profile_maximum(values, weights), rel=1e-4)

@@ -275,7 +275,7 @@ def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
     try:
         with refusals_are_sentences():
             model = fitted(subject, option, numbers, y, weight)
-            said = answers(model, numbers, SMOOTH if subject.learns == "classes" else (*SMOOTH, "predict"))
+            said = answers(model, numbers, comparable(subject, y, weight))
     except Refused:
         return "refused"
     try:
@@ -290,6 +290,16 @@ def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
         raise AssertionError(f"{law}: {refusal}") from refusal
     close(again, said, digits)
     return law
+
+
+def comparable(subject: Subject, y: Any, weight: Any) -> tuple[str, ...]:
+    """What two fits of one model say alike: of a class without weight, whose coefficients go to −∞, only the shares."""
+    asked = set(SMOOTH) - set(subject.not_compared)
+    if subject.learns != "classes":
+        asked.add("predict")
+    elif weight is not None and len(np.unique(y[weight > 0])) < len(np.unique(y)):
+        asked.discard("decision_function")
+    return tuple(asked)
 
 
 def in_another_form(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer
 from mercer import kernels as k
@@ -14,16 +16,17 @@ from mercer.kernels import gram
 
 rng = np.random.default_rng(0)
 X, Z = rng.normal(size=(750, 5)), rng.normal(size=(401, 5))
+MIXED = k.RBF(gamma=0.2) + 2 * k.RBF(gamma=1) * k.Polynomial(degree=2)
+compiled = pytest.mark.compiled("loops over pairs take minutes")
 KERNELS = [
     k.Linear(),
-    k.RBF(gamma=0.2),
-    k.Laplacian(),
-    k.RBF(gamma=0.2) + 2 * k.RBF(gamma=1) * k.Polynomial(degree=2),
+    pytest.param(k.RBF(gamma=0.2), marks=compiled),
+    pytest.param(k.Laplacian(), marks=compiled),
+    pytest.param(MIXED, marks=compiled),
     k.FromFunction(lambda A, B: A @ B.T),
 ]
 
 
-@pytest.mark.compiled("loops over pairs take minutes")
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_rows_and_products_are_those_of_the_matrix(kernel: k.Kernel) -> None:
     K, numbers, v = kernel(X, Z), np.array([3, 749, 3, 0, 500]), rng.normal(size=(401, 2))
@@ -40,7 +43,6 @@ def test_rows_and_products_are_those_of_the_matrix(kernel: k.Kernel) -> None:
     np.testing.assert_allclose(tiles, K, atol=1e-12 * scale)
 
 
-@pytest.mark.compiled("loops over pairs take minutes")
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_the_matrix_of_rows_with_themselves(kernel: k.Kernel) -> None:
     K, v, numbers = kernel(X), rng.normal(size=750), np.array([749, 0, 333])
@@ -55,7 +57,17 @@ def test_the_matrix_of_rows_with_themselves(kernel: k.Kernel) -> None:
         assert (square.rows(numbers)[np.arange(3), numbers] == square.diagonal[numbers]).all()
 
 
-@pytest.mark.compiled("loops over pairs take minutes")
+@pytest.mark.parametrize("kernel", [k.Linear(), k.RBF(gamma=0.2), k.RBF(gamma=3e5), k.Laplacian()], ids=repr)
+@pytest.mark.parametrize("rows_of", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_memory_that_is_used_again_is_filled_with_the_same(kernel: k.Kernel, rows_of: Any, dtype: Any) -> None:
+    left, right, out = X[:30], Z[:20], np.full((7, 20), np.nan, dtype=dtype)
+    k.Gram(kernel, rows_of(left), rows_of(right)).fill(slice(3, 10), out)
+    K = kernel(left[3:10], right)
+    np.testing.assert_allclose(out, K, atol=4 * np.finfo(dtype).eps * np.abs(K).max())
+
+
+@compiled
 def test_parts_share_only_what_is_the_same() -> None:
     parts = [
         k.Linear(),
@@ -71,18 +83,17 @@ def test_parts_share_only_what_is_the_same() -> None:
     np.testing.assert_allclose(total(X, Z), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
-@pytest.mark.compiled("loops over pairs take minutes")
+@compiled
 def test_nothing_depends_on_the_threads() -> None:
-    kernel, v = KERNELS[3], rng.normal(size=750)
+    kernel, v = MIXED, rng.normal(size=750)
     with mercer.engine(threads=1):
         K, product = kernel(X), gram.matvec(kernel, X, None, v)
     np.testing.assert_array_equal(kernel(X), K)
     np.testing.assert_array_equal(gram.matvec(kernel, X, None, v), product)
 
 
-@pytest.mark.compiled("takes minutes as plain Python")
 def test_single_precision_where_the_tolerance_allows_it() -> None:
-    v = rng.normal(size=401)
+    X, Z, v = rng.normal(size=(70, 5)), rng.normal(size=(40, 5)), rng.normal(size=40)
     for kernel in (
         k.RBF(gamma=0.2),
         k.Polynomial(degree=3),

@@ -105,6 +105,16 @@ def test_it_takes_no_more_pivots_than_it_needs(enough: float) -> None:
 
 
 def test_a_row_that_rounding_has_used_up_is_not_asked_for_again() -> None:
+    """Its place on the diagonal says that something is left, the row itself that there is nothing."""
+
+    class Rounded(GivenMatrix):
+        diagonal = np.ones(3)  # type: ignore[assignment]
+
+    found = PivotedCholesky.of(Rounded(np.diag([1.0, 0.0, 1.0])), 3, 0.0)
+    assert set(found.pivots) == {0, 2}
+
+
+def test_rows_that_contradict_each_other_are_not_asked_for_again() -> None:
     """Nothing positive definite: what is left of the diagonal and what is left of the rows contradict each other."""
     found = PivotedCholesky.of(GivenMatrix(np.array([[1.0, 2.0], [2.0, 1.0]])), 2, 0.0)
     assert len(found.pivots) == 1

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 import mercer
 from mercer import kernels as k
 from mercer._errors import ColumnTypeError, DataError, KernelError, NoFeatureMapError, NonFiniteError
-from mercer.kernels import _counts
+from mercer.kernels import _counts, strings
 from mercer.kernels.views import Views
 from mercer.testing import check_kernel
 from tests.kernels._compositions import compositions
@@ -228,6 +228,13 @@ def test_too_many_subsequences_for_a_float() -> None:
     for call in (kernel.diag, lambda X: kernel(X, X)):
         with pytest.raises(DataError, match="no float64"):
             call(["a" * 600])
+
+
+def test_a_diagonal_too_large_for_a_float(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the test before has it, without the minutes that such texts take where nothing is compiled."""
+    monkeypatch.setattr(strings, "diagonal", lambda codes, bounds, length, decay: np.full(len(bounds) - 1, np.inf))
+    with pytest.raises(DataError, match="no float64"):
+        k.Subsequence(2).diag(["aa"])
 
 
 def test_texts_and_bytes_are_not_compared() -> None:

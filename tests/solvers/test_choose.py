@@ -17,6 +17,7 @@ from mercer.solvers.choose import NEWTON_COLUMNS, SOLVERS, choose
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import softmax_lasso
+from tests.designs._streamed import streamed
 from tests.solvers._interrupt import stop_at
 
 LEAST_SQUARES, COUNTS = Response(Gaussian(), IDENTITY), Response(Poisson(), LOG)
@@ -135,3 +136,18 @@ def test_ctrl_c_leaves_a_column_for_each_class() -> None:
     with pytest.raises(FitInterrupted) as stopped:
         choose(problem).solve(problem, tolerance=1e-6, most_steps=100, progress=stop_at(1))
     assert stopped.value.solution.value.shape == (4, 3)
+
+
+def test_rows_that_are_streamed_have_a_proximal_solver_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    X, counts = rng.normal(size=(300, 3)), rng.poisson(2.0, size=300).astype(float)
+    found = streamed(X, counts, rows=70)
+    passing = Problem(found, COUNTS, found.design.coordinates.strengths(L1(5.0).strengths(3)))
+    design = DenseDesign.of(X)
+    held = Problem(Observations(design, counts), COUNTS, design.coordinates.strengths(L1(5.0).strengths(3)))
+    here, there = (choose(this).solve(this, tolerance=1e-9, most_steps=100) for this in (held, passing))
+    assert here.certificate.holds
+    assert there.certificate.holds
+    np.testing.assert_allclose(
+        design.coordinates.to_user(here.value)[0], found.design.coordinates.to_user(there.value)[0], atol=1e-7
+    )

@@ -36,9 +36,9 @@ class RowLoss(ABC):
     def means(self) -> Interval:
         """The open interval of the means."""
 
+    @abstractmethod
     def lower(self, link: Link) -> Any:
         """The NamedTuple of the loop in `_jit.families.losses` that computes `rows` through this link; or None."""
-        return None
 
     @abstractmethod
     def variance(self, mean: Array) -> Array:

@@ -113,8 +113,8 @@ def _first_text(X: Array) -> tuple[int, int, Any]:
         try:
             float(X[row, column])
         except (TypeError, ValueError):
-            return row, column, X[row, column]
-    return 0, 0, X[0, 0]
+            break
+    return row, column, X[row, column]
 
 
 def _refuse_gaps(X: Any) -> None:

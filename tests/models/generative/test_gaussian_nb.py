@@ -244,3 +244,10 @@ def test_a_class_that_was_announced_stays_when_its_rows_are_forgotten(data):
     model = GaussianNB().partial_fit(X, y, classes=[0, 1, 2]).forget(X[y == 1], y[y == 1])
     np.testing.assert_array_equal(model.class_count_, [(y == 0).sum(), 0, (y == 2).sum()])
     assert (model.predict_proba(X)[:, 1] == 0).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_spread_beyond_float64_smooths_nothing_where_nothing_is_to_be_smoothed():
+    model = GaussianNB(var_smoothing=0.0).fit(np.array([[1.79e308], [-1.79e308], [0.0], [1.0]]), [0, 1, 2, 2])
+    assert model.epsilon_ == 0
+    np.testing.assert_array_equal(model.var_[:, 0], [0.0, 0.0, 0.25])

@@ -95,6 +95,7 @@ def test_what_needs_all_digits_is_read_row_by_row() -> None:
     X = encoded(offset=1e8)
     rows = EncodedRows(X, targets(X))
     assert type(rows.one_by_one()) is EncodedBlocks
+    assert rows.one_by_one().sparse
     path = least_squares(rows, np.zeros(2), intercept=False).value.path
     assert path == "QR factorisation by blocks (TSQR), refined with gradients of twice the digits"
 

@@ -208,3 +208,14 @@ def test_stopped_between_two_looks_the_gap_is_that_of_the_point_returned() -> No
     X = np.column_stack([made.rows.X, np.full(len(t), 2.0)])
     assert solution.certificate.primal == pytest.approx(0.5 * w @ w + written_out("hinge", t, weight, X @ w), rel=1e-12)
     assert not solution.certificate.holds
+
+
+def test_classes_of_which_no_row_is_in_doubt_have_no_curvature_in_common() -> None:
+    """On a line, nobody doubts between the first and the last of three."""
+    x = np.linspace(-3.0, 3.0, 60)
+    codes = np.digitize(x, [-1.0, 1.0]).astype(np.int32)
+    X = np.column_stack([x, x**2])
+    descent = all_classes("Newton", MarginRows.of(X, 1.0), codes, np.full(60, 10.0))
+    run([descent], 0)
+    assert descent.solution().certificate.holds
+    assert (np.argmax(np.column_stack([X, np.ones(60)]) @ descent.solution().value[0], axis=1) == codes).all()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mercer._errors import FitInterrupted
-from mercer.designs import DenseDesign, Observations
-from mercer.families import LOGIT, Bernoulli
+from mercer.designs import DenseDesign, Observations, survey
+from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem, Slope
@@ -17,6 +17,7 @@ from mercer.solvers.smooth import lbfgs, newton, newton_cg, sampled_scaling
 from mercer.solvers.smooth.sampled_scaling import scaling_of
 from mercer.solvers.smooth.scaling import FewRows, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT
+from tests.designs._streamed import streamed
 from tests.solvers.smooth._problems import correlated
 
 
@@ -154,3 +155,16 @@ def test_the_certificate_tells_the_distance_from_where_the_search_ends(
         distance = np.sqrt(2 * max(0.0, found.trace[-1] - lowest)) / this.unit(lowest)
         assert found.certificate.holds
         assert distance <= 2 * found.certificate.value
+
+
+def test_rows_that_are_streamed_begin_at_the_fit_of_those_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "SAMPLE_ROWS", 200)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    counts = rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)
+    found = streamed(X, counts, rows=130)
+    this = Problem(found, Response(Poisson(), LOG), found.design.coordinates.strengths(L2(1.0).strengths(4)))
+    solution, from_nothing = lbfgs.solve(this, tolerance=1e-8), lbfgs.solve(this, this.start(), tolerance=1e-8)
+    assert solution.certificate.holds
+    assert solution.trace[0] < from_nothing.trace[0]
+    np.testing.assert_allclose(solution.value, from_nothing.value, atol=1e-7)

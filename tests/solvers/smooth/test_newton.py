@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from mercer._errors import FitInterrupted
-from mercer.designs import DenseDesign, Observations
+from mercer.designs import DenseDesign, Observations, survey
 from mercer.families import Bernoulli, Gaussian, Poisson
 from mercer.families.links import IDENTITY, LOG, LOGIT
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton
+from tests.designs._streamed import streamed
 from tests.solvers._interrupt import stop_at
 
 FAR, NEAR = 40_000, 500
@@ -194,3 +195,25 @@ def test_an_objective_that_rises_and_falls_by_turns_leads_nowhere() -> None:
         headway.note(low, high, 0.9)
         low, high = high, low
     assert headway.none
+
+
+def test_a_sample_whose_fit_does_not_arrive_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = logistic(FAR)
+    expected = newton.solve(problem).value
+    monkeypatch.setattr(newton, "MOST_STEPS", 1)
+    assert newton.sample_start(problem) is None
+    np.testing.assert_allclose(newton.solve(problem).value, expected, rtol=1e-7)
+
+
+def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "SAMPLE_ROWS", 100)
+    held = logistic(NEAR, penalty=1.0)
+    found = streamed(held.observations.design.X, held.observations.y, rows=120)
+    strengths = found.design.coordinates.strengths(L2(1.0).strengths(3))
+    solution = newton.solve(Problem(found, held.response, strengths), tolerance=1e-9)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(
+        found.design.coordinates.to_user(solution.value)[0],
+        held.observations.design.coordinates.to_user(newton.solve(held, tolerance=1e-9).value)[0],
+        rtol=1e-6,
+    )

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from mercer._errors import FitInterrupted
-from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign, survey
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
@@ -19,6 +19,7 @@ from mercer.solvers.smooth import newton, sampled_scaling, softmax
 from mercer.solvers.smooth.scaling import FewRows
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
+from tests.designs._streamed import streamed
 from tests.solvers._interrupt import stop_at
 
 
@@ -201,3 +202,28 @@ def test_the_certificate_tells_the_distance_from_where_the_search_ends() -> None
     np.testing.assert_allclose(
         *(this.response.probabilities(design.times(one.value)) for one in (found, best)), atol=2e-3
     )
+
+
+@pytest.mark.parametrize("whitened", [1500, 0])
+@pytest.mark.parametrize("known", [True, False])
+def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory(
+    whitened: int, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a fit to the rows at hand is a start or not, and with their curvature or without."""
+    monkeypatch.setattr(survey, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(sampled_scaling, "MOST_WHITENED", whitened)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    codes = np.argmax(X + rng.gumbel(size=(400, 3)), axis=1)
+    found = streamed(X, codes, rows=90, classes=True)
+    this = SoftmaxProblem(found, SoftmaxResponse(3), found.design.coordinates.strengths(L2(1.0).strengths(3)))
+    design = DenseDesign.of(X)
+    strengths = design.coordinates.strengths(L2(1.0).strengths(3))
+    expected = softmax.solve(SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths), tolerance=1e-9)
+    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    if not known:
+        monkeypatch.setattr(softmax, "fit_to_sample", lambda problem, solve: None)
+    solution = softmax.solve(this, tolerance=1e-9)
+    assert solution.certificate.holds
+    ours, theirs = found.design.coordinates.to_user(solution.value), design.coordinates.to_user(expected.value)
+    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-7)

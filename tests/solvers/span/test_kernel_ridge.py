@@ -10,7 +10,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import mercer
-from mercer._errors import FitInterrupted, KernelError, LongFitWarning, MercerError, TooLargeError
+from mercer._errors import (
+    FitInterrupted,
+    KernelError,
+    LongFitWarning,
+    MercerError,
+    NotPositiveDefiniteError,
+    TooLargeError,
+)
 from mercer.kernels import RBF, FromFunction, Kernel, Linear, Polynomial
 from mercer.kernels.given import GivenMatrix
 from mercer.solvers.span import kernel_ridge, kernel_steps
@@ -70,6 +77,37 @@ def test_few_features_are_a_short_cut(weighted: bool, kernel: Kernel) -> None:
     expected = exact(system)
     assert_allclose(solution.value.coefficients, expected, atol=1e-9 * np.abs(expected).max())
     assert solution.certificate.value < 1e-10
+
+
+def test_many_rows_take_the_short_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 400)
+    monkeypatch.setattr(System, "triangle", unmakeable)
+    system = draw(kernel=Linear())
+    solution, short = kernel_ridge.kernel_ridge(system, ALPHA), kernel_ridge.by_features(system, ALPHA)
+    assert short is not None
+    assert solution.value.path == short.value.path
+    assert_allclose(solution.value.coefficients, short.value.coefficients, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_of_rows_left_out_are_those_of_fits_without_them(weighted: bool) -> None:
+    system, alphas = draw(40, weighted=weighted), np.array([0.1, 2.0])
+    loo = eigenvalues(system).leave_one_out()
+    errors = np.concatenate([part.values for part in loo.errors(alphas, lambda found: found)])
+    X, weight = np.random.default_rng(0).normal(size=(40, 3)), system.weight
+    K, w = RBF(gamma=0.02)(X), np.ones(40) if weight is None else weight
+    for left_out in (0, 17):
+        rest = np.arange(40) != left_out
+        for k, alpha in enumerate(alphas):
+            a = np.linalg.solve(K[np.ix_(rest, rest)] + alpha * np.diag(1 / w[rest]), system.Y[rest])
+            expected = system.Y[left_out] - K[left_out, rest] @ a
+            assert_allclose(np.abs(errors[left_out, ..., k].ravel()), np.abs(expected), rtol=1e-7)
+
+
+def test_errors_of_rows_left_out_of_no_kernel_are_refused() -> None:
+    indefinite = System.given(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones((2, 1)))
+    with pytest.raises(NotPositiveDefiniteError, match="the eigenvalue -1"):
+        eigenvalues(indefinite).leave_one_out()
 
 
 def test_there_is_no_short_cut_with_many_features_or_without_penalty() -> None:
@@ -237,12 +275,12 @@ def test_products_do_not_depend_on_which_tiles_are_kept(columns: tuple[int, ...]
     assert_allclose(kept.times(v), system.K.times(v), rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.compiled("takes minutes as plain Python")
 def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = draw(120)
     monkeypatch.setattr(kernel_steps, "LONG", 1e-9)
-    allow(monkeypatch, 400_000)
-    with pytest.warns(LongFitWarning, match=r"1,000 rows.*hours: \d+ steps.*Raise alpha"):
-        kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-9)
+    allow(monkeypatch, 50_000)
+    with pytest.warns(LongFitWarning, match=r"120 rows.*hours: \d+ steps.*Raise alpha"):
+        kernel_steps.by_steps_beyond_memory(system, ALPHA, 1e-9)
 
 
 @pytest.mark.parametrize("size", [2.0**-500, 2.0**500])
@@ -296,10 +334,9 @@ def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPat
     assert np.isfinite(stop.value.solution.value.coefficients).all()
 
 
-@pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("look", [1, 2])
 def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch: pytest.MonkeyPatch, look: int) -> None:
-    system, looks, left_over = draw(1000), [0], System.left_over
+    system, looks, left_over = draw(120), [0], System.left_over
     expected = exact(system)
 
     def interrupted(self: System, *given: Any) -> Any:
@@ -309,8 +346,8 @@ def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch:
         return left_over(self, *given)
 
     monkeypatch.setattr(System, "left_over", interrupted)
-    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 400)
-    allow(monkeypatch, 800_000)
+    monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 100)
+    allow(monkeypatch, 100_000)
     with pytest.raises(FitInterrupted, match="before what is left over was known") as stop:
         kernel_ridge.kernel_ridge(system, ALPHA)
     assert not stop.value.solution.certificate.holds
@@ -330,12 +367,12 @@ def test_the_least_memory_is_a_square_for_few_rows_only() -> None:
     assert bytes_at_least(100_000) < 0.1 * bytes_needed(100_000)
 
 
-@pytest.mark.compiled("takes minutes as plain Python")
 def test_steps_that_rounding_stops_are_given_up_where_others_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has room for a factor is left to it; who has none keeps what was found, with what it leaves over."""
     monkeypatch.setattr(kernel_steps, "WORTH_ANOTHER", 0.0)
-    assert by_steps(draw(), ALPHA, 1e-30) is None
-    allow(monkeypatch, 400_000)
-    kept = kernel_steps.by_steps_beyond_memory(draw(1000), ALPHA, 1e-30)
+    system = draw(120)
+    assert by_steps(system, ALPHA, 1e-30) is None
+    allow(monkeypatch, 50_000)
+    kept = kernel_steps.by_steps_beyond_memory(system, ALPHA, 1e-30)
     assert kept is not None
     assert 1e-30 < kept.error < 1e-8

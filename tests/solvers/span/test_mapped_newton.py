@@ -22,6 +22,7 @@ from mercer.kernels import RBF
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton
 from mercer.solvers.span import _mapped_rounding, mapped_newton
+from mercer.solvers.span.kernel_freedom import used_degrees
 from mercer.solvers.span.kernel_losses import Losses, OfClasses, OfResponse, Softmax
 from mercer.solvers.span.mapped_curvature import RARE, inverse_of, preconditioner_of, some_of
 from mercer.solvers.span.mapped_newton import Descent, solve
@@ -295,3 +296,56 @@ def test_a_fit_that_rounding_stops_says_what_was_asked_for() -> None:
     assert certificate.tolerance == mapped_newton.UNSEEN
     assert certificate.value < mapped_newton.UNSEEN
     assert "1e-30 was asked for, but rounding" in certificate.sentence
+
+
+@pytest.fixture
+def rough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of float32 also for few rows."""
+    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
+        monkeypatch.setattr(mapped, setting, value)
+
+
+def test_a_last_step_that_arrives_is_looked_at_in_float64(rough: None) -> None:
+    problem, Z = made("poisson"), written_out(MAPS["nystroem"])
+    whole = len(solve(problem, tolerance=1e-4).trace)
+    held = list[bool]()
+    for most_steps in range(whole - 4, whole + 1):
+        solution = solve(problem, tolerance=1e-4, most_steps=most_steps)
+        held.append(solution.certificate.holds)
+        _, bend = problem.losses.slopes(solution.value.values)
+        slope = gradient(problem, Z, solution.value.w).ravel()
+        length = np.sqrt(slope @ np.linalg.lstsq(sum_of_curvatures(problem, Z, bend), slope, rcond=1e-12)[0])
+        assert (length <= 1e-4 * problem.losses.unit(solution.trace[-1])) == held[-1]
+    assert held[0] < held[-1]
+
+
+def test_a_start_without_means_is_left_for_the_level(rough: None) -> None:
+    """1/η of η below 0 is the mean of nothing."""
+    problem = made("gamma")
+    expected = solve(problem, tolerance=1e-6)
+    start = np.zeros_like(expected.value.w)
+    start[-1] = -1.0
+    found = solve(problem, start, tolerance=1e-6)
+    assert found.certificate.holds
+    np.testing.assert_allclose(found.value.values, expected.value.values, atol=1e-5)
+
+
+@EACH
+def test_where_float32_sees_no_way_on_products_are_of_float64(name: str, rough: None) -> None:
+    descent = Descent(made(name, strength=1e-6), 1e-9)
+    descent.begin(None)
+    descent.run(100)
+    assert descent._exact_product
+    assert descent.solution().certificate.holds
+
+
+@pytest.mark.parametrize("name", ["logit", "poisson"])
+def test_degrees_of_freedom_are_the_trace_of_what_fits(name: str) -> None:
+    problem, Z = made(name), written_out(MAPS["nystroem"])
+    eta = solve(problem, tolerance=1e-7).value.values
+    losses = problem.losses
+    assert isinstance(losses, OfResponse)
+    h = replace(losses, expected=True).slopes(eta)[1].typical
+    gram = Z.T @ (h[:, None] * Z)
+    penalty = 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
+    np.testing.assert_allclose(used_degrees(problem, eta), np.trace(np.linalg.solve(gram + penalty, gram)), rtol=1e-6)

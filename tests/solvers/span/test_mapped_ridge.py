@@ -87,3 +87,12 @@ def test_squares_beyond_float64_are_refused() -> None:
     map = NystroemMap(Linear(), rows[:2], np.eye(2))
     with pytest.raises(NotPositiveDefiniteError, match="divide the columns"):
         MappedRidge(MappedDesign(map.tiles(rows), map.back, intercept=False), Y).decomposed()
+
+
+def test_features_that_are_all_zero_explain_nothing() -> None:
+    map = NystroemMap(Linear(), X[:2], np.zeros((2, 2)))
+    nothing = MappedRidge(MappedDesign(map.tiles(X), map.back, intercept=False), Y)
+    assert len(nothing) == 60
+    parts = list(nothing.decomposed().leave_one_out().errors(ALPHAS, lambda found: found))
+    errors = np.concatenate([part.values for part in parts])
+    np.testing.assert_allclose(errors, np.repeat(Y[:, :, None], len(ALPHAS), axis=2))

@@ -11,6 +11,7 @@ from mercer.designs.mapped_tensors import LandmarkTensors
 from mercer.kernels import RBF
 from mercer.solvers.span import _tensor_curvature
 from mercer.solvers.span._tensor_curvature import TensorInverse, _turned_square, cholesky
+from mercer.solvers.span.mapped_curvature import inverse_of
 from mercer.solvers.span.tensor_losses import SeparateTensors
 
 torch = pytest.importorskip("torch")
@@ -22,7 +23,8 @@ STRENGTHS = np.array([0.5, 3.0])
 def inverse_and_hessians(landmarks):
     design = LandmarkTensors.of(RBF(gamma=0.5), X, X[:landmarks], None, intercept=True)
     bend = SeparateTensors(torch.full((60, 2), 0.7, dtype=torch.float64))
-    inverse = TensorInverse(design, np.arange(60), bend, STRENGTHS)
+    inverse = inverse_of(design, np.arange(60), bend, STRENGTHS)
+    assert isinstance(inverse, TensorInverse)
     eye = np.eye(design.n_columns)
     product = design.curved(SeparateTensors(torch.tensor(0.7)), eye)
     return inverse, [product + strength * design.metric(eye) for strength in STRENGTHS]

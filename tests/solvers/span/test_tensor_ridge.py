@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,3 +50,24 @@ def test_ctrl_c_keeps_what_there_is(monkeypatch):
     with pytest.raises(FitInterrupted) as caught:
         tensor_ridge.kernel_ridge(KERNEL, T, Y, None, ALPHA)
     assert caught.value.solution.value.coefficients.shape == Y.shape
+
+
+def test_steps_of_float32_that_do_not_arrive_go_on_in_float64(monkeypatch):
+    """Rows of float32 that lie far from zero: their distances are known to few digits only."""
+    monkeypatch.setattr(tensor_ridge, "ON_CPU", 0)
+    monkeypatch.setattr(tensor_ridge, "worth_double", lambda X, n: False)
+    single = T.float()
+    plain = tensor_ridge.kernel_ridge(KERNEL, single, Y, None, ALPHA)
+    steps, dtypes = tensor_ridge._by_steps, []
+
+    def noted(gram, *given):
+        dtypes.append(gram.dtype)
+        found = steps(gram, *given)
+        spoilt = replace(found.certificate, value=1.0) if len(dtypes) == 1 else found.certificate
+        return replace(found, certificate=spoilt)
+
+    monkeypatch.setattr(tensor_ridge, "_by_steps", noted)
+    again = tensor_ridge.kernel_ridge(KERNEL, single, Y, None, ALPHA)
+    assert dtypes == [torch.float32, torch.float64]
+    assert again.certificate.holds
+    np.testing.assert_allclose(again.value.coefficients, plain.value.coefficients, atol=1e-3)

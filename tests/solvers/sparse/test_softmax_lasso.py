@@ -136,3 +136,14 @@ def test_of_many_coefficients_the_bounded_steps_go_all_the_way(monkeypatch: Any)
     found = softmax_lasso.solve(this, tolerance=1e-5)
     assert found.certificate.holds
     np.testing.assert_allclose(found.value, expected, atol=1e-4)
+
+
+def test_where_the_penalty_keeps_all_at_zero_nothing_is_left() -> None:
+    this = problem(1e6)
+    design = DenseDesign.of(this.observations.design.X, intercept=False)
+    strengths = design.coordinates.strengths(ElasticNet(1e6, 0.0, l1_ratio=1.0).strengths(8))
+    alone = SoftmaxProblem(Observations(design, this.observations.y), this.response, strengths)
+    solution = softmax_lasso.solve(alone)
+    assert not solution.value.any()
+    assert solution.certificate.value == 0
+    assert solution.certificate.holds

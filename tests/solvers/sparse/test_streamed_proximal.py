@@ -8,18 +8,16 @@ import numpy as np
 import pytest
 
 from mercer._errors import FitInterrupted
-from mercer.data.sources.memory import InMemory
 from mercer.designs import survey
 from mercer.engines.running import Run, running
 from mercer.families import LOG, Poisson
 from mercer.families.penalties import ElasticNet
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
-from mercer.models.streaming.observe import observe
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import streamed_proximal
-from tests.designs._streamed import of_classes, of_numbers, seen
+from tests.designs._streamed import streamed
 from tests.solvers._interrupt import stop_at
 from tests.solvers._uphill import Uphill
 
@@ -30,7 +28,7 @@ CLASSES = np.argmax(X[:, :3] + RNG.gumbel(size=(1000, 3)), axis=1)
 
 
 def problem(mean: Any = 0.0) -> Problem:
-    found: Any = observe(InMemory(X, COUNTS, rows=130), seen, of_numbers, labels=False, intercept=True)
+    found = streamed(X, COUNTS, rows=130)
     strengths = found.design.coordinates.strengths(ElasticNet(30.0, mean=mean, l1_ratio=0.8).strengths(6))
     return Problem(found, Response(Poisson(), LOG), strengths)
 
@@ -70,7 +68,7 @@ def test_a_start_at_the_end_needs_one_pass() -> None:
 
 
 def test_classes() -> None:
-    found: Any = observe(InMemory(X, CLASSES, rows=130), seen, of_classes, labels=True, intercept=True)
+    found = streamed(X, CLASSES, rows=130, classes=True)
     strengths = found.design.coordinates.strengths(ElasticNet(40.0, l1_ratio=1.0).strengths(6))
     this = SoftmaxProblem(found, SoftmaxResponse(3), strengths)
     assert streamed_proximal.suits(this)

@@ -90,7 +90,7 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
         (rows,) = unweighted(self.statistic_) or [moments.pooled()]
         spread = rows.variance[0]
         self._priors = self._class_priors()
-        self.epsilon_ = self.var_smoothing * spread.max()
+        self.epsilon_ = self.var_smoothing * spread.max() if self.var_smoothing > 0 else 0.0  # which of ∞ is 0, too
         mean, variance = self._moments_of_classes(moments)
         variance = variance + self.epsilon_
         informative = moments.rows.any(axis=0) & ((spread > 0) | (self.epsilon_ > 0)) & self._known(variance)
