@@ -106,9 +106,8 @@ def test_with_all_rows_as_landmarks_it_is_the_exact_model(name: str, weighted: b
     assert not approximate.plan_.exact
     assert exact.plan_.exact
     assert approximate.approximation_.distance < 1e-3
-    for target in range(output(exact, NEW).ndim):
-        a, b = output(approximate, NEW), output(exact, NEW)
-        same(a if a.ndim == 1 else a[:, target], b if b.ndim == 1 else b[:, target])
+    for a, b in zip(np.atleast_2d(output(approximate, NEW).T), np.atleast_2d(output(exact, NEW).T), strict=True):
+        same(a, b)  # of each target by itself
     for attribute in CHOSEN:
         if hasattr(exact, attribute):
             a, b = getattr(approximate, attribute), getattr(exact, attribute)
