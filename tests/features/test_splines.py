@@ -104,3 +104,8 @@ def test_knots_that_cannot_be_told_apart_from_afar_are_one() -> None:
 def test_denormal_values_are_one_place() -> None:
     assert len(quantile_knots(np.array([0.0, 5e-324]), 5)) == 2
     assert np.ptp(quantile_knots(np.array([0.0, 5e-324]), 5)) >= 1
+
+
+def test_even_knots_of_denormal_values_are_as_good_as_one() -> None:
+    x = np.arange(4) * 5e-324
+    assert np.isfinite(Splines(even_knots(x, 5), linear=True)(x)).all()

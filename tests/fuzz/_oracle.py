@@ -29,8 +29,9 @@ def fields_of(octets: bytes, ending: str, guessed: str) -> tuple[list[str], list
     # where quotation marks are in the first line, which separators are outside of them depends on the separator
     first = re.split(r"[\r\n]", text, maxsplit=1)[0]
     separator = guessed if '"' in first else max(SEPARATORS[ending], key=first.count)
-    rows = _rows(text, separator, quoted=separator != "\t" or text.startswith('"'))
-    names = [name.strip() for name in rows[0]]
+    quoted = separator != "\t" or text.startswith('"')
+    rows = _rows(text, separator, quoted=quoted)
+    names = [name.strip() for name in _rows(_without_blanks(text, separator), separator, quoted=quoted)[0]]
     if any(_is_number(name) or (name and name in MISSING) for name in names):
         names = [f"x{number}" for number in range(len(names))]
     else:
@@ -38,6 +39,13 @@ def fields_of(octets: bytes, ending: str, guessed: str) -> tuple[list[str], list
     if any(len(row) != len(names) for row in rows):
         raise Unreadable("a line has another number of fields")
     return names, rows
+
+
+def _without_blanks(text: str, separator: str) -> str:
+    """In a line of names, blanks before a quotation mark do not count."""
+    first, rest = re.match(r"([^\r\n]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    mark = re.escape(separator)
+    return re.sub(rf'(\A|{mark}) +("(?:[^"]|"")*") *(?={mark}|\Z)', r"\1\2", first) + rest
 
 
 def _text(octets: bytes) -> str:

@@ -47,8 +47,21 @@ def test_a_larger_objective_has_shorter_steps(H: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("H", [gram(1, 9, 4), gram(1, 2, 4)], ids=["definite", "singular"])
-def test_the_diagonal_of_the_inverse(H: np.ndarray) -> None:
-    """It is what solving for each unit vector has there."""
-    curvature = Curvature.of(H)
-    expected = [curvature.solve(unit)[j] for j, unit in enumerate(np.eye(4))]
-    np.testing.assert_allclose(curvature.inverse_diagonal(), expected, rtol=1e-8)
+def test_the_share_of_a_penalty(H: np.ndarray) -> None:
+    """The trace of H⁻¹ diag(l2), whose diagonal solving for each unit vector has."""
+    curvature, l2 = Curvature.of(H), np.arange(4.0)
+    expected = l2 @ [curvature.solve(unit)[j] for j, unit in enumerate(np.eye(4))]
+    np.testing.assert_allclose(curvature.share(l2), expected, rtol=1e-8)
+
+
+def test_the_share_of_a_penalty_whose_inverse_is_no_number() -> None:
+    tiny = np.full(2, 1e-310)
+    np.testing.assert_allclose(Curvature.of(np.diag(2 * tiny)).share(tiny), 1.0, rtol=1e-8)
+
+
+def test_a_column_without_curvature_does_not_move() -> None:
+    """The rounding of columns of enormous curvature would move it far, as seen from its own units."""
+    curved = np.arange(16) % 3 == 0
+    H = np.zeros((16, 16))
+    H[np.ix_(curved, curved)] = 1e150 * gram(0, 2, 6)
+    assert not Curvature.of(H).solve(H @ np.ones(16))[~curved].any()

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from mercer.data.coding import Coded
 from mercer.stats import LevelCounts
-from mercer.stats.base import as_block, is_block
+from mercer.stats.base import as_block, group_totals, is_block
 
 
 def test_counts_are_finite_and_lose_no_digits() -> None:
@@ -43,3 +43,13 @@ def test_blocks_and_tensors_stay_what_they_are() -> None:
     block, tensor = np.eye(3), torch.eye(3)
     assert np.shares_memory(as_block(block), block)
     assert as_block(tensor) is tensor
+
+
+@pytest.mark.parametrize("weight", [None, np.array([0.5, 0.0, 2.0, 1.0])])
+def test_rows_and_weight_of_groups_are_the_same_of_tensors(weight: Any) -> None:
+    torch = pytest.importorskip("torch")
+    groups = np.array([2, 0, 2, 0])
+    expected = group_totals(groups, weight, 4)
+    found = group_totals(torch.as_tensor(groups), None if weight is None else torch.as_tensor(weight), 4)
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(mine), theirs)

@@ -77,7 +77,9 @@ class Observations:
         return 0.0 if self.offset is None else self._average(self.offset)
 
     def _average(self, values: Any) -> float:
-        return float(values.mean() if self.weight is None else (self.weight * values).sum() / self.weight.sum())
+        """Infinite or no number where the sum is."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(values.mean() if self.weight is None else (self.weight * values).sum() / self.weight.sum())
 
     def some_responses(self, count: int) -> Array:
         """Of about so many rows, spread over all."""

@@ -35,7 +35,7 @@ def quantile_knots(x: Array, count: int) -> Array:
 
 def even_knots(x: Array, count: int) -> Array:
     """Knots at equal distances, from the smallest value to the largest."""
-    return _two_at_least(equal_widths(x, count - 1)) if len(x) else np.array([0.0, 1.0])
+    return _two_at_least(_apart(equal_widths(x, count - 1))) if len(x) else np.array([0.0, 1.0])
 
 
 def _apart(knots: Array) -> Array:

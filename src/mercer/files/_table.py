@@ -92,6 +92,7 @@ CLASSES: dict[str, str] = {
     "mercer.models.discriminants._gaussian_classes": "LinearScores SharedAxes GaussianClasses",
     "mercer.models.glm.classes": "Classes",
     "mercer.models.glm.one_mean": "OneMean",
+    "mercer.models.glm.separation": "SeparationFinding",
     "mercer.models.discriminants._independent_classes": "IndependentClasses",
     "mercer.models._kernel_choice": "AnyPolynomial",
     "mercer.models.densities._kernel_rows": "Rows",

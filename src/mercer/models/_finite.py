@@ -9,7 +9,7 @@ import numpy as np
 from mercer._errors import NonFiniteError
 from mercer._gpu import is_tensor
 from mercer.designs.encoded import Encoded
-from mercer.models.base import column_names, first_where, is_sparse
+from mercer.models.base import Array, column_names, first_where, is_sparse
 
 
 def refuse_not_finite(estimator: Any, X: Any) -> None:
@@ -50,6 +50,16 @@ def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:
         f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
         f"{row}; replace it by a number."
     )
+
+
+def refuse_unrepresentable(coef: Array, names: list[str]) -> None:
+    """Raise if a coefficient has no float64: its column is too small."""
+    if not (finite := np.isfinite(coef).all(axis=0)).all():
+        column = int(np.argmin(finite))
+        raise NonFiniteError(
+            f"the coefficient of column {names[column]!r} is too large for float64, because its values are so small; "
+            "multiply the column by 1e100, say."
+        )
 
 
 def _refuse_tensor(estimator: Any, X: Any) -> None:

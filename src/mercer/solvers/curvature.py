@@ -30,7 +30,8 @@ class Curvature:
     @classmethod
     def of(cls, hessian: Array) -> Self:
         diagonal = np.diagonal(hessian)
-        scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
+        # 0 where there is no curvature: the rounding of other columns, which may be large, is no reason to move
+        scale = np.where(diagonal > 0, np.where(diagonal > 0, diagonal, 1.0) ** -0.5, 0.0)
         scaled = hessian * scale * scale[:, None]
         with blas_for(len(scale)):
             factor, failed = lapack.dpotrf(scaled, lower=1, clean=1)
@@ -51,13 +52,15 @@ class Curvature:
         """√(gᵀH⁻¹g)."""
         return float(np.sqrt(np.maximum(0.0, gradient @ self.solve(gradient))))  # NaN stays NaN
 
-    def inverse_diagonal(self) -> Array:
-        """The diagonal of H⁻¹."""
+    def share(self, l2: Array) -> float:
+        """tr H⁻¹ diag(l2): what a penalty that is a part of H has of it."""
+        # H is at least the penalty, so that these are at most 1 where neither square would be a number
+        portion = np.square(np.sqrt(l2) * self.scale)
         if not self.definite:
-            return np.asarray(np.square(self.scale) * np.square(self.factor).sum(axis=1))
+            return float(portion @ np.square(self.factor).sum(axis=1))
         with blas_for(len(self.scale)):
             root = solve_triangular(self.factor, np.eye(len(self.scale)), lower=True, check_finite=False)
-        return np.asarray(np.square(self.scale) * np.square(root).sum(axis=0))
+        return float(portion @ np.square(root).sum(axis=0))
 
     def scaled_by(self, factor: float) -> Self:
         """The curvature of an objective `factor` times as large."""

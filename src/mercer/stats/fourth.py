@@ -19,6 +19,8 @@ from mercer._threads import row_blocks
 from mercer.stats.base import Array, Statistic, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats.scatter import ScatterMoments
 
+#: a smaller fourth power has lost digits, and the inverse of the variance may be no number
+SMALLEST = 1e-290
 #: rows multiplied at a time
 TILE_ROWS = 1024
 
@@ -45,6 +47,14 @@ class FourthMoments(Statistic):
     @property
     def finite(self) -> bool:
         return self.moments.finite
+
+    def beyond_range(self) -> Array:
+        """Which columns (groups, columns) have a spread whose fourth power is too large, or too small, for float64."""
+        squares, fourths = (np.diagonal(a, axis1=1, axis2=2) for a in (self.moments.scatter, self.fourth))
+        with np.errstate(over="ignore"):
+            means = ratio(fourths, self.moments.weight[:, None])
+        known = (np.minimum(fourths, means) > SMALLEST) & np.isfinite(fourths) & np.isfinite(means)
+        return np.asarray((squares > 0) & ~known)
 
     def ledoit_wolf(self) -> Array:
         """Shrinkage intensity of each group's standardised rows towards a multiple of the identity: (groups,)."""
@@ -129,8 +139,9 @@ def _scaled_sum(matrices: Array, scale: Array) -> Array:
     return np.asarray(np.einsum("...a,...ab,...b->...", scale, matrices, scale))
 
 
+@spoilt_sums_are_silent
 def higher_sums(block: Array, groups: Array, weight: Array | None, pilot: Array, offset: Array) -> tuple[Array, Array]:
-    """Σw u_a² u_b and Σw u_a² u_b² of each group, with u = (x − pilot) − offset."""
+    """Σw u_a² u_b and Σw u_a² u_b² of each group, with u = (x − pilot) − offset; not finite where they overflow."""
     third, fourth = np.zeros((2, *pilot.shape, block.shape[1]))
     for group, rows in _rows_by_group(groups, weight, len(pilot)):
         u = (block[rows] - pilot[group]) - offset[group]

@@ -87,3 +87,16 @@ def test_what_would_bring_others_down_is_refused(tmp_path: Path, name: str, octe
     (tmp_path / name).write_bytes(octets)
     with pytest.raises(DataError, match=sentence):
         open_rows(tmp_path / name).table()
+
+
+def test_a_column_of_several_kinds_beside_one_that_not_all_blocks_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_rows, "BLOCK", 24)
+    text = '{"x": 1, "seen": "2024-01-01"}\n{"seen": "2024-01/02"}\n{"x": [1, 2], "seen": "2024-01-03"}\n'
+    (path := tmp_path / "a.jsonl").write_text(text)
+    with pytest.raises(DataError, match=r"Column 'x' does not hold the same everywhere in 'a\.jsonl': int64 and list"):
+        open_rows(path).table()
+    path.write_text('{"x": 1, "seen": "2024-01-01"}\n{"seen": "2024-01/02"}\n')
+    with pytest.raises(DataError, match=r"Column 'seen' does not hold the same everywhere in 'a\.jsonl': .*string"):
+        open_rows(path).table()

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.naive_bayes import CategoricalNB as Reference
 
-from mercer._errors import NonFiniteError, SupportError, UnseenCategoryError
+from mercer._errors import NonFiniteError, SupportError, TooLargeError, UnseenCategoryError
 from mercer.models import CategoricalNB
 
 
@@ -148,7 +148,7 @@ def test_a_category_of_rows_without_weight_counts_as_in_scikit_learn(data):
     )
 
 
-@pytest.mark.parametrize("code", [3e9, 2**40])
+@pytest.mark.parametrize("code", [1e8, 3e9, 2**40])
 def test_identifiers_are_no_codes(data, code):
     """They would not fit into the codes, nor their counts into memory."""
     X, y = data
@@ -159,3 +159,22 @@ def test_identifiers_are_no_codes(data, code):
             UnseenCategoryError, match=rf"^index {code:.0f} is out of bounds.*'x1'.*row 1.*OrdinalEncoder"
         ):
             call()
+
+
+def test_few_categories_with_long_gaps_are_counted_without_those_between(data):
+    X, y = data
+    far = X + np.array([0, 5000, 0]) * (X > 0)
+    ours, theirs = CategoricalNB().fit(far, y), Reference().fit(far, y)
+    assert len(ours.statistic_.parts[1].levels) == len(np.unique(X[:, 1]))
+    np.testing.assert_array_equal(ours.n_categories_, theirs.n_categories_)
+    np.testing.assert_allclose(ours.predict_proba(far), theirs.predict_proba(far), rtol=1e-10)
+    gaps = far.astype(float)
+    gaps[0, 1] = np.nan
+    assert CategoricalNB().fit(gaps, y).category_count_[1].sum() == len(X) - 1
+
+
+def test_tables_beyond_memory_are_refused(data, monkeypatch):
+    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1 << 20)
+    X, y = data
+    with pytest.raises(TooLargeError, match=r"categories needs .* without gaps"):
+        CategoricalNB(min_categories=1 << 20).fit(X, y)

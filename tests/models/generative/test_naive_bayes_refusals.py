@@ -143,3 +143,9 @@ def test_a_failed_fit_leaves_the_old_model():
     with pytest.raises(ColumnMismatchError):
         model.set_params(families={"cals": Poisson()}).fit(table, y)
     np.testing.assert_array_equal(model.predict_joint_log_proba(table), before)
+
+
+def test_a_column_whose_variance_overflows_between_classes_is_named():
+    largest = np.finfo(float).max
+    with pytest.raises(DegenerateDataError, match="column 'x0' is so wide that its variance is too large for float64"):
+        NaiveBayes().fit([[largest], [-largest]], [0, 1])

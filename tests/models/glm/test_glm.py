@@ -332,3 +332,14 @@ def test_a_callback_may_end_the_fit() -> None:
 def test_a_misspelt_family_is_for_fit_to_complain_about() -> None:
     assert not hasattr(GLM("poison"), "predict_proba")
     assert "poison" in repr(GLM("poison"))
+
+
+def test_figures_of_responses_next_to_nothing_are_no_warnings() -> None:
+    model = GLM("gamma", link="log", tol=1.0).fit(np.arange(4.0)[:, None], np.array([1, 2, 3, 1]) * 5e-324)
+    assert np.isnan(model.log_likelihood_) or model.log_likelihood_ > 0
+
+
+def test_a_kernel_and_counts_next_to_nothing() -> None:
+    """Their curvature divides the penalty, and is as good as 0."""
+    model = GLM("poisson", kernel="rbf", penalty=L2(1.0)).fit(np.arange(4.0)[:, None], np.array([1, 2, 0, 1]) * 5e-324)
+    assert np.isfinite(model.predict(np.arange(4.0)[:, None])).all()

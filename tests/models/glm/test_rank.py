@@ -126,3 +126,13 @@ def test_fewer_rows_than_columns_have_the_smallest_coefficients_that_fit(family:
     assert np.isnan(model.dispersion_)
     with pytest.raises(DataError, match="as many coefficients as rows"):
         model.predict_distribution(X)
+
+
+def test_dependences_of_columns_below_all_digits() -> None:
+    """What moves their coefficients is beyond float64 in the units of the data, and is not needed in them."""
+    X = np.column_stack([5e-324 * np.arange(4), 1e-323 * np.arange(4), np.array([1.0, 3.0, 2.0, 5.0])])
+    observations = observed(X)
+    dependence = find_dependence(observations, free(observations))
+    assert dependence is not None
+    w = np.array([1.0, 1.0, 1.0, 0.0])
+    assert np.isfinite(dependence.smallest(w, observations.design.coordinates)).all()

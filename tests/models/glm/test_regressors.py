@@ -126,3 +126,35 @@ def test_large_problems_start_from_a_sample() -> None:
     model = PoissonRegressor(alpha=0, tol=1e-8).fit(X, y)
     other = linear_model.PoissonRegressor(alpha=0, solver="newton-cholesky", tol=1e-10).fit(X, y)
     np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6)
+
+
+def test_zero_columns_beside_enormous_responses_do_not_move() -> None:
+    X = np.array([[1.0, 0.0, 1.0, -2.0], [0.0, 0.0, 2.0, -1.0]])
+    y = np.array([3e148, 4e149])
+    np.testing.assert_allclose(PoissonRegressor(alpha=0.0).fit(X, y).predict(X), y, rtol=1e-6)
+
+
+MOST = np.finfo(float).max * np.array([[1.0], [0.0], [-1.0], [1.0], [-1.0], [-1.0], [1.0], [0.0]])
+
+
+def test_a_penalty_of_the_largest_numbers_is_none_in_their_units() -> None:
+    """Its strength in the units of the data is no number, so that there is no closed form."""
+    assert np.isfinite(GLM(penalty=L2(0.1)).fit(MOST, np.arange(1.0, 9.0)).predict(MOST)).all()
+
+
+@pytest.mark.parametrize("model", [PoissonRegressor(alpha=0.0), TweedieRegressor()], ids=repr)
+def test_sparse_rows_of_the_largest_numbers_are_refused_with_a_sentence(model: Any) -> None:
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        model.fit(sp.csr_array(MOST), np.arange(1.0, 9.0))
+
+
+def test_one_sparse_row_of_the_largest_numbers() -> None:
+    """Squares that are no numbers tell of no dependence."""
+    X = sp.csr_array(MOST[:1])
+    np.testing.assert_allclose(PoissonRegressor(alpha=0.0).fit(X, [2.0]).predict(X), 2.0, rtol=1e-6)
+
+
+def test_a_coefficient_that_is_no_number_is_refused_by_the_name_of_its_column() -> None:
+    X = 1e-300 * np.arange(1.0, 9.0)[:, None]
+    with pytest.raises(NonFiniteError, match="column 'x0' is too large for float64"):
+        TweedieRegressor(alpha=0.0).fit(X, 1e12 * X[:, 0] / 1e-300)

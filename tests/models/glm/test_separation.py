@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from mercer import GLM, summary
+from mercer import GLM, load, save, summary
 from mercer._errors import SeparationError, SeparationWarning, UnsuitableSolverError
 from mercer.families import Binomial
 from mercer.models.glm import separation
@@ -161,3 +162,10 @@ def test_separated_labels_are_the_users_choice() -> None:
         assert model.diagnosis_.codes == ("separation",)
         assert model.certificate_.holds
         assert np.abs(model.coef_).max() < 100
+
+
+def test_a_model_of_separated_responses_can_be_saved(tmp_path: Path) -> None:
+    X, y = np.arange(8.0)[:, None], np.arange(8) > 3
+    model = fitted(X, y, family="bernoulli")
+    save(model, tmp_path / "model")
+    assert finding_of(load(tmp_path / "model")) == finding_of(model)

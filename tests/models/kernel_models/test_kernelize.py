@@ -141,6 +141,13 @@ def test_responses_of_any_scale(scale: float, shift: float) -> None:
     )
 
 
+def test_the_largest_responses_have_a_mean() -> None:
+    X, largest = np.linspace(0, 3, 8)[:, None], np.finfo(float).max
+    y = np.where(X[:, 0] > 1, 0.5 * largest, -0.5 * largest)
+    model, small = (kernelize(Ridge(0.5), "rbf").fit(X, values) for values in (y, y / largest))
+    np.testing.assert_allclose(model.predict(X) / largest, small.predict(X), rtol=1e-12)
+
+
 def test_columns_far_from_zero() -> None:
     y = responses("labels", TALL)
     model = kernelize(LogisticRegression(), RBF(gamma=0.2))

@@ -128,3 +128,21 @@ def test_a_bar_shows_how_many_paths_are_done_if_verbose(verbose: bool, capsys: p
     LassoCV(alphas=4, cv=3, verbose=verbose).fit(X, X[:, 0])
     shown = capsys.readouterr().out
     assert ("LassoCV: paths" in shown and "100%" in shown) if verbose else not shown
+
+
+def test_wide_folds_are_those_of_scikit_learn() -> None:
+    """Few rows and many columns of small whole numbers, all of which come into use at once."""
+    rng = np.random.default_rng(3)
+    X, y = 1.0 * rng.poisson(2.0, size=(18, 26)), rng.normal(size=18)
+    ours = LassoCV(alphas=5, cv=3).fit(X, y)
+    theirs = linear_model.LassoCV(alphas=5, cv=3, tol=1e-10, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-3)
+
+
+def test_a_constant_column_beside_a_response_of_enormous_numbers() -> None:
+    """The penalty that keeps such a column out is as strong as can be, and not stronger for a larger response."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(8, 7.0), rng.normal(size=8)])
+    model = LassoCV(alphas=5, cv=3).fit(X, 1e150 * rng.normal(size=8))
+    assert model.coef_[0] == 0.0
+    assert np.isfinite(model.mse_path_).all()

@@ -237,3 +237,22 @@ def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.coef_.shape == (3,)
+
+
+def test_singular_values_beyond_single_precision() -> None:
+    """As in scikit-learn they are infinite, without a word."""
+    X = np.arange(12, dtype=np.float32).reshape(6, 2) ** 2
+    model = LinearRegression().fit(X, np.arange(6.0), sample_weight=np.full(6, 1e150))
+    assert model.singular_.dtype == np.float32
+    assert np.isinf(model.singular_).all()
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("others", [0.0, 1e-10])
+def test_one_row_has_nearly_all_the_weight(others: float) -> None:
+    """What it differs by from itself is rounding; the others tell a slope, however little they weigh."""
+    X, y = np.array([[20.1], [-25.3], [4.7]]), np.array([-2.5, 16.5, 4.75])
+    model = LinearRegression().fit(X, y, sample_weight=[1e10, others, others])
+    expected = (X[1:, 0] - X[0, 0]) @ (y[1:] - y[0]) / np.sum((X[1:, 0] - X[0, 0]) ** 2) if others else 0.0
+    np.testing.assert_allclose(model.coef_, [expected], rtol=1e-6)
+    np.testing.assert_allclose(model.predict(X[:1]), y[:1])

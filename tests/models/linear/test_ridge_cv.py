@@ -112,3 +112,12 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
         model.set_params(alphas=[-1.0, 1.0]).fit(X, y)
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is before[name] for name in before if name != "alphas")
+
+
+def test_a_row_that_explains_itself_has_no_error_when_left_out() -> None:
+    """1 − h is 0 up to rounding for a row of enormous weight: that alpha has no score, and the fit goes on."""
+    rng = np.random.default_rng(1)
+    X = np.trunc(rng.normal(size=(39, 1))[rng.integers(0, 13, size=39)])
+    model = RidgeCV().fit(X, rng.normal(size=39), sample_weight=1e150 * np.random.default_rng(3).random(39))
+    assert np.isfinite(model.coef_).all()
+    assert not np.isnan(model.best_score_)

@@ -181,3 +181,10 @@ def test_an_interruption_keeps_a_fit_to_all_rows_or_the_old_model(fits_before: i
         assert model.coef_.shape == (1, 3)
         assert not model.certificate_.holds
         assert model.scores_.shape == (2, 1, 2)
+
+
+def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
+    X = np.finfo(float).max * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(12, 2))
+    model = LogisticRegressionCV(Cs=3, cv=3, l1_ratios=(0.0,), use_legacy_attributes=False, scoring="accuracy")
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        model.fit(X, np.arange(12) % 2)

@@ -394,3 +394,19 @@ def test_a_large_fit_begins_at_a_sample() -> None:
     # distances are in standard errors, which are about 0.01 here
     assert np.abs(ours.coef_ - theirs.coef_).max() < 1e-2 * 0.02
     assert ours.certificate_.holds
+
+
+@pytest.mark.parametrize("solver", [{}, {"solver": "saga", "l1_ratio": 1.0}], ids=str)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_largest_numbers_are_refused_with_a_sentence(solver: dict[str, Any], classes: int) -> None:
+    """Without one, the coefficients would be those of the start, and the certificate no number."""
+    X = np.finfo(float).max * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(12, 2))
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        LogisticRegression(**solver).fit(X, np.arange(12) % classes)
+
+
+def test_small_columns_of_several_classes_with_absolute_values() -> None:
+    """What they are scaled by, times their penalty, is as large as numbers get."""
+    X = 5e-324 * np.random.default_rng(0).integers(-3, 4, size=(30, 4))
+    model = LogisticRegression(l1_ratio=1.0, solver="saga").fit(X, np.arange(30) % 3)
+    assert not model.coef_.any()

@@ -211,3 +211,9 @@ def test_inputs_of_other_kinds_are_the_same_rows() -> None:
     expected = Perceptron().fit(X, y)
     for same in (np.asfortranarray(X), read_only(X), X.tolist()):
         assert_same(Perceptron().fit(same, y), expected)
+
+
+def test_weights_too_large_for_the_type_of_the_rows_are_refused() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(DataError, match=r"1e\+150 is too large for float32"):
+        Perceptron().fit(X.astype(np.float32), y, sample_weight=np.full(len(y), 1e150))

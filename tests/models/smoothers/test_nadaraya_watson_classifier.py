@@ -63,6 +63,14 @@ def test_the_default_has_the_least_brier_score_of_rows_left_out() -> None:
         assert brier(fitted) <= brier(other)
 
 
+def test_the_order_of_rows_decides_no_width() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20, 2)) * (rng.random((20, 2)) < 0.2)
+    y, order = np.random.default_rng(3).integers(0, 2, size=20), np.random.default_rng(5).permutation(20)
+    chosen = NadarayaWatsonClassifier().fit(X, y).bandwidth_
+    assert NadarayaWatsonClassifier().fit(X[order], y[order]).bandwidth_ == chosen
+
+
 def test_votes_without_each_row_are_those_of_refits() -> None:
     X, y = draw(20)
     fitted = NadarayaWatsonClassifier("epanechnikov", 1.0).fit(X, y)

@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from statsmodels.nonparametric.kernel_regression import KernelReg
 
 from mercer import LocalLinear, NadarayaWatson
-from mercer._errors import BandwidthError, DataError, FitInterrupted, InferenceError
+from mercer._errors import BandwidthError, DataError, FitInterrupted, InferenceError, NonFiniteError
 from mercer.models.smoothers import _smoother
-from mercer.smoothing import Bandwidth, width_walk
+from mercer.smoothing import Bandwidth, regression_search, width_walk
 from mercer.smoothing.regression import left_out_error
 from tests.models._layouts import read_only
 from tests.models.smoothers._conventions import assert_conventions
@@ -137,6 +137,18 @@ def test_the_default_has_the_least_error_of_rows_left_out(model: Any) -> None:
     assert "leave-one-out" in str(fitted.bandwidth_)
     assert fitted.certificate_.holds
     assert "60 rows" in str(fitted.plan_)
+
+
+@pytest.mark.parametrize("model", BOTH)
+@pytest.mark.parametrize("searched", [1000, 30])
+def test_the_order_of_rows_decides_no_width(model: Any, searched: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not among equal errors, not by the rounding of sums, and not by which rows are searched."""
+    monkeypatch.setattr(regression_search, "SEARCHED", searched)
+    X, y = draw()
+    X, weight = np.round(X, 1), np.random.default_rng(1).integers(0, 3, size=40)
+    order = np.random.default_rng(2).permutation(40)
+    chosen = model().fit(X, y, weight).bandwidth_
+    assert model().fit(X[order], y[order], weight[order]).bandwidth_ == chosen
 
 
 def test_more_columns_than_rows() -> None:
@@ -275,6 +287,16 @@ def test_memory_layouts_make_no_difference(model: Any) -> None:
     for other in (np.asfortranarray(X), read_only(X), np.repeat(X, 2, axis=1)[:, ::2]):
         assert_allclose(model(bandwidth=0.5).fit(other, y).predict(other), expected, rtol=1e-13)
     assert_allclose(model(bandwidth=0.5).fit(X.astype(np.float32), y).predict(X), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_numbers_whose_differences_are_none_are_refused(model: Any) -> None:
+    X, y = draw()
+    largest = np.where(np.arange(40) % 2, 1.0, -1.0) * np.finfo(float).max
+    with pytest.raises(NonFiniteError, match=r"column 'x1' is so wide .* too large for float64"):
+        model(bandwidth=1.0).fit(np.column_stack([X[:, 0], largest]), y)
+    with pytest.raises(NonFiniteError, match=r"y is so wide .* too large for float64"):
+        model(bandwidth=1.0).fit(X, largest)
 
 
 def test_one_row_and_rows_that_are_equal() -> None:

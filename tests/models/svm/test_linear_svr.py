@@ -65,6 +65,13 @@ def test_targets_without_spread_are_fitted() -> None:
     np.testing.assert_allclose(LinearSVR(C=100.0).fit(X, np.full(len(X), 3.0)).predict(X), 3.0, atol=1e-6)
 
 
+def test_targets_below_all_digits_are_zeros() -> None:
+    X, y = diabetes()
+    model = LinearSVR().fit(X, np.sign(y - 2) * 5e-324)
+    np.testing.assert_allclose(model.predict(X), 0.0, atol=1e-300)
+    assert model.certificate_.holds
+
+
 def test_a_fit_cut_short_says_so_and_ctrl_c_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = diabetes()
     with pytest.warns(ConvergenceWarning, match="Liblinear failed to converge"):
@@ -89,6 +96,8 @@ def test_bad_input_is_refused_by_name() -> None:
         LinearSVR(dual=False).fit(X, y)
     with pytest.raises(NonFiniteError, match="Input X contains"):
         LinearSVR().fit(np.where(X > 4, np.inf, X), y)
+    with pytest.raises(NonFiniteError, match="squares of column 'x0' are too large for float64"):
+        LinearSVR().fit(np.where(np.arange(X.shape[1]) == 0, 1e200, X), y)
     with pytest.raises(NonFiniteError, match="Input y contains"):
         LinearSVR().fit(X, np.where(np.arange(len(y)) == 5, np.nan, y))
     with pytest.raises(DataError, match=r"could not convert string to float: .*'high'.*LinearSVR predicts numbers"):

@@ -410,3 +410,7 @@ def test_real_tables(real_data: Any) -> None:
     texts = pd.read_csv(real_data("sms_spam.tsv"), sep="\t", quoting=3)
     model = make_pipeline(TableFeatures(exclude=["Label"]), LogisticRegression(C=10))
     assert cross_val_score(model, texts, texts.Label, cv=3).mean() > 0.98
+
+
+def test_a_deviation_below_all_floats_is_the_smallest_one() -> None:
+    assert_array_equal(TableFeatures().fit_transform(np.array([[-1e-323], [-5e-324]])).ravel(), [0.0, 1.0])

@@ -156,3 +156,15 @@ def test_refusals_of_merges_and_numbers() -> None:
 def test_counts_beyond_all_reason_are_weighed_without_a_warning() -> None:
     counts = np.full((3, 2), np.finfo(float).max)
     np.testing.assert_array_equal(TfidfTransformer().fit_transform(counts).toarray(), 0.0)
+
+
+def test_documents_longer_than_any_number_are_refused_by_bm25() -> None:
+    largest = np.finfo(float).max
+    for counts in ([[1.0, 2.0], [largest, largest]], [[largest, 0.0], [0.0, largest]]):
+        with pytest.raises(DataError, match="add up to more than a float can hold"):
+            TfidfTransformer(weighting="bm25").fit(counts)
+
+
+def test_counts_of_half_precision_are_weighed() -> None:
+    counts = np.array([[1, 0, 2], [0, 3, 1]])
+    assert_same_matrix(TfidfTransformer().fit_transform(counts.astype(np.float16)), Theirs().fit_transform(counts))

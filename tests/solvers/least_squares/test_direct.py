@@ -331,3 +331,29 @@ def test_ill_conditioned_and_so_large_that_refinement_overflows() -> None:
     X = np.column_stack([X, X[:, 0] + 1e-5 * X[:, 1] ** 2])
     w = fit_of(X, Y).coefficients
     np.testing.assert_allclose(fit_of(X * 1e304, Y).coefficients * 1e304, w, rtol=1e-6)
+
+
+def test_wide_rows_below_all_digits_are_constant() -> None:
+    X = np.array([[5e-324, 0.0, 1e-323]])
+    fit = fit_of(X, np.ones((1, 1)), intercept=False)
+    assert fit.rank == 0
+    assert not fit.coefficients.any()
+
+
+LARGEST = np.finfo(float).max
+
+
+@pytest.mark.parametrize("n", [2, 12])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_rows_of_the_largest_numbers_are_refused_with_a_sentence(n: int, intercept: bool, alpha: float) -> None:
+    """No warning of NumPy comes first, and no error of LAPACK instead."""
+    X = LARGEST * np.where(np.arange(3 * n).reshape(n, 3) % 4 == 0, -1.0, 1.0)
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        least_squares(Rows(X, np.arange(1.0 * n)[:, None]), np.array([alpha]), intercept=intercept)
+
+
+def test_coefficients_that_are_no_numbers_are_refused() -> None:
+    X = 1e-300 * np.arange(1.0, 9.0)[:, None]
+    with pytest.raises(NonFiniteError, match="or the coefficients"):
+        least_squares(Rows(X, 1e150 * X / 1e-300), np.zeros(1), intercept=False)

@@ -139,3 +139,12 @@ def test_a_value_that_is_no_number(shape: tuple[int, int], stable: bool) -> None
     X[1, 2] = np.nan
     with pytest.raises(NonFiniteError, match="not finite"):
         decompose(Rows(X, Y), intercept=True, stable=stable)
+
+
+@pytest.mark.parametrize("shape", [(12, 27), (27, 4)], ids=str)
+@pytest.mark.parametrize("stable", [True, False])
+def test_the_largest_numbers_are_refused_with_a_sentence(shape: tuple[int, int], stable: bool) -> None:
+    """LAPACK would not converge, or squares of what it finds be infinite."""
+    X = np.finfo(float).max * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=shape)
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        decompose(Rows(X, np.ones((len(X), 1))), intercept=False, stable=stable)

@@ -76,3 +76,25 @@ def test_a_value_that_is_no_number(shape: tuple[int, int]) -> None:
     X[1, 2] = np.inf
     with pytest.raises(NonFiniteError, match="not finite"):
         nonnegative_least_squares(Rows(X, Y), np.zeros(2), intercept=True)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_columns_below_all_digits_have_no_say(alpha: float) -> None:
+    """The reciprocals of their lengths are infinite."""
+    X = np.column_stack([np.full(4, 5e-324), np.arange(4.0)])
+    solution = nonnegative_least_squares(Rows(X, X[:, 1:]), np.full(1, alpha), intercept=False)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value.coefficients[:, 0], [0.0, 14 / (14 + alpha)], rtol=1e-12)
+
+
+def test_targets_whose_squares_are_no_numbers() -> None:
+    X = np.arange(4.0)[:, None]
+    solution = nonnegative_least_squares(Rows(X, 1e200 * X), np.zeros(1), intercept=False)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value.coefficients, 1e200, rtol=1e-12)
+
+
+def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
+    X = np.finfo(float).max * np.array([[1.0], [-1.0], [1.0]])
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        nonnegative_least_squares(Rows(X, np.ones((3, 1))), np.zeros(1), intercept=True)

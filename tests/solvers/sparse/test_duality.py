@@ -99,3 +99,9 @@ def test_what_is_not_penalised_has_to_be_level(positive: bool) -> None:
     w, c = np.array([1.0, 0.0, 0.0]), np.array([0.0, 5.0, -2.0])
     assert least_squares_gap(penalty, w, c, 7.0) == (0.0 if positive else 2.0)
     assert least_squares_gap(penalty, np.array([1.0, 0.0, 1.0]), np.array([3.0, 5.0, 0.0]), 7.0) == 4.5
+
+
+def test_a_penalty_stays_a_number() -> None:
+    """Infinity times a coefficient of 0 would be none."""
+    strong = Penalty(np.array([1e290]), np.array([1e290])).times(1e150)
+    assert strong.value(np.zeros(1)) == 0.0

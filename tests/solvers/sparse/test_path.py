@@ -138,3 +138,15 @@ def test_an_interruption_keeps_the_points_before(monkeypatch: pytest.MonkeyPatch
     assert len(found) >= 2
     assert all(solution.certificate.holds for solution in found)
     assert not last.certificate.holds
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_were_not_looked_at_enter_with_the_slopes_of_the_present_point(seed: int) -> None:
+    """Of few rows, many columns come at once; with slopes of an earlier point they would never be right again."""
+    rng = np.random.default_rng(seed)
+    X, y = 1.0 * rng.poisson(2.0, size=(12, 26)), rng.normal(size=12)
+    penalty, multipliers = strengths(largest(X, y), columns=26), np.geomspace(0.7, 1e-3, 5)
+    for multiplier, solution in zip(multipliers, solve_path(X, y, penalty, multipliers, tolerance=1e-8), strict=True):
+        w, b, _ = solution.value
+        assert solution.certificate.holds
+        assert violation(X, y, w, b, strengths(multiplier * largest(X, y), columns=26)) < 1e-6

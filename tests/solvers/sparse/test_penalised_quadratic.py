@@ -84,3 +84,12 @@ def test_no_more_steps_than_allowed() -> None:
     assert quadratic.solve(penalty, 0.0, 3) == 3
     assert quadratic.solve(penalty, 1e-13, 10_000) < 200
     assert quadratic.solve(penalty, 1e-13, 10_000) == 0
+
+
+def test_trading_columns_at_no_gain_comes_to_an_end() -> None:
+    """Of four distinct rows and next to no penalty: a move that is level is no progress, however often it is made."""
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 2, size=(4, 25))[rng.integers(0, 4, size=15)] / 4.0, rng.normal(size=15)
+    quadratic = PenalisedQuadratic(X.T @ X)
+    quadratic.load(np.zeros(25), X.T @ y, float(y @ y))
+    assert quadratic.solve(Penalty(np.full(25, 1e-20), np.zeros(25)), 0.0, 1000) < 500

@@ -233,6 +233,12 @@ def test_columns_of_unequal_size_are_the_cause_that_is_named() -> None:
         taught(X * [1e6, 1.0, 1.0] / np.sqrt(np.square(X[:, 0]).mean()), codes, "logistic", passes=20)
 
 
+def test_a_factor_between_sizes_that_is_no_float_is_told_as_the_largest() -> None:
+    X, codes = overlapping()
+    with pytest.warns(NotConvergedWarning, match=r"differ in size by a factor of 1\.8e\+308"):
+        taught(X * [1e120, 1e-200, 1.0], codes, "logistic", passes=20)
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_without_a_tolerance_every_pass_is_made_and_nothing_is_asked(name: str) -> None:
     X, codes = overlapping()

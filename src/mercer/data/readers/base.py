@@ -128,13 +128,14 @@ def concatenated(tables: Sequence[Any], path: Path) -> Any:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException:
-        for name in tables[0].column_names:
-            types = list(dict.fromkeys(str(table.schema.field(name).type) for table in tables))
-            if len({*types} - {"null", "int64", "double"}) > 1 or (
-                {"int64", "double"} & {*types} and "string" in types
-            ):
+        for name in dict.fromkeys(name for table in tables for name in table.column_names):
+            found = [table.schema.field(name) for table in tables if name in table.column_names]
+            try:
+                pa.unify_schemas([pa.schema([field]) for field in found], promote_options="permissive")
+            except pa.ArrowException:
+                types = dict.fromkeys(str(field.type) for field in found)
                 raise DataError(
-                    f"Column {name!r} does not hold the same in all files of {path.name!r}: {' and '.join(types)}. Say "
+                    f"Column {name!r} does not hold the same everywhere in {path.name!r}: {' and '.join(types)}. Say "
                     f"what it is (on the command line with --kind {name}=category)."
                 ) from None
         raise

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l1, inplace_csr_row_normalize_l2
 
-from mercer._errors import MergeError
+from mercer._errors import DataError, MergeError
 from mercer._threads import row_blocks
 
 Array = NDArray[Any]
@@ -108,14 +108,15 @@ def log_count_ratio(first: Array, second: Array) -> Array:
 
 def relative_frequencies(X: sparse.csr_array) -> None:
     """Counts, in place, as parts of the terms of their document (the lecture's TF)."""
-    X.data /= _of_entries(X, _lengths(X))
+    X.data /= _of_entries(X, lengths(X))
 
 
 def saturated(X: sparse.csr_array, average_length: float, *, k1: float, b: float) -> None:
     """Counts, in place, as BM25 has them: (k₁ + 1) f / (f + k₁ (1 − b + b length / average length))."""
-    relative = _lengths(X) / average_length if average_length else np.zeros(X.shape[0])
-    at = _of_entries(X, k1 * (1 - b + b * relative)).astype(X.dtype)
-    X.data *= (k1 + 1) / np.where((total := X.data + at) != 0, total, 1)
+    with np.errstate(over="ignore"):  # beside an infinite length a count is nothing
+        relative = lengths(X) / average_length if average_length else np.zeros(X.shape[0])
+        at = _of_entries(X, k1 * (1 - b + b * relative)).astype(X.dtype)
+        X.data *= (k1 + 1) / np.where((total := X.data + at) != 0, total, 1)
 
 
 def normalised(X: sparse.csr_array, norm: str) -> sparse.csr_array:
@@ -135,8 +136,14 @@ def weigh_columns(X: sparse.csr_array, weights: Array) -> None:
             X.data[part] *= weights[X.indices[part]]
 
 
-def _lengths(X: sparse.csr_array) -> Array:
-    return np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+def lengths(X: sparse.csr_array) -> Array:
+    """How many terms each document has."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    if not np.isfinite(sums).all():
+        row = int(np.flatnonzero(~np.isfinite(sums))[0])
+        raise DataError(f"the counts of row {row} add up to more than a float can hold; divide them by a number.")
+    return sums
 
 
 def _of_entries(X: sparse.csr_array, of_rows: Array) -> Array:

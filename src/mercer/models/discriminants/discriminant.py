@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from mercer._errors import DataError, FitInterrupted, MergeError, NonFiniteError
+from mercer._errors import DataError, DegenerateDataError, FitInterrupted, MergeError, NonFiniteError
 from mercer._threads import blas_for
 from mercer.data.sources.base import Source
 from mercer.models._tensor_rows import TakesTensors
@@ -180,7 +180,18 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
         return patterns
 
     def _fourth(self) -> FourthMoments | None:
-        return next((part for part in self.statistic_.parts if isinstance(part, FourthMoments)), None)
+        fourth = next((part for part in self.statistic_.parts if isinstance(part, FourthMoments)), None)
+        if fourth is not None:
+            self._refuse_beyond_range(fourth)
+        return fourth
+
+    def _refuse_beyond_range(self, fourth: FourthMoments) -> None:
+        if (beyond := fourth.beyond_range()).any():
+            column = column_names(self)[int(np.argwhere(beyond)[0, 1])]
+            raise DegenerateDataError(
+                f"the numbers of column {column!r} are so large, or so small, that their fourth powers are no float64, "
+                "and Ledoit and Wolf's shrinkage adds these up; divide the column by its standard deviation."
+            )
 
     def _words(self) -> Words:
         return Words(column_names(self), [f"class {label!r}" for label in self.classes_.tolist()])

@@ -11,12 +11,12 @@ import scipy.linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._errors import DataError, PriorError
+from mercer._errors import DataError, DegenerateDataError, PriorError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import ordered_map, row_blocks
 from mercer._warn import warn
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
-from mercer.models.base import Array, publish
+from mercer.models.base import Array, column_names, publish
 from mercer.models.discriminants._covariance import class_covariances
 from mercer.models.discriminants._drop_in import DropInDiscriminant
 from mercer.models.discriminants._fisher import Directions, directions_by_rank, directions_by_ratio
@@ -164,9 +164,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """The covariance of all rows together, estimated as that of each class is."""
         if (delegated := self._delegated()) is not None:
             return delegated.total
-        fourth = self._fourth()
-        pooled = class_covariances(moments.pooled(), self._shrinkage(), None if fourth is None else fourth.pooled())
-        return np.asarray(pooled[0])
+        together, fourth = moments.pooled(), self._fourth()
+        if (wide := np.flatnonzero(~np.isfinite(np.diagonal(together.scatter[0])))).size:
+            raise DegenerateDataError(
+                f"column {column_names(self)[wide[0]]!r} is so wide that its variance is too large for float64; divide "
+                "it by its largest value."
+            )
+        if fourth is not None:
+            fourth = fourth.pooled()
+            self._refuse_beyond_range(fourth)
+        return np.asarray(class_covariances(together, self._shrinkage(), fourth)[0])
 
     def _settle(self) -> None:
         classes = GaussianClasses.of(self._moments, self._shares(), self._within[None], self._words())

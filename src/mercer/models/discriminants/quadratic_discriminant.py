@@ -133,12 +133,13 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
                 f"y has only 1 sample in class {self.classes_[alone][0]}, covariance is ill defined. Add rows of that "
                 "class, or use GaussianDiscriminant with a shared covariance."
             )
-        self._axes = [
-            self._principal_axes(c, covariance) for c, covariance in enumerate(self._class_covariances(moments))
-        ]
-        covariances = np.stack([(rotation * scaling) @ rotation.T for scaling, rotation in self._axes])
+        covariances = self._class_covariances(moments)
+        self._axes = [self._principal_axes(c, covariance) for c, covariance in enumerate(covariances)]
+        if self.solver == "svd":  # not from the axes, on which a small column is lost in the rounding of a large one
+            covariances = (1 - self.reg_param) * covariances + self.reg_param * np.eye(self.n_features_in_)
         share = moments.weight / moments.weight.sum()
         self._densities = GaussianClasses.of(moments, share, covariances, self._words())
+        _ = self._densities.whitening  # a singular covariance is refused now, not when predicting
 
     def _principal_axes(self, c: int, covariance: Array) -> tuple[Array, Array]:
         """Variances along the principal axes, descending and regularised, and the axes."""

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mercer._errors import UnseenCodeError
+from mercer._memory import refuse_beyond_memory
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.data.coding import Coded
 from mercer.families import Categorical, CategoricalParameters
@@ -22,8 +23,14 @@ from mercer.models.generative.probabilities import even_where_unknown, log
 from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.stats import ByClass, LevelCounts, statistic_for
 
-#: categories are counted in 32 bits; more of them fit into no memory
-LARGEST_CODE = np.iinfo(np.int32).max
+#: larger codes are identifiers: of 16 million categories the tables of one class take half a gigabyte
+LARGEST_CODE = (1 << 24) - 1
+#: of so few categories all are counted, whether they occur or not
+FEW = 1024
+#: from so many numbers in the tables the memory that is left is asked for
+WORTH_A_LOOK = 1 << 20
+#: what is held of each number while the tables are made
+NUMBERS_AT_ONCE = 8
 
 
 class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
@@ -103,7 +110,14 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
         return ByClass.zero(labels, tuple(columns))
 
     def _block(self, X: Any, rows: slice) -> tuple[Any, ...]:
-        """The categories of each column, their fractions cut off as scikit-learn does; −1 where missing."""
+        codes = self._codes(X, rows)
+        return tuple(Coded(column, np.arange(column.max(initial=0) + 1)) for column in codes)
+
+    def _learnt_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
+        return tuple(map(_shown, self._codes(X, rows)))
+
+    def _codes(self, X: Any, rows: slice) -> Array:
+        """The categories of each column (a row), their fractions cut off as scikit-learn does; −1 where missing."""
         values = X[rows].T
         if np.isinf(values).any():
             self._refuse(X)
@@ -115,9 +129,8 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
         if float(known.max(initial=0)) > LARGEST_CODE:
             self._refuse_large(X)
         codes = np.array(known, dtype=np.int32, order="C")
-        highest = codes.max(axis=1, initial=0).tolist()
         codes[missing] = -1
-        return tuple(Coded(column, np.arange(top + 1)) for column, top in zip(codes, highest, strict=True))
+        return codes
 
     def _refuse_large(self, X: Any) -> None:
         if (found := first_where(X, lambda values: values > LARGEST_CODE)) is not None:
@@ -133,6 +146,12 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
     def _settle_columns(self, alpha: Any) -> None:
         self.n_categories_ = self._number_of_categories()
         groups = len(self.classes_)
+        if (numbers := groups * int(self.n_categories_.sum())) > WORTH_A_LOOK:
+            refuse_beyond_memory(
+                NUMBERS_AT_ONCE * 8 * numbers,
+                f"a table of {groups} classes and {self.n_categories_.sum():,} categories",
+                "code the categories of each column 0, 1, 2, … without gaps, e.g. with scikit-learn's OrdinalEncoder",
+            )
         columns = [
             LevelCounts.zero(groups, declared=np.arange(k)).merge(seen)
             for k, seen in zip(self.n_categories_.tolist(), self._columns, strict=True)
@@ -200,6 +219,16 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
         tags.input_tags.categorical = True
         tags.input_tags.sparse = False
         return tags
+
+
+def _shown(codes: Array) -> Coded:
+    """Codes of one column among their labels; where these have long gaps, among those that occur."""
+    highest = int(codes.max(initial=0))
+    if highest < 2 * len(codes) + FEW:
+        return Coded(codes, np.arange(highest + 1))
+    labels, places = np.unique(codes, return_inverse=True)
+    missing = int(labels[0] < 0)
+    return Coded((places - missing).astype(np.int32), labels[missing:].astype(np.int64))
 
 
 def log_probabilities(column: LevelCounts, alpha: float) -> Array:

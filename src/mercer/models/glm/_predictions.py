@@ -9,6 +9,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from mercer._errors import NonFiniteError
 from mercer._gpu import is_tensor, like, namespace
 from mercer.designs import Terms
 from mercer.families import Distribution, Family, Link, response_family_from
@@ -82,6 +83,8 @@ class Predictions:
             eta = self._terms.design(table).times(self._w)
         if not np.isfinite(eta).all():
             refuse_spoilt_table(table, column_names(self), estimator="GLM")
+            row = int(np.argmin(np.isfinite(eta) if eta.ndim == 1 else np.isfinite(eta).all(axis=1)))
+            raise NonFiniteError(f"the linear predictor of row {row} is beyond float64; divide the largest columns.")
         return eta
 
     def _of_tensor(self, X: Any) -> Any:

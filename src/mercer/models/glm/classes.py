@@ -85,7 +85,7 @@ class Classes(Kind):
             )
         if strengths.l2.any() and problem.n_columns <= MOST_COLUMNS:
             curvature = Curvature.of(problem.at(problem.vector(W)).hessian)
-            return float(curvature.rank - np.repeat(strengths.l2, free) @ curvature.inverse_diagonal())
+            return curvature.rank - curvature.share(np.repeat(strengths.l2, free))
         return float((len(W) - (0 if dependence is None else dependence.rank_lost)) * free)
 
     def _examined(self, solved: Solved, names: Sequence[str]) -> Any:

@@ -43,11 +43,12 @@ def figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -
     """Figures of a fit that used so many coefficients; `weight_kind` says how many observations the weights make."""
     problem = replace(problem, observations=problem.observations.vectors_in_memory())
     observations, response = problem.observations, problem.response
-    with np.errstate(over="ignore", under="ignore"):
+    # of means that are next to nothing, and of rows without weight, which may be anything; figures need not be finite
+    with np.errstate(all="ignore"):
         goodness = reduce(Goodness(response, w), observations)
-    told = told_by(goodness, response, coefficients, weight_kind)
-    likelihood = log_likelihood(observations, response, goodness.deviance, told.spread, weight_kind)
-    return Figures(goodness.deviance, null_deviance(problem), told.dispersion, told.df, likelihood, goodness)
+        told = told_by(goodness, response, coefficients, weight_kind)
+        likelihood = log_likelihood(observations, response, goodness.deviance, told.spread, weight_kind)
+        return Figures(goodness.deviance, null_deviance(problem), told.dispersion, told.df, likelihood, goodness)
 
 
 class Told(NamedTuple):

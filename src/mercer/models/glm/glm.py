@@ -28,7 +28,7 @@ from mercer.families import (
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.kernels import Kernel, KernelHolder
-from mercer.models._finite import refuse_not_finite
+from mercer.models._finite import refuse_not_finite, refuse_unrepresentable
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensors import tensor_plan
@@ -349,8 +349,10 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         for name in OWN:
             self.__dict__.pop(name, None)
         self._kind, self._w = self._kind.fitted(solved), solved.solution.value
-        self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
         self.coefficient_names_ = list(self._terms.names)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
+        refuse_unrepresentable(np.atleast_2d(self.coef_), self.coefficient_names_)
         self.family_ = self._kind.family
         told = told or self._kind.figures(solved, settled.coefficients, self.weight_kind)
         self.deviance_, self.null_deviance_ = told.deviance, told.null_deviance

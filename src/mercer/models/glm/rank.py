@@ -43,8 +43,9 @@ class Dependence:
 
         The intercept's length does not count.
         """
-        beta, _ = coordinates.to_user(w)
-        moves, _ = coordinates.to_user(self.directions)
+        with np.errstate(over="ignore"):
+            scale = coordinates.scale / coordinates.scale.min(initial=np.inf)  # so that nothing below overflows
+        beta, moves = ((v[: len(scale)].T / scale).T for v in (w, self.directions))
         # of one length each, or a dependence of small columns would drown among large ones
         unit = np.abs(moves).max(axis=0)
         size = np.linalg.lstsq(moves / unit, beta, rcond=None)[0]
@@ -67,6 +68,8 @@ def find_dependence(observations: Observations, strengths: Strengths) -> Depende
 
 def _dependence(products: Array, free: Array) -> Dependence | None:
     diagonal = np.diagonal(products)
+    if not np.isfinite(diagonal).all():  # squares that are no numbers tell of nothing
+        return None
     scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
     scaled = products * scale * scale[:, None] + np.diag(np.where(free, 0.0, 1.0))
     with blas_for(len(scale)):

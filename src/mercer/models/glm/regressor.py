@@ -28,7 +28,7 @@ from mercer.designs.streamed import Responses
 from mercer.designs.survey import Seen, Survey
 from mercer.families.penalties import L2
 from mercer.families.response import Response
-from mercer.models._finite import refuse_not_finite
+from mercer.models._finite import refuse_not_finite, refuse_unrepresentable
 from mercer.models._linear_predictor import linear_predictor
 from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target
@@ -260,7 +260,9 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _store(self, solved: Solved) -> None:
         coordinates: Coordinates = solved.problem.observations.design.coordinates
-        coefficients, intercept = coordinates.to_user(solved.solution.value)
+        with np.errstate(over="ignore", invalid="ignore"):
+            coefficients, intercept = coordinates.to_user(solved.solution.value)
+        refuse_unrepresentable(coefficients[None], column_names(self))
         self.plan_ = replace(self.plan_, path=str(solved.choice))
         publish(self, coef_=coefficients)
         self.intercept_ = self.coef_.dtype.type(intercept) if self.fit_intercept else 0.0

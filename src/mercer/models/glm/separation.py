@@ -144,8 +144,9 @@ def _is_separated(found: Separation) -> bool:
 
 def _some_information_collapsed(problem: Problem, solution: Solution) -> bool:
     y, offset = problem.observations.y, problem.observations.offset
-    eta = problem.observations.design.times(solution.value)
-    information = problem.response.slopes(y, eta if offset is None else eta + offset).second
+    with np.errstate(over="ignore", invalid="ignore"):  # coefficients of columns that are too small are refused later
+        eta = problem.observations.design.times(solution.value)
+        information = problem.response.slopes(y, eta if offset is None else eta + offset).second
     return bool((information < COLLAPSED).any())
 
 

@@ -134,8 +134,12 @@ def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
     loose = (strengths.l1 == 0) | (w != strengths.mean)
     if not strengths.l2.any() or len(w) > MOST_COLUMNS:
         return float(np.count_nonzero(loose) - rank_lost)
-    curvature = Curvature.of(problem.at(w).hessian[np.ix_(loose, loose)])
-    return float(curvature.rank - strengths.l2[loose] @ curvature.inverse_diagonal())
+    with np.errstate(over="ignore", invalid="ignore"):
+        hessian = problem.at(w).hessian[np.ix_(loose, loose)]
+    if not np.isfinite(hessian).all():  # the penalty is nothing beside it
+        return float(np.count_nonzero(loose) - rank_lost)
+    curvature = Curvature.of(hessian)
+    return curvature.rank - curvature.share(strengths.l2[loose])
 
 
 def dependent(names: Sequence[str], dependence: Dependence) -> tuple[tuple[Finding, ...], tuple[CollinearWarning, ...]]:

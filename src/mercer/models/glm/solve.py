@@ -58,8 +58,8 @@ def solve(
         raise SolveInterrupted(str(stop), Solved(problem, stop.solution, choice)) from None
     if not np.isfinite(solution.certificate.value):
         raise NonFiniteError(
-            "the objective is not finite: the data are not, or their sums are too large; divide the largest columns "
-            "by a number."
+            "the objective is not finite: the data are not, or their sums are too large for float64; divide the "
+            "largest columns, or the responses, by a number."
         )
     return Solved(problem, solution, choice)
 

@@ -27,10 +27,10 @@ def least_squares(
     FitInterrupted
         On Ctrl-C, with the solution so far.
     """
-    level = np.average(Y, axis=0, weights=weight) if intercept else np.zeros(Y.shape[1])
-    size = np.abs(Y - level).max(axis=0, initial=0.0)
-    scale = np.exp2(np.floor(np.log2(np.where(size > 0, size, 1.0))))  # a power of two rounds nothing
-    centred = (Y - level) / scale
+    unit = powers_of_2(Y)  # sums of the largest numbers are none
+    level = np.average(Y / unit, axis=0, weights=weight) if intercept else np.zeros(Y.shape[1])
+    scale = powers_of_2(Y / unit - level)
+    centred = (Y / unit - level) / scale
     distinct, of = np.unique(strengths, return_inverse=True)
     ones = np.ones((len(Y), len(distinct))) if intercept else np.zeros((len(Y), 0))
     system = System.of(kernel, X, np.hstack([centred, ones]), weight)
@@ -45,11 +45,17 @@ def least_squares(
         bent = alpha if weight is None else alpha / weight[:, None]
         found = System(system.K, system.rough, centred - b, weight)
         error, _ = found.left_over(found.scaled(bent), strengths)
-        values = (centred - strengths * bent) * scale + level
-        return Solution(Expansion(alpha * scale, b * scale + level, values), proof(error), ())
+        values = ((centred - strengths * bent) * scale + level) * unit
+        return Solution(Expansion(alpha * scale * unit, (b * scale + level) * unit, values), proof(error), ())
 
     try:
         solution = kernel_ridge(system, alphas)
     except FitInterrupted as stop:
         raise FitInterrupted(str(stop), told(stop.solution.value)) from None
     return told(solution.value), str(solution.value.path)
+
+
+def powers_of_2(Y: Array) -> Array:
+    """About as large as each column, so that nothing is rounded by it; 1 where there is nothing."""
+    size = np.abs(Y).max(axis=0, initial=0.0)
+    return np.asarray(np.exp2(np.floor(np.log2(np.where(size > 0, size, 1.0)))))

@@ -27,7 +27,7 @@ from mercer.models.glm.negative_binomial import best_theta, estimates_r, in_turn
 from mercer.models.glm.one_mean import OneMean
 from mercer.models.glm.solve import Limits
 from mercer.models.kernel_models._function import KernelFunction
-from mercer.models.kernel_models._least_squares import least_squares
+from mercer.models.kernel_models._least_squares import least_squares, powers_of_2
 from mercer.models.kernel_models.approximate import Approximation, approximation
 from mercer.models.kernel_models.feature_function import Function, feature_function, tensor_design
 from mercer.models.kernel_models.machine import Data, Fit, KernelFitInterrupted, Machine, refuse_no_penalty
@@ -154,7 +154,7 @@ class _Fitting:
     def _least_squares_on_features(self, kind: OneMean, start: MappedFit | None) -> Fit:
         """Every target in a unit of its own, so that none is large beside the errors of another one."""
         Y = self._targets
-        unit = _powers_of_2(np.abs(Y).max(axis=0, initial=0.0))
+        unit = powers_of_2(Y)
         begin = None if start is None else start._replace(w=start.w / unit)
         problem = self._problem(OfResponse(kind.response, Y / unit, self.data.weight))
         problem = replace(problem, least_noise=NOISE * float(np.sqrt(np.mean((Y / unit) ** 2))))
@@ -249,9 +249,3 @@ class _Fitting:
             return self._solved(OneMean(current), self._losses(current), begin)
 
         return in_turn(fitted, lambda fit: best_theta(*fit.as_column()), "the function")
-
-
-def _powers_of_2(sizes: Array) -> Array:
-    """About as large as these, and 1 where there is nothing."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(2.0 ** np.where(sizes > 0, np.floor(np.log2(sizes)), 0.0))

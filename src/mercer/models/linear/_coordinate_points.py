@@ -37,8 +37,8 @@ NO_L1 = (
 )
 TOO_LARGE = (
     "Coordinate descent iterations resulted in non-finite parameter values. The input data may contain large values "
-    "and need to be preprocessed. The largest are in column {column} (up to {largest:.2g}): divide it, or y, by a "
-    "number."
+    "and need to be preprocessed. Squares of some are too large for float64: the largest are in column {column} (up to "
+    "{largest:.2g}); divide it, or y, by a number."
 )
 
 

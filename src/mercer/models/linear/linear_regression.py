@@ -132,7 +132,8 @@ class LinearRegression(LeastSquaresRegressor):
         solution = least_squares(rows, nothing, intercept=self.fit_intercept)
         if not rows.sparse:
             self.rank_ = solution.value.rank
-            self.singular_ = solution.value.singular_values().astype(rows.dtype, copy=False)
+            with np.errstate(over="ignore"):  # infinite in single precision, as in scikit-learn
+                self.singular_ = solution.value.singular_values().astype(rows.dtype, copy=False)
         return solution
 
     def _findings(self, solution: Solution) -> list[Finding]:

@@ -21,7 +21,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _deprecate_positional_args
 
-from mercer._errors import DataError
+from mercer._errors import DataError, NonFiniteError
 from mercer._threads import thread_count
 from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
@@ -47,6 +47,7 @@ from mercer.models.logistic.options import (
     warn_if_unfinished,
 )
 from mercer.models.streaming.from_source import fits_sources
+from mercer.solvers.least_squares.fit import NOT_FINITE
 
 
 class LogisticRegressionCV(LinearClassifier):
@@ -235,6 +236,7 @@ class LogisticRegressionCV(LinearClassifier):
             raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
         if not all(np.isfinite(fit.certificate.value) for of_fold in points for along in of_fold for fit in along):
             refuse_not_finite(self, X)
+            raise NonFiniteError(NOT_FINITE)
         # metrics do not take numbers that come as objects
         labels = np.array(self.classes_.tolist()) if self.classes_.dtype == object else self.classes_
         scorer = None if asked.scoring is None else scorer_for(asked.scoring, labels)

@@ -15,7 +15,7 @@ from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.designs.streamed import Responses
 from mercer.designs.survey import Survey
-from mercer.models._finite import refuse_not_finite
+from mercer.models._finite import refuse_not_finite, refuse_unrepresentable
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._tensors import checked_tensor, coded, tensor_plan
@@ -31,7 +31,6 @@ from mercer.models.logistic.options import (
     classes_and_codes,
     numbers_of,
     refuse_few_classes,
-    refuse_unrepresentable,
     refuse_unsuitable,
     row_weights,
     seen_of,
@@ -226,9 +225,9 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
             self._store(stop.point)
             raise
         if not np.isfinite(point.certificate.value):
-            if X is None:
-                raise NonFiniteError(NOT_FINITE)
-            refuse_not_finite(self, X)
+            if X is not None:
+                refuse_not_finite(self, X)
+            raise NonFiniteError(NOT_FINITE)
         names, classes = column_names(self), [str(label) for label in self.classes_.tolist()]
         refuse_unrepresentable(point.coefficients.coef, names)
         point, self.diagnosis_ = settled(path, point, names, classes)

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
-from mercer._errors import DataError, NonFiniteError
+from mercer._errors import DataError
 from mercer._gpu import like, to_numpy
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
@@ -162,16 +162,6 @@ def _class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | 
         return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=float)
     except ValueError as wrong:
         raise DataError(f"{wrong}. Give the classes of y as keys; those without a weight have 1.") from None
-
-
-def refuse_unrepresentable(coef: Array, names: list[str]) -> None:
-    """Raise if a coefficient has no float64: its column is too small."""
-    if not (finite := np.isfinite(coef).all(axis=0)).all():
-        column = int(np.argmin(finite))
-        raise NonFiniteError(
-            f"the coefficient of column {names[column]!r} is too large for float64, because its values are so small; "
-            "multiply the column by 1e100, say."
-        )
 
 
 def warn_if_unfinished(point: Point, solver: str, max_iter: int) -> None:

@@ -297,8 +297,7 @@ class Perceptron(LinearClassifier):
         self.coef_, self.intercept_ = (begun[name].reshape(shapes[name]) for name in shapes)
 
     def _learn(self, X: Any, y: Any, codes: Array, sample_weight: Any, *, passes: int) -> None:
-        weight = checked_weight(sample_weight, X)
-        weight = None if weight is None else weight.astype(X.dtype)
+        weight = _in_precision(checked_weight(sample_weight, X), X.dtype)
         class_weight = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         units = self._units(X, codes, weight, class_weight, passes)
         threads = None if self.n_jobs is None else effective_n_jobs(self.n_jobs)
@@ -391,3 +390,17 @@ def seed_of(seed: int) -> int:
     rng = np.random.RandomState(seed)
     rng.randint(1, MOST)
     return int(rng.randint(MOST))
+
+
+def _in_precision(weight: Array | None, dtype: Any) -> Array | None:
+    """Weights of rows as numbers of the type of the rows."""
+    if weight is None:
+        return None
+    with np.errstate(over="ignore"):
+        result = weight.astype(dtype)
+    if not np.isfinite(result).all():
+        raise DataError(
+            f"a sample_weight of {weight.max():.3g} is too large for {dtype}, the type of X; divide the weights by the "
+            "largest."
+        )
+    return result

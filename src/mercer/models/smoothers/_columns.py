@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -95,6 +95,17 @@ def refuse_holes(numbers: Array, names: list[str], estimator: str) -> None:
         f"{'does not accept missing values encoded as NaN' if missing else 'measures distances'}; drop or impute such "
         "values."
     )
+
+
+def refuse_wide(values: Array, names: Sequence[str]) -> None:
+    """Raise an error that names the first column whose values have differences that are no numbers."""
+    with np.errstate(over="ignore"):
+        widths = values.max(axis=0) - values.min(axis=0)
+    if (beyond := np.flatnonzero(np.isinf(widths))).size:
+        raise NonFiniteError(
+            f"{names[beyond[0]]} is so wide that differences of its values are too large for float64. Divide it by its "
+            "scale."
+        )
 
 
 def _refuse_text(table: Table, numbers: tuple[int, ...]) -> None:

@@ -61,7 +61,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
             self._y_shape = y.shape[1:]
             values = y.reshape(len(y), -1)
             weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
-            self._learn(rows, values, weight, _units(values[weight > 0], weight[weight > 0]))
+            self._learn(rows, values, weight, _units)
             self._tell_device(X)
         return self
 

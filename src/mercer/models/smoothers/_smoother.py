@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -18,17 +19,20 @@ from mercer._threads import thread_count
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
 from mercer.models.base import Array, Plan, checked, checked_table, checked_weight, column_names
-from mercer.models.smoothers._columns import Columns, refuse_holes
+from mercer.models.smoothers._columns import Columns, refuse_holes, refuse_wide
 from mercer.smoothing import tensors
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel, smoothing_kernel_from
 from mercer.smoothing.mixed import Rows, most_mismatch
 from mercer.smoothing.regression import LocalFit, LocalMeans, answers, answers_left_out, left_out_error
-from mercer.smoothing.regression_search import WidthChoice, WidthSearch
+from mercer.smoothing.regression_search import WidthChoice, WidthSearch, own_order
 from mercer.smoothing.rules import bandwidth_from
+from mercer.smoothing.width_walk import Widths
 from mercer.solvers.certificate import Certificate, Solution
 
 LEAVE_ONE_OUT = "leave-one-out"
+#: of each output, by all values and their weights: errors are compared in them
+Units = Callable[[Array, Array], Array]
 
 
 class KernelSmoother(BaseEstimator):
@@ -105,38 +109,29 @@ class KernelSmoother(BaseEstimator):
 
     # Learning.
 
-    def _learn(self, rows: Rows, values: Array, weight: Array, units: Array) -> None:
-        """Choose what is to be chosen, and keep the rows; values of shape (n, outputs) are compared in these units."""
+    def _learn(self, rows: Rows, values: Array, weight: Array, units: Units) -> None:
+        """Choose what is to be chosen, and keep the rows; values of shape (n, outputs) are compared in units."""
         self._seen = weight > 0
         whole = bool(self._seen.all())
         if self._columns.categories and not whole:
             self._columns, rows = self._columns.seen(rows, self._seen)
         kept = rows if whole else rows.take(self._seen)
         values, weight = (values, weight) if whole else (values[self._seen], weight[self._seen])
+        refuse_wide(kept.numbers, [f"column {name!r}" for name in self._columns.number_names])
+        refuse_wide(values, ["y"] * values.shape[1])
         kernel, levels = smoothing_kernel_from(self.kernel), self._columns.level_counts
-
-        def make(index: Array, bandwidth: Bandwidth | None, mismatch: Array | None) -> LocalFit:
-            some = kept if len(index) == kept.count else kept.take(index)
-            return self._local(kernel, bandwidth, some, values[index], weight[index], mismatch=mismatch, levels=levels)
-
-        def loss(fit: LocalFit, index: Array) -> float:
-            return left_out_error(fit, units, self.out_of_reach, index)
-
         bandwidth, mismatch = self._given_bandwidth(kept, weight, kernel), self._given_mismatch(levels)
         numbers_open = bandwidth is None and bool(self._columns.numbers)
         choice: WidthChoice | None = None
         stop: FitInterrupted | None = None
         if numbers_open or (levels is not None and mismatch is None):
-            search = WidthSearch(
-                make, loss, kernel, kept, weight, levels, bandwidth, mismatch, self._columns.number_names
-            )
             try:
-                choice = search.choose()
+                choice = self._search(kernel, kept, values, weight, units, (bandwidth, mismatch)).choose()
             except FitInterrupted as stopped:
                 choice, stop = stopped.solution, stopped
             bandwidth, mismatch = choice.bandwidth, choice.mismatch
         self.bandwidth_choice_, self.bandwidth_, self.mismatch_ = choice, bandwidth, mismatch
-        self._fit = make(np.arange(kept.count), bandwidth, mismatch)
+        self._fit = self._local(kernel, bandwidth, kept, values, weight, mismatch=mismatch, levels=levels)
         self._unseen = None if whole else rows.take(~self._seen)
         self._left_out: Array | None = None
         self._noise: Array | None = None
@@ -145,6 +140,23 @@ class KernelSmoother(BaseEstimator):
         if stop is not None:
             self.certificate_ = Certificate("search of widths", np.inf, 0.0, f"{self._sentence()}, when it was stopped")
             raise FitInterrupted(str(stop), Solution(choice, self.certificate_, ())) from None
+
+    def _search(
+        self, kernel: SmoothingKernel, rows: Rows, values: Array, weight: Array, units: Units, given: Widths
+    ) -> WidthSearch:
+        """Of rows in an order of their own: that of the fit decides neither which are searched nor how sums round."""
+        order = own_order(rows, values, weight)
+        rows, values, weight = rows.take(order), values[order], weight[order]
+        levels, of_outputs = self._columns.level_counts, units(values, weight)
+
+        def make(index: Array, bandwidth: Bandwidth | None, mismatch: Array | None) -> LocalFit:
+            some = rows if len(index) == rows.count else rows.take(index)
+            return self._local(kernel, bandwidth, some, values[index], weight[index], mismatch=mismatch, levels=levels)
+
+        def loss(fit: LocalFit, index: Array) -> float:
+            return left_out_error(fit, of_outputs, self.out_of_reach, index)
+
+        return WidthSearch(make, loss, kernel, rows, weight, levels, *given, self._columns.number_names)
 
     def _tell_device(self, X: Any) -> None:
         if is_tensor(X):

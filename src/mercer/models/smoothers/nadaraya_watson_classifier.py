@@ -101,7 +101,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
             votes = np.eye(len(self.classes_))[codes]
             weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
             self._commonest = int(np.argmax(weight @ votes))
-            self._learn(rows, votes, weight, np.ones(len(self.classes_)))
+            self._learn(rows, votes, weight, lambda votes, _: np.ones(votes.shape[1]))
             self._tell_device(X)
         return self
 

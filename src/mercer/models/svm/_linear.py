@@ -77,8 +77,8 @@ def refuse_spoilt(estimator: Any, rows: MarginRows) -> None:
     sizes = np.ravel(sizes.toarray() if is_sparse(sizes) else sizes)
     column = int(np.argmax(sizes))
     raise NonFiniteError(
-        f"the values of column {column_names(estimator)[column]!r} are too large for their squares to be float64 "
-        f"(up to {sizes[column]:.2g}); divide the column by 1e100, say."
+        f"the squares of column {column_names(estimator)[column]!r} are too large for float64 (its values reach "
+        f"{sizes[column]:.2g}); divide the column by 1e100, say."
     )
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from mercer.data.dates import Calendar
 from mercer.models.base import Array
 
+#: what a deviation is at least that no float is small enough for
+SMALLEST = float(np.nextafter(0.0, 1.0))
 #: a smaller mean is lost in the rounding of the largest floats, so that no difference from it can overflow
 HUGE = 1e290
 
@@ -63,7 +65,8 @@ class Spread(NamedTuple):
     def scale(self) -> Scale:
         if self.lowest >= self.highest:  # which a deviation with its roundings need not show
             return Scale(self.lowest if self.number else 0.0, 1.0)
-        return Scale(self.size * self.mean, self.size * float(np.sqrt(self.squares / self.number)))
+        deviation = self.size * float(np.sqrt(self.squares / self.number))
+        return Scale(self.size * self.mean, max(deviation, SMALLEST))
 
 
 class DaysSeen(NamedTuple):

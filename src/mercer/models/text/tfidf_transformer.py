@@ -204,9 +204,11 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         X = checked(self, X, reset=reset, accept_sparse=("csr", "csc"), ensure_all_finite=True)
-        return sparse.csr_array(X)
+        return sparse.csr_array(X.astype(np.float64) if X.dtype == np.float16 else X)  # SciPy has no such
 
     def _totals_of(self, X: sparse.csr_array, y: Any, *, all_classes: bool) -> Totals:
+        if self.weighting == "bm25":
+            weights.lengths(X)  # one that is no number is refused here, not when documents are weighed
         if self.weighting != "log-count-ratio":
             return Totals.of(X)
         labels, codes = two_classes(y, X.shape[0], both=all_classes)
@@ -223,6 +225,8 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             return
         if self.weighting == "bm25":
             self.average_length_ = totals.average_length
+            if not np.isfinite(self.average_length_):
+                raise DataError("the counts add up to more than a float can hold; divide them by a number.")
         if self.use_idf:
             self.idf_ = self._idf(totals, dtype)
 

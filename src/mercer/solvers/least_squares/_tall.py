@@ -38,7 +38,7 @@ def by_normal_equations(
         return None
     products = sums.products(centred=intercept)
     squares = np.diagonal(products.gram)
-    if not alpha.all() and (squares <= np.square(still(sums, centred=intercept))).any():
+    if not alpha.all() and (squares <= _rounding_of_squares(sums, centred=intercept)).any():
         return None  # nothing but a penalty tells the coefficient of a constant column
     factors = _factors(products.gram, alpha, rows.precision)
     if factors is None:
@@ -138,6 +138,12 @@ class _Fit:
     def solution(self, path: str, size: Array, **known: Any) -> Solution:
         certificate = closed_form(self._left, size, path.removeprefix("normal equations by "))
         return Solution(LinearFit(self.coefficients, self._intercept, path, **known), certificate, ())
+
+
+def _rounding_of_squares(sums: NormalEquations, *, centred: bool) -> Array:
+    """Squares of columns that vary by no more than rounding; where rows that weigh lie far from the pilot, by sums."""
+    lost = 4 * EPS * sums.weight * np.square(sums.moments.offset[0, : sums.n_columns]) if centred else 0.0
+    return np.maximum(np.square(still(sums, centred=centred)), lost)
 
 
 def still(summary: NormalEquations | RFactor, *, centred: bool) -> Array:

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from mercer._errors import NonFiniteError
 from mercer.families.collinear import NEGLIGIBLE
+from mercer.solvers.least_squares.fit import NOT_FINITE
 
 Array = NDArray[Any]
 
@@ -42,6 +44,8 @@ class Span:
         """
         d = R.shape[1]
         length = lengths(R)
+        if not np.isfinite(length).all():
+            raise NonFiniteError(NOT_FINITE)
         still = np.maximum(still, np.finfo(float).tiny)  # below it numbers lose their digits, and have no reciprocals
         alive = np.flatnonzero(length > still)
         scale = length[alive]
@@ -86,12 +90,12 @@ class Penalised:
         if alpha > 0:
             A, z = np.concatenate([A, np.sqrt(alpha) * np.eye(r)]), np.concatenate([z, np.zeros((r, z.shape[1]))])
         Q, root = np.linalg.qr(A)
-        return cls(span, root, span.outwards(solve_triangular(root, Q.T @ z)))
+        return cls(span, root, span.outwards(solve_triangular(root, Q.T @ z, check_finite=False)))
 
     def correction(self, gradient: Array) -> Array:
         """(RᵀR + alpha)⁻¹ gradient."""
-        inner = solve_triangular(self.root, self.span.inwards(gradient), trans="T")
-        return self.span.outwards(solve_triangular(self.root, inner))
+        inner = solve_triangular(self.root, self.span.inwards(gradient), trans="T", check_finite=False)
+        return self.span.outwards(solve_triangular(self.root, inner, check_finite=False))
 
     def length(self, gradient: Array) -> Array:
         """√(gᵀ(RᵀR + alpha)⁻¹g) of each column: the part of y that is still to be explained."""

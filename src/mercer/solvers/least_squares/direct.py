@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mercer._threads import blas_for
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares._tall import by_normal_equations, by_triangle
 from mercer.solvers.least_squares._triangle import inverse_gram
-from mercer.solvers.least_squares.fit import LinearFit
+from mercer.solvers.least_squares.fit import LinearFit, refuse_not_representable
 from mercer.solvers.least_squares.rows import Rows
 from mercer.solvers.least_squares.streamed_rows import StreamedRows
 from mercer.solvers.least_squares.wide import solve_wide
@@ -82,7 +83,7 @@ def least_squares(
     Raises
     ------
     NonFiniteError
-        If a value is not finite, or too large for its sums to be.
+        If a value is not finite, or so large that a sum or a coefficient is not.
 
     Examples
     --------
@@ -93,8 +94,9 @@ def least_squares(
     (array([[2.]]), array([1.]))
     """
     n, d = rows.shape
-    if n <= d:
-        return solve_wide(rows, alpha, intercept=intercept, stable=stable)
-    with blas_for(d):
-        solution = None if stable else by_normal_equations(rows, alpha, intercept=intercept, sums=sums)
-        return solution or by_triangle(rows, alpha, intercept=intercept)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows is refused below
+        if n <= d:
+            return refuse_not_representable(solve_wide(rows, alpha, intercept=intercept, stable=stable))
+        with blas_for(d):
+            solution = None if stable else by_normal_equations(rows, alpha, intercept=intercept, sums=sums)
+            return refuse_not_representable(solution or by_triangle(rows, alpha, intercept=intercept))

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
-from mercer.solvers.certificate import Certificate
+from mercer.solvers.certificate import Certificate, Solution
 
 Array = NDArray[Any]
 
 #: how large a part of what was added up a solution may leave unexplained though it could explain it
 TOLERANCE = 1e-10
-NOT_FINITE = "the data are not finite, or too large for their sums to be; divide the largest columns by a number."
+NOT_FINITE = (
+    "the data are not finite, or too large for float64 to hold their sums or the coefficients; divide the largest "
+    "columns by a number."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +46,20 @@ class LinearFit:
             return np.asarray(np.linalg.svd(self.root, compute_uv=False))
 
 
+def refuse_not_representable(solution: Solution) -> Solution:
+    """The solution, if its coefficients are numbers."""
+    fit: LinearFit = solution.value
+    if not (np.isfinite(fit.coefficients).all() and np.isfinite(fit.intercept).all()):
+        raise NonFiniteError(NOT_FINITE)
+    return solution
+
+
 def closed_form(unexplained: Array, size: Array, how: str) -> Certificate:
     """Of the length of what is left of the gradient of each target.
 
     `size` is ‖y‖ + Σ ‖column‖ |coefficient|: rounding the coefficients alone leaves a portion ε of it.
     """
     worst = float(np.max(unexplained / np.where(size > 0, size, 1.0), initial=0.0))
+    worst = np.inf if np.isnan(worst) else worst  # what overflowed was not looked at, and proves nothing
     sentence = f"{how}; they hold to {worst:.1g} of what is added up in them"
     return Certificate("closed form", worst, TOLERANCE, f"the normal equations are solved by {sentence}")

@@ -57,7 +57,8 @@ class Spectrum(ABC):
     def errors(self, alphas: Array, use: Callable[[Errors], A]) -> Iterator[A]:
         """What is made of y − ŷ of every row, had it been left out: some rows at a time, in order, on all threads.
 
-        The errors are `use`'s to change; those of other rows overwrite nothing.
+        The errors are `use`'s to change; those of other rows overwrite nothing. A row that weighs so much that its own
+        fit is all of it, up to rounding, has an error that is not finite.
         """
 
     @abstractmethod
@@ -126,8 +127,9 @@ class TallSpectrum(Spectrum):
             left = self._left(x @ self.axes, inverse, weight)
             error = (x @ coefficients).reshape(len(x), targets, -1)
             np.subtract((Y - self.mean[1])[:, :, None], error, out=error)
-            error /= left[:, None, :]
-            return use(Errors(rows, error))
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                error /= left[:, None, :]
+                return use(Errors(rows, error))
 
         def of_block(block: slice) -> list[A]:
             firsts = range(block.start, block.stop, size)
@@ -165,7 +167,7 @@ def _of_sums(rows: Rows, intercept: bool) -> TallSpectrum | None:
         return None
     gram, moment, squares = sums.products(centred=intercept)
     with blas_for(len(gram)):
-        values, axes = np.linalg.eigh(gram)
+        values, axes = np.linalg.eigh(_finite(gram))
     values = np.maximum(values, 0.0)
     along = axes.T @ moment
     known = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
@@ -181,8 +183,8 @@ def _of_triangle(rows: Rows, intercept: bool) -> TallSpectrum:
         raise NonFiniteError(NOT_FINITE)
     R, z, rest = factor.triangle(centred=intercept)
     with blas_for(R.shape[1]):
-        left, singular, right = np.linalg.svd(R, full_matrices=False)
-    along = singular[:, None] * (left.T @ z)
+        left, singular, right = np.linalg.svd(_finite(R), full_matrices=False)
+    along = _finite(singular[:, None] * (left.T @ z))
     mean = factor.mean if intercept else (np.zeros(R.shape[1]), np.zeros(rows.targets))
     squares = np.sum(rest**2, axis=0)
     return TallSpectrum(rows, mean, factor.weight, right.T, singular**2, along, squares, intercept)
@@ -204,10 +206,10 @@ class WideSpectrum(Spectrum):
         with blas_for(len(wide.y)):
             if stable:
                 whole = wide.whole() if turn is None else turn.reduced(wide.whole())
-                vectors, singular, _ = np.linalg.svd(triangle(whole.T).T)
+                vectors, singular, _ = np.linalg.svd(_finite(triangle(whole.T)).T)
                 values = singular**2
             else:
-                kernel = wide.kernel()
+                kernel = _finite(wide.kernel())
                 values, vectors = np.linalg.eigh(kernel if turn is None else turn.reduced(turn.reduced(kernel).T))
         return cls(rows, wide, vectors if turn is None else turn.restored(vectors), np.maximum(values, 0.0))
 
@@ -219,11 +221,15 @@ class WideSpectrum(Spectrum):
         return residual, self.vectors**2 @ shrunk
 
     def errors(self, alphas: Array, use: Callable[[Errors], A]) -> Iterator[A]:
-        yield use(Errors(slice(0, len(self.rows)), self._errors(alphas)))
+        errors = Errors(slice(0, len(self.rows)), self._errors(alphas))
+        with np.errstate(over="ignore", invalid="ignore"):
+            used = use(errors)
+        yield used
 
     def _errors(self, alphas: Array) -> Array:
         residual, left = self._dual(alphas)
-        kept = residual / left[:, None, :] / self.wide.root[:, :, None]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            kept = residual / left[:, None, :] / self.wide.root[:, :, None]
         if len(kept) == len(self.rows):
             return np.asarray(kept)
         assert self.rows.weight is not None  # or no row would have been left out
@@ -240,6 +246,13 @@ class WideSpectrum(Spectrum):
         residual, left = self._dual(alphas)
         free = left.sum(axis=0)
         return np.asarray(len(residual) * np.sum(residual**2, axis=0).T / free[:, None] ** 2)
+
+
+def _finite(square: Array) -> Array:
+    """A matrix that can be decomposed; LAPACK knows no infinity."""
+    if not np.isfinite(square).all():
+        raise NonFiniteError(NOT_FINITE)
+    return square
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from scipy import optimize
 from mercer._errors import NonFiniteError
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.least_squares._triangle import lengths
-from mercer.solvers.least_squares.fit import NOT_FINITE, TOLERANCE, LinearFit
+from mercer.solvers.least_squares.fit import NOT_FINITE, TOLERANCE, LinearFit, refuse_not_representable
 from mercer.solvers.least_squares.rows import Rows
 from mercer.solvers.least_squares.wide import Wide
 from mercer.stats.r_factor import RFactor
@@ -25,20 +25,35 @@ def nonnegative_least_squares(rows: Rows, alpha: Array, *, intercept: bool, most
     By the active set method of Lawson and Hanson on the triangle of X, which knows as much as X; where that takes more
     than `most_steps`, as many steps of L-BFGS-B, and the certificate says how far they got.
     """
-    A, y, mean = _reduced(rows, intercept)
-    unit = np.where((size := lengths(A)) > 0, size, 1.0)
-    w, worst = np.empty((A.shape[1], rows.targets)), 0.0
-    for k, strength in enumerate(alpha.tolist()):
-        stacked = np.concatenate([A / unit, np.diag(np.sqrt(strength) / unit)]) if strength else A / unit
-        target = np.concatenate([y[:, k], np.zeros(len(stacked) - len(A))])
-        scaled = _one_target(stacked, target, most_steps)
-        worst = max(worst, _violation(stacked, target, scaled))
-        w[:, k] = scaled / unit
-    certificate = Certificate(
-        "KKT", worst, TOLERANCE, "largest violation of the optimality conditions of w ≥ 0, as a part of y"
-    )
-    x, level = mean
-    return Solution(LinearFit(w, level - x @ w, "active set (NNLS) on the triangle of X"), certificate, ())
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+        A, y, mean = _reduced(rows, intercept)
+        size, largest = lengths(A), np.abs(y).max(axis=0, initial=0.0)
+        if not (np.isfinite(size).all() and np.isfinite(largest).all()):
+            raise NonFiniteError(NOT_FINITE)
+        A = np.where(size < np.finfo(float).tiny, 0.0, A)  # numbers that have lost their digits, and no reciprocals
+        w, worst = np.empty((A.shape[1], rows.targets)), 0.0
+        for k, strength in enumerate(alpha.tolist()):
+            stacked, unit = _of_unit_length(A, size, strength)
+            target = np.concatenate([y[:, k] / (largest[k] or 1.0), np.zeros(len(stacked) - len(A))])
+            scaled = _one_target(stacked, target, most_steps)
+            worst = max(worst, _violation(stacked, target, scaled))
+            w[:, k] = scaled * largest[k] / unit
+        certificate = Certificate(
+            "KKT", worst, TOLERANCE, "largest violation of the optimality conditions of w ≥ 0, as a part of y"
+        )
+        x, level = mean
+        fit = LinearFit(w, level - x @ w, "active set (NNLS) on the triangle of X")
+        return refuse_not_representable(Solution(fit, certificate, ()))
+
+
+def _of_unit_length(A: Array, size: Array, strength: float) -> tuple[Array, Array]:
+    """The columns of A, whose lengths are `size`, each above its share of the penalty; and what they were divided by.
+
+    One whose length is below all numbers that have a reciprocal is left as it is.
+    """
+    unit = np.hypot(size, np.sqrt(strength))
+    unit = np.where(unit < np.finfo(float).tiny, 1.0, unit)
+    return (np.concatenate([A / unit, np.diag(np.sqrt(strength) / unit)]) if strength else A / unit), unit
 
 
 def _reduced(rows: Rows, intercept: bool) -> tuple[Array, Array, tuple[Array, Array]]:

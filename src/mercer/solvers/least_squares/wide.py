@@ -121,8 +121,11 @@ def by_singular_values(wide: Wide, alpha: Array, precision: float) -> Solution:
     """X = U S Vᵀ, for which all of X is copied; the shortest solution where alpha is 0."""
     whole = wide.whole()
     Q, R = np.linalg.qr(whole.T)
+    if not np.isfinite(R).all():
+        raise NonFiniteError(NOT_FINITE)
     U, every, right = np.linalg.svd(R.T)
-    kept = every > max(len(every) * ROUNDING, DATA_ROUNDING * precision) * every.max(initial=0.0)
+    smallest = max(len(every) * ROUNDING, DATA_ROUNDING * precision) * every.max(initial=0.0)
+    kept = every > max(smallest, np.finfo(float).tiny)  # below it numbers lose their digits, and have no reciprocals
     U, S, V = U[:, kept], every[kept, None], Q @ right[kept].T
     w = V @ ((U.T @ wide.y) / (S + alpha / S))  # S / (S² + alpha), but squares may be no numbers
     gradient = S * (U.T @ (wide.y - whole @ w)) - alpha * (V.T @ w)
@@ -140,4 +143,5 @@ def column_tiles(X: Any) -> Iterator[tuple[slice, Array]]:
 def _average(values: Array, weight: Array | None) -> Array:
     """Weighted mean of the columns, exact for constant ones."""
     first = values[0].astype(float)
-    return np.asarray(first + np.average(values - first, axis=0, weights=weight))
+    with np.errstate(over="ignore", invalid="ignore"):  # who asks for the fit finds what is not finite
+        return np.asarray(first + np.average(values - first, axis=0, weights=weight))

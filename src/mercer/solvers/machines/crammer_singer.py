@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._jit.solvers import crammer_singer as loops
-from mercer.solvers.curvature import Curvature
-from mercer.solvers.machines.margin_newton import MarginNewton, Place
+from mercer.solvers.machines.margin_newton import MarginNewton, Place, newton_step
 from mercer.solvers.machines.margins import Answers, MarginRows
 
 Array = NDArray[Any]
@@ -61,8 +60,8 @@ class CrammerSingerNewton(MarginNewton):
         h = here.answers.curvature
         on_corner = np.flatnonzero(np.count_nonzero(h, axis=1) > 1)
         hessian = _hessian(self._rows.take(on_corner), h[on_corner])
-        step = Curvature.of(hessian).solve(here.gradient.T.ravel())
-        return np.asarray(-step.reshape(here.gradient.shape[::-1]).T)
+        step = newton_step(hessian, here.gradient.T.ravel())
+        return np.asarray(step.reshape(here.gradient.shape[::-1]).T)
 
 
 def _hessian(rows: MarginRows, h: Array) -> Array:

@@ -49,6 +49,13 @@ def half_square(w: Array) -> float:
     return 0.5 * float(np.vdot(w, w))
 
 
+def newton_step(hessian: Array, gradient: Array) -> Array:
+    """−H⁻¹ g; NaN where H has no value."""
+    if not np.isfinite(hessian).all():
+        return np.full_like(gradient, np.nan)
+    return -Curvature.of(hessian).solve(gradient)
+
+
 class Place(NamedTuple):
     """Coefficients, and all that is known there."""
 
@@ -117,8 +124,12 @@ class MarginNewton:
         here = self.here
         if not self._losses.smooth and here.left <= ROUNDED * here.answers.away:
             here = self._new_round(here)
-        self.here = self._moved(here, self._direction(here))
+        direction = self._direction(here)
         self.n_iter += 1
+        if not np.isfinite(direction).all():  # corners so sharp that their curvature is no number
+            self.here, self._in_vain = here, MOST_IN_VAIN
+            return
+        self.here = self._moved(here, direction)
         self.trace.append(self.judgement.primal)
         lower = here.value - self.here.value > ROUNDING * abs(here.value)
         nearer = self.judgement.gap < 0.5 * self._nearest
@@ -158,7 +169,7 @@ class MarginNewton:
             return rows.transposed_times(inner) - here.gradient
         hessian = rows.gram(h)
         hessian[np.diag_indices(len(hessian))] += 1.0
-        return -Curvature.of(hessian).solve(here.gradient)
+        return newton_step(hessian, here.gradient)
 
     def _by_conjugate_gradients(self, rows: MarginRows, h: Array, here: Place) -> Array:
         """To a digit at first, to more near the end (Dembo and others 1982)."""

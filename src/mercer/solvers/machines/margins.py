@@ -35,6 +35,8 @@ Array = NDArray[Any]
 LEAST_GAP = 1e-12
 #: smaller weights have no inverse
 LEAST_WEIGHT = 1e-300
+#: a corner that is rounded off by less at first has a curvature that is no number
+LEAST_WIDTH = 1e-150
 #: numbers from which on rows are read block by block, in threads, and classes are fitted side by side
 WORTH_THREADS = 400_000
 
@@ -203,7 +205,8 @@ class MarginLosses:
     @property
     def width(self) -> float:
         """On the scale of the predictors."""
-        return float(np.abs(self.target).max(initial=0.0)) or 1.0
+        largest = float(np.abs(self.target).max(initial=0.0))
+        return max(largest, LEAST_WIDTH) if largest else 1.0
 
     @property
     def most(self) -> Array:

@@ -23,15 +23,15 @@ WORTH_SINGLE = 2000
 SINGLE = 1e5
 #: columns up to which each is solved for by itself
 FEW_COLUMNS = 3
-#: curvatures below this portion of the largest count as it: they would only make numbers too large
-FLATTEST = 1e-20
+#: curvatures below this portion of the largest, or that of λ, count as it: they would only make numbers too large
+FLATTEST, FLATTEST_OF_STRENGTH = 1e-20, 1e-280
 
 
 class Factor:
     """K + λW⁻¹ = LLᵀ for one curvature h of each row, so that (λI + WK)⁻¹ = (LLᵀ)⁻¹ W⁻¹."""
 
     def __init__(self, K: Array, h: Array, strength: float) -> None:
-        self.h = np.maximum(h, FLATTEST * h.max())
+        self.h = np.maximum(h, max(FLATTEST * h.max(), FLATTEST_OF_STRENGTH * strength))
         self._lower = _lower(K, self.h, strength)
 
     def solve(self, V: Array) -> Array:

@@ -123,7 +123,7 @@ class PenalisedQuadratic:
             if not len(dependent):
                 break
             lower = self._exchange(penalty, dependent[0])
-            if lower < 0:  # pragma: no cover – the way is downhill, so that only rounding can forbid it
+            if lower < 0:  # the way is downhill, so that only rounding can forbid it
                 break
             decrease += lower
         return decrease
@@ -144,8 +144,11 @@ class PenalisedQuadratic:
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(w * step < 0, -w / step, np.inf)
         first = reach.min()
+        if first == np.inf:  # as far as rounding can tell no coefficient comes nearer to zero
+            return -1.0
         slack = LEVEL * self.squares if level else 0.0
-        return self._try(rows, few, w, np.where(reach == first, -w, first * step), slack) + slack
+        lower = self._try(rows, few, w, np.where(reach == first, -w, first * step), slack)
+        return max(lower, 0.0) if lower >= -slack else lower  # a level move is made, and is no decrease
 
     def _face(self, penalty: Penalty, rows: Array) -> tuple[float, bool]:
         """One step to the minimum for the present signs, as far as they last; its decrease, and whether they did."""

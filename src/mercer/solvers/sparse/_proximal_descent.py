@@ -148,7 +148,7 @@ class ProximalDescent:
 
     def run(self, most_steps: int) -> None:
         """Step down until there, or until there is no way down; an objective that is not finite has none."""
-        if not np.isfinite(self.here.value):
+        if not (np.isfinite(self.here.value) and np.isfinite(self.here.c).all()):
             return
         vain = 0
         for _ in range(most_steps):

@@ -79,6 +79,8 @@ class Walk:
         #: upper bounds of the sizes of all slopes at the present point
         self._bound = np.abs(self.here.c)
         p = regression.n_columns
+        #: columns whose slopes there are known; of others they are those of an earlier point
+        self._known = np.ones(p, dtype=bool)
         wanted = (self._base.l1 == 0) | (w != 0)
         if p <= min(ALL_AT_ONCE, len(regression.target)):
             wanted = np.ones(p, dtype=bool)
@@ -138,6 +140,7 @@ class Walk:
                 penalties = penalties[:1]
                 found = self._solved_by_rows(penalties[0])
             else:
+                self._look_again(wanted)
                 self._set.grow(wanted)
                 found = self._solved(penalties, lacking)
             yield from self._looked_at(multipliers, penalties, *found)
@@ -180,14 +183,21 @@ class Walk:
             matters |= self._bound + self._regression.lengths * distance >= NEAR * penalty.l1
         return np.flatnonzero(matters & self._varies)
 
+    def _look_again(self, ids: Array) -> None:
+        """Find the slopes of columns that were not looked at: a set has to begin at those of the present point."""
+        unknown = ids[~self._known[ids]]
+        if len(unknown):
+            self.here.c[unknown] = self._regression.slopes(self.here.residual[None], unknown)[0]
+
     def _arrive(self, there: Point, multiplier: float, looked: Array | None = None) -> None:
         """Make a point the present one; the slopes of columns that were not `looked` at are only bounded."""
-        bound = np.abs(there.c)
+        bound, self._known = np.abs(there.c), np.ones(len(there.c), dtype=bool)
         if looked is not None:
             away = self._regression.squares((there.residual - self.here.residual)[None])[0]
             skipped = np.ones(len(bound), dtype=bool)
             skipped[looked] = False
             bound[skipped] = (self._bound + self._regression.lengths * np.sqrt(away))[skipped]
+            self._known = ~skipped
         if np.isfinite(self._at) and multiplier != self._at:
             self._trend = (there.c - self.here.c) / (multiplier - self._at)
         self._bound, self.here, self._at = bound, there, multiplier
@@ -196,15 +206,15 @@ class Walk:
 
     def _foresee(self, multiplier: float) -> tuple[Array, bool]:
         """Columns that the set will need down to a multiplier, and whether some had to be left out."""
-        l1 = multiplier * self._base.l1
+        l1 = self._base.times(multiplier).l1
         size, threshold = self._base.pull(self.here.c), l1
         if np.isfinite(self._at):
             ahead = self._at - multiplier
             if self._trend is None:
-                threshold = l1 - ahead * self._base.l1  # slopes seldom change faster than penalties
+                threshold = l1 - self._base.times(ahead).l1  # slopes seldom change faster than penalties
             else:
                 size = self._base.pull(self.here.c - ahead * self._trend)
-                threshold = l1 - MARGIN * ahead * self._base.l1
+                threshold = l1 - self._base.times(MARGIN * ahead).l1
         outside = ~self._set.member & self._varies
         needed = np.flatnonzero((self.here.w != 0) & outside)
         wanted = np.flatnonzero((size > threshold) & (self.here.w == 0) & outside)

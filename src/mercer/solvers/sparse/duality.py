@@ -24,6 +24,9 @@ from mercer._jit.solvers import duality as loops
 
 Array = NDArray[Any]
 
+#: a penalty of a working coefficient stays below this, so that it can be multiplied
+STRONGEST = 1e290
+
 
 class Penalty(NamedTuple):
     """Σ l1 |w| + ½ l2 w², and whether only w ≥ 0 will do."""
@@ -36,7 +39,10 @@ class Penalty(NamedTuple):
         return Penalty(self.l1[ids], self.l2[ids], self.positive)
 
     def times(self, factor: float) -> Penalty:
-        return Penalty(factor * self.l1, factor * self.l2, self.positive)
+        with np.errstate(over="ignore"):
+            l1, l2 = factor * self.l1, factor * self.l2
+        # infinity times a coefficient of 0 would be no number
+        return Penalty(np.minimum(l1, STRONGEST), np.minimum(l2, STRONGEST), self.positive)
 
     def value(self, w: Array) -> float:
         return float(self.l1 @ np.abs(w) + 0.5 * self.l2 @ np.square(w))

@@ -12,13 +12,11 @@ from mercer._errors import NonFiniteError
 from mercer.families.penalties import Strengths
 from mercer.solvers.least_squares.rows import Rows
 from mercer.solvers.sparse._columns import SMALL, Columns, DenseColumns, SparseColumns, unit_of
-from mercer.solvers.sparse.duality import Penalty
+from mercer.solvers.sparse.duality import STRONGEST, Penalty
 from mercer.stats.normal_equations import NormalEquations
 
 Array = NDArray[Any]
 
-#: a penalty of a working coefficient stays below this, so that it can be multiplied
-STRONGEST = 1e290
 #: columns up to which all of their products are formed, if there are so many times as many rows
 ALL_AT_ONCE, ROWS_PER_COLUMN = 1_000, 2
 #: a column that deviates from its mean by this portion of it is constant but for rounding
@@ -52,7 +50,8 @@ class Regression:
             target -= level
             unit = float(unit_of(np.asarray(ones @ np.square(target))))
             columns, squares, gram, first = _columns(X, target, weight, ones, intercept=intercept)
-        if not (np.isfinite(squares).all() and np.isfinite(target).all() and np.isfinite(unit)):
+            known = np.isfinite(squares).all() and np.isfinite(target).all() and np.isfinite(np.square(unit))
+        if not known:
             raise NonFiniteError("the data are not finite, or their squares are not; divide the largest columns.")
         first = None if first is None else first / unit
         return cls(columns, np.sqrt(squares), ones, target / unit, level, unit, intercept, mean, gram, first)

@@ -20,6 +20,7 @@ from mercer.solvers.curvature import Curvature
 from mercer.solvers.measured import Measured
 from mercer.solvers.smooth.scaling import Standardising
 from mercer.solvers.smooth.softmax import SoftmaxProblem
+from mercer.solvers.sparse.duality import STRONGEST
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 from mercer.stats.softmax_quadratic import SoftmaxQuadratic
 
@@ -105,7 +106,9 @@ class _Search:
     ) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
         self._scaling = self._standardising()
-        self._l1 = problem.strengths.l1[:, None] * self._scaling.scale[:, None] * np.ones(problem.response.levels)
+        with np.errstate(over="ignore"):
+            l1 = np.minimum(problem.strengths.l1 * self._scaling.scale, STRONGEST)
+        self._l1 = l1[:, None] * np.ones(problem.response.levels)
         #: coefficients that are u − v; the others are free
         self._split = self._l1 > 0
         W = problem.matrix(problem.start()) if start is None else np.array(start, dtype=float)
@@ -120,7 +123,8 @@ class _Search:
         shares = self._problem.shares
         variance = float(np.mean(shares * (1 - shares)))
         h = variance * (np.ones(design.n_rows) if weight is None else weight)
-        return Standardising.of(design, h, self._problem.strengths.l2)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # an objective of such rows is not finite
+            return Standardising.of(design, h, self._problem.strengths.l2)
 
     def measured(self) -> float:
         """The length by the curvature that is here."""
@@ -141,14 +145,15 @@ class _Search:
     def _inverse(self, W: Array) -> Array:
         away = W - self._problem.strengths.mean[:, None]
         if self._scaling.mean is not None:
-            away[-1] += self._scaling.mean @ away[:-1]
+            with np.errstate(invalid="ignore"):
+                away[-1] += self._scaling.mean @ away[:-1]
         return away / self._scaling.scale[:, None]
 
     def _look(self, z: Array) -> _Point:
         problem, strengths = self._problem, self._problem.strengths
-        away = self._scaling.forth(z)
-        W = strengths.mean[:, None] + away
         with np.errstate(over="ignore", invalid="ignore"):
+            away = self._scaling.forth(z)
+            W = strengths.mean[:, None] + away
             sums = reduce(SoftmaxQuadratic.at(problem.response, W, GRADIENT), problem.observations)
             pull = strengths.l2[:, None] * away
             value = sums.loss + 0.5 * float(np.vdot(pull, away)) + float(np.vdot(self._l1, np.abs(z)))

@@ -11,6 +11,7 @@ from mercer.solvers.threshold.rules import Rule
 
 #: columns that differ in size by more than this make the descent slow
 UNEQUAL = 30.0
+LARGEST = float(np.finfo(float).max)
 
 GOES_ROUND = (
     "At a constant rate the weights go round the optimum; let it fall (decay=1), average the weights (average=True), "
@@ -54,8 +55,9 @@ def more_passes(lesson: Lesson) -> str:
 
 def _more_passes(lesson: Lesson) -> str:
     mean, size = lesson.spread
-    sizes = np.append(np.hypot(mean, size), np.ones(int(lesson.intercept)))
-    factor = sizes.max() / sizes[sizes > 0].min()
+    with np.errstate(over="ignore"):  # it is only told, and the largest float says enough
+        sizes = np.minimum(np.append(np.hypot(mean, size), np.ones(int(lesson.intercept))), LARGEST)
+        factor = min(sizes.max() / sizes[sizes > 0].min(), LARGEST)
     if factor > UNEQUAL:
         return (
             f"the columns differ in size by a factor of {factor:.2g}, which makes for slow progress; centre each and "

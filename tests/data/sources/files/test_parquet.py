@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +55,22 @@ def test_a_corrupt_row_group_is_left_out_as_a_whole(
         assert rows == 200
         assert len(skipped) == 1
         assert skipped[0].startswith("Row group 1 of 'a.parquet' cannot be read")
+
+
+def test_rows_that_a_damaged_column_does_not_have_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for all rows of such a group pyarrow refuses; asked for some at a time it gives those that there are."""
+    plain = parquet.ParquetFile.iter_batches
+
+    def shortened(self: parquet.ParquetFile, *given: Any, row_groups: list[int], **more: Any) -> Iterator[Any]:
+        for batch in plain(self, *given, row_groups=row_groups, **more):
+            yield batch.slice(2) if row_groups == [1] else batch
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", shortened)
+    parquet.write_table(TABLE, tmp_path / "a.parquet", row_group_size=100)
+    with pytest.raises(DataError, match=r"Row group 1 of 'a\.parquet' cannot be read: 20 of its rows are missing"):
+        rows_of(mercer.data.open(tmp_path / "a.parquet", target="y", rows=10))
+    rows, skipped = rows_of(mercer.data.open(tmp_path / "a.parquet", target="y", rows=10, on_error="skip"))
+    assert (rows, len(skipped)) == (200, 1)
 
 
 def test_a_file_without_an_end(tmp_path: Path) -> None:

@@ -126,12 +126,16 @@ class RowGroups(PartOfFile):
         fixed = dict(self.fixed)
         stored = [name for name in self.layout.names if name not in fixed]
         batches = file.iter_batches(self.layout.rows, row_groups=[group], columns=stored, use_threads=False)
+        missing = file.metadata.row_group(group).num_rows
         for batch in batches:
+            missing -= batch.num_rows
             table = pa.Table.from_batches([batch])
             for name, value in self.fixed:
                 if name in self.layout.names:
                     table = table.append_column(name, pa.repeat(value, batch.num_rows))
             yield table
+        if missing:  # of a damaged column pyarrow gives what there is
+            raise pa.ArrowInvalid(f"{missing} of its rows are missing")
 
     def _sound(self, file: Any, group: int) -> Iterator[Any]:
         """The rows of a group, if it can be read to its end: nobody wants to fit half of one."""

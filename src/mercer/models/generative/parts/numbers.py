@@ -37,6 +37,11 @@ class NumbersPart(Part):
         together = moments.pooled()
         parameters = filled(self.family.fit(moments), self.family.fit(together), where=moments.rows == 0)
         spread = together.variance[0]
+        if (wide := np.flatnonzero(~np.isfinite(spread))).size:
+            raise DegenerateDataError(
+                f"column {self.names[wide[0]]!r} is so wide that its variance is too large for float64; divide it by "
+                "its largest value."
+            )
         if getattr(self.family, "variance", None) is None:
             parameters = parameters._replace(variance=parameters.variance + smoothing.variance * spread)
         constant = (parameters.variance == 0).any(axis=0)
