@@ -217,7 +217,7 @@ CLASSIFIERS = (
 
 REGRESSORS = (
     # without a penalty, ours are the shortest coefficients but where they may not be negative; those of scikit-learn's
-    # Ridge are as rounding has them
+    # Ridge are as rounding has them, and those of its PoissonRegressor and GammaRegressor are longer
     Subject("LinearRegression", "numbers", ({}, {"fit_intercept": False}, {"positive": True}), many_optima=(2,)),
     _solved(
         "Ridge",
@@ -234,8 +234,8 @@ REGRESSORS = (
     _solved("ElasticNet", "numbers", {"alpha": 0.1}, {}, {"l1_ratio": 0.0, "alpha": 0.1}),
     _solved("LassoCV", "numbers", {"alphas": 5, "cv": 3}, weight_is_number=False, any_order=False),
     _solved("ElasticNetCV", "numbers", {"alphas": 5, "cv": 3}, weight_is_number=False, any_order=False),
-    _solved("PoissonRegressor", "numbers", {}, {"alpha": 0.0}, targets=("counts", "positive")),
-    _solved("GammaRegressor", "numbers", {}, {"alpha": 0.0}, targets=("positive",)),
+    _solved("PoissonRegressor", "numbers", {}, {"alpha": 0.0}, targets=("counts", "positive"), many_optima=(1,)),
+    _solved("GammaRegressor", "numbers", {}, {"alpha": 0.0}, targets=("positive",), many_optima=(1,)),
     _solved("TweedieRegressor", "numbers", {}, {"power": 1.5}, {"power": 3}, targets=("positive",)),
     _solved(
         "GLM",

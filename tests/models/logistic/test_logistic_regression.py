@@ -410,3 +410,11 @@ def test_small_columns_of_several_classes_with_absolute_values() -> None:
     X = 5e-324 * np.random.default_rng(0).integers(-3, 4, size=(30, 4))
     model = LogisticRegression(l1_ratio=1.0, solver="saga").fit(X, np.arange(30) % 3)
     assert not model.coef_.any()
+
+
+def test_an_infinite_column_of_many_classes_is_named() -> None:
+    """There are too many coefficients for Newton's method, and L-BFGS begins by looking at products of columns."""
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    X[:, 0] = -np.inf
+    with pytest.raises(NonFiniteError, match="Column 'x0' is -inf in row 0"):
+        LogisticRegression().fit(X, np.arange(40) % 13)

@@ -179,9 +179,11 @@ class SoftmaxProblem:
         h = np.ones(design.n_rows) if weight is None else weight
         with np.errstate(over="ignore", invalid="ignore"):
             few = FewRows.of(design, variance * h, self.strengths.l2) if n < p else None
-        if few is not None:
-            return few, float(column_squares(design, h).mean())
-        gram = design.gram(h)
+            if few is not None:
+                return few, float(column_squares(design, h).mean())
+            gram = design.gram(h)
+        if not np.isfinite(gram).all():  # neither are the gradients of such rows, so that there is no way down to scale
+            return Whitening.of(np.eye(p)), 1.0
         gram = gram if some is None else blown_up(gram, n / len(some))
         return Whitening.of(variance * gram + np.diag(self.strengths.l2)), float(gram.trace() / p)
 
