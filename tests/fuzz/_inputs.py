@@ -263,12 +263,15 @@ def cases(targets: Sequence[str]) -> st.SearchStrategy[Case]:
     )
 
 
-def tame_cases(targets: Sequence[str], values: Sequence[str], forms: Sequence[str]) -> st.SearchStrategy[Case]:
+def tame_cases(
+    targets: Sequence[str], values: Sequence[str], forms: Sequence[str], *, wide: bool
+) -> st.SearchStrategy[Case]:
     """Nothing odd about the numbers: what has one answer, which may be asked for in several ways."""
+    few, many = st.integers(1, 6), st.integers(20, 80)
     return st.builds(
         Case,
         rows=st.integers(20, 60),
-        columns=st.integers(1, 6),
+        columns=st.one_of(few, many) if wide else few,
         values=st.sampled_from(values),
         form=st.sampled_from(forms),
         target=st.sampled_from(targets),

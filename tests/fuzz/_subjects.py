@@ -68,6 +68,8 @@ class Subject:
     not_compared: tuple[str, ...] = ()
     #: options with many optima where columns depend on each other: they agree on rows that have weight, and no others
     many_optima: tuple[int, ...] = ()
+    #: options with one fit where columns are more than rows, too, at which scikit-learn arrives as well
+    wide: tuple[int, ...] = ()
 
     def model(self, option: int = 0, **more: Any) -> Any:
         make = self.make or getattr(mercer, self.name)
@@ -126,6 +128,7 @@ _EXACT_STEPS = (("tol", 1e-10), ("max_iter", 1_000_000))
 _WIDTHS = ({"bandwidth": 1.0}, {}, {"kernel": "epanechnikov"})
 #: out of reach of all rows the nearest answers, which of several that are equally near is anyhow
 _ONE_ANSWER = (("out_of_reach", "mean"),)
+_SEARCHED = ({"alphas": 5, "cv": 3},)
 _FEW_COLUMNS = ({"bins": 4}, {"bins": "auto"}, {"bins": [[-5.0, 0.0, 0.5, 50.0]]})
 
 CLASSIFIERS = (
@@ -152,7 +155,14 @@ CLASSIFIERS = (
     _generative("QuadraticDiscriminantAnalysis", {"reg_param": 0.1}, {}, {"solver": "eigen", "shrinkage": "auto"}),
     _generative("KernelBayes", {"bandwidth": 1.0}, {}, {"kernel": "epanechnikov"}),
     _solved(
-        "LogisticRegression", "classes", {}, {"C": 1e6}, {"l1_ratio": 1.0, "solver": "saga"}, {"solver": "liblinear"}
+        "LogisticRegression",
+        "classes",
+        {},
+        {"C": 1e6},
+        {"l1_ratio": 1.0, "solver": "saga"},
+        {"solver": "liblinear"},
+        many_optima=(2,),
+        wide=(0, 2, 3),
     ),
     # folds are made of rows: their order matters, and a row of weight two is in one fold only; of classes that are
     # equally probable rounding makes one the right answer, so that accuracy is not compared
@@ -163,8 +173,17 @@ CLASSIFIERS = (
         exactly=(("tol", 1e-10), ("max_iter", 10_000), ("scoring", "neg_log_loss")),
         weight_is_number=False,
         any_order=False,
+        wide=(0,),
     ),
-    _solved("LinearSVC", "classes", {}, {"C": 100.0}, {"loss": "hinge"}, {"penalty": "l1", "dual": False}),
+    _solved(
+        "LinearSVC",
+        "classes",
+        {},
+        {"C": 100.0},
+        {"loss": "hinge"},
+        {"penalty": "l1", "dual": False},
+        wide=(0, 1, 2),
+    ),
     # the scale of probabilities comes from leaving rows out: one of weight two goes as a whole, and of equal rows those
     # that support are as they come; and where every support vector is at its bound, an interval of intercepts is
     # optimal, of which the order of the rows decides
@@ -180,6 +199,7 @@ CLASSIFIERS = (
         weight_is_number=False,
         any_order=False,
         not_compared=("predict_proba",),
+        wide=(0, 1, 2, 3),
     ),
     # row after row; and of sparse rows the intercept learns more slowly, as in scikit-learn
     _solved(
@@ -218,7 +238,13 @@ CLASSIFIERS = (
 REGRESSORS = (
     # without a penalty, ours are the shortest coefficients but where they may not be negative; those of scikit-learn's
     # Ridge are as rounding has them, and those of its PoissonRegressor and GammaRegressor are longer
-    Subject("LinearRegression", "numbers", ({}, {"fit_intercept": False}, {"positive": True}), many_optima=(2,)),
+    Subject(
+        "LinearRegression",
+        "numbers",
+        ({}, {"fit_intercept": False}, {"positive": True}),
+        many_optima=(2,),
+        wide=(0, 1, 2),
+    ),
     _solved(
         "Ridge",
         "numbers",
@@ -228,12 +254,21 @@ REGRESSORS = (
         {"positive": True, "alpha": 0.1},
         digits=1e-7,
         many_optima=(1,),
+        wide=(0, 1, 2),
     ),
-    Subject("RidgeCV", "numbers", ({}, {"cv": 3}), weight_is_number=False, any_order=False),
-    _solved("Lasso", "numbers", {"alpha": 0.1}, {}, {"positive": True, "alpha": 0.01}),
-    _solved("ElasticNet", "numbers", {"alpha": 0.1}, {}, {"l1_ratio": 0.0, "alpha": 0.1}),
-    _solved("LassoCV", "numbers", {"alphas": 5, "cv": 3}, weight_is_number=False, any_order=False),
-    _solved("ElasticNetCV", "numbers", {"alphas": 5, "cv": 3}, weight_is_number=False, any_order=False),
+    Subject("RidgeCV", "numbers", ({}, {"cv": 3}), weight_is_number=False, any_order=False, wide=(0, 1)),
+    _solved(
+        "Lasso",
+        "numbers",
+        {"alpha": 0.1},
+        {},
+        {"positive": True, "alpha": 0.01},
+        many_optima=(0, 1, 2),
+        wide=(0, 1, 2),
+    ),
+    _solved("ElasticNet", "numbers", {"alpha": 0.1}, {}, {"l1_ratio": 0.0, "alpha": 0.1}, wide=(0, 1, 2)),
+    _solved("LassoCV", "numbers", *_SEARCHED, weight_is_number=False, any_order=False, many_optima=(0,), wide=(0,)),
+    _solved("ElasticNetCV", "numbers", *_SEARCHED, weight_is_number=False, any_order=False, wide=(0,)),
     _solved("PoissonRegressor", "numbers", {}, {"alpha": 0.0}, targets=("counts", "positive"), many_optima=(1,)),
     _solved("GammaRegressor", "numbers", {}, {"alpha": 0.0}, targets=("positive",), many_optima=(1,)),
     _solved("TweedieRegressor", "numbers", {}, {"power": 1.5}, {"power": 3}, targets=("positive",)),
@@ -250,9 +285,16 @@ REGRESSORS = (
         {"family": "poisson", "kernel": "rbf", "penalty": L2(1.0)},
         targets=("positive",),
     ),
-    _solved("SVR", "numbers", {"gamma": 0.5}, {}, {"kernel": "linear", "epsilon": 0.0}, exactly=_EXACT_STEPS),
-    _solved("LinearSVR", "numbers", {}, {"epsilon": 0.1, "C": 10.0}),
-    Subject("KernelRidge", "numbers", ({}, {"kernel": "rbf", "gamma": 0.5}, {"alpha": "loo"}, {"kernel": "chi2"})),
+    _solved(
+        "SVR", "numbers", {"gamma": 0.5}, {}, {"kernel": "linear", "epsilon": 0.0}, exactly=_EXACT_STEPS, wide=(0, 1, 2)
+    ),
+    _solved("LinearSVR", "numbers", {}, {"epsilon": 0.1, "C": 10.0}, wide=(0, 1)),
+    Subject(
+        "KernelRidge",
+        "numbers",
+        ({}, {"kernel": "rbf", "gamma": 0.5}, {"alpha": "loo"}, {"kernel": "chi2"}),
+        wide=(0, 1, 2, 3),
+    ),
     Subject("NadarayaWatson", "numbers", _WIDTHS, exactly=_ONE_ANSWER),
     # a line through points close together, prolonged to a row of weight 0, has a thousandth of its digits
     Subject("LocalLinear", "numbers", _WIDTHS, exactly=_ONE_ANSWER, digits=1e-3),

@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 import pytest
 
 import mercer
-from tests.fuzz._inputs import cases, tame_cases
+from tests.fuzz._inputs import Case, cases, tame_cases
 from tests.fuzz._laws import is_one_model, laws_of, survives
 from tests.fuzz._subjects import CLASSIFIERS, DENSITIES, FEATURES, REGRESSORS, Subject
 
@@ -26,9 +26,12 @@ def test_whatever_is_given(subject: Subject, campaign: Callable[..., None]) -> N
 
 @every_estimator
 def test_one_model_however_it_is_asked_for(subject: Subject, campaign: Callable[..., None]) -> None:
+    def tame(option: int) -> st.SearchStrategy[Case]:
+        return tame_cases(subject.tame_targets, subject.values, subject.forms, wide=option in subject.wide)
+
+    laws = st.sampled_from(laws_of(subject))
     options = st.integers(0, len(subject.options) - 1)
-    tame = tame_cases(subject.tame_targets, subject.values, subject.forms)
-    inputs = st.tuples(options, tame, st.sampled_from(laws_of(subject)))
+    inputs = options.flatmap(lambda option: st.tuples(st.just(option), tame(option), laws))
     campaign(lambda drawn: is_one_model(subject, *drawn), inputs)
 
 
