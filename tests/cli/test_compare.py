@@ -11,6 +11,7 @@ import pytest
 import mercer
 from mercer.comparison import comparing
 from mercer.comparison.sections import whole
+from tests._ctrl_c import interrupt, interrupted_at
 from tests.cli._program import Run
 
 #: two models that are fitted in an instant
@@ -110,14 +111,7 @@ def test_the_seed_deals_the_rows(run: Run) -> None:
 
 
 def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = comparing.Race._run
-
-    def stopped(self: Any, entrant: Any, place: int, total: int) -> Any:
-        if place:
-            raise KeyboardInterrupt
-        return whole(self, entrant, place, total)
-
-    monkeypatch.setattr(comparing.Race, "_run", stopped)
+    monkeypatch.setattr(comparing.Race, "_run", interrupted_at(2, comparing.Race._run))
     result = run("compare", "iris", *QUICK)
     assert result.exit_code == 130
     assert "NaiveBayes" in result.stdout
@@ -126,10 +120,7 @@ def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ctrl_c_before_anything_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(self: Any, entrant: Any, place: int, total: int) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(comparing.Race, "_run", stopped)
+    monkeypatch.setattr(comparing.Race, "_run", interrupt)
     result = run("compare", "iris", *QUICK)
     assert (result.exit_code, result.stdout) == (130, "")
 
@@ -141,11 +132,7 @@ def test_the_page_has_a_step_for_each_section(run: Run, tmp_path: Path) -> None:
 
 def test_ctrl_c_during_the_page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer is there, the page is not, and the one that was there before is as it was."""
-
-    def stopped(view: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(whole, "SECTIONS", (*whole.SECTIONS[:1], stopped))
+    monkeypatch.setattr(whole, "SECTIONS", (*whole.SECTIONS[:1], interrupt))
     (report := tmp_path / "report.html").write_text("the page of yesterday")
     result = run("compare", "iris", "--report", report, *QUICK)
     assert result.exit_code == 130

@@ -21,6 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError
 from mercer.comparison import Comparison, compare
 from mercer.comparison.racing import crossvalidation
+from tests._ctrl_c import interrupt
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -206,8 +207,7 @@ def test_labels_at_random_are_not_learnt() -> None:
 class Impatient(GaussianNB):  # type: ignore[misc]
     """Presses Ctrl-C."""
 
-    def fit(self, X: Any, y: Any) -> Any:
-        raise KeyboardInterrupt
+    fit = interrupt
 
 
 def test_ctrl_c_keeps_what_is_done() -> None:

@@ -16,6 +16,7 @@ from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import LocalFit, LocalMeans, left_out_error
 from mercer.smoothing.regression_search import WidthChoice, WidthSearch
+from tests._ctrl_c import interrupt
 
 Array = np.ndarray
 
@@ -135,10 +136,7 @@ def test_an_interrupted_search_gives_the_best_so_far(tries: int, monkeypatch: py
 
 
 def test_a_search_interrupted_before_the_first_error_has_nothing_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*given: object) -> float:
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(globals(), "left_out_error", interrupted)
+    monkeypatch.setitem(globals(), "left_out_error", interrupt)
     with pytest.raises(KeyboardInterrupt) as stop:
         search(*draw())
     assert not isinstance(stop.value, FitInterrupted)

@@ -17,8 +17,8 @@ from mercer.solvers.choose import NEWTON_COLUMNS, SOLVERS, choose
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import softmax_lasso
+from tests._ctrl_c import stop_at
 from tests.designs._streamed import streamed
-from tests.solvers._interrupt import stop_at
 
 LEAST_SQUARES, COUNTS = Response(Gaussian(), IDENTITY), Response(Poisson(), LOG)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mercer._errors import FitInterrupted
 from mercer.solvers.krylov import conjugate_gradient
+from tests._ctrl_c import interrupted_at
 
 Array = np.ndarray
 
@@ -89,16 +90,9 @@ def test_outside_of_the_range_there_is_no_solution() -> None:
 
 
 def test_an_interruption_keeps_what_was_found() -> None:
-    A, calls = positive_definite(50, 1e6), []
-
-    def product(v: Array) -> Array:
-        calls.append(v)
-        if len(calls) == 5:
-            raise KeyboardInterrupt
-        return np.asarray(A @ v)
-
+    A = positive_definite(50, 1e6)
     with pytest.raises(FitInterrupted) as interruption:
-        conjugate_gradient(product, np.ones(50))
+        conjugate_gradient(interrupted_at(5, lambda v: A @ v), np.ones(50))
     solution = interruption.value.solution
     assert len(solution.trace) == 4
     assert not solution.certificate.holds

@@ -24,6 +24,7 @@ from mercer import (
 )
 from mercer._errors import DataError, ExperimentInterrupted, NoCounterpartError
 from mercer.data import Table
+from tests._ctrl_c import interrupt, interrupted_at
 
 X, Y = load_iris(return_X_y=True)
 LABELS = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -180,32 +181,21 @@ def test_a_single_repeat_has_no_interval() -> None:
     assert "nan" not in str(curves)
 
 
-class Stopped(LogisticRegression):
-    """Presses Ctrl-C in its fifth fit, which is in the third repeat."""
-
-    fits = 0
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        Stopped.fits += 1
-        if Stopped.fits == 5:
-            raise KeyboardInterrupt
-        return super().fit(X, y, sample_weight)
-
-
-def test_ctrl_c_keeps_the_repeats_that_are_done() -> None:
-    Stopped.fits = 0
+def test_ctrl_c_keeps_the_repeats_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is pressed in the fifth fit, which is in the third repeat."""
+    monkeypatch.setattr(LogisticRegression, "fit", interrupted_at(5, LogisticRegression.fit))
     with pytest.raises(ExperimentInterrupted, match="2 of 4 repeats are done") as stopped:
-        learning_curves([GaussianNB(), Stopped()], X, Y, sizes=[12, 60], repeats=4)
+        learning_curves([GaussianNB(), LogisticRegression()], X, Y, sizes=[12, 60], repeats=4)
     kept = stopped.value.result
     whole = learning_curves([GaussianNB(), LogisticRegression()], X, Y, sizes=[12, 60], repeats=2)
     np.testing.assert_array_equal(kept.errors, whole.errors)
     assert isinstance(stopped.value, KeyboardInterrupt)
 
 
-def test_ctrl_c_before_the_first_is_done_has_nothing_to_keep() -> None:
-    Stopped.fits = 4
+def test_ctrl_c_before_the_first_is_done_has_nothing_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LogisticRegression, "fit", interrupt)
     with pytest.raises(ExperimentInterrupted, match="0 of 2") as stopped:
-        learning_curves([GaussianNB(), Stopped()], X, Y, sizes=[12, 60], repeats=2)
+        learning_curves([GaussianNB(), LogisticRegression()], X, Y, sizes=[12, 60], repeats=2)
     assert stopped.value.result is None
 
 

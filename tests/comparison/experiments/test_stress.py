@@ -22,6 +22,7 @@ from mercer import (
     stress,
 )
 from mercer._errors import DataError, ExperimentInterrupted
+from tests._ctrl_c import interrupted_at
 
 X, Y = load_iris(return_X_y=True)
 LABELS = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -157,22 +158,11 @@ def test_a_step_that_does_nothing_is_looked_behind() -> None:
     assert stress(idle, X, Y, missing=[0.3], noise=[], repeats=1).notes == ()
 
 
-class Stopped(GaussianNB):
-    """Presses Ctrl-C in its third fit."""
-
-    fits = 0
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        Stopped.fits += 1
-        if Stopped.fits == 3:
-            raise KeyboardInterrupt
-        return super().fit(X, y, sample_weight)
-
-
-def test_ctrl_c_keeps_the_repeats_that_are_done() -> None:
+def test_ctrl_c_keeps_the_repeats_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"missing": [0, 0.3], "noise": [1]}
+    monkeypatch.setattr(GaussianNB, "fit", interrupted_at(3, GaussianNB.fit))
     with pytest.raises(ExperimentInterrupted, match="2 of 5 repeats are done") as stopped:
-        stress(Stopped(), X, Y, repeats=5, **options)
+        stress(GaussianNB(), X, Y, repeats=5, **options)
     whole = stress(GaussianNB(), X, Y, repeats=2, **options)
     for damage in ("missing", "noise"):
         np.testing.assert_array_equal(stopped.value.result.measured[damage], whole.measured[damage])

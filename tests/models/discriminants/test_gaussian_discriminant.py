@@ -27,6 +27,7 @@ from mercer._errors import (
 )
 from mercer.models.discriminants._covariance import STRUCTURES
 from mercer.solvers.gaps import em
+from tests._ctrl_c import interrupted_at
 from tests.models.discriminants._blobs import blobs, with_gaps
 
 PER_CLASS = ("full", "diagonal", "spherical")
@@ -198,15 +199,8 @@ def test_giving_up_is_a_warning_and_a_certificate_that_does_not_hold() -> None:
 
 def test_an_interrupted_fit_is_stored_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blobs()
-    gaps, calls, at = with_gaps(X), [], em.Problem.at
-
-    def interrupted(problem: Any, point: Any) -> Any:
-        calls.append(point)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return at(problem, point)
-
-    monkeypatch.setattr(em.Problem, "at", interrupted)
+    gaps = with_gaps(X)
+    monkeypatch.setattr(em.Problem, "at", interrupted_at(4, em.Problem.at))
     model = GaussianDiscriminant().fit(X, y)
     before = model.covariance_
     with pytest.raises(KeyboardInterrupt):

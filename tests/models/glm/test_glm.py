@@ -16,6 +16,7 @@ import mercer
 from mercer import GLM
 from mercer._errors import NotConvergedWarning
 from mercer.families import L1, L2, Binomial, Gaussian, NegativeBinomial, Tweedie
+from tests._ctrl_c import interrupt
 from tests.models.glm._responses import COUNTS, FAMILIES, LABELS, X0, N, made, rows_of
 
 
@@ -304,13 +305,9 @@ class Watcher:
         return bool(self.steps == self.after and self.act())
 
 
-def _interrupt() -> None:
-    raise KeyboardInterrupt
-
-
 def test_ctrl_c_keeps_the_best_coefficients_so_far() -> None:
     pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
-    watcher = Watcher(_interrupt, after=2)
+    watcher = Watcher(interrupt, after=2)
     model = GLM("poisson").set_callbacks(watcher)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X0, COUNTS)

@@ -31,6 +31,7 @@ from mercer._errors import (
 from mercer.families import L1, L2, ElasticNet, NegativeBinomial, Tweedie
 from mercer.kernels import RBF, Linear, Polynomial, Sigmoid, Spectrum
 from mercer.solvers.span import kernel_newton
+from tests._ctrl_c import interrupted_at
 from tests.models.glm._responses import RESPONSES
 
 #: family, link, and how responses are drawn
@@ -244,15 +245,7 @@ def test_frames() -> None:
 
 def test_ctrl_c_keeps_the_function_found_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rows_of("logit", 60, 3)
-    step, calls = kernel_newton.newton_step, []
-
-    def interrupted(*arguments: Any) -> Any:
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return step(*arguments)
-
-    monkeypatch.setattr(kernel_newton, "newton_step", interrupted)
+    monkeypatch.setattr(kernel_newton, "newton_step", interrupted_at(3, kernel_newton.newton_step))
     model = GLM("bernoulli", penalty=L2(0.01), kernel="rbf")
     with pytest.raises(FitInterrupted):
         model.fit(X, y)

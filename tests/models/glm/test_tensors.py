@@ -31,6 +31,7 @@ from mercer._errors import (
 from mercer.families import L1, L2
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.softmax import SoftmaxProblem
+from tests._ctrl_c import interrupted_at
 from tests._gpu._devices import DEVICES
 
 torch = pytest.importorskip("torch")
@@ -353,21 +354,8 @@ def test_what_has_no_form_for_tensors_is_done_in_main_memory(model, response):
 @pytest.mark.parametrize("name", ["logistic", "softmax", "poisson", "GLM poisson"])
 def test_an_interrupted_fit_keeps_the_best_so_far(name, monkeypatch):
     model, y, _ = task(name)
-    looks = []
-
-    def interrupted(kind):
-        plain = kind.at
-
-        def at(self, w, order=2):
-            looks.append(w)
-            if len(looks) == 3:
-                raise KeyboardInterrupt
-            return plain(self, w, order)
-
-        monkeypatch.setattr(kind, "at", at)
-
     for kind in (Problem, SoftmaxProblem):
-        interrupted(kind)
+        monkeypatch.setattr(kind, "at", interrupted_at(3, kind.at))
     model = clone(model)
     with pytest.raises(KeyboardInterrupt):
         model.fit(tensor(columns()), tensor(y))

@@ -32,6 +32,7 @@ from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
 from mercer.models.costs import _cost as _costs
 from mercer.models.costs import _work
 from mercer.solvers.span import mapped_newton
+from tests._ctrl_c import interrupt, interrupted_at
 from tests.models._layouts import read_only
 from tests.models.kernel_models._kernel_models import output
 
@@ -434,16 +435,7 @@ def test_a_failed_fit_leaves_the_old_model(name: str) -> None:
 @pytest.mark.parametrize("name", ["ridge", "logistic", "glm poisson", "kernel ridge"])
 def test_interrupting_keeps_the_best(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, kind = MODELS[name]
-    look = mapped_newton.Descent._look
-    looked = list[int]()
-
-    def interrupted(self: Any) -> Any:
-        looked.append(1)
-        if len(looked) == 2:
-            raise KeyboardInterrupt
-        return look(self)
-
-    monkeypatch.setattr(mapped_newton.Descent, "_look", interrupted)
+    monkeypatch.setattr(mapped_newton.Descent, "_look", interrupted_at(2, mapped_newton.Descent._look))
     fitted = clone(model).set_params(approximate=Nystroem(n_components=40, random_state=0))
     with pytest.raises(FitInterrupted):
         fitted.fit(X, Y[kind])
@@ -453,10 +445,7 @@ def test_interrupting_keeps_the_best(name: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_interrupting_the_look_at_the_features_keeps_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any, **__: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("mercer.models.kernel_models.fit.fit_on_some", interrupted)
+    monkeypatch.setattr("mercer.models.kernel_models.fit.fit_on_some", interrupt)
     for model in (KernelRidge(kernel="rbf"), kernelize(Ridge(), "rbf")):
         fitted = clone(model).set_params(approximate="nystroem")
         with pytest.raises(FitInterrupted):

@@ -29,7 +29,8 @@ from mercer._errors import (
 )
 from mercer.solvers.span import kernel_ridge as solver
 from mercer.solvers.span import kernel_steps
-from tests.models.kernel_models._kernel_models import Array, draw
+from tests._ctrl_c import interrupted_at
+from tests.models.kernel_models._kernel_models import draw
 
 # A drop-in.
 
@@ -244,15 +245,8 @@ def test_a_penalty_too_small_for_steps_is_solved_by_cholesky() -> None:
 @pytest.mark.usefixtures("few_are_many")
 def test_ctrl_c_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(700, 3)
-    calls = iter(range(100))
-
-    def times(self: Any, v: Array) -> Array:
-        if next(calls) == 3:
-            raise KeyboardInterrupt
-        return real(self, v)
-
-    real = kernel_steps.KeptTriangle.times
-    monkeypatch.setattr(kernel_steps.KeptTriangle, "times", times)
+    triangle = kernel_steps.KeptTriangle
+    monkeypatch.setattr(triangle, "times", interrupted_at(4, triangle.times))
     model = KernelRidge(kernel="rbf")
     with pytest.raises(FitInterrupted):
         model.fit(X, y)

@@ -14,6 +14,7 @@ from mercer import LinearThreshold, Perceptron, kernelize
 from mercer._errors import DataError, FitInterrupted, NotConvergedWarning
 from mercer.kernels import RBF, Linear
 from mercer.solvers.threshold.kernel_perceptron import KernelUnit
+from tests._ctrl_c import interrupted_at
 
 #: no product of weights with a row is 0, but for rounding, which would decide whether it is a mistake
 X = np.random.default_rng(0).normal(size=(150, 3)) + 0.5
@@ -105,15 +106,7 @@ def test_rows_that_do_not_fit_into_memory_are_made_again(monkeypatch: pytest.Mon
 
 
 def test_ctrl_c_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
-    step, calls = KernelUnit.step_over, []
-
-    def interrupted(self: Any, rate: float) -> None:
-        calls.append(1)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        step(self, rate)
-
-    monkeypatch.setattr(KernelUnit, "step_over", interrupted)
+    monkeypatch.setattr(KernelUnit, "step_over", interrupted_at(4, KernelUnit.step_over))
     model = kernelize(LinearThreshold(), Linear())
     with pytest.raises(FitInterrupted):
         model.fit(X, TWO)
@@ -121,15 +114,7 @@ def test_ctrl_c_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ctrl_c_in_a_pass_keeps_the_units_that_were_taught(monkeypatch: pytest.MonkeyPatch) -> None:
-    learn, calls = KernelUnit.pass_over, []
-
-    def interrupted(self: Any, *how: Any) -> float:
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return learn(self, *how)
-
-    monkeypatch.setattr(KernelUnit, "pass_over", interrupted)
+    monkeypatch.setattr(KernelUnit, "pass_over", interrupted_at(2, KernelUnit.pass_over))
     model = kernelize(Perceptron(), Linear())
     with pytest.raises(FitInterrupted):
         model.fit(X, TWO)

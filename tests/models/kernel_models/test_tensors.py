@@ -27,6 +27,7 @@ from mercer.kernels import RBF, Spectrum
 from mercer.models.kernel_models import feature_function
 from mercer.models.kernel_models._function import KernelFunction
 from mercer.solvers.span import mapped_newton, tensor_ridge
+from tests._ctrl_c import interrupt
 from tests._gpu._devices import DEVICES
 
 torch = pytest.importorskip("torch")
@@ -168,10 +169,7 @@ def test_more_rows_than_an_exact_model_of_tensors_has(monkeypatch):
 
 
 def test_ctrl_c_keeps_the_best_iterate(monkeypatch):
-    def stop(self, step):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(mapped_newton.Descent, "_advance", stop)
+    monkeypatch.setattr(mapped_newton.Descent, "_advance", interrupt)
     model = GLM("bernoulli", penalty="l2", kernel="rbf")
     with pytest.raises(KeyboardInterrupt):
         model.fit(torch.as_tensor(X), Y["bernoulli"])

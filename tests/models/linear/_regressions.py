@@ -30,11 +30,6 @@ def assert_same_attributes(ours: Any, theirs: Any, names: Iterable[str], *, rtol
         np.testing.assert_allclose(mine, expected, rtol=rtol, atol=atol, err_msg=name)
 
 
-def interrupt(*_: Any, **__: Any) -> None:
-    """What stands for a function during which the user presses Ctrl-C."""
-    raise KeyboardInterrupt
-
-
 CONTAINERS: dict[str, Any] = {
     "C": np.ascontiguousarray,
     "F": np.asfortranarray,

@@ -19,7 +19,8 @@ from mercer import engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.linear.lasso import Lasso
 from mercer.solvers.sparse._walk import Walk
-from tests.models.linear._regressions import CONTAINERS, Array, assert_same_attributes, draw, interrupt
+from tests._ctrl_c import interrupt
+from tests.models.linear._regressions import CONTAINERS, Array, assert_same_attributes, draw
 
 TIGHT = {"tol": 1e-13, "max_iter": 100_000}
 

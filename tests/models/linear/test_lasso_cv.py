@@ -14,8 +14,9 @@ from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.linear import _coordinate_cv
 from mercer.models.linear.lasso_cv import LassoCV
 from mercer.solvers.sparse._walk import Walk
+from tests._ctrl_c import interrupt
 from tests.models._layouts import read_only
-from tests.models.linear._regressions import assert_same_attributes, draw, interrupt
+from tests.models.linear._regressions import assert_same_attributes, draw
 
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 

@@ -16,6 +16,7 @@ from mercer.models.linear import ridge
 from mercer.models.linear.ridge import Ridge
 from mercer.solvers.least_squares import direct
 from mercer.solvers.least_squares.iterative import CentredProducts
+from tests._ctrl_c import interrupted_at
 from tests.models.linear._regressions import CONTAINERS, Array, assert_same_attributes, draw
 
 SOLVERS = ["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"]
@@ -84,15 +85,7 @@ def test_wide_sparse_data_by_conjugate_gradients(monkeypatch: pytest.MonkeyPatch
 def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(50, 6)
     monkeypatch.setattr(ridge, "worth_a_square", lambda rows: False)
-    honest, calls = CentredProducts.gram_times, []
-
-    def interrupted(self: Any, v: Array) -> Array:
-        calls.append(v)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return honest(self, v)
-
-    monkeypatch.setattr(CentredProducts, "gram_times", interrupted)
+    monkeypatch.setattr(CentredProducts, "gram_times", interrupted_at(3, CentredProducts.gram_times))
     model = Ridge(tol=1e-12)
     with pytest.raises(FitInterrupted):
         model.fit(X, y)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from mercer import LogisticRegression, engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.logistic import _problem
+from tests._ctrl_c import stop_at
 from tests.models._layouts import read_only
 from tests.models.logistic._rows import rows
 
@@ -327,21 +330,8 @@ def test_too_few_steps_warn_and_say_what_is_missing() -> None:
 def test_an_interruption_keeps_the_best_coefficients(classes: int, monkeypatch: Any) -> None:
     X, y = rows(classes)
     full = LogisticRegression().fit(X, y)
-
-    class Stopped:
-        def __init__(self) -> None:
-            self.progress = self
-
-        def __call__(self, number: int, value: float, length: float) -> None:
-            if number == 2:
-                raise KeyboardInterrupt
-
-        def __enter__(self) -> Any:
-            return self
-
-        def __exit__(self, *error: object) -> None: ...
-
-    monkeypatch.setattr("mercer.models.logistic.logistic_regression.watched", lambda *_, **__: Stopped())
+    watch = nullcontext(SimpleNamespace(progress=stop_at(2)))
+    monkeypatch.setattr("mercer.models.logistic.logistic_regression.watched", lambda *_, **__: watch)
     model = LogisticRegression()
     with pytest.raises(FitInterrupted) as stopped:
         model.fit(X, y)

@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import LinearThreshold
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, NotConvergedWarning
 from mercer.solvers.threshold import learning
+from tests._ctrl_c import interrupted_at
 from tests.models._layouts import read_only
 
 RULES = ["perceptron", "lms", "logistic", "sigmoid"]
@@ -295,14 +296,7 @@ def test_parameters_are_checked(options: dict[str, Any], iris: Any) -> None:
 
 
 def test_interrupting_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch, iris: Any) -> None:
-    passes = learning.Course._batch_pass
-
-    def stop_at_fourth(course: Any) -> bool:
-        if len(course._log) == 3:
-            raise KeyboardInterrupt
-        return passes(course)
-
-    monkeypatch.setattr(learning.Course, "_batch_pass", stop_at_fourth)
+    monkeypatch.setattr(learning.Course, "_batch_pass", interrupted_at(4, learning.Course._batch_pass))
     model = LinearThreshold("logistic")
     with pytest.raises(FitInterrupted):
         model.fit(*iris)

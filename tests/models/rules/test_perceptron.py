@@ -19,6 +19,7 @@ from mercer import Perceptron, engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.rules import perceptron as module
 from mercer.solvers.threshold.scikit_perceptron import Unit
+from tests._ctrl_c import interrupted_at
 from tests.models._layouts import read_only
 
 
@@ -147,14 +148,7 @@ def test_progress_is_printed_in_scikit_learns_words(capsys: pytest.CaptureFixtur
 
 def test_interrupting_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    learn = Unit.learn
-
-    def stop_at_third(unit: Unit) -> None:
-        if unit.passes == 2:
-            raise KeyboardInterrupt
-        learn(unit)
-
-    monkeypatch.setattr(Unit, "learn", stop_at_third)
+    monkeypatch.setattr(Unit, "learn", interrupted_at(3, Unit.learn))
     model = Perceptron()
     with pytest.raises(FitInterrupted):
         model.fit(X, y)

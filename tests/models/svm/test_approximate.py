@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from mercer import SVC, SVR, Nystroem, RandomFourierFeatures, estimate_cost
 from mercer._errors import DataError, FitInterrupted, KernelError, NoSpectrumError, TooLargeError
 from mercer.kernels import RBF, Laplacian, Linear
+from tests._ctrl_c import interrupt
 
 Array = np.ndarray
 #: "uniform" landmarks of all rows are the rows, in some order
@@ -226,11 +227,7 @@ def test_limits_and_interruptions_keep_what_was_found(data: Any) -> None:
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         model = SVC(approximate="nystroem", max_iter=2).fit(X, classes)
     assert model.fit_status_ == 1
-
-    def stop(progress: Any) -> None:
-        raise KeyboardInterrupt
-
-    model = SVC(approximate="nystroem", callback=stop)
+    model = SVC(approximate="nystroem", callback=interrupt)
     with pytest.raises(FitInterrupted):
         model.fit(X, classes)
     assert model.predict(X).shape == (150,)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from mercer import LinearSVC
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
+from tests._ctrl_c import interrupt
 
 KINDS: dict[str, dict[str, Any]] = {
     "squared hinge": {},
@@ -164,17 +167,8 @@ def test_a_fit_cut_short_says_why_with_what_evidence_and_what_to_do() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_keeps_the_best_so_far(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = standardised(load_digits)
-
-    class Stopped:
-        def progress(self, number: int, value: float, distance: float) -> None:
-            raise KeyboardInterrupt
-
-        def __enter__(self) -> Any:
-            return self
-
-        def __exit__(self, *error: object) -> None: ...
-
-    monkeypatch.setattr("mercer.models.svm.linear_svc.watched", lambda *_, **__: Stopped())
+    watch = nullcontext(SimpleNamespace(progress=interrupt))
+    monkeypatch.setattr("mercer.models.svm.linear_svc.watched", lambda *_, **__: watch)
     model = LinearSVC(**KINDS[kind])
     with pytest.raises(FitInterrupted) as stopped:
         model.fit(X, y)

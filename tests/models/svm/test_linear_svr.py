@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import LinearSVR
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
+from tests._ctrl_c import interrupt
 
 LOSSES = ["epsilon_insensitive", "squared_epsilon_insensitive"]
 
@@ -76,12 +77,8 @@ def test_a_fit_cut_short_says_so_and_ctrl_c_keeps_it(monkeypatch: pytest.MonkeyP
     X, y = diabetes()
     with pytest.warns(ConvergenceWarning, match="Liblinear failed to converge"):
         assert LinearSVR(max_iter=2).fit(X, y).n_iter_ == 2
-
-    def interrupted(self: Any) -> None:
-        raise KeyboardInterrupt
-
     model = LinearSVR()
-    monkeypatch.setattr("mercer.solvers.machines.margin_newton.MarginNewton.step", interrupted)
+    monkeypatch.setattr("mercer.solvers.machines.margin_newton.MarginNewton.step", interrupt)
     with pytest.raises(FitInterrupted):
         model.fit(X, y)
     assert model.n_iter_ == 0

@@ -26,6 +26,7 @@ from mercer._errors import (
     NonFiniteError,
 )
 from mercer.kernels import RBF, FromFunction, Linear, Polynomial, Spectrum, WeisfeilerLehman
+from tests._ctrl_c import stop_at_iteration
 from tests.models.svm._sets import XOR, real, two_moons
 
 Array = np.ndarray
@@ -301,12 +302,7 @@ def test_a_callback_sees_the_gap_and_may_end_the_fit() -> None:
 
 def test_interrupted_it_keeps_the_best_so_far() -> None:
     X, y = load_iris(return_X_y=True)
-
-    def interrupt(progress: Any) -> None:
-        if progress.iterations > 5:
-            raise KeyboardInterrupt
-
-    model = SVC(C=10.0, callback=interrupt)
+    model = SVC(C=10.0, callback=stop_at_iteration(6))
     with pytest.raises(FitInterrupted):
         model.fit(X, y)
     assert not model.certificate_.holds

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import SVR
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.kernels import RBF, Linear
+from tests._ctrl_c import interrupt
 
 Array = np.ndarray
 
@@ -147,10 +148,6 @@ def test_out_of_time_or_steps_it_says_how_far_it_is() -> None:
 
 def test_interrupted_it_keeps_the_best_so_far() -> None:
     X, t = waves(300)
-
-    def interrupt(progress: Any) -> None:
-        raise KeyboardInterrupt
-
     model = SVR(callback=interrupt)
     with pytest.raises(FitInterrupted):
         model.fit(X, t)

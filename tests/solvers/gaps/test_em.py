@@ -14,6 +14,7 @@ from mercer.solvers.gaps import em
 from mercer.solvers.gaps._gaps import Cells, Point
 from mercer.solvers.gaps.em import Pull, Words, em_gaussian
 from mercer.stats import PatternMoments, ScatterMoments
+from tests._ctrl_c import interrupt, interrupted_at
 
 Array = np.ndarray
 
@@ -275,15 +276,7 @@ def test_a_likelihood_without_maximum_is_refused_and_cured_by_shrinkage() -> Non
 def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     X, codes = with_gaps(200, 3, missing=0.3, groups=2)
     moments = moments_of(X, codes)
-    steps, at = [], em.Problem.at
-
-    def interrupted(problem: Any, point: Any) -> Any:
-        steps.append(point)
-        if len(steps) == 5:
-            raise KeyboardInterrupt
-        return at(problem, point)
-
-    monkeypatch.setattr(em.Problem, "at", interrupted)
+    monkeypatch.setattr(em.Problem, "at", interrupted_at(5, em.Problem.at))
     with pytest.raises(FitInterrupted) as stopped:
         em_gaussian(moments)
     solution = stopped.value.solution
@@ -295,11 +288,7 @@ def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) 
 def test_an_interruption_is_not_swallowed_by_a_group_that_cannot_be_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     X, codes = with_gaps(120, 3, missing=0.3, groups=2)
     X[(codes == 1) & ~np.isnan(X[:, 0]), 0] = 7.0
-
-    def interrupted(climb: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(em.Climb, "_onwards", interrupted)
+    monkeypatch.setattr(em.Climb, "_onwards", interrupt)
     with pytest.raises(KeyboardInterrupt):
         em_gaussian(moments_of(X, codes))
 

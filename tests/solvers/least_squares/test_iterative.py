@@ -14,6 +14,7 @@ from mercer.solvers.least_squares import iterative
 from mercer.solvers.least_squares.direct import Rows, least_squares
 from mercer.solvers.least_squares.iterative import by_conjugate_gradients
 from mercer.solvers.least_squares.rows import row_view
+from tests._ctrl_c import interrupted_at
 
 Array = np.ndarray
 
@@ -56,15 +57,8 @@ def test_rows_are_seen_not_copied() -> None:
 
 def test_an_interruption_keeps_coefficients_and_intercept(monkeypatch: pytest.MonkeyPatch) -> None:
     X, Y = draw(100, 20)
-    honest, calls = iterative.CentredProducts.gram_times, []
-
-    def interrupted(self: Any, v: Array) -> Array:
-        calls.append(v)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return honest(self, v)
-
-    monkeypatch.setattr(iterative.CentredProducts, "gram_times", interrupted)
+    products = iterative.CentredProducts
+    monkeypatch.setattr(products, "gram_times", interrupted_at(3, products.gram_times))
     with pytest.raises(FitInterrupted) as interruption:
         by_conjugate_gradients(Rows(X, Y), np.ones(2), intercept=True, tolerance=1e-12)
     fit = interruption.value.solution.value

@@ -15,6 +15,7 @@ from mercer.kernels import RBF, Gram, Linear, Sigmoid
 from mercer.solvers.machines import _working_set
 from mercer.solvers.machines.dual import BoxProblem, Progress, solve
 from mercer.solvers.machines.kernel_rows import KernelRows
+from tests._ctrl_c import stop_at_iteration
 
 MINUTES = pytest.mark.compiled("takes minutes as plain Python")
 
@@ -224,13 +225,8 @@ def test_what_an_interrupted_fit_says_of_itself_is_of_float64(moons: tuple[Any, 
     X, y = moons
     problem = classes(X, y, tolerance=1e-4)
     assert problem.rows.gram.dtype == np.float32
-
-    def interrupt(progress: Progress) -> None:
-        if progress.iterations > 20:
-            raise KeyboardInterrupt
-
     with pytest.raises(FitInterrupted) as caught:
-        solve(problem, callback=interrupt)
+        solve(problem, callback=stop_at_iteration(21))
     solution = caught.value.solution
     found = violation(problem, solution.value.beta, RBF(gamma=0.5)(X))
     assert solution.certificate.value == pytest.approx(found, rel=1e-10)

@@ -9,10 +9,11 @@ import pytest
 
 from mercer._errors import FitInterrupted
 from mercer.solvers.machines import dual, feature_machine
-from mercer.solvers.machines.box_problem import BoxProblem, Progress
+from mercer.solvers.machines.box_problem import BoxProblem
 from mercer.solvers.machines.feature_machine import FeatureRows, FreeIntercept
 from mercer.solvers.machines.kernel_rows import KernelRows
 from mercer.solvers.machines.margins import MarginLosses, MarginProblem, MarginRows
+from tests._ctrl_c import interrupt, interrupted_at, stop_at_iteration
 
 MINUTES = pytest.mark.compiled("takes minutes as plain Python")
 
@@ -106,12 +107,9 @@ def test_limits_return_a_point_that_says_how_far_it_is(features: Array, limit: A
 
 
 def test_ctrl_c_keeps_the_best_point_so_far(features: Array) -> None:
-    def stop(progress: Progress) -> None:
-        if progress.iterations == 5:
-            raise KeyboardInterrupt
-
+    problem = of_classes(FeatureRows.of(features.copy()), features)
     with pytest.raises(FitInterrupted) as interruption:
-        feature_machine.solve(of_classes(FeatureRows.of(features.copy()), features), tolerance=1e-10, callback=stop)
+        feature_machine.solve(problem, tolerance=1e-10, callback=stop_at_iteration(5))
     solution = interruption.value.solution
     assert solution.value.steps == 5
     assert 0 < solution.certificate.gap < np.inf
@@ -129,15 +127,7 @@ def test_all_rows_alike_have_an_intercept_between_the_classes() -> None:
 def test_ctrl_c_in_any_pass_leaves_a_point_and_its_own_gap(
     features: Array, monkeypatch: pytest.MonkeyPatch, pass_: int
 ) -> None:
-    passes, times = [0], MarginRows.transposed_times
-
-    def interrupted(self: MarginRows, r: Array) -> Array:
-        passes[0] += 1
-        if passes[0] == pass_:
-            raise KeyboardInterrupt
-        return times(self, r)
-
-    monkeypatch.setattr(MarginRows, "transposed_times", interrupted)
+    monkeypatch.setattr(MarginRows, "transposed_times", interrupted_at(pass_, MarginRows.transposed_times))
     problem = of_numbers(FeatureRows.of(features.copy()), features)
     with pytest.raises(FitInterrupted) as interruption:
         feature_machine.solve(problem, tolerance=1e-12)
@@ -157,11 +147,7 @@ def test_ctrl_c_between_two_rounds_does_not_count_the_intercept_twice(
     newton.step()
     before = newton.intercept
     assert abs(newton.here.w[-1]) > 1e-6
-
-    def interrupted(self: MarginRows, r: Array) -> Array:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(MarginRows, "transposed_times", interrupted)
+    monkeypatch.setattr(MarginRows, "transposed_times", interrupt)
     with pytest.raises(KeyboardInterrupt):
         newton._new_round(newton.here)
     assert newton.intercept == before

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from mercer.kernels import RBF, Gram
 from mercer.solvers.machines.dual import BoxProblem, solve
 from mercer.solvers.machines.kernel_rows import KernelRows, SharedRows
+from tests._ctrl_c import interrupt
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 K = RBF(gamma=0.5)(X)
@@ -70,11 +69,7 @@ def test_exact_rows_of_float32_ones() -> None:
 def test_an_interruption_while_rows_are_made_leaves_none_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     store, total = rows(60), np.zeros(60)
     put = store.gram.put_rows
-
-    def interrupted(*args: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(store.gram, "put_rows", interrupted)
+    monkeypatch.setattr(store.gram, "put_rows", interrupt)
     with pytest.raises(KeyboardInterrupt):
         store.add_to(total, np.arange(5), np.ones(5), np.ones(5, dtype=bool))
     monkeypatch.setattr(store.gram, "put_rows", put)

@@ -15,7 +15,7 @@ from mercer.families.penalties import L2
 from mercer.solvers.smooth import gradient, newton
 from mercer.solvers.smooth.gradient import Errors
 from mercer.solvers.threshold.rules import RULES
-from tests.solvers._interrupt import stop_at
+from tests._ctrl_c import stop_at
 from tests.solvers.smooth._problems import independent
 from tests.solvers.threshold._lessons import judged, lesson_of, overlapping, targets
 

@@ -13,8 +13,8 @@ from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton
+from tests._ctrl_c import stop_at
 from tests.designs._streamed import streamed
-from tests.solvers._interrupt import stop_at
 
 FAR, NEAR = 40_000, 500
 

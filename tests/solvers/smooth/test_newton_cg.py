@@ -15,7 +15,7 @@ from mercer.families.penalties import L2
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton, newton_cg, sampled_scaling
-from tests.solvers._interrupt import stop_at
+from tests._ctrl_c import stop_at
 
 MODELS = {
     "gaussian": Response(Gaussian(), IDENTITY),

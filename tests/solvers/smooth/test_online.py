@@ -18,7 +18,7 @@ from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton, online
 from mercer.solvers.threshold.rates import Rate
 from mercer.solvers.threshold.rules import RULES
-from tests.solvers._interrupt import stop_at
+from tests._ctrl_c import stop_at
 from tests.solvers.smooth._problems import independent
 from tests.solvers.threshold._lessons import blank, judged, lesson_of, overlapping, targets
 

@@ -19,8 +19,8 @@ from mercer.solvers.smooth import newton, sampled_scaling, softmax
 from mercer.solvers.smooth.scaling import FewRows
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
+from tests._ctrl_c import stop_at
 from tests.designs._streamed import streamed
-from tests.solvers._interrupt import stop_at
 
 
 def problem(

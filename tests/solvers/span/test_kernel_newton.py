@@ -19,7 +19,7 @@ from mercer.solvers.span.kernel_freedom import used_degrees
 from mercer.solvers.span.kernel_losses import Losses, OfClasses, OfResponse, Separate
 from mercer.solvers.span.kernel_newton import KernelProblem, conjugate_gradient, solve
 from mercer.solvers.span.kernel_products import products_of
-from tests.solvers._interrupt import stop_at
+from tests._ctrl_c import stop_at
 
 N = 80
 RNG = np.random.default_rng(0)

@@ -25,6 +25,7 @@ from mercer.solvers.span.kernel_ridge import by_cholesky, by_eigenvalues, by_lea
 from mercer.solvers.span.kernel_spectrum import eigenvalues
 from mercer.solvers.span.kernel_steps import Deflation, KeptTriangle, by_steps
 from mercer.solvers.span.kernel_system import System
+from tests._ctrl_c import interrupted_at
 
 Array = np.ndarray
 ALPHA = np.array([0.5, 2.0])
@@ -316,15 +317,8 @@ def test_no_more_steps_are_announced_than_would_be_taken(monkeypatch: pytest.Mon
 
 
 def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    system, products, times = draw(1000), [0], KeptTriangle.times
-
-    def interrupted(self: KeptTriangle, v: Array) -> Array:
-        products[0] += 1
-        if products[0] == 6:
-            raise KeyboardInterrupt
-        return times(self, v)
-
-    monkeypatch.setattr(KeptTriangle, "times", interrupted)
+    system = draw(1000)
+    monkeypatch.setattr(KeptTriangle, "times", interrupted_at(6, KeptTriangle.times))
     monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 400)
     allow(monkeypatch, 800_000)
     with pytest.raises(FitInterrupted) as stop:
@@ -336,16 +330,9 @@ def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("look", [1, 2])
 def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch: pytest.MonkeyPatch, look: int) -> None:
-    system, looks, left_over = draw(120), [0], System.left_over
+    system = draw(120)
     expected = exact(system)
-
-    def interrupted(self: System, *given: Any) -> Any:
-        looks[0] += 1
-        if looks[0] == look:
-            raise KeyboardInterrupt
-        return left_over(self, *given)
-
-    monkeypatch.setattr(System, "left_over", interrupted)
+    monkeypatch.setattr(System, "left_over", interrupted_at(look, System.left_over))
     monkeypatch.setattr(kernel_ridge, "MANY_ROWS", 100)
     allow(monkeypatch, 100_000)
     with pytest.raises(FitInterrupted, match="before what is left over was known") as stop:

@@ -29,7 +29,7 @@ from mercer.solvers.span.mapped_curvature import RARE, inverse_of, preconditione
 from mercer.solvers.span.mapped_newton import Descent, solve
 from mercer.solvers.span.mapped_problem import MappedProblem
 from mercer.solvers.span.tensor_losses import OnDevice
-from tests.solvers._interrupt import stop_at
+from tests._ctrl_c import stop_at
 
 N = 400
 RNG = np.random.default_rng(0)

@@ -10,6 +10,7 @@ import pytest
 from mercer._errors import DeviceMemoryError, FitInterrupted
 from mercer.kernels import RBF
 from mercer.solvers.span import tensor_ridge
+from tests._ctrl_c import interrupt
 
 torch = pytest.importorskip("torch")
 
@@ -42,11 +43,8 @@ def test_without_room_for_a_factor_steps_are_taken(monkeypatch):
 
 
 def test_ctrl_c_keeps_what_there_is(monkeypatch):
-    def stop(*_, **__):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(tensor_ridge, "ON_CPU", 0)
-    monkeypatch.setattr("mercer.solvers.krylov._Search.run", stop)
+    monkeypatch.setattr("mercer.solvers.krylov._Search.run", interrupt)
     with pytest.raises(FitInterrupted) as caught:
         tensor_ridge.kernel_ridge(KERNEL, T, Y, None, ALPHA)
     assert caught.value.solution.value.coefficients.shape == Y.shape

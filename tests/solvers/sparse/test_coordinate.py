@@ -12,6 +12,7 @@ from scipy import sparse
 
 from mercer._errors import FitInterrupted, NonFiniteError
 from mercer.solvers.sparse import _walk, coordinate
+from tests._ctrl_c import interrupt
 from tests.solvers.sparse._lasso_cases import objective, regression, strengths, violation
 
 
@@ -262,11 +263,7 @@ def test_more_columns_than_a_gram_matrix_is_kept_of(
 
 def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(20, 80)
-
-    def interrupted(*args: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(_walk.Walk, "_foresee", interrupted)
+    monkeypatch.setattr(_walk.Walk, "_foresee", interrupt)
     with pytest.raises(FitInterrupted) as stop:
         coordinate.solve(X, y, strengths(1.0, columns=80))
     assert stop.value.solution.value.coefficients.shape == (80,)

@@ -11,6 +11,7 @@ from scipy import sparse
 from mercer._errors import FitInterrupted
 from mercer.solvers.sparse import _walk, coordinate
 from mercer.solvers.sparse.path import solve_path
+from tests._ctrl_c import interrupted_at
 from tests.solvers.sparse._lasso_cases import regression, strengths, violation
 
 SHAPES = [(60, 30), (30, 400), (4000, 20)]
@@ -123,15 +124,7 @@ def test_penalties_in_any_order() -> None:
 
 def test_an_interruption_keeps_the_points_before(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(30, 400)
-    plain, calls = _walk.Walk._foresee, []
-
-    def third_time(self: Any, *args: Any) -> Any:
-        calls.append(args)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return plain(self, *args)
-
-    monkeypatch.setattr(_walk.Walk, "_foresee", third_time)
+    monkeypatch.setattr(_walk.Walk, "_foresee", interrupted_at(3, _walk.Walk._foresee))
     with pytest.raises(FitInterrupted) as stop:
         solve_path(X, y, strengths(largest(X, y), columns=400), MULTIPLIERS)
     *found, last = stop.value.solution

@@ -17,7 +17,7 @@ from mercer.solvers.smooth import newton
 from mercer.solvers.sparse import _proximal_columns as columns
 from mercer.solvers.sparse import proximal
 from mercer.solvers.sparse import proximal_model as model
-from tests.solvers._interrupt import stop_at
+from tests._ctrl_c import stop_at
 from tests.solvers.sparse._proximal_cases import DESIGNS, RESPONSES, Array, drawn
 
 

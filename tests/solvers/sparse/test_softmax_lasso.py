@@ -15,7 +15,7 @@ from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers.smooth import softmax
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import softmax_lasso
-from tests.solvers._interrupt import stop_at
+from tests._ctrl_c import stop_at
 
 
 def problem(strength: float, l1_ratio: float = 1.0, kind: str = "dense", mean: float = 0.0) -> SoftmaxProblem:

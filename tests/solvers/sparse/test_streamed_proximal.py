@@ -17,8 +17,8 @@ from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import streamed_proximal
+from tests._ctrl_c import stop_at
 from tests.designs._streamed import streamed
-from tests.solvers._interrupt import stop_at
 from tests.solvers._uphill import Uphill
 
 RNG = np.random.default_rng(0)

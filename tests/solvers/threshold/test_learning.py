@@ -17,7 +17,7 @@ from mercer.solvers.threshold import _pocket
 from mercer.solvers.threshold.learning import learn
 from mercer.solvers.threshold.rates import largest_rate
 from mercer.solvers.threshold.rules import RULES, How
-from tests.solvers._interrupt import stop_at
+from tests._ctrl_c import stop_at
 from tests.solvers.threshold._lessons import blank, judged, lesson_of, overlapping
 
 MINUTES = pytest.mark.compiled("takes minutes as plain Python")

@@ -1,0 +1,49 @@
+"""Someone who presses Ctrl-C: during a function, during one of its calls, or while told how far a search is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from itertools import count
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+
+
+def interrupt(*_: Any, **__: Any) -> NoReturn:
+    """What stands for a function during which the user presses Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+def interrupted_at(call: int, function: Callable[Given, Returned]) -> Callable[Given, Returned]:
+    """The same function or method, interrupted as this call of it begins (1: the first); other calls go through."""
+    calls = count(1)
+
+    @wraps(function)
+    def interrupted(*args: Given.args, **kwargs: Given.kwargs) -> Returned:
+        if next(calls) == call:
+            raise KeyboardInterrupt
+        return function(*args, **kwargs)
+
+    return interrupted
+
+
+def stop_at(step: int) -> Callable[..., None]:
+    """Progress that is watched by someone who presses Ctrl-C at this step."""
+
+    def stop(number: int, *_: float) -> None:
+        if number >= step:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def stop_at_iteration(iteration: int) -> Callable[[Any], None]:
+    """As `stop_at`, where what is told is one object with its `iterations`."""
+
+    def stop(progress: Any) -> None:
+        if progress.iterations >= iteration:
+            raise KeyboardInterrupt
+
+    return stop
