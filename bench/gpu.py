@@ -287,7 +287,7 @@ def described(name: str, measured: Measured) -> dict[str, Any]:
 
 def table(results: dict[str, dict[str, Any]]) -> str:
     head = (
-        "# On a card\n\nWritten by `python -m bench.gpu`. Seconds are the median of 5 warm calls, unless noted; the "
+        "# Speed on a GPU\n\nWritten by `python -m bench.gpu`. Seconds are the median of 5 warm calls, unless noted; the "
         "limit is that of the unit that has most to do (for kernel sums one exponential per pair); the error is "
         "relative to float64 on "
         f"{SAMPLE} rows, unless noted. The first call compiles.\n\n"

@@ -52,4 +52,7 @@ def test_cholesky_factors_many_at_once() -> None:
 
 
 def test_a_variance_that_rounding_left_below_zero_is_that_of_a_constant() -> None:
-    assert collinear_columns(np.diag([1.0, -2e-16])) == (1,)
+    below = np.diag([1.0, -2e-16])
+    assert collinear_columns(below) == (1,)
+    with pytest.raises(SingularCovarianceError):
+        cholesky(below)

@@ -43,6 +43,12 @@ def test_deviance_keeps_all_digits(ratio: float) -> None:
     assert deviance(np.array(x), np.array(mean)) == pytest.approx(float(expected), rel=1e-13)
 
 
+def test_deviance_of_the_largest_numbers_is_a_number() -> None:
+    largest = np.finfo(float).max
+    assert deviance(np.array(largest), np.array(largest)) == 0.0
+    assert deviance(np.array(largest), np.array(0.999 * largest)) == pytest.approx(5.003e-7 * largest, rel=1e-3)
+
+
 def test_deviance_at_zero_needs_no_limit() -> None:
     np.testing.assert_array_equal(deviance(np.array([0.0, 0.0, 2.0]), np.array([0.0, 3.0, 0.0])), [0.0, 3.0, np.inf])
 

@@ -253,6 +253,7 @@ DOCUMENTED = (
     "with binarize=None the data must lie between 0 and 1",
     "covariance of all classes together is singular",  # where its rounding happens to leave an inverse
     "the covariance of class ",  # likewise, of QuadraticDiscriminantAnalysis
+    "is not full rank",  # where a variance below `tol` is lost in its rounding, beside columns of 1e140
     "is required to leave one out",  # RidgeCV of one row: there is nothing to choose a penalty by
     "Input sample_weight contains",  # NaN or infinity, with which libsvm leaves rows out
     "sample_weight and X have incompatible shapes: (0,)",  # an empty one is none to libsvm
@@ -314,12 +315,16 @@ def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
 
 
 def comparable(subject: Subject, y: Any, weight: Any) -> tuple[str, ...]:
-    """What two fits of one model say alike: of a class without weight, whose coefficients go to −∞, only the shares."""
+    """What two fits of one model say alike.
+
+    Of a class without weight only the shares: its coefficients go to −∞, and the directions that tell it from others
+    are any.
+    """
     asked = set(SMOOTH) - set(subject.not_compared)
     if subject.learns != "classes":
         asked.add("predict")
     elif weight is not None and len(np.unique(y[weight > 0])) < len(np.unique(y)):
-        asked.discard("decision_function")
+        asked -= {"decision_function", "transform"}
     return tuple(asked)
 
 
@@ -331,7 +336,8 @@ def in_another_form(subject: Subject, option: int, case: Case, numbers: Any, y: 
 def in_another_order(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
     order = np.random.default_rng(case.seed + 3).permutation(len(numbers))
     shuffled = [None if values is None else values[order] for values in (numbers, y, weight)]
-    return fitted(subject, option, *shuffled), numbers, subject.digits
+    model = fitted(subject, option, *shuffled)
+    return (model, numbers, subject.digits) if has_one_intercept(model, shuffled[2]) else (None, None, None)
 
 
 def with_rows_for_weights(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
@@ -395,10 +401,15 @@ def one_optimum(subject: Subject, twin: Any, weight: Any) -> bool:
     """
     if hasattr(twin, "Cs_") or (subject.learns == "classes" and weight is not None and not (weight > 0).all()):
         return False
-    if not hasattr(twin, "dual_coef_") or not hasattr(twin, "support_"):
+    return has_one_intercept(twin, weight)
+
+
+def has_one_intercept(model: Any, weight: Any) -> bool:
+    """Where every support vector is at its bound, an interval of them is optimal."""
+    if not hasattr(model, "dual_coef_") or not hasattr(model, "support_"):
         return True
-    price = twin.C if weight is None else twin.C * weight[twin.support_]
-    return bool((np.abs(twin.dual_coef_) < price * (1 - 1e-6)).any())
+    price = model.C if weight is None else model.C * weight[model.support_]
+    return bool((np.abs(model.dual_coef_) < price * (1 - 1e-6)).any())
 
 
 def laws_of(subject: Subject) -> list[str]:

@@ -44,8 +44,10 @@ def fields_of(octets: bytes, ending: str, guessed: str) -> tuple[list[str], list
 def _without_blanks(text: str, separator: str) -> str:
     """In a line of names, blanks before a quotation mark do not count."""
     first, rest = re.match(r"([^\r\n]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    mark = re.escape(separator)
-    return re.sub(rf'(\A|{mark}) +("(?:[^"]|"")*") *(?={mark}|\Z)', r"\1\2", first) + rest
+    mark, quoted = re.escape(separator), '"(?:[^"]|"")*"'
+    # a field that begins with a quotation mark and goes on after the second is passed over: its marks are its own
+    field = re.compile(rf"(\A|{mark})(?: *({quoted}) *(?={mark}|\Z)|{quoted})")
+    return field.sub(lambda found: found[1] + found[2] if found[2] else found[0], first) + rest
 
 
 def _text(octets: bytes) -> str:

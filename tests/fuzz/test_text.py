@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import hypothesis.strategies as st
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -85,7 +89,13 @@ def _document(rng: Random) -> str:
     return octets.decode("utf-8", rng.choice(("replace", "ignore", "surrogateescape")))
 
 
-cases = SEEDS.map(_case)
+#: any of Unicode, where the corpus has the texts of people
+words = st.one_of(st.sampled_from(ODD), st.text(max_size=8))
+documents = st.lists(st.lists(words, max_size=8).map(" ".join), min_size=1, max_size=12)
+cases = st.one_of(
+    SEEDS.map(_case),
+    st.builds(lambda seed, texts: _case(seed)._replace(documents=texts, others=texts), SEEDS, documents),
+)
 
 
 def both(name: str, case: Case, **more: Any) -> tuple[Any, Any]:
@@ -103,7 +113,16 @@ def compare(name: str, case: Case, digits: float, **more: Any) -> str:
     if name != "HashingVectorizer":
         assert ours.vocabulary_ == theirs.vocabulary_
         assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    travels(ours, case.others)
     return "counted"
+
+
+def travels(model: Any, texts: list[str]) -> None:
+    """Pickled, saved and loaded it says the same, or refuses the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        mercer.save(model, Path(folder) / "model")
+        for arrived in (pickle.loads(pickle.dumps(model)), mercer.load(Path(folder) / "model")):
+            assert_same_outcome(partial(arrived.transform, texts), lambda: model.transform(texts))
 
 
 def test_counts_are_those_of_scikit_learn(campaign: Any) -> None:

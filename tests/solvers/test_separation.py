@@ -127,6 +127,15 @@ def test_xor_balances_with_equal_weights() -> None:
     assert_array_equal(found.multipliers, 1.0)
 
 
+def test_rows_that_gain_next_to_nothing_each_are_not_separated() -> None:
+    """Beside a value of 2³¹, which is separated, 0 and ±1 are one point, though all of them together gain something."""
+    x = np.array([0.0, 0.0, 0.0, -1.0, 1.0, -(2.0**31), -(2.0**31), 0.0])
+    found = separation.bernoulli(observed(x[:, None], (x != 0).astype(float)))
+    assert found.kind == "quasi"
+    assert found.separated[x < -1].all()
+    assert found.certificate.holds
+
+
 def test_a_share_between_0_and_1_may_not_move() -> None:
     X, y = np.array([[0.0], [1.0], [1.0], [2.0]]), np.array([0.0, 0.5, 1.0, 1.0])
     assert separation.bernoulli(observed(X, y)).kind == "quasi"

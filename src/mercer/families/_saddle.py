@@ -18,6 +18,8 @@ from mercer.families.base import Array
 #: coefficients of 1/x, 1/x³, … in Stirling's series for log Γ(x+1), and where it has 16 digits
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 STIRLING_FROM = 16.0
+#: two numbers up to this have a sum
+LARGEST_SUMMAND = np.finfo(float).max / 2
 
 
 def peak(x: Array) -> Array:
@@ -34,12 +36,13 @@ def deviance(x: Array, mean: Array) -> Array:
     """x log(x/m) + m − x ≥ 0, for x, m ≥ 0, with all digits also where x is close to m."""
     x, mean = np.asarray(x, dtype=float), np.asarray(mean, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        v = (x - mean) / (x + mean)
+        unit = np.where(np.maximum(x, mean) > LARGEST_SUMMAND, 0.5, 1.0)
+        v = (x * unit - mean * unit) / (x * unit + mean * unit)
         ratio = x / mean
         # 1e-200 / 1e200 has no logarithm, but the difference of the logarithms exists
         log_ratio = np.where(np.isfinite(ratio) & (ratio > 0), np.log(ratio), np.log(x) - np.log(mean))
         far = np.where(x == 0, mean, x * log_ratio + mean - x)
         # log(x/m) = 2 artanh v; nine terms reach 1e-16 at |v| = 0.1
         tail = np.polynomial.polynomial.polyval(np.square(v), [0.0, *(1 / (2 * j + 1) for j in range(1, 9))])
-        near = (x - mean) * v + 2 * x * v * tail
+        near = (x - mean) * v + x * (2 * v * tail)
     return np.where(np.abs(v) < 0.1, near, far)

@@ -56,7 +56,8 @@ def cholesky(covariance: Array, names: Sequence[str] | None = None) -> Array:
     Columns are scaled to unit variance first, so that units do not decide what counts as singular.
     """
     covariance = np.asarray(covariance, dtype=float)
-    scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+    scale = np.sqrt(np.maximum(variance, 0.0))  # rounding may have left one below 0
     if not (scale > 0).all():
         raise singular_covariance(_first(covariance, ~(scale > 0).all(axis=-1)), names)
     try:

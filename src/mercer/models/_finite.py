@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mercer._errors import NonFiniteError
+from mercer._errors import DegenerateDataError, NonFiniteError
 from mercer._gpu import is_tensor
 from mercer.designs.encoded import Encoded
 from mercer.models.base import Array, column_names, first_where, is_sparse
@@ -59,6 +60,15 @@ def refuse_unrepresentable(coef: Array, names: list[str]) -> None:
         raise NonFiniteError(
             f"the coefficient of column {names[column]!r} is too large for float64, because its values are so small; "
             "multiply the column by 1e100, say."
+        )
+
+
+def refuse_too_wide(spread: Array, names: Sequence[str]) -> None:
+    """Raise if the spread of a column, one number each, has no float64."""
+    if (wide := np.flatnonzero(~np.isfinite(spread))).size:
+        raise DegenerateDataError(
+            f"column {names[wide[0]]!r} is so wide that its variance is too large for float64; divide it by its "
+            "largest value."
         )
 
 

@@ -213,10 +213,14 @@ def publish(estimator: Any, **attributes: Array) -> None:
     """Set fitted attributes in the precision of the data, as scikit-learn does; what scores rows keeps all digits."""
     dtype = np.float32 if estimator.plan_.dtype == "float32" else np.float64
     for name, value in attributes.items():
-        with np.errstate(over="ignore"):
-            narrow = value.astype(dtype, copy=False)
-        # what single precision has no room for stays as it is: infinity would be no coefficient
-        setattr(estimator, name, narrow if np.array_equal(np.isfinite(narrow), np.isfinite(value)) else value)
+        setattr(estimator, name, in_precision(value, dtype))
+
+
+def in_precision(value: Array, dtype: Any) -> Array:
+    """Values of a type, if it has room for them: infinity would be no coefficient."""
+    with np.errstate(over="ignore"):
+        narrow = value.astype(dtype, copy=False)
+    return narrow if np.array_equal(np.isfinite(narrow), np.isfinite(value)) else value
 
 
 def is_sparse(X: Any) -> bool:

@@ -196,19 +196,20 @@ class _Search:
         rows = _sample(left, self._batch)
         while True:
             solution, multipliers = _maximise(gain / unit, self._taken(rows))
-            if gain @ solution <= ZERO * unit:
+            direction = self._expanded(solution)
+            slack = self._cone.times(direction)[left]
+            # many rows may gain next to nothing each
+            if gain @ solution <= ZERO * unit or slack.max() <= ZERO:
                 self._multipliers[left] = 1.0
                 self._multipliers[rows] += unit * multipliers
                 return None
-            direction = self._expanded(solution)
-            wrong = self._wrong(direction, left)
+            wrong = self._wrong(slack, left)
             if np.isin(wrong, rows).all():
                 return direction
             rows = np.union1d(rows, wrong)
 
-    def _wrong(self, direction: Array, left: Array) -> Array:
+    def _wrong(self, slack: Array, left: Array) -> Array:
         """The rows that lie farthest on the wrong side."""
-        slack = self._cone.times(direction)[left]
         worst = left[np.argsort(slack)[: self._batch]]
         return worst[: int((slack < -ZERO).sum())]
 

@@ -15,6 +15,7 @@ from sklearn.covariance import OAS, ShrunkCovariance
 
 from mercer import GaussianDiscriminant, LinearDiscriminantAnalysis, load, save
 from mercer._errors import DataError, DegenerateDataError, NonFiniteError, PriorError, SingularCovarianceError
+from mercer.models.discriminants._fisher import with_fixed_signs
 from tests.models.discriminants._blobs import with_gaps
 
 SOLVERS = ("svd", "lsqr", "eigen")
@@ -241,6 +242,28 @@ def test_classes_so_far_apart_that_all_rows_have_no_variance_are_refused():
     X = 1e145 * np.random.default_rng(0).normal(size=(20, 1)) + 1e155 * (2 * y - 1)[:, None]
     with pytest.raises(DegenerateDataError, match="'x0' is so wide that its variance is too large for float64"):
         LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+
+
+def test_means_that_differ_by_rounding_do_not_differ():
+    """A third is the mean of both classes: of half of the rows merged with the rest, as of all at once."""
+    X, y = np.tile([[1.0], [0.0], [0.0]], (7, 1)), np.repeat([0, 1], [9, 12])
+    rows = np.random.default_rng(0).permutation(21)
+    whole = LinearDiscriminantAnalysis().fit(X, y)
+    halves = [LinearDiscriminantAnalysis().fit(X[part], y[part]) for part in (rows[:8], rows[8:])]
+    assert whole.transform(X).shape == halves[0].merge(halves[1]).transform(X).shape == (21, 0)
+
+
+def test_classes_whose_means_have_no_difference_are_refused():
+    X = np.array([[-1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0], [1.0, 0.0]]) * np.finfo(float).max
+    with pytest.raises(DegenerateDataError, match="'x0' is so wide"):
+        LinearDiscriminantAnalysis().fit(X, [0, 0, 0, 1])
+
+
+def test_of_equal_entries_of_a_direction_the_first_is_positive():
+    """Not the one that rounding has left the largest."""
+    direction = np.array([[0.5], [-0.5 * (1 + 1e-15)], [0.1]])
+    np.testing.assert_array_equal(with_fixed_signs(-direction), direction)
+    np.testing.assert_array_equal(with_fixed_signs(direction), direction)
 
 
 def test_weights_do_not_hide_numbers_whose_fourth_powers_are_none():

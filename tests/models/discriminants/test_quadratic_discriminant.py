@@ -125,6 +125,18 @@ def test_small_columns_are_not_lost_beside_large_ones():
     )
 
 
+def test_a_column_beside_one_of_a_billion_has_a_rank():
+    X, y = blobs(classes=2)
+    X = X * [1.0, 1e9, 1.0, 1e3]
+    model, theirs = (
+        QuadraticDiscriminantAnalysis().fit(X, y),
+        discriminant_analysis.QuadraticDiscriminantAnalysis().fit(X, y),
+    )
+    for mine, expected in zip(model.scalings_, theirs.scalings_, strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-5)
+    np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+
+
 def test_a_covariance_that_regularising_leaves_singular_is_refused_by_fit():
     rng = np.random.default_rng(0)
     X = 1e12 * rng.normal(size=(20, 1)) @ np.ones((1, 2))

@@ -73,3 +73,9 @@ def test_a_word_no_other_class_has_counts_exactly_nothing_there_whatever_the_wei
 def test_missing_counts_are_refused():
     with pytest.raises(NonFiniteError, match=r"^Input X contains NaN.*ComplementNB"):
         ComplementNB().fit(np.where(X == 4, np.nan, X), Y)
+
+
+def test_counts_whose_sum_overflows_are_refused():
+    """Each class, and each column, has a sum; all of them together have none."""
+    with pytest.raises(NonFiniteError, match="sums of the data are too large for float64"):
+        ComplementNB().fit(np.full((2, 2), 0.4) * np.finfo(float).max, [0, 1])

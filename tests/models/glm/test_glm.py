@@ -340,3 +340,10 @@ def test_a_kernel_and_counts_next_to_nothing() -> None:
     """Their curvature divides the penalty, and is as good as 0."""
     model = GLM("poisson", kernel="rbf", penalty=L2(1.0)).fit(np.arange(4.0)[:, None], np.array([1, 2, 0, 1]) * 5e-324)
     assert np.isfinite(model.predict(np.arange(4.0)[:, None])).all()
+
+
+def test_squares_of_slopes_beyond_float64_are_not_needed() -> None:
+    """No RuntimeWarning: one row whose response is the largest number there is."""
+    with pytest.warns(NotConvergedWarning):
+        model = GLM("poisson", penalty=L1(0.5)).fit([[1.0]], [1.7e308])
+    assert np.isfinite(model.coef_).all()

@@ -239,3 +239,10 @@ def test_coefficients_as_a_sparse_matrix() -> None:
     X, y = draw(30, 5)
     model = Lasso(1.0).fit(X, y)
     np.testing.assert_array_equal(model.sparse_coef_.toarray()[0], model.coef_)
+
+
+def test_a_gap_beyond_single_precision_is_kept_in_double() -> None:
+    X, y = np.arange(6.0, dtype=np.float32).reshape(-1, 1), 1e150 * np.random.default_rng(0).normal(size=6)
+    model = Lasso(0.1).fit(X, y)
+    assert model.dual_gap_.dtype == np.float64
+    assert np.isfinite(model.dual_gap_)

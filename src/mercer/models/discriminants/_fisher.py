@@ -10,6 +10,11 @@ import scipy.linalg
 from mercer.models.base import Array
 from mercer.stats.base import ratio
 
+#: entries of a direction that differ by less are equal but for rounding
+AS_LARGE = 1 - 1e-8
+#: means that are closer, in standard deviations within the classes, are equal but for rounding
+NO_DISTANCE = 1e-13
+
 
 class Directions(NamedTuple):
     """Columns of `scalings` have unit variance within the classes; `explained` is the variance ratio between them."""
@@ -35,7 +40,7 @@ def directions_by_rank(within: Array, away: Array, share: Array, tolerance: floa
     whitening = vectors[:, kept] / deviation[:, None] / np.sqrt(squares[kept])
     between = np.sqrt(share)[:, None] * (away - share @ away) @ whitening
     _, spread, axes = np.linalg.svd(between, full_matrices=False)
-    rank = int(np.sum(spread > tolerance * spread[:1]))
+    rank = int(np.sum(spread > np.maximum(tolerance * spread[:1], NO_DISTANCE)))
     return Directions(with_fixed_signs(whitening @ axes.T[:, :rank]), ratio(spread**2, np.sum(spread**2)))
 
 
@@ -46,6 +51,9 @@ def directions_by_ratio(within: Array, between: Array) -> Directions:
 
 
 def with_fixed_signs(vectors: Array) -> Array:
-    """Columns turned so that the largest entry of each is positive: rounding must not decide where they point."""
-    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+    """Columns turned so that the largest entry of each, of equal ones the first, is positive: rounding must not decide
+    where they point."""
+    size = np.abs(vectors)
+    as_large = size >= AS_LARGE * size.max(axis=0, initial=0.0)
+    largest = np.take_along_axis(vectors, as_large.argmax(axis=0)[None], axis=0)
     return np.where(largest < 0, -vectors, vectors)

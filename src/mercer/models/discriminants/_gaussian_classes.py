@@ -17,6 +17,7 @@ from mercer._threads import row_blocks
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
 from mercer.families.collinear import cholesky
 from mercer.families.gaussian import LOG_2PI
+from mercer.models._finite import refuse_too_wide
 from mercer.models.base import Array
 from mercer.models.discriminants._singular import singular_class
 from mercer.models.linear_forms.pieces import LinearPiece
@@ -95,9 +96,11 @@ class GaussianClasses:
     def of(cls, moments: ScatterMoments, share: Array, covariance: Array, words: Words) -> Self:
         """Classes with the means of `moments`, of which each makes up a `share` of the centre: none if never seen."""
         centre = share @ moments.mean
-        away = (moments.pilot - centre) + moments.offset
         seen = moments.weight > 0
-        return cls(centre, np.where(seen[:, None], away, 0.0), covariance, seen, words)
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = np.where(seen[:, None], (moments.pilot - centre) + moments.offset, 0.0)
+        refuse_too_wide(np.abs(away).max(axis=0), words.columns)
+        return cls(centre, away, covariance, seen, words)
 
     @property
     def mean(self) -> Array:

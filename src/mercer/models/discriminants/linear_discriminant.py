@@ -11,11 +11,12 @@ import scipy.linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._errors import DataError, DegenerateDataError, PriorError
+from mercer._errors import DataError, PriorError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import ordered_map, row_blocks
 from mercer._warn import warn
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
+from mercer.models._finite import refuse_too_wide
 from mercer.models.base import Array, column_names, publish
 from mercer.models.discriminants._covariance import class_covariances
 from mercer.models.discriminants._drop_in import DropInDiscriminant
@@ -165,11 +166,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if (delegated := self._delegated()) is not None:
             return delegated.total
         together, fourth = moments.pooled(), self._fourth()
-        if (wide := np.flatnonzero(~np.isfinite(np.diagonal(together.scatter[0])))).size:
-            raise DegenerateDataError(
-                f"column {column_names(self)[wide[0]]!r} is so wide that its variance is too large for float64; divide "
-                "it by its largest value."
-            )
+        refuse_too_wide(np.diagonal(together.scatter[0]), column_names(self))
         if fourth is not None:
             fourth = fourth.pooled()
             self._refuse_beyond_range(fourth)

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import DataError
 from mercer.families.gaussian import LOG_2PI
 from mercer.models.base import Array, publish
+from mercer.models.discriminants._axes import principal_axes
 from mercer.models.discriminants._drop_in import DropInDiscriminant
 from mercer.models.discriminants._fisher import with_fixed_signs
 from mercer.models.discriminants._gaussian_classes import GaussianClasses
@@ -143,8 +144,8 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
 
     def _principal_axes(self, c: int, covariance: Array) -> tuple[Array, Array]:
         """Variances along the principal axes, descending and regularised, and the axes."""
-        scaling, rotation = np.linalg.eigh(covariance)
-        scaling, rotation = np.maximum(scaling[::-1], 0.0), with_fixed_signs(rotation[:, ::-1])
+        scaling, rotation = principal_axes(covariance)
+        rotation = with_fixed_signs(rotation)
         if self.solver == "svd":
             scaling = (1 - self.reg_param) * scaling + self.reg_param
         if self.statistic_.rows[c]:

@@ -40,6 +40,8 @@ from mercer.models.streaming.one_pass import fit_in_one_pass
 from mercer.solvers.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
+SUMS_TOO_LARGE = "the sums of the data are too large for float64; divide the largest columns by a number."
+
 
 class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier whose fit is a function of a `ByClass` statistic, kept in `statistic_`."""
@@ -213,9 +215,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _refuse_spoilt(self, statistic: ByClass, X: Any) -> None:
         if not statistic.finite:
             self._refuse(X)
-            raise NonFiniteError(
-                "the sums of the data are too large for float64; divide the largest columns by a number."
-            )
+            raise NonFiniteError(SUMS_TOO_LARGE)
 
     def _block_rows(self, X: Any, n_classes: int) -> int:
         """Rows of a block of about `_block_bytes`; more if its statistic would take over a tenth of its memory."""

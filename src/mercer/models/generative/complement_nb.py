@@ -6,11 +6,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from mercer._errors import NonFiniteError
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models.base import Array, column_names
 from mercer.models.generative._discrete import CountClassifier, DiscreteClassifier
 from mercer.models.generative._discrete_scores import LogProduct
+from mercer.models.generative.classifier import SUMS_TOO_LARGE
 from mercer.models.generative.probabilities import even_where_unknown, log
 from mercer.models.linear_forms.pieces import LinearPiece
 
@@ -93,7 +95,10 @@ class ComplementNB(CountClassifier):
 
     def _settle_columns(self, alpha: Any) -> None:
         self.feature_count_ = self._words.total
-        self.feature_all_ = self.feature_count_.sum(axis=0)
+        with np.errstate(over="ignore"):
+            self.feature_all_ = self.feature_count_.sum(axis=0)
+            if not np.isfinite(self.feature_all_.sum()):
+                raise NonFiniteError(SUMS_TOO_LARGE)
         prior = add_alpha(Multinomial(), alpha, levels=self.n_features_in_)
         p = Multinomial().fit(self._other_classes(), prior).probabilities
         log_p = log(even_where_unknown(p, self.n_features_in_))

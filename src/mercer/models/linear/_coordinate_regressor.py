@@ -11,6 +11,7 @@ from scipy import sparse
 
 from mercer._errors import FitInterrupted
 from mercer._warn import warn
+from mercer.models.base import in_precision
 from mercer.models.diagnosis import Finding
 from mercer.models.linear._coordinate_fit import RANDOM, Fitted, fit
 from mercer.models.linear._coordinate_points import WORKING_SETS, Terms
@@ -58,7 +59,7 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
         return self._noted(fitted, rows)
 
     def _noted(self, fitted: Fitted, rows: Rows) -> Solution:
-        gaps = np.array([point.gap for point in fitted.each], dtype=rows.dtype)
+        gaps = in_precision(np.array([point.gap for point in fitted.each]), rows.dtype)
         sweeps = [point.sweeps for point in fitted.each]
         single = len(sweeps) == 1
         self.dual_gap_ = gaps[0] if single else gaps

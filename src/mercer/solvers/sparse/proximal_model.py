@@ -92,8 +92,9 @@ class Model:
         self._prepare(ids, h)
         chosen = self._set
         assert chosen is not None
+        first = place.slopes.first
         with np.errstate(divide="ignore", invalid="ignore"):
-            squares = np.where(h > 0, np.square(place.slopes.first) / h, 0.0).sum()
+            squares = np.where(h > 0, first * (first / h), 0.0).sum()
         chosen.load(u, place.c, float(squares))
         chosen.solve(self._penalty, CLOSER * place.distance, MOST_SWEEPS)
         there = u.copy()

@@ -10,6 +10,7 @@ import numpy as np
 from mercer._errors import DegenerateDataError, NoLinearFormError
 from mercer.data.coding import code_floats
 from mercer.families import Family, Gaussian, GaussianParameters, Parameters
+from mercer.models._finite import refuse_too_wide
 from mercer.models.base import Array
 from mercer.models.generative.gaussian_scores import GaussianScores
 from mercer.models.generative.parts._base import Conditional, Part, Smoothing, sample_by_class
@@ -37,11 +38,7 @@ class NumbersPart(Part):
         together = moments.pooled()
         parameters = filled(self.family.fit(moments), self.family.fit(together), where=moments.rows == 0)
         spread = together.variance[0]
-        if (wide := np.flatnonzero(~np.isfinite(spread))).size:
-            raise DegenerateDataError(
-                f"column {self.names[wide[0]]!r} is so wide that its variance is too large for float64; divide it by "
-                "its largest value."
-            )
+        refuse_too_wide(spread, self.names)
         if getattr(self.family, "variance", None) is None:
             parameters = parameters._replace(variance=parameters.variance + smoothing.variance * spread)
         constant = (parameters.variance == 0).any(axis=0)

@@ -1,0 +1,95 @@
+"""Writes docs/fuzz.md: how many inputs each law was tried on in the last long `make fuzz`, and what came of them.
+
+`python -m tests.fuzz._page [build/fuzz.json …]` writes it from the counts of a run; where a law found something, and
+was tried again after the mend, from those of the later run, which is named after the first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "fuzz.md"
+HEAD = """# Random inputs, counted
+
+{inputs:,} random inputs in {minutes:.0f} minutes of a core. Of each law this is the last run, in which nothing was
+found; what earlier ones have found, the laws and what they draw are in [Reliability](reliability.md).
+`python -m tests.fuzz._page` writes this page from `build/fuzz.json`.
+
+*Held*: it was fitted, read or built, and the law was looked at. *Refused*: by a sentence, as the law allows. The
+others, of harmless numbers, are ones of which the law that was drawn says nothing.
+"""
+#: words of laws for an input that was turned down with a sentence
+REFUSED = ("refused", "form: refused", "fitted, no answer")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The inputs of one law, by what came of them."""
+
+    outcomes: dict[str, int]
+    slowest: float
+    seconds: float
+
+    @property
+    def inputs(self) -> int:
+        return sum(self.outcomes.values())
+
+    @property
+    def refused(self) -> int:
+        return sum(self.outcomes.get(word, 0) for word in REFUSED)
+
+    @property
+    def silent(self) -> int:
+        """Inputs of which the law that was drawn says nothing."""
+        return sum(number for word, number in self.outcomes.items() if word.endswith("says nothing"))
+
+    def __str__(self) -> str:
+        held = self.inputs - self.refused - self.silent
+        return f"{self.inputs:,} | {held:,} | {self.refused:,} | {self.slowest:.2f}"
+
+
+def written(*records: dict[str, Any]) -> str:
+    """The page."""
+    laws = {test: Tried(**counts) for record in records for test, counts in record["tests"].items()}
+    if found := [test for test, tried in laws.items() if "find" in tried.outcomes]:
+        raise SystemExit(f"not written: mend these first, and try them again: {', '.join(found)}")
+    inputs, seconds = sum(one.inputs for one in laws.values()), sum(one.seconds for one in laws.values())
+    return "\n".join(
+        [
+            HEAD.format(inputs=inputs, minutes=seconds / 60).rstrip(),
+            *table("Whatever is given", laws, "test_whatever_is_given"),
+            *table("One model, however it is asked for", laws, "test_one_model_however_it_is_asked_for"),
+            *table("Tables, text, model files and requests", laws, None),
+            "",
+        ]
+    )
+
+
+def table(title: str, laws: dict[str, Tried], test: str | None) -> Iterator[str]:
+    """The estimators that a law was tried on; or with None, the laws of files."""
+    yield from ("", f"## {title}", "")
+    yield from (
+        f"| {'estimator' if test else 'law'} | inputs | held | refused | slowest, s |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    )
+    for name in sorted(laws, key=str.casefold):
+        estimator = re.search(r"::(\w+)\[(\w+)\]", name) if name.startswith("test_estimators.py") else None
+        if (estimator and estimator[1]) == test:
+            yield f"| {f'`{estimator[2]}`' if estimator else _sentence(name)} | {laws[name]} |"
+
+
+def _sentence(name: str) -> str:
+    file, test = name.removeprefix("test_").split(".py::test_")
+    return f"{file.replace('_', ' ')}: {test.replace('_', ' ')}"
+
+
+if __name__ == "__main__":
+    paths = [Path(path) for path in sys.argv[1:]] or [ROOT / "build" / "fuzz.json"]
+    PAGE.write_text(written(*(json.loads(path.read_text(encoding="utf-8")) for path in paths)), encoding="utf-8")

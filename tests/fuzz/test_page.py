@@ -1,0 +1,34 @@
+"""The page of counts is of a run that found nothing, and leaves no estimator out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fuzz._page import PAGE, written
+from tests.fuzz.test_estimators import SUBJECTS
+
+LAW = "test_estimators.py::test_whatever_is_given[Ridge]"
+
+
+def record(**outcomes: int) -> dict[str, Any]:
+    return {"tests": {LAW: {"outcomes": outcomes, "slowest": 0.5, "seconds": 60}}}
+
+
+def test_every_estimator_has_its_rows() -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    for subject in SUBJECTS:
+        assert sum(line.startswith(f"| `{subject.name}` |") for line in lines) == 2, subject.name
+
+
+def test_what_came_of_the_inputs_of_a_law() -> None:
+    page = written(record(fitted=1200, refused=34))
+    assert "1,234 random inputs in 1 minutes" in page
+    assert "| `Ridge` | 1,234 | 1,200 | 34 | 0.50 |" in page
+
+
+def test_finds_are_mended_first_and_tried_again() -> None:
+    with pytest.raises(SystemExit, match="Ridge"):
+        written(record(fitted=5, find=1))
+    assert "| `Ridge` | 70 | 70 | 0 |" in written(record(fitted=5, find=1), record(fitted=70))
