@@ -287,8 +287,8 @@ def described(name: str, measured: Measured) -> dict[str, Any]:
 
 def table(results: dict[str, dict[str, Any]]) -> str:
     head = (
-        "# Speed on a GPU\n\nWritten by `python -m bench.gpu`. Seconds are the median of 5 warm calls, unless noted; the "
-        "limit is that of the unit that has most to do (for kernel sums one exponential per pair); the error is "
+        "# Speed on a GPU\n\nWritten by `python -m bench.gpu`. Seconds are the median of 5 warm calls, unless noted; "
+        "the limit is that of the unit that has most to do (for kernel sums one exponential per pair); the error is "
         "relative to float64 on "
         f"{SAMPLE} rows, unless noted. The first call compiles.\n\n"
         "| workload | what | seconds | reach for | pairs/s | share of the limit | error | first call | date, card |\n"

@@ -79,3 +79,10 @@ def test_a_row_without_weight_may_lack_anything() -> None:
     x[3, 1], weight[3] = np.nan, 0.0
     kept = FourthMoments.zero(2, 3).update(np.delete(x, 3, axis=0), np.delete(groups, 3))
     np.testing.assert_allclose(FourthMoments.zero(2, 3).update(x, groups, weight).ledoit_wolf(), kept.ledoit_wolf())
+
+
+def test_columns_whose_fourth_powers_are_no_numbers_are_told() -> None:
+    x, groups = draw(50, 4)
+    x[:, 3] = 7.0  # has no spread at all, which is no question of range
+    beyond = FourthMoments.zero(2, 4).update(x * [1.0, 1e90, 1e-90, 1.0], groups).beyond_range()
+    np.testing.assert_array_equal(beyond, [[False, True, True, False]] * 2)

@@ -17,6 +17,7 @@ from mercer._errors import NonFiniteError
 from mercer.solvers.least_squares import rows as rows_module
 from mercer.solvers.least_squares import wide as wide_module
 from mercer.solvers.least_squares._tall import by_normal_equations, by_triangle
+from mercer.solvers.least_squares._triangle import Span
 from mercer.solvers.least_squares.direct import LinearFit, Rows, inverse_gram, least_squares, worth_a_square
 from mercer.solvers.least_squares.wide import Wide, by_kernel, by_singular_values
 from mercer.stats.r_factor import RFactor
@@ -357,3 +358,9 @@ def test_coefficients_that_are_no_numbers_are_refused() -> None:
     X = 1e-300 * np.arange(1.0, 9.0)[:, None]
     with pytest.raises(NonFiniteError, match="or the coefficients"):
         least_squares(Rows(X, 1e150 * X / 1e-300), np.zeros(1), intercept=False)
+
+
+def test_columns_whose_length_overflows_span_nothing() -> None:
+    R = np.finfo(float).max * np.array([[1.0, 0.8], [0.0, 0.8]])
+    with np.errstate(over="ignore"), pytest.raises(NonFiniteError, match="too large for float64"):
+        Span.of(R, np.zeros(2), np.finfo(float).eps)

@@ -98,3 +98,9 @@ def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
     X = np.finfo(float).max * np.array([[1.0], [-1.0], [1.0]])
     with pytest.raises(NonFiniteError, match="too large for float64"):
         nonnegative_least_squares(Rows(X, np.ones((3, 1))), np.zeros(1), intercept=True)
+
+
+def test_columns_whose_length_overflows_are_refused_with_a_sentence() -> None:
+    X = np.finfo(float).max * np.array([[1.0, 0.8], [0.0, 0.8]])
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        nonnegative_least_squares(Rows(X, np.ones((2, 1))), np.zeros(1), intercept=False)

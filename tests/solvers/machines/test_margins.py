@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
+from mercer.solvers.machines import margin_newton
 from mercer.solvers.machines.crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
 from mercer.solvers.machines.dual_descent import CrammerSinger, DualDescent
-from mercer.solvers.machines.margin_newton import MarginNewton
+from mercer.solvers.machines.margin_newton import MarginNewton, newton_step
 from mercer.solvers.machines.margins import MarginLosses, MarginProblem, MarginRows, run
 
 LOSSES = ["hinge", "squared hinge", "tube", "squared tube"]
@@ -219,3 +220,15 @@ def test_classes_of_which_no_row_is_in_doubt_have_no_curvature_in_common() -> No
     run([descent], 0)
     assert descent.solution().certificate.holds
     assert (np.argmax(np.column_stack([X, np.ones(60)]) @ descent.solution().value[0], axis=1) == codes).all()
+
+
+def test_a_curvature_that_is_no_number_ends_the_search_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert np.isnan(newton_step(np.array([[np.inf]]), np.ones(1))).all()
+    made, *_ = problem("absolute")
+    descent = MarginNewton(made, 1e-9, 100)
+    descent.step()
+    before = descent.here
+    monkeypatch.setattr(margin_newton, "newton_step", lambda hessian, gradient: np.full_like(gradient, np.nan))
+    descent.step()
+    assert descent.finished
+    np.testing.assert_array_equal(descent.here.w, before.w)

@@ -93,3 +93,11 @@ def test_trading_columns_at_no_gain_comes_to_an_end() -> None:
     quadratic = PenalisedQuadratic(X.T @ X)
     quadratic.load(np.zeros(25), X.T @ y, float(y @ y))
     assert quadratic.solve(Penalty(np.full(25, 1e-20), np.zeros(25)), 0.0, 1000) < 500
+
+
+def test_slopes_that_contradict_the_columns_do_not_drive_equal_ones_apart() -> None:
+    """Rounding may leave equal columns slopes by which moving them apart would pay for ever."""
+    quadratic, w = PenalisedQuadratic(np.ones((2, 2))), np.array([1.0, -1.0])
+    quadratic.load(w.copy(), np.array([1.0, 0.0]), 2.0)
+    assert quadratic._independent(Penalty(np.full(2, 0.1), np.zeros(2))) == 0.0
+    np.testing.assert_array_equal(quadratic.w, w)
