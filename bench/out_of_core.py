@@ -193,13 +193,13 @@ class OutOfCore:
         what = f"{rows:,} × {COLUMNS} ({size / 1e9:.1f} GB of Parquet in {-(-rows // FILE_ROWS)} files)"
         outcomes = (
             self._outcome(found, "naive Bayes", "nb", "nb_sklearn", "scikit-learn partial_fit", 5, 1e-6),
-            self._outcome(found, "ridge", "ridge", "ridge_numpy", "NumPy, by batches", None, 1e-6),
-            self._outcome(found, "logistic", "logistic", "logistic_sklearn", "scikit-learn SGD, one epoch", None, 1e-2),
+            self._outcome(found, "ridge", "ridge", "ridge_numpy", "NumPy, by batches", 5, 1e-6),
+            self._outcome(found, "logistic", "logistic", "logistic_sklearn", "scikit-learn SGD, one epoch", 5, 1e-2),
         )
         return Report(self.name, what, describe_environment(options.threads), outcomes, tuple(self._timings(found)))
 
     def _outcome(
-        self, found: Any, task: str, ours: str, theirs: str, rival: str, reach: float | None, parity: float
+        self, found: Any, task: str, ours: str, theirs: str, rival: str, reach: float, parity: float
     ) -> Outcome:
         mine, other = found[ours], found[theirs]
         difference = largest_difference(*({"answer": np.array(one["answer"])} for one in (mine, other)))

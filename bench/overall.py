@@ -46,8 +46,21 @@ def lines(reports: Sequence[Report]) -> list[tuple[str, ...]]:
 
 
 def sentence(reports: Sequence[Report]) -> str:
-    """How many of the races that had a reach came to it, and the names of the others."""
+    """How many of the races that had a reach, and of the limits, were met, and the names of the others."""
+    return " ".join(filter(None, [_races(reports), _limits(reports)]))
+
+
+def _races(reports: Sequence[Report]) -> str:
     set_out = [(report.workload, one) for report in reports for one in report.outcomes if one.reach is not None]
     missed = [f"{name}: {one.task} ({one.rival})" for name, one in set_out if (one.ratio or 0) < (one.reach or 0)]
     reached = f"{len(set_out) - len(missed)} of {len(set_out)} races came to their reach"
     return f"{reached}; short of it are {', '.join(missed)}." if missed else f"{reached}."
+
+
+def _limits(reports: Sequence[Report]) -> str:
+    limited = [(report.workload, one) for report in reports for one in report.timings if one.limit is not None]
+    missed = [f"{name}: {one.what}" for name, one in limited if one.seconds > (one.limit or 0)]
+    kept = f"{len(limited) - len(missed)} of {len(limited)} limits were kept"
+    if not limited:
+        return ""
+    return f"{kept}; beyond it: {', '.join(missed)}." if missed else f"{kept}."

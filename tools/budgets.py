@@ -42,8 +42,8 @@ def measures() -> list[Measure]:
     """All of them, of the package."""
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
     files = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in trees}
-    functions = {f"{_name(path)}:{node.name}": _code_lines(node) for path, node in _nodes(trees, FUNCTION)}
-    classes = {f"{_name(path)}:{node.name}": _public_methods(node) for path, node in _nodes(trees, ast.ClassDef)}
+    functions = {_place(path, node): _code_lines(node) for path, node in _nodes(trees, FUNCTION)}
+    classes = {_place(path, node): _public_methods(node) for path, node in _nodes(trees, ast.ClassDef)}
     said = sum(_docstring_lines(node) for _, node in _nodes(trees, DOCUMENTED))
     ninth = statistics.quantiles(functions.values(), n=10)[-1]
     return [
@@ -61,6 +61,11 @@ def measures() -> list[Measure]:
 
 def _name(path: Path) -> str:
     return path.relative_to(SOURCE).as_posix()
+
+
+def _place(path: Path, node: ast.AST) -> str:
+    """Where it is: by its line, too, as several may have one name."""
+    return f"{_name(path)}:{node.lineno} {node.name}"
 
 
 def _nodes(trees: dict[Path, ast.Module], kinds: type | tuple[type, ...]) -> Iterator[tuple[Path, ast.AST]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.overall import hardest, is_scikit_learn, lines, ratios, sentence
-from bench.results import Outcome, Report
+from bench.results import Outcome, Report, Timing
 
 
 def outcome(task: str, rival: str, faster: float, *, reach: float | None = None, difference: float = 0.0) -> Outcome:
@@ -49,3 +49,9 @@ def test_means_and_the_least_of_them_are_told() -> None:
 
 def test_what_is_short_of_its_reach_is_named() -> None:
     assert sentence(RACES) == "1 of 2 races came to their reach; short of it are ridge: fit (scikit-learn-intelex)."
+
+
+def test_what_is_beyond_its_limit_is_named() -> None:
+    timings = (Timing("cold start", 0.2, 0.3), Timing("on two workers", 5.0, 4.0), Timing("reading", 3.0))
+    told = sentence([Report("startup", "1 × 1", "a machine", timings=timings)])
+    assert told.endswith("1 of 2 limits were kept; beyond it: startup: on two workers.")

@@ -13,6 +13,7 @@ from tests.docs._pages import REPOSITORY
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 REFERENCE = (REPOSITORY / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
 LECTURES = (REPOSITORY / "docs" / "lectures.md").read_text(encoding="utf-8")
+RELIABILITY = (REPOSITORY / "docs" / "reliability.md").read_text(encoding="utf-8")
 PAGES = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("bench/*.md")]
 
 #: the short table of all models, and the long one
@@ -25,8 +26,10 @@ def models_of(table: str) -> list[str]:
     return [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
 
 
-def lecture_tests() -> list[tuple[str, str]]:
-    return sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", LECTURES)))
+def named_tests() -> list[tuple[str, str]]:
+    """Tests that the pages on lectures and on reliability name, with the files they are in."""
+    found = re.findall(r"`(?:tests/)?([\w/]+/test_\w+\.py)::(\w+)`", LECTURES + RELIABILITY)
+    return sorted(set(found))
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -35,8 +38,8 @@ def test_every_model_is_shown(table: str) -> None:
     assert set(models_of(table)) == estimators
 
 
-@pytest.mark.parametrize(("file", "name"), lecture_tests())
-def test_every_test_the_lectures_point_to_exists(file: str, name: str) -> None:
+@pytest.mark.parametrize(("file", "name"), named_tests())
+def test_every_test_that_pages_point_to_exists(file: str, name: str) -> None:
     source = (REPOSITORY / "tests" / file).read_text(encoding="utf-8")
     assert re.search(rf"^\s*def {name}\(", source, flags=re.MULTILINE)
 

@@ -229,6 +229,8 @@ def not_stricter_than_the_twin(subject: Subject, option: int, case: Case, refusa
     twin = subject.twin(option)
     if twin is None or is_documented(refusal):
         return
+    if twin.get_params().get("max_iter") == -1:  # libsvm, which may go on for ever
+        twin.set_params(max_iter=100_000)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

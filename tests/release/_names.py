@@ -1,4 +1,4 @@
-"""What users may rely on, written out: one line for each public name, method and command, with its parameters.
+"""What users may rely on, written out: public names, methods and commands with their parameters, and what a fit sets.
 
 `python -m tests.release._names` writes the list anew, after a change that was meant.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ def _python() -> Iterator[str]:
         if not inspect.ismodule(value):
             yield f"mercer.{name}" + _parameters(value)
             yield from _methods(f"mercer.{name}", value)
+            yield from (f"mercer.{name}.{learnt}" for learnt in learnt_names(value))
             continue
         # of the nouns in rooms how they are made is promised; their methods are for those who write one
         for inner in value.__all__:
@@ -36,6 +38,14 @@ def _methods(path: str, value: Any) -> Iterator[str]:
     for name in dir(value) if inspect.isclass(value) else ():
         if not name.startswith("_") and not name.endswith("_request") and _is_ours(value, name):
             yield f"{path}.{name}" + _parameters(getattr(value, name))
+
+
+def learnt_names(value: Any) -> list[str]:
+    """What a fitted model has, as its docstring says."""
+    _, _, after = (inspect.getdoc(value) or "").partition("\nAttributes\n----------\n")
+    section = re.split(r"\n[A-Z]\w+\n---", after)[0]
+    heads = re.findall(r"^(\w[\w, ]*) :", section, re.MULTILINE)
+    return [name for head in heads for name in head.split(", ") if name.endswith("_")]
 
 
 def _is_ours(owner: type, name: str) -> bool:

@@ -26,5 +26,6 @@ def test_what_is_there_is_promised(promised: list[str]) -> None:
 
 def test_the_list_has_estimators_rooms_and_commands(promised: list[str]) -> None:
     assert "mercer.GaussianNB.predict(self, X)" in promised
+    assert "mercer.GaussianNB.theta_" in promised
     assert "mercer.kernels.RBF(gamma=, sigma=)" in promised
     assert any(line.startswith("$ mercer compare data --target ") for line in promised)

@@ -45,6 +45,12 @@ class Smooth(Protocol):
     def hessian_product(self, w: Array) -> Product: ...
 
 
+def look(problem: Smooth, w: Array, order: int) -> Slope:
+    """The problem at w, which may be so far away that it has no value there."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return problem.at(w, order)
+
+
 def standard_error(dispersion: float, spread: float, weight: float) -> float:
     """√φ for responses of that spread and rows of that weight, in which lengths of gradients are measured.
 

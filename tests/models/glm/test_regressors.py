@@ -158,3 +158,9 @@ def test_a_coefficient_that_is_no_number_is_refused_by_the_name_of_its_column() 
     X = 1e-300 * np.arange(1.0, 9.0)[:, None]
     with pytest.raises(NonFiniteError, match="column 'x0' is too large for float64"):
         TweedieRegressor(alpha=0.0).fit(X, 1e12 * X[:, 0] / 1e-300)
+
+
+def test_steps_whose_length_overflows_are_refused_without_a_warning() -> None:
+    X = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(2, 23)) * np.finfo(float).max
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        PoissonRegressor().fit(X, 0.5 * X[:, -1] + 1.0)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.problem import Problem, Slope
+from mercer.solvers.problem import Problem, Slope, look
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
 Array = NDArray[Any]
@@ -134,12 +134,8 @@ class Descent:
         self.w = begin if sample is None else sample.w
         # of a direction that no row of the sample moves in, only all rows can tell
         known = sample is not None and sample.curvature.definite
-        self._arrive(self._look(self.w, GRADIENT if known and self._cheap else HESSIAN))
+        self._arrive(look(self._problem, self.w, GRADIENT if known and self._cheap else HESSIAN))
         self.trace = [self.here.value]
-
-    def _look(self, w: Array, order: int) -> Slope:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._problem.at(w, order)
 
     def _arrive(self, here: Slope) -> None:
         """Make `here` the present point, and if it has a Hessian forget about older ones."""
@@ -148,7 +144,8 @@ class Descent:
         if self.fresh:
             self._model = Model(Curvature.of(here.hessian), self._model if self._expected else None)
         self._step = self._model.step(here.gradient)
-        squared = np.maximum(0.0, -here.gradient @ self._step)  # NaN stays NaN
+        with np.errstate(over="ignore", invalid="ignore"):
+            squared = np.maximum(0.0, -here.gradient @ self._step)  # NaN stays NaN
         self.length = float(np.sqrt(squared)) / self._problem.unit(here.value)
 
     @property
@@ -178,7 +175,7 @@ class Descent:
         before, length = self.here, self.length
         for halvings in range(MOST_HALVINGS):
             step = self._step * 0.5**halvings
-            there = self._look(self.w + step, GRADIENT if self._cheap or halvings else HESSIAN)
+            there = look(self._problem, self.w + step, GRADIENT if self._cheap or halvings else HESSIAN)
             if there.value <= before.value + ROUNDING * abs(before.value):
                 break
         else:
@@ -194,7 +191,7 @@ class Descent:
         """Compute the Hessian of this point; False if it is the one in use already."""
         if self.fresh:
             return False
-        self._arrive(self._look(self.w, HESSIAN))
+        self._arrive(look(self._problem, self.w, HESSIAN))
         return True
 
     def solution(self) -> Solution:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import conjugate_gradient
-from mercer.solvers.problem import Problem, Product, Slope, Smooth
+from mercer.solvers.problem import Problem, Product, Smooth, look
 from mercer.solvers.smooth.newton import Headway
 from mercer.solvers.smooth.sampled_scaling import scaling_of
 from mercer.solvers.smooth.scaling import Scaling
@@ -94,15 +94,11 @@ class _Descent:
         self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float, progress: Progress | None
     ) -> None:
         self._problem, self._scaling, self._tolerance, self._progress = problem, scaling, tolerance, progress
-        self._w, self._here, self._products = start, self._look(start, GRADIENT), 0
+        self._w, self._here, self._products = start, look(self._problem, start, GRADIENT), 0
         self._trace = [self._here.value]
         # until a step is known, by the curvature that the scaling stands for
         self._length = self._in_errors(float(np.linalg.norm(scaling.back(self._here.gradient))))
         self._step = self._find_step()
-
-    def _look(self, w: Array, order: int) -> Slope:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._problem.at(w, order)
 
     def _in_errors(self, length: float) -> float:
         return length / self._problem.unit(self._here.value)
@@ -145,7 +141,7 @@ class _Descent:
         highest = self._here.value + ROUNDING * abs(self._here.value)
         for halvings in range(MOST_HALVINGS):
             w = self._w + step * 0.5**halvings
-            there = self._look(w, GRADIENT)
+            there = look(self._problem, w, GRADIENT)
             if there.value <= highest:
                 self._w, self._here = w, there
                 self._step = self._find_step()
