@@ -88,7 +88,7 @@ class PowerLoss(PositiveLoss):
         # log μ/y, in which t alone would have cost digits
         u = np.where(np.abs(difference) < 0.5, np.log1p(difference), t - np.log(positive))
         steep = max(abs(a), abs(b), 1.0) * np.abs(u)
-        loss = np.where(steep < NEAR, np.power(positive, a) * _near(u, a, b), self._away(positive, t, mu, u))
+        loss = np.where(steep < NEAR, np.power(positive, a) * _near(u, a, b), self._away(positive, mu, u))
         if (steep >= FAR).any():
             loss = np.where(steep >= FAR, self._far(positive, t, u), loss)
         if (y > 0).all():
@@ -97,7 +97,7 @@ class PowerLoss(PositiveLoss):
         rest = np.exp(a * t) / a - (np.where(y < 0, y * np.exp(b * t), 0.0) / b if self.power < 1 else 0.0)
         return np.where(y > 0, loss, rest)
 
-    def _away(self, y: Array, t: Array, mu: Array, u: Array) -> Array:
+    def _away(self, y: Array, mu: Array, u: Array) -> Array:
         """Where y and μ differ by so much that nothing cancels."""
         if self.power == 1:
             return np.asarray(mu - y - y * u)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,10 @@ class Plan:
     skipped: tuple[str, ...] = ()
     #: where passes ran, if not in this process
     cluster: str | None = None
+
+    def where(self, X: Any) -> Plan:
+        """The same path on the device that the rows were given on."""
+        return replace(self, device=str(X.device)) if is_tensor(X) else self
 
     def __str__(self) -> str:
         kind = "exact" if self.exact else "approximate"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -177,7 +176,7 @@ class KernelDensity(DensityQuestions):
         with old_state_on_failure(self):
             self._validate_params()
             self._learn(self._checked_rows(X, sample_weight, reset=True))
-            self._tell_device(X)
+            self.plan_ = self.plan_.where(X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -223,10 +222,6 @@ class KernelDensity(DensityQuestions):
         with old_state_on_failure(self):
             self._learn(self._rows.joined(other._rows))
         return self
-
-    def _tell_device(self, X: Any) -> None:
-        if is_tensor(X):
-            self.plan_ = replace(self.plan_, device=str(X.device))
 
     def _checked_rows(self, X: Any, sample_weight: Any, *, reset: bool) -> Rows:
         if is_tensor(X):

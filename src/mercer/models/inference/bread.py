@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 
 from mercer._threads import blas_for, ordered_stream
 from mercer.models.inference.fitted import Fitted
+from mercer.solvers.smooth.scaling import inverse_root
 
 Array = NDArray[Any]
 
@@ -40,7 +41,7 @@ class Bread:
 def bread_of(fitted: Fitted, *, observed: bool = False) -> Bread:
     """The inverse information at the estimate, the prior's part in it."""
     information = fitted.information(observed=observed)
-    scale = _unit(np.diagonal(information))
+    scale = inverse_root(np.diagonal(information))
     with blas_for(len(scale)):
         root = _root(information * scale * scale[:, None])
         if root is not None:
@@ -49,10 +50,6 @@ def bread_of(fitted: Fitted, *, observed: bool = False) -> Bread:
             return _from_r_factor(_r_factor(fitted))
         values, vectors = np.linalg.eigh(information * scale * scale[:, None])
     return _split(np.sqrt(np.maximum(values, 0.0)), vectors, scale, np.sqrt(FLAT * len(scale)))
-
-
-def _unit(diagonal: Array) -> Array:
-    return np.asarray(np.where(diagonal > 0, diagonal, 1.0) ** -0.5)
 
 
 def _root(information: Array) -> Array | None:
@@ -82,7 +79,7 @@ def _r_factor(fitted: Fitted) -> Array:
 
 
 def _from_r_factor(factor: Array) -> Bread:
-    scale = _unit(np.square(factor).sum(axis=0))
+    scale = inverse_root(np.square(factor).sum(axis=0))
     scaled = factor * scale
     values, vectors = np.linalg.svd(scaled)[1:]
     values = np.append(values, np.zeros(len(scale) - len(values)))

@@ -62,7 +62,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
             values = y.reshape(len(y), -1)
             weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
             self._learn(rows, values, weight, _units)
-            self._tell_device(X)
+            self.plan_ = self.plan_.where(X)
         return self
 
     def predict(self, X: Any) -> Any:

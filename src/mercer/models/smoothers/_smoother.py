@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -157,10 +156,6 @@ class KernelSmoother(BaseEstimator):
             return left_out_error(fit, of_outputs, self.out_of_reach, index)
 
         return WidthSearch(make, loss, kernel, rows, weight, levels, *given, self._columns.number_names)
-
-    def _tell_device(self, X: Any) -> None:
-        if is_tensor(X):
-            self.plan_ = replace(self.plan_, device=str(X.device))
 
     def _given_bandwidth(self, rows: Rows, weight: Array, kernel: SmoothingKernel) -> Bandwidth | None:
         """None if it is to be chosen by leaving rows out, or if there are no numbers."""

@@ -102,7 +102,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
             weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
             self._commonest = int(np.argmax(weight @ votes))
             self._learn(rows, votes, weight, lambda votes, _: np.ones(votes.shape[1]))
-            self._tell_device(X)
+            self.plan_ = self.plan_.where(X)
         return self
 
     def predict_proba(self, X: Any) -> Any:

@@ -79,11 +79,11 @@ class Standardising(Scaling):
         """The diagonal of Xᵀ diag(h) X + diag(l2) for centred columns."""
         squares = column_squares(design, h)
         if not design.coordinates.intercept:
-            return cls(_inverse_root(squares + l2), None)
+            return cls(inverse_root(squares + l2), None)
         sums = design.transposed_times(h)
         mean = sums[:-1] / sums[-1]
         squares[:-1] = np.maximum(squares[:-1] - mean * sums[:-1], LEAST_SPREAD**2 * squares[:-1])
-        return cls(_inverse_root(squares + l2), mean)
+        return cls(inverse_root(squares + l2), mean)
 
     def forth(self, u: Array) -> Array:
         return _about_zero(np.asarray((self.scale * u.T).T), self.mean)
@@ -126,7 +126,7 @@ class FewRows(Scaling):
         if failed or not np.diagonal(factor).max() < MOST_CURVED:
             return None
         diagonal = np.append(penalised, h.sum()) if apart else penalised
-        return cls(_inverse_root(diagonal), B, factor, np.asfortranarray(one + factor), mean)
+        return cls(inverse_root(diagonal), B, factor, np.asfortranarray(one + factor), mean)
 
     def forth(self, u: Array) -> Array:
         w = np.array(u, dtype=float)
@@ -173,5 +173,6 @@ def _about_means(gradient: Array, mean: Array | None) -> Array:
     return gradient
 
 
-def _inverse_root(diagonal: Array) -> Array:
+def inverse_root(diagonal: Array) -> Array:
+    """1/√ of squares; 1 where there is nothing to be scaled."""
     return np.asarray(np.where(diagonal > 0, diagonal, 1.0) ** -0.5)
