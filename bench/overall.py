@@ -59,8 +59,8 @@ def _races(reports: Sequence[Report]) -> str:
 
 def _limits(reports: Sequence[Report]) -> str:
     limited = [(report.workload, one) for report in reports for one in report.timings if one.limit is not None]
-    missed = [f"{name}: {one.what}" for name, one in limited if one.seconds > (one.limit or 0)]
-    kept = f"{len(limited) - len(missed)} of {len(limited)} limits were kept"
     if not limited:
         return ""
+    missed = [f"{name}: {one.what}" for name, one in limited if one.seconds > (one.limit or 0)]
+    kept = f"{len(limited) - len(missed)} of {len(limited)} limits were kept"
     return f"{kept}; beyond it: {', '.join(missed)}." if missed else f"{kept}."
