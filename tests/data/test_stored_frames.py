@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from mercer._errors import DataError
+from mercer._errors import DataError, MissingDependencyError
+from mercer.data.frame_like import frame_like
 from mercer.data.stored_frames import frame_bytes, frame_library, frame_of_bytes
 
 TABLE = pa.table(
@@ -43,6 +45,15 @@ def test_a_frame_comes_back(library: str, rows: int) -> None:
         pd.testing.assert_frame_equal(found, frame, check_dtype=rows > 0, check_categorical=rows > 0)
     else:
         assert found.equals(frame)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_without_the_library_a_sentence_says_how_to_install_it(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    octets = frame_bytes(TABLE)
+    monkeypatch.setitem(sys.modules, library, None)
+    for made in (lambda: frame_of_bytes(octets, library), lambda: frame_like(["a"], [np.ones(2)], library)):
+        with pytest.raises(MissingDependencyError, match=r"pip install 'mercer\[frames\]'$"):
+            made()
 
 
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])

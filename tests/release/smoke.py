@@ -11,13 +11,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-#: what is done without the package, and the extra that has to be named
+#: what can be shown as a frame
+TRACE = "LinearThreshold().fit([[0.0], [1.0]], [0, 1]).trace_"
+#: what is done without the package, and the extra that has to be named; `gpu` is none of them: without torch nobody has
+#: tensors to give, and `serve` is tried at the command line
 WITHOUT = {
+    "pandas": ("frames", f"{TRACE}.frame('pandas')"),
+    "polars": ("frames", f"{TRACE}.frame('polars')"),
     "matplotlib": ("plot", "KernelDensity().fit([[0.0], [1.0], [3.0]]).plot()"),
     "formulaic": ("formula", "import pyarrow; TableFeatures(formula='a').fit(pyarrow.table({'a': [1.0, 2.0, 3.0]}))"),
     "distributed": ("dask", "engine('dask').__enter__()"),
     "duckdb": ("duckdb", "data.read_table('cells.duckdb')"),
     "adbc_driver_manager": ("sqlite", "data.open('cells.sqlite', sql='SELECT 1 AS a').schema"),
+    "adbc_driver_postgresql": ("postgresql", "data.open('postgresql://me@host/cells', sql='SELECT 1 AS a').schema"),
+    "onnx": ("onnx", "from mercer.export import to_onnx; to_onnx(LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]))"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from mercer._optional import require
 
 Array = NDArray[Any]
+
+#: the libraries that the extra "frames" brings
+EXTRA = ("pandas", "polars")
 
 
 def frame_like(names: Sequence[str], columns: Sequence[Array], library: str) -> Any:
@@ -31,13 +35,18 @@ def frame_like(names: Sequence[str], columns: Sequence[Array], library: str) -> 
         return sparse.csr_matrix(_array(columns))
     import narwhals as nw
 
-    backend = require(library, purpose=f"A {library} frame")
+    backend = module_of(library)
     # lists, because polars would take an object array for a column of opaque objects
     plain = {
         name: column.tolist() if column.dtype.kind == "O" else column
         for name, column in zip(names, columns, strict=True)
     }
     return nw.from_dict(plain, backend=backend).to_native()
+
+
+def module_of(library: str) -> ModuleType:
+    """A library of frames, or a sentence that says how to install it."""
+    return require(library, purpose=f"A {library} frame", extra="frames" if library in EXTRA else None)
 
 
 def _array(columns: Sequence[Array]) -> Array:

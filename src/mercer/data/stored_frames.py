@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer.data.frame_like import module_of
 
 #: whose frames can be written
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -56,11 +57,8 @@ def frame_of_bytes(octets: NDArray[np.uint8], library: str) -> Any:
         raise DataError(f"These bytes are no frame: {table.num_rows:,} rows are more than they can hold")
     if library == "pyarrow":
         return table
-    if library == "polars":
-        import polars as pl
-
-        return pl.from_arrow(table)
-    return table.to_pandas()
+    module = module_of(library)
+    return module.from_arrow(table) if library == "polars" else table.to_pandas()
 
 
 def _refuse_compressed(octets: NDArray[np.uint8]) -> None:

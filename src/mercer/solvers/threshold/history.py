@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._optional import require
 from mercer.data.frame_like import frame_like
+from mercer.report.axes import matplotlib
 
 Array = NDArray[Any]
 
@@ -147,7 +147,7 @@ class History:
 
     def _panels(self) -> Any:
         """The upper of two panels, the lower of which has the weights; or the only one, where they were not kept."""
-        figure = require("matplotlib.pyplot", purpose="A plot of the history").figure(layout="constrained")
+        figure = matplotlib("pyplot").figure(layout="constrained")
         weights = self._weights()
         if not weights:
             return figure.add_subplot()
