@@ -18,9 +18,8 @@ from mercer.solvers.least_squares import rows as rows_module
 from mercer.solvers.least_squares import wide as wide_module
 from mercer.solvers.least_squares._tall import by_normal_equations, by_triangle
 from mercer.solvers.least_squares._triangle import Span
-from mercer.solvers.least_squares.direct import LinearFit, Rows, inverse_gram, least_squares, worth_a_square
+from mercer.solvers.least_squares.direct import LinearFit, Rows, least_squares, worth_a_square
 from mercer.solvers.least_squares.wide import Wide, by_kernel, by_singular_values
-from mercer.stats.r_factor import RFactor
 
 Array = np.ndarray
 
@@ -283,16 +282,6 @@ def test_both_wide_paths_agree_where_both_serve(monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_allclose(
             dual.value.coefficients, by_singular_values(wide, alpha, 1e-16).value.coefficients, rtol=1e-7, atol=1e-9
         )
-
-
-def test_the_inverse_of_the_gram_matrix() -> None:
-    X, Y = draw(40, 3)
-    factor = Rows(X, Y).summarised(RFactor)
-    about = inverse_gram(factor.triangle(centred=True).R, mean=factor.mean[0], weight=factor.weight)
-    whole = np.column_stack([X, np.ones(40)])
-    np.testing.assert_allclose(about, np.linalg.inv(whole.T @ whole), rtol=1e-8, atol=1e-12)
-    plain = inverse_gram(factor.triangle(centred=False).R)
-    np.testing.assert_allclose(plain, np.linalg.inv(X.T @ X), rtol=1e-8)
 
 
 # Refusals.

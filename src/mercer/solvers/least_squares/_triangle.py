@@ -107,30 +107,3 @@ def lengths(R: Array) -> Array:
     largest = np.abs(R).max(axis=0, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
     return np.asarray(unit * np.linalg.norm(R / unit, axis=0))
-
-
-def inverse_gram(R: Array, *, mean: Array | None = None, weight: float = 1.0) -> Array:
-    """(XᵀX)⁻¹ from R with RᵀR = XᵀX: covariances of the coefficients, for residuals of unit variance.
-
-    Parameters
-    ----------
-    R : array of shape (columns, columns)
-        Upper triangle, of full rank.
-    mean : array of shape (columns,), optional
-        Where given, R belongs to columns about these means, and the intercept comes last in the answer.
-    weight : float
-        Of all rows together.
-
-    Returns
-    -------
-    inverse : array of shape (columns, columns), or one more for the intercept
-        Nothing is subtracted on the way, so that every entry of its diagonal has as many digits as R.
-    """
-    inverse = solve_triangular(R, np.eye(R.shape[1]))
-    if mean is None:
-        return np.asarray(inverse @ inverse.T)
-    joined = np.zeros((len(inverse) + 1, len(inverse) + 1))
-    joined[:-1, :-1] = inverse
-    joined[-1, :-1] = -mean @ inverse
-    joined[-1, -1] = weight**-0.5
-    return np.asarray(joined @ joined.T)

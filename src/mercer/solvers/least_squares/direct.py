@@ -22,14 +22,13 @@ from numpy.typing import NDArray
 from mercer._threads import blas_for
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares._tall import by_normal_equations, by_triangle
-from mercer.solvers.least_squares._triangle import inverse_gram
 from mercer.solvers.least_squares.fit import LinearFit, refuse_not_representable
 from mercer.solvers.least_squares.rows import Rows
 from mercer.solvers.least_squares.streamed_rows import StreamedRows
 from mercer.solvers.least_squares.wide import solve_wide
 from mercer.stats.normal_equations import NormalEquations
 
-__all__ = ["LinearFit", "Rows", "inverse_gram", "least_squares", "worth_a_square"]
+__all__ = ["LinearFit", "Rows", "least_squares", "worth_a_square"]
 
 Array = NDArray[Any]
 
