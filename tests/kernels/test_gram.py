@@ -30,15 +30,15 @@ KERNELS = [
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_rows_and_products_are_those_of_the_matrix(kernel: k.Kernel) -> None:
     K, numbers, v = kernel(X, Z), np.array([3, 749, 3, 0, 500]), rng.normal(size=(401, 2))
-    scale = np.abs(K).max()
-    np.testing.assert_allclose(gram.rows(kernel, X, numbers, Z), K[numbers], atol=1e-12 * scale)
-    np.testing.assert_allclose(gram.rows(kernel, X, slice(7, 11), Z), K[7:11], atol=1e-12 * scale)
-    np.testing.assert_allclose(gram.matvec(kernel, X, Z, v[:, 0]), K @ v[:, 0], atol=1e-10 * scale)
-    np.testing.assert_allclose(gram.matvec(kernel, X, Z, v), K @ v, atol=1e-10 * scale)
+    scale, evaluated = np.abs(K).max(), k.Gram(kernel, X, Z)
+    np.testing.assert_allclose(evaluated.rows(numbers), K[numbers], atol=1e-12 * scale)
+    np.testing.assert_allclose(evaluated.rows(slice(7, 11)), K[7:11], atol=1e-12 * scale)
+    np.testing.assert_allclose(evaluated.times(v[:, 0]), K @ v[:, 0], atol=1e-10 * scale)
+    np.testing.assert_allclose(evaluated.times(v), K @ v, atol=1e-10 * scale)
     w = rng.normal(size=750)
-    np.testing.assert_allclose(k.Gram(kernel, X, Z).transposed_times(w), K.T @ w, atol=1e-10 * scale)
+    np.testing.assert_allclose(evaluated.transposed_times(w), K.T @ w, atol=1e-10 * scale)
     tiles = np.empty_like(K)
-    for rows, columns, tile in k.Gram(kernel, X, Z).tiles():
+    for rows, columns, tile in evaluated.tiles():
         tiles[rows, columns] = tile
     np.testing.assert_allclose(tiles, K, atol=1e-12 * scale)
 
@@ -87,9 +87,9 @@ def test_parts_share_only_what_is_the_same() -> None:
 def test_nothing_depends_on_the_threads() -> None:
     kernel, v = MIXED, rng.normal(size=750)
     with mercer.engine(threads=1):
-        K, product = kernel(X), gram.matvec(kernel, X, None, v)
+        K, product = kernel(X), k.Gram(kernel, X).times(v)
     np.testing.assert_array_equal(kernel(X), K)
-    np.testing.assert_array_equal(gram.matvec(kernel, X, None, v), product)
+    np.testing.assert_array_equal(k.Gram(kernel, X).times(v), product)
 
 
 def test_single_precision_where_the_tolerance_allows_it() -> None:
@@ -124,9 +124,9 @@ def test_double_precision_where_it_does_not() -> None:
 def test_a_product_needs_no_matrix() -> None:
     many = rng.normal(size=(6000, 3))
     v = np.ones(6000)
-    gram.matvec(k.RBF(), many[:9], many, v)  # compiled
+    k.Gram(k.RBF(), many[:9], many).times(v)  # compiled
     tracemalloc.start()
-    gram.matvec(k.RBF(), many, None, v)
+    k.Gram(k.RBF(), many).times(v)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6000 * 6000 * 8 / 10
@@ -134,7 +134,7 @@ def test_a_product_needs_no_matrix() -> None:
 
 def test_a_vector_of_the_wrong_length() -> None:
     with pytest.raises(DataError, match="401 columns"):
-        gram.matvec(k.RBF(), X, Z, np.ones(3))
+        k.Gram(k.RBF(), X, Z).times(np.ones(3))
     with pytest.raises(DataError, match="750 rows"):
         k.Gram(k.RBF(), X, Z).transposed_times(np.ones(3))
 

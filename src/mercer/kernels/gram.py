@@ -273,27 +273,3 @@ def _symmetrised(matrix: Array, kernel: Kernel) -> Array:
             "inner product depends on the order. Use (k(x, z) + k(z, x))/2 if the difference is not meant."
         )
     return np.asarray((matrix + matrix.T) / 2)
-
-
-def rows(kernel: Kernel, X: Any, numbers: Any, Z: Any = None, *, tolerance: float = 0.0) -> Array:
-    """Some rows of k(X, Z), or of k(X, X), by their numbers or a slice.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Linear
-    >>> rows(Linear(), [[1.0], [2.0], [3.0]], [2])
-    array([[3., 6., 9.]])
-    """
-    return Gram(kernel, X, Z, tolerance=tolerance).rows(numbers)
-
-
-def matvec(kernel: Kernel, X: Any, Z: Any, v: Any, *, tolerance: float = 0.0) -> Array:
-    """k(X, Z) v without the matrix; Z of None means X.
-
-    Examples
-    --------
-    >>> from mercer.kernels import RBF
-    >>> matvec(RBF(sigma=1), [[0.0]], [[0.0], [9.0]], np.array([1.0, 1.0]))
-    array([1.])
-    """
-    return Gram(kernel, X, Z, tolerance=tolerance).times(v)
