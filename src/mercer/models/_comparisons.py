@@ -56,10 +56,6 @@ class ByKernel:
         rows = take(self.support, positions)
         return rows if self.centre is None else (rows.toarray() if is_sparse(rows) else rows) - self.centre
 
-    def moved(self, intercept: Array, v: Array) -> Array:
-        """Intercepts that go with the rows themselves, from those that go with rows without their centre."""
-        return intercept if self.centre is None else intercept - self.times(self.centre[None, :], v)[0]
-
 
 @dataclass(frozen=True, eq=False)
 class ByFunction:

@@ -66,10 +66,6 @@ class ByFeatures:
         """Rows as the fit had them."""
         return rows if self.centre is None else rows - self.centre
 
-    def moved(self, intercept: Array, v: Array) -> Array:
-        """Intercepts that go with the rows themselves, from those that go with rows without their centre."""
-        return intercept if self.centre is None else intercept - self.times(self.centre[None, :], v)[0]
-
 
 def by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any, centre: Array | None) -> Training:
     """Rows, less their centre if there is one, seen through a feature map; see `_svm_training.by_kernel`."""

@@ -229,10 +229,11 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         self.plan_ = _plan(training)
 
     def _moved(self, intercepts: Array) -> Array:
-        """Intercepts for the rows as they are, from those the solver has found for the rows it was given."""
+        """Intercepts for the rows as they are, from those the solver has found for rows without their centre."""
         comparison = self._comparison
-        has_rows = isinstance(comparison, ByKernel | ByFeatures)
-        return comparison.moved(intercepts, self._columns()) if has_rows else intercepts
+        if not isinstance(comparison, ByKernel | ByFeatures) or comparison.centre is None:
+            return intercepts
+        return np.asarray(intercepts - comparison.times(comparison.centre[None, :], self._columns())[0])
 
     def _solved(self, problems: Iterable[tuple[BoxProblem, Array | None]]) -> Machines:
         """Each problem solved from its start, as the parameters ask."""

@@ -32,6 +32,7 @@ class Additive(NamedTuple):
 
     @property
     def totals(self) -> Array:
+        """base + Σ contributions, of shape (rows, scores)."""
         return np.asarray(self.base + self.contributions.sum(axis=1))
 
 

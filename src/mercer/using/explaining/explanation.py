@@ -46,7 +46,7 @@ class Explanation:
     @property
     def totals(self) -> Array:
         """base + Σ contributions, of shape (n_rows, n_outputs)."""
-        return np.asarray(self.base + self.contributions.sum(axis=1))
+        return Additive(self.base, self.contributions).totals
 
     def strongest(self, most: int) -> list[str]:
         """The names whose contributions differ most from row to row, the first the most."""
