@@ -8,6 +8,7 @@ from scipy import optimize
 
 from mercer import SVC, SVR, LinearSVC, LinearSVR
 from mercer import kernels as k
+from tests.models.svm._tubes import tube, waves
 
 Array = np.ndarray
 
@@ -17,12 +18,6 @@ def two_classes(n: int = 24, d: int = 2) -> tuple[Array, Array]:
     rng = np.random.default_rng(4)
     y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
     return rng.normal(size=(n, d)) + 0.8 * y[:, None] + 0.7, y
-
-
-def waves(n: int = 30) -> tuple[Array, Array]:
-    rng = np.random.default_rng(3)
-    X = rng.uniform(0, 6, size=(n, 1))
-    return X, np.sin(X[:, 0]) + 0.2 * rng.normal(size=n)
 
 
 def printed_dual(K: Array, y: Array, bound: float, *, constraint: bool) -> tuple[Array, float]:
@@ -132,16 +127,9 @@ def test_the_kernel_in_place_of_inner_products() -> None:
 # Lecture 5.
 
 
-def tube(model: SVR, n: int) -> tuple[Array, Array]:
-    """a⁺ and a⁻ of all rows."""
-    plus, minus = np.zeros(n), np.zeros(n)
-    plus[model.support_], minus[model.support_] = model.a_plus_, model.a_minus_
-    return plus, minus
-
-
 def test_the_loss_is_zero_within_epsilon() -> None:
     """C Σ max(0, |y(x) − t| − ε) + ½‖w‖² is what is minimised, and its dual reaches it."""
-    X, t = waves()
+    X, t = waves(30)
     C, epsilon = 2.0, 0.15
     model = SVR(C=C, epsilon=epsilon, kernel="linear", tol=1e-8).fit(X, t)
 
@@ -186,7 +174,7 @@ def test_the_lagrangian_of_the_lecture() -> None:
 
 def test_which_of_the_two_coefficients_is_which() -> None:
     """a⁺ belongs to t − y ≥ ε, a⁻ to y − t ≥ ε: never both; `dual_coef_` is a⁺ − a⁻."""
-    X, t = waves()
+    X, t = waves(30)
     C, epsilon = 2.0, 0.15
     model = SVR(C=C, epsilon=epsilon, gamma=1.0, tol=1e-8).fit(X, t)
     plus, minus = tube(model, len(t))

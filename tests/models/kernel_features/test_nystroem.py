@@ -20,17 +20,11 @@ from mercer import LogisticRegression, Nystroem, Ridge, engine
 from mercer._errors import DataError, KernelError, NonFiniteError, TooLargeError
 from mercer.kernels import RBF, FromFunction, Linear, Polynomial, Spectrum, WeisfeilerLehman
 from mercer.models.kernel_features import nystroem as module
+from tests.kernels._clusters import clusters
 from tests.models.kernel_features._kernel_features import RULES
 from tests.models.kernel_features._kernel_features import uniform_rows as rows
 
 NAMES = ["rbf", "laplacian", "chi2", "poly", "polynomial", "sigmoid", "cosine", "linear", "additive_chi2"]
-
-
-def clusters(n: int = 800) -> Any:
-    """Most rows in one place, a few in each of thirty others."""
-    rng = np.random.default_rng(3)
-    centres, sizes = 4 * rng.normal(size=(31, 3)), np.r_[0.9, np.full(30, 0.1 / 30)]
-    return centres[rng.choice(31, n, p=sizes)] + 0.1 * rng.normal(size=(n, 3))
 
 
 def true_error(features: Any, K: Any) -> float:
@@ -142,7 +136,7 @@ def test_kernels_far_from_one_are_exact_on_landmarks(kernel: Any, rule: str) -> 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_error_is_the_true_one(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SAMPLE", 10_000)
-    X = clusters()
+    X = clusters(800)
     model = Nystroem(gamma=0.5, n_components=25, landmarks=rule, random_state=0).fit(X)
     assert_allclose(model.approximation_error_, true_error(model.transform(X), rbf_kernel(X, gamma=0.5)), rtol=1e-6)
     assert "error of all rows" in model.plan_.path
@@ -158,7 +152,7 @@ def test_the_error_from_some_rows_is_about_the_true_one(rule: str) -> None:
 
 
 def test_pivots_leave_less_than_uniform_landmarks_where_data_are_clustered() -> None:
-    X = clusters()
+    X = clusters(800)
     errors = {
         rule: [
             Nystroem(gamma=0.5, n_components=31, landmarks=rule, random_state=seed).fit(X).approximation_error_
@@ -172,7 +166,7 @@ def test_pivots_leave_less_than_uniform_landmarks_where_data_are_clustered() -> 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_tolerance_takes_fewer_landmarks(rule: str) -> None:
-    X = clusters()
+    X = clusters(800)
     model = Nystroem(gamma=0.5, n_components=400, landmarks=rule, random_state=0, tol=0.02).fit(X)
     n_landmarks = len(model.components_)
     assert 5 < n_landmarks < 400

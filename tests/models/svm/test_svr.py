@@ -19,22 +19,7 @@ from mercer import SVR
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.kernels import RBF, Linear
 from tests._ctrl_c import interrupt
-
-Array = np.ndarray
-
-
-def waves(n: int = 80) -> tuple[Array, Array]:
-    rng = np.random.default_rng(3)
-    X = rng.uniform(0, 6, size=(n, 1))
-    return X, np.sin(X[:, 0]) + 0.2 * rng.normal(size=n)
-
-
-def coefficients(model: SVR, n: int) -> tuple[Array, Array]:
-    """a⁺ and a⁻ of all rows."""
-    plus, minus = np.zeros(n), np.zeros(n)
-    plus[model.support_], minus[model.support_] = model.a_plus_, model.a_minus_
-    return plus, minus
-
+from tests.models.svm._tubes import tube, waves
 
 # The optimum.
 
@@ -44,7 +29,7 @@ def coefficients(model: SVR, n: int) -> tuple[Array, Array]:
 def test_rows_lie_where_their_coefficients_say(kernel: str, fit_intercept: bool) -> None:
     X, t = waves()
     model = SVR(kernel=kernel, C=2.0, epsilon=0.15, fit_intercept=fit_intercept, tol=1e-5).fit(X, t)
-    plus, minus = coefficients(model, len(X))
+    plus, minus = tube(model, len(X))
     residual = t - model.predict(X)
     assert np.all(plus * minus == 0)
     assert max(plus.max(), minus.max()) <= 2.0
@@ -60,7 +45,7 @@ def test_rows_lie_where_their_coefficients_say(kernel: str, fit_intercept: bool)
 def test_primal_equals_dual_at_the_optimum() -> None:
     X, t = waves()
     model = SVR(C=3.0, gamma=1.0, epsilon=0.1, tol=1e-6).fit(X, t)
-    plus, minus = coefficients(model, len(X))
+    plus, minus = tube(model, len(X))
     K, beta = RBF(gamma=1.0)(X), plus - minus
     norm = 0.5 * beta @ K @ beta
     dual = t @ beta - 0.1 * np.abs(beta).sum() - norm
