@@ -15,12 +15,12 @@ from mercer._jit.solvers.shuffled_rows import shuffle
 from mercer.models._progress import Progress
 from mercer.models.base import Array
 from mercer.models.rules.linear_threshold import LinearThreshold
-from mercer.models.rules.perceptron import MOST, Perceptron, seed_of
+from mercer.models.rules.perceptron import Perceptron
 from mercer.solvers.machines.kernel_rows import KernelRows
 from mercer.solvers.smooth.online import shuffled
 from mercer.solvers.threshold.kernel_perceptron import KernelPocket, KernelUnit
 from mercer.solvers.threshold.rates import Rate
-from mercer.solvers.threshold.scikit_perceptron import SPARSE_INTERCEPT_RATE
+from mercer.solvers.threshold.scikit_perceptron import LARGEST_SEED, SPARSE_INTERCEPT_RATE, seed_of
 
 
 class Lesson(NamedTuple):
@@ -158,9 +158,9 @@ class OfPerceptron(Rule):
         """Drawn in scikit-learn's order."""
         rng = check_random_state(self.model.random_state)
         if classes == 2:
-            rng.randint(1, MOST)
-            return [int(rng.randint(MOST))]
-        return [seed_of(seed) for seed in rng.randint(MOST, size=classes)]
+            rng.randint(1, LARGEST_SEED)
+            return [int(rng.randint(LARGEST_SEED))]
+        return [seed_of(seed) for seed in rng.randint(LARGEST_SEED, size=classes)]
 
     def _taught(self, unit: KernelUnit, seed: int) -> int:
         model, n = self.model, len(unit.y)

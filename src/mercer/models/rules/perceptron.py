@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._errors import DataError, FitInterrupted, NonFiniteError
+from mercer._errors import DataError, FitInterrupted
 from mercer._jit.solvers.perceptron import Terms
-from mercer._threads import bounded, ordered_map, thread_count
+from mercer._threads import bounded, thread_count
 from mercer._warn import warn
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
@@ -26,11 +26,19 @@ from mercer.models.rules._held_out import Judge, held_out_rows
 from mercer.models.rules._streamed import labels_of, learn_in_order
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.threshold.scikit_perceptron import PENALTIES, SPARSE_INTERCEPT_RATE, Rows, Stopping, Unit
+from mercer.solvers.threshold.scikit_perceptron import (
+    LARGEST_SEED,
+    PENALTIES,
+    SPARSE_INTERCEPT_RATE,
+    Rows,
+    Stopping,
+    Unit,
+    learn_all,
+    seed_of,
+)
 
 #: numbers from which on units learn in threads
 WORTH_THREADS = 100_000
-MOST = np.iinfo(np.int32).max
 
 
 class Perceptron(LinearClassifier):
@@ -305,26 +313,12 @@ class Perceptron(LinearClassifier):
             threads = thread_count() if len(units) > 1 and len(codes) * X.shape[1] >= WORTH_THREADS else 1
             self.plan_ = Plan("perceptron, row after row", str(X.dtype), 1, min(threads, len(units)))
             try:
-                self._run(units, threads)
+                learn_all(units, threads)
             except KeyboardInterrupt:
                 self._store(X, units)
                 message = "stopped by the user; the weights learnt so far are kept."
                 raise FitInterrupted(message, Solution(self.coef_, self.certificate_, ())) from None
         self._store(X, units)
-
-    def _run(self, units: list[Unit], threads: int) -> None:
-        try:
-            while active := [unit for unit in units if not unit.finished]:
-                if threads > 1:
-                    ordered_map(Unit.learn, active)
-                else:
-                    for unit in active:
-                        unit.learn()
-        except OverflowError as overflow:
-            raise NonFiniteError(
-                f"Floating-point under-/overflow occurred at epoch #{overflow.args[0]}. Scaling input data with "
-                "StandardScaler or MinMaxScaler might help."
-            ) from None
 
     def _units(self, X: Any, codes: Array, weight: Array | None, class_weight: Array, passes: int) -> list[Unit]:
         """One for two classes, or one for each; random numbers are drawn in scikit-learn's order."""
@@ -332,14 +326,14 @@ class Perceptron(LinearClassifier):
         targets = [np.where(codes == k, np.int8(1), np.int8(-1)) for k in ([1] if two else range(len(self.classes_)))]
         if two:
             rng = check_random_state(self.random_state)
-            rng.randint(1, MOST)
+            rng.randint(1, LARGEST_SEED)
             held_out = self._held_out(targets[0], weight)
-            seeds = [rng.randint(MOST)]
+            seeds = [rng.randint(LARGEST_SEED)]
             negative = class_weight[0]
             positives = class_weight[1:]
         else:
             held_out = self._held_out(codes, weight)
-            drawn = check_random_state(self.random_state).randint(MOST, size=len(self.classes_))
+            drawn = check_random_state(self.random_state).randint(LARGEST_SEED, size=len(self.classes_))
             seeds = [seed_of(seed) for seed in drawn]
             negative, positives = 1.0, class_weight
         rows = Rows.of(X, weight, held_out)
@@ -383,13 +377,6 @@ class Perceptron(LinearClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def seed_of(seed: int) -> int:
-    """What scikit-learn draws second from a generator with this seed."""
-    rng = np.random.RandomState(seed)
-    rng.randint(1, MOST)
-    return int(rng.randint(MOST))
 
 
 def _in_precision(weight: Array | None, dtype: Any) -> Array | None:

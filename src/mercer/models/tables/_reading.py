@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from mercer._errors import ColumnMismatchError, ColumnTypeError, NonFiniteError
+from mercer._errors import ColumnMismatchError, ColumnTypeError, EmptyDataError, NonFiniteError
 from mercer._suggest import did_you_mean, listed, quoted
 from mercer.data.coding import Coded
 from mercer.data.dates import are_dates, days_of_labels
 from mercer.data.kinds import Kind
+from mercer.data.select import names_of, select
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
 from mercer.models.base import Array
@@ -96,6 +98,20 @@ def refuse_sparse(X: Any) -> None:
             "X is a sparse or encoded matrix, which is made of features already: give it to the model as it is. "
             "TableFeatures takes frames and dense arrays."
         )
+
+
+def without(X: Any, excluded: Sequence[Any]) -> Any:
+    """A frame without columns that may be of any type; those of an array are left out later."""
+    names = names_of(X)
+    if names is None or not len(excluded):
+        return X
+    for name in excluded:
+        if name not in names:
+            raise ColumnMismatchError(f"There is no column {name!r} to exclude. {did_you_mean(str(name), names)}")
+    kept = [name for name in names if name not in excluded]
+    if not kept:
+        raise EmptyDataError("There is no column to learn from: all are in `exclude`. Take at least one out of it.")
+    return select(X, kept)
 
 
 def absent_columns(absent: list[str], names: list[str]) -> ColumnMismatchError:

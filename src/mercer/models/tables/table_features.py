@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from mercer._errors import ColumnMismatchError, EmptyDataError
-from mercer._suggest import did_you_mean
+from mercer._errors import EmptyDataError
 from mercer.data.kinds import Kind
 from mercer.data.select import fetched, names_of, select
 from mercer.data.sources.base import Source
@@ -25,7 +24,7 @@ from mercer.models.streaming.from_source import fits_sources, is_source, maps_so
 from mercer.models.tables._choose import ASKED_FOR, name_of, schema_for, treatment
 from mercer.models.tables._evidence import Evidence, InTable, Manner
 from mercer.models.tables._leak import guard_target
-from mercer.models.tables._reading import absent_columns, refuse_sparse
+from mercer.models.tables._reading import absent_columns, refuse_sparse, without
 from mercer.models.tables.formula_features import FormulaFeatures
 from mercer.models.tables.source import learn_source
 from mercer.models.tables.treatment import LeftOut, Treatment, Unseen, distinct, side_by_side
@@ -282,27 +281,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """The columns of a fit, when all that was learnt before is forgotten."""
         forget_fit(self)
         refuse_sparse(X)
-        return checked_columns(self, self._without_excluded(fetched(X)), reset=True)
+        return checked_columns(self, without(fetched(X), self.exclude), reset=True)
 
     def _part(self, X: Any) -> Table:
         """Some rows of a fit that was opened."""
-        return checked_columns(self, self._without_excluded(fetched(X)), reset=False)
+        return checked_columns(self, without(fetched(X), self.exclude), reset=False)
 
     def _plan(self) -> Plan:
         return Plan(f"{len(self.schema_)} columns to {len(self._names)} features", "float64", 1, 1)
-
-    def _without_excluded(self, X: Any) -> Any:
-        """A frame without columns that may be of any type; those of an array are left out later."""
-        names = names_of(X)
-        if names is None or not len(self.exclude):
-            return X
-        for name in self.exclude:
-            if name not in names:
-                raise ColumnMismatchError(f"There is no column {name!r} to exclude. {did_you_mean(str(name), names)}")
-        kept = [name for name in names if name not in self.exclude]
-        if not kept:
-            raise EmptyDataError("There is no column to learn from: all are in `exclude`. Take at least one out of it.")
-        return select(X, kept)
 
     def _learn_columns(self, table: Table, y: Any) -> dict[str, list[Part]]:
         manner = self._manner(y)

@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._errors import NonFiniteError
 from mercer._jit.solvers import perceptron as loops
 from mercer._jit.solvers.perceptron import Terms
 from mercer._jit.solvers.shuffled_rows import shuffle
+from mercer._threads import ordered_map
 from mercer.designs.sparse import Entries
 
 Array = NDArray[Any]
@@ -26,6 +28,8 @@ Array = NDArray[Any]
 PENALTIES = {None: 0, "l1": 1, "l2": 2, "elasticnet": 3}
 #: sparse rows move the intercept less, since every row does
 SPARSE_INTERCEPT_RATE = 0.01
+#: numbers below this are drawn to shuffle rows by
+LARGEST_SEED = np.iinfo(np.int32).max
 #: common factors of weights below this are multiplied in
 SMALLEST_SCALE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
@@ -126,3 +130,26 @@ class Unit:
         w = self.w.copy()
         loops.unscale(w, self._state.copy())
         return w
+
+
+def learn_all(units: list[Unit], threads: int) -> None:
+    """Let units make passes until all have finished, each in a thread of its own where there are several."""
+    try:
+        while active := [unit for unit in units if not unit.finished]:
+            if threads > 1:
+                ordered_map(Unit.learn, active)
+            else:
+                for unit in active:
+                    unit.learn()
+    except OverflowError as overflow:
+        raise NonFiniteError(
+            f"Floating-point under-/overflow occurred at epoch #{overflow.args[0]}. Scaling input data with "
+            "StandardScaler or MinMaxScaler might help."
+        ) from None
+
+
+def seed_of(seed: int) -> int:
+    """What scikit-learn draws second from a generator with this seed."""
+    rng = np.random.RandomState(seed)
+    rng.randint(1, LARGEST_SEED)
+    return int(rng.randint(LARGEST_SEED))
