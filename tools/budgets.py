@@ -1,12 +1,13 @@
 """How the code measures up to the sizes it was meant to have; `make lint` prints this.
 
 Nothing fails here, but for the order of imports, which lint-imports checks: what is beyond its budget is marked, and
-the largest are named, so that a reader knows where to begin.
+the largest are named, so that a reader knows where to begin. What is meant to be larger is named with its reason.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 import tomllib
 from collections.abc import Iterator
@@ -17,6 +18,14 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "mercer"
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 DOCUMENTED = (ast.Module, ast.ClassDef, *FUNCTION)
+#: classes with more public methods than others, and why they are not split
+MEANT = {
+    "families/base.py Family": "one object is both p(x|y) and p(y|η), so that density, maps and fit are written once",
+    "families/tweedie.py Tweedie": "no closed form for most powers: it replaces what others derive from Family",
+    "kernels/_base.py Kernel": "what a kernel says of itself, how it fills a tile, and scikit-learn's parameters",
+    "smoothing/density.py Density": "twelve things that a density has to know, and the questions answered from them",
+    "smoothing/windows.py Windows": "these twelve, and what its sums need, found once; half of them are properties",
+}
 
 
 @dataclass(frozen=True)
@@ -27,10 +36,13 @@ class Measure:
     value: float
     budget: float
     worst: str = ""
+    #: those that are larger on purpose
+    meant: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         mark = " " if self.value <= self.budget else "!"
-        return f"{mark} {self.what:<36} {self.value:>6.4g}   budget {self.budget:<6g} {self.worst}".rstrip()
+        line = f"{mark} {self.what:<36} {self.value:>6.4g}   budget {self.budget:<6g} {self.worst}".rstrip()
+        return "\n".join([line, *(f"    meant: {each}" for each in self.meant)])
 
 
 def main() -> None:
@@ -43,7 +55,11 @@ def measures() -> list[Measure]:
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
     files = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in trees}
     functions = {_place(path, node): _code_lines(node) for path, node in _nodes(trees, FUNCTION)}
-    classes = {_place(path, node): _public_methods(node) for path, node in _nodes(trees, ast.ClassDef)}
+    all_classes = {_place(path, node): _public_methods(node) for path, node in _nodes(trees, ast.ClassDef)}
+    classes = {place: size for place, size in all_classes.items() if _named(place) not in MEANT}
+    meant = tuple(
+        f"{place} ({size}): {MEANT[_named(place)]}" for place, size in all_classes.items() if place not in classes
+    )
     said = sum(_docstring_lines(node) for _, node in _nodes(trees, DOCUMENTED))
     ninth = statistics.quantiles(functions.values(), n=10)[-1]
     return [
@@ -52,8 +68,8 @@ def measures() -> list[Measure]:
         Measure("lines of a function, median", statistics.median(functions.values()), 8),
         Measure("lines of a function, 90 of 100 below", ninth, 25),
         Measure("lines of a function, largest", max(functions.values()), 80, _largest(functions, 80)),
-        Measure("public methods of a class, median", statistics.median(classes.values()), 5),
-        Measure("public methods of a class, largest", max(classes.values()), 20, _largest(classes, 20)),
+        Measure("public methods of a class, median", statistics.median(all_classes.values()), 5),
+        Measure("public methods of a class, largest", max(classes.values()), 20, _largest(classes, 20), meant),
         Measure("docstrings, share of lines in %", 100 * said / sum(files.values()), 35),
         Measure("exceptions to the order of imports", _exceptions(), 0),
     ]
@@ -66,6 +82,11 @@ def _name(path: Path) -> str:
 def _place(path: Path, node: ast.AST) -> str:
     """Where it is: by its line, too, as several may have one name."""
     return f"{_name(path)}:{node.lineno} {node.name}"
+
+
+def _named(place: str) -> str:
+    """A place without its line, which moves."""
+    return re.sub(r":\d+ ", " ", place)
 
 
 def _nodes(trees: dict[Path, ast.Module], kinds: type | tuple[type, ...]) -> Iterator[tuple[Path, ast.AST]]:
