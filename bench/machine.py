@@ -9,7 +9,20 @@ from pathlib import Path
 
 import mercer
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "skglm", "celer", "grakel", "numba")
+#: rivals, those of the extra "bench", and what mercer and they are made of
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "scikit-learn-intelex",
+    "glum",
+    "skglm",
+    "celer",
+    "grakel",
+    "KDEpy",
+    "statsmodels",
+    "numba",
+)
 
 
 def describe_environment(threads: int) -> str:
