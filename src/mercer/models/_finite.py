@@ -10,12 +10,12 @@ import numpy as np
 from mercer._errors import DegenerateDataError, NonFiniteError
 from mercer._gpu import is_tensor
 from mercer.designs.encoded import Encoded
-from mercer.models.base import Array, column_names, first_where, is_sparse
+from mercer.models.base import Array, column_names, first_where, is_sparse, refuse_where
 
 
 def refuse_not_finite(estimator: Any, X: Any) -> None:
     """Find the first value of an array or tensor that is not finite, if there is one, and raise an error about it."""
-    if _adds_up(X):
+    if adds_up(X):
         return
     if is_tensor(X):
         _refuse_tensor(estimator, X)
@@ -23,8 +23,11 @@ def refuse_not_finite(estimator: Any, X: Any) -> None:
         refuse_non_finite(X, column_names(estimator), type(estimator).__name__)
 
 
-def _adds_up(X: Any) -> bool:
-    """Whether all values have a sum, which takes no memory; encoded rows have none."""
+def adds_up(X: Any) -> bool:
+    """Whether the sum of all values is a number, so that each of them is; large ones may have none all the same.
+
+    A sum takes no memory, as a mask would; of encoded rows it is not taken.
+    """
     if is_tensor(X):
         import torch
 
@@ -37,19 +40,12 @@ def _adds_up(X: Any) -> bool:
 
 def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:
     """Find the first value of X that is not a finite number, if there is one, and raise an error that names it."""
-    found = first_where(X, lambda values: ~np.isfinite(values))
-    if found is None:
-        return
-    row, column, value = found
-    if np.isnan(value):
-        raise NonFiniteError(
-            f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and {estimator} does "
-            "not accept missing values encoded as NaN natively; drop such rows, or put TableFeatures() "
-            "before it, which fills the gaps and says where they were."
-        )
-    raise NonFiniteError(
-        f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
-        f"{row}; replace it by a number."
+    refuse_where(
+        lambda values: ~np.isfinite(values),
+        X,
+        names,
+        gaps=f"{estimator} does not accept missing values encoded as NaN natively; drop such rows, or put "
+        "TableFeatures() before it, which fills the gaps and says where they were",
     )
 
 

@@ -261,17 +261,28 @@ def first_where(X: Any, bad: Callable[[Array], Array]) -> tuple[int, int, Any] |
 
 def refuse_infinite(X: Any, names: list[str], *, estimator: str, missing: bool = True) -> None:
     """Find the first value that is infinite (or, where `missing` is False, NaN) and raise an error that names it."""
-    found = first_where(X, np.isinf if missing else lambda values: ~np.isfinite(values))
-    if found is None:
+    refuse_where(
+        np.isinf if missing else lambda values: ~np.isfinite(values),
+        X,
+        names,
+        gaps=f"{estimator} does not accept missing values encoded as NaN; drop or impute them, or use NaiveBayes, "
+        "which integrates them out",
+        unknown=", or by NaN if it is unknown" if missing else "",
+    )
+
+
+def refuse_where(bad: Callable[[Array], Array], X: Any, names: list[str], *, gaps: str, unknown: str = "") -> None:
+    """Find the first NaN or infinity that is `bad`, if there is one, and raise an error that names it.
+
+    `gaps` says who takes no NaN, and what to do then; `unknown` what an infinity may be replaced by beside a number.
+    """
+    if (found := first_where(X, bad)) is None:
         return
     row, column, value = found
     if np.isnan(value):
         raise NonFiniteError(
-            f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and {estimator} does "
-            "not accept missing values encoded as NaN; drop or impute them, or use NaiveBayes, which integrates them "
-            "out."
+            f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and {gaps}."
         )
-    unknown = ", or by NaN if it is unknown" if missing else ""
     raise NonFiniteError(
         f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
         f"{row}; replace it by a number{unknown}."

@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 
-from mercer._errors import NonFiniteError
 from mercer.families.missing_patterns import distinct_patterns
-from mercer.models.base import Array, first_where
+from mercer.models._finite import adds_up
+from mercer.models.base import Array, refuse_where
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,6 @@ class Rows:
         return Rows(self.X[rows][:, columns], None if self.weight is None else self.weight[rows])
 
 
-def sums_up(X: Array) -> bool:
-    """Whether the sum of all values is a number, so that each of them is; large ones may have none all the same."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(X.sum()))
-
-
 def patterns(X: Array) -> list[tuple[list[int], Array]]:
     """Which columns have values, and which rows have those and no others."""
     kinds, which = distinct_patterns(~np.isnan(X))
@@ -64,19 +58,12 @@ def patterns(X: Array) -> list[tuple[list[int], Array]]:
 
 def refuse_values(X: Array, names: list[str], *, missing: bool, infinite: bool = False) -> None:
     """Raise an error that names the first NaN, unless values may be missing, or infinity, unless it has a meaning."""
-    if sums_up(X):
+    if adds_up(X):
         return
-    found = first_where(X, lambda values: (np.isnan(values) & (not missing)) | (np.isinf(values) & (not infinite)))
-    if found is None:
-        return
-    row, column, value = found
-    if np.isnan(value):
-        raise NonFiniteError(
-            f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and KernelDensity does "
-            'not accept missing values encoded as NaN; drop such rows, or pass missing="integrate", which integrates '
-            "them out."
-        )
-    raise NonFiniteError(
-        f"Input X contains infinity or a value too large for {X.dtype!r}. Column {names[column]!r} is {value} in row "
-        f"{row}; replace it by a number."
+    refuse_where(
+        lambda values: (np.isnan(values) & (not missing)) | (np.isinf(values) & (not infinite)),
+        X,
+        names,
+        gaps="KernelDensity does not accept missing values encoded as NaN; drop such rows, or pass "
+        'missing="integrate", which integrates them out',
     )

@@ -11,8 +11,8 @@ from mercer._errors import ColumnMismatchError, DataError
 from mercer.data.readers.base import same_columns
 from mercer.data.sources.ahead import ahead
 from mercer.data.sources.asking import Asked
-from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, digest
-from mercer.data.sources.files.stamps import Stamp
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece
+from mercer.data.sources.files.stamps import Stamp, described, identity
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.tabular import Tabular
 
@@ -84,7 +84,7 @@ class Files(Tabular):
 
     @property
     def described(self) -> str:
-        return repr(self.stamps[0].name) if len(self.stamps) == 1 else f"{len(self.stamps)} {self._called} files"
+        return described(self.stamps, self._called)
 
     @property
     def n_bytes(self) -> int | None:
@@ -92,8 +92,7 @@ class Files(Tabular):
 
     @property
     def identity(self) -> str:
-        files = [(stamp.path, stamp.size, stamp.written_ns) for stamp in self.stamps]
-        return f"{self.described}, {digest(files, self._asked)}"
+        return identity(self.stamps, self._called, self._asked)
 
     def broken(self, failure: DataError) -> None:
         """A file that cannot be read at all: raised, or left out where that was asked for."""

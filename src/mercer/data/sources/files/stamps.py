@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from mercer._errors import SourceChangedError
+from mercer.data.sources.base import digest
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,17 @@ class Stamp:
                 f"{self.path!r} was written to since it was opened{grown}. Passes over it would not agree: open it "
                 "again when nobody writes to it any more."
             )
+
+
+def described(stamps: Sequence[Stamp], called: str) -> str:
+    """One file by its name, several by their number and what they are called."""
+    return repr(stamps[0].name) if len(stamps) == 1 else f"{len(stamps)} {called} files"
+
+
+def identity(stamps: Sequence[Stamp], called: str, asked: object) -> str:
+    """Another text as soon as a file is written to, or something else is asked of them."""
+    files = [(stamp.path, stamp.size, stamp.written_ns) for stamp in stamps]
+    return f"{described(stamps, called)}, {digest(files, asked)}"
 
 
 def _now(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int]:

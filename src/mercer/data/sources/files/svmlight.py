@@ -13,11 +13,11 @@ from scipy import sparse
 from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream, row_blocks
 from mercer.data.sources.ahead import ahead
-from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, Source, digest
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, Source
 from mercer.data.sources.files.base import LeftOut
 from mercer.data.sources.files.finding import Found
 from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
-from mercer.data.sources.files.stamps import Stamp
+from mercer.data.sources.files.stamps import Stamp, described, identity
 from mercer.data.sources.files.svmlight_lines import Parsed, parsed
 
 #: each has a name, which takes some fifty bytes
@@ -73,7 +73,7 @@ class SvmlightFiles(Source):
 
     @property
     def described(self) -> str:
-        return repr(self.stamps[0].name) if len(self.stamps) == 1 else f"{len(self.stamps)} svmlight files"
+        return described(self.stamps, "svmlight")
 
     @property
     def n_rows(self) -> int:
@@ -85,8 +85,7 @@ class SvmlightFiles(Source):
 
     @property
     def identity(self) -> str:
-        files = [(stamp.path, stamp.size, stamp.written_ns) for stamp in self.stamps]
-        return f"{self.described}, {digest(files, self._given)}"
+        return identity(self.stamps, "svmlight", self._given)
 
 
 @dataclass(frozen=True)
