@@ -12,15 +12,19 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-BYTE, INT, DOUBLE = ir.IntType(8), ir.IntType(32), ir.DoubleType()
+BYTE, INT, FLOAT, DOUBLE = ir.IntType(8), ir.IntType(32), ir.FloatType(), ir.DoubleType()
 #: bytes that are fetched into the cache at once
 LINE = 64
 #: which cache to fetch into: 3 is the first, 2 the second
 FIRST, SECOND = 3, 2
 
 
+#: float64s in the longest vector that there is
+LONGEST = 8
+
+
 def machine_lanes() -> int:
-    """Numbers in a vector, such that the machine has registers for a panel that is three vectors wide."""
+    """Float64s in a vector, such that the machine has registers for so many rows that are three vectors wide."""
     return 8 if llvm.get_host_cpu_features().get("avx512f", False) else 4
 
 
@@ -33,7 +37,7 @@ def write_fetch(builder: Any, address: Any, cache: int) -> None:
 
 
 def panel(vectors: int) -> Any:
-    """out[r, v] += Σ left[k, r] · right[k, v] for `lanes` r and `vectors · lanes` v, as `gram.add_panel` says."""
+    """out[r, v] += Σ left[k, r] · right[k, v] for `lanes` r and `vectors` vectors of v, as `gram.add_panel` says."""
 
     @intrinsic
     def add_panel(typing, left, left_at, right, right_at, count, out, out_at, ahead, fetched):  # type: ignore[no-untyped-def]
@@ -42,15 +46,12 @@ def panel(vectors: int) -> Any:
         signature = types.void(left, three, right, place, types.intp, out, place, ahead, types.intp)
 
         def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            arrays = [arrayobj.make_array(signature.args[k])(context, builder, values[k]).data for k in (0, 2, 5, 7)]
-            (left_start, left_step, left_stride), (right_start, right_step), (out_start, out_stride) = (
-                cgutils.unpack_tuple(builder, values[k]) for k in (1, 3, 6)
+            left, right, out, ahead = (
+                arrayobj.make_array(signature.args[k])(context, builder, values[k]).data for k in (0, 2, 5, 7)
             )
-            left, right, out, ahead = arrays
-            writer = _Writer(builder, vectors)
-            left, right = writer.walk(left, left_start, left_step), writer.walk(right, right_start, right_step)
-            sums = writer.sums(left, left_stride, right, values[4], (ahead, values[8]))
-            writer.add_to(out, out_start, out_stride, sums)
+            left_at, right_at, out_at = (cgutils.unpack_tuple(builder, values[k]) for k in (1, 3, 6))
+            arguments = [left, *left_at, right, *right_at, values[4], out, *out_at, ahead, values[8]]
+            builder.call(_function(builder.module, vectors, arguments), arguments)
             return context.get_dummy_value()
 
         return signature, write
@@ -58,20 +59,40 @@ def panel(vectors: int) -> Any:
     return add_panel
 
 
+def _function(module: Any, vectors: int, arguments: list[Any]) -> Any:
+    """The panel as a function: inlined, its loop would share the registers for addresses with what is around it."""
+    kinds = [argument.type for argument in arguments]
+    name = ".".join(["mercer_panel", str(vectors), *(str(kind.pointee) for kind in kinds if kind.is_pointer)])
+    if name in module.globals:
+        return module.globals[name]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    left, begin, step, stride, right, right_begin, right_step, count, out, out_begin, out_stride, *ahead = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    writer = _Writer(builder, vectors, out.type.pointee)
+    left, right = writer.walk(left, begin, step), writer.walk(right, right_begin, right_step)
+    writer.add_to(out, out_begin, out_stride, writer.sums(left, stride, right, count, ahead))
+    builder.ret_void()
+    return function
+
+
 class _Writer:
     """Writes the instructions of a panel."""
 
-    def __init__(self, builder: Any, vectors: int) -> None:
-        self._builder, self._vectors, self._lanes = builder, vectors, machine_lanes()
-        self._vector = ir.VectorType(DOUBLE, self._lanes)
+    def __init__(self, builder: Any, vectors: int, number: Any) -> None:
+        self._builder, self._vectors, self._number = builder, vectors, number
+        self._rows = machine_lanes()
+        self._lanes, name = (2 * self._rows, "f32") if number == FLOAT else (self._rows, "f64")
+        self._vector = ir.VectorType(number, self._lanes)
         self._zero = ir.Constant(self._vector, [0.0] * self._lanes)
-        self._multiply_add = self._function(f"llvm.fma.v{self._lanes}f64", self._vector, [self._vector] * 3)
+        self._multiply_add = self._function(f"llvm.fma.v{self._lanes}{name}", self._vector, [self._vector] * 3)
 
     def walk(self, array: Any, start: Any, step: Any) -> Callable[[Any], Any]:
         """Where the k-th step is, given k."""
         return lambda k: self._builder.gep(array, [self._builder.add(start, self._builder.mul(k, step))])
 
-    def sums(self, left: Any, stride: Any, right: Any, count: Any, ahead: tuple[Any, Any]) -> list[Any]:
+    def sums(self, left: Any, stride: Any, right: Any, count: Any, ahead: list[Any]) -> list[Any]:
         """Vectors of products, added up over all steps."""
         builder, nothing = self._builder, self._index(0)
         before, steps, after = builder.block, builder.append_basic_block("steps"), builder.append_basic_block("after")
@@ -79,7 +100,7 @@ class _Writer:
 
         builder.position_at_end(steps)
         k = builder.phi(nothing.type)
-        sums = [builder.phi(self._vector) for _ in range(self._lanes * self._vectors)]
+        sums = [builder.phi(self._vector) for _ in range(self._rows * self._vectors)]
         self._fetch_line(ahead[0], builder.add(ahead[1], builder.mul(k, self._index(LINE))))
         larger = self._with_step(sums, left(k), stride, right(k))
         following = builder.add(k, self._index(1))
@@ -88,7 +109,8 @@ class _Writer:
         for value, next_value in zip(sums, larger, strict=True):
             value.add_incoming(self._zero, before)
             value.add_incoming(next_value, steps)
-        builder.cbranch(builder.icmp_signed("<", following, count), steps, after)
+        again = builder.cbranch(builder.icmp_signed("<", following, count), steps, after)
+        again.set_metadata("llvm.loop", self._one_step_at_a_time())
 
         builder.position_at_end(after)
         totals = [builder.phi(self._vector) for _ in sums]
@@ -97,21 +119,29 @@ class _Writer:
             total.add_incoming(value, steps)
         return totals
 
+    def _one_step_at_a_time(self) -> Any:
+        """Two steps at once have no registers left: LLVM would write sums to memory in between."""
+        module = self._builder.module
+        told = module.add_metadata([module.add_metadata(["llvm.loop.unroll.disable"])])
+        told.operands = (told, *told.operands)  # what is said of a loop begins with itself
+        return told
+
     def add_to(self, out: Any, start: Any, stride: Any, sums: list[Any]) -> None:
         row = self.walk(out, start, stride)
         for position, value in enumerate(sums):
             r, v = divmod(position, self._vectors)
             place = self._builder.gep(row(self._index(r)), [self._index(v * self._lanes)])
             place = self._builder.bitcast(place, self._vector.as_pointer())
-            self._builder.store(self._builder.fadd(self._builder.load(place, align=8), value), place, align=8)
+            larger = self._builder.fadd(self._builder.load(place, align=_bytes(self._number)), value)
+            self._builder.store(larger, place, align=_bytes(self._number))
 
     def _with_step(self, sums: list[Any], left: Any, stride: Any, right: Any) -> list[Any]:
         """`sums` plus the products of each number at `left` with each vector at `right`."""
         factors = [self._vector_at(right, v * self._lanes) for v in range(self._vectors)]
         number_at = self.walk(left, self._index(0), stride)
         larger = []
-        for r in range(self._lanes):
-            number = self._repeated(self._wide(self._builder.load(number_at(self._index(r))), DOUBLE))
+        for r in range(self._rows):
+            number = self._repeated(self._wide(self._builder.load(number_at(self._index(r))), self._number))
             for v, factor in enumerate(factors):
                 larger.append(self._builder.call(self._multiply_add, [number, factor, sums[r * self._vectors + v]]))
         return larger
@@ -120,10 +150,10 @@ class _Writer:
         place = self._builder.gep(array, [self._index(position)])
         element = array.type.pointee
         place = self._builder.bitcast(place, ir.VectorType(element, self._lanes).as_pointer())
-        return self._wide(self._builder.load(place, align=4 if element == ir.FloatType() else 8), self._vector)
+        return self._wide(self._builder.load(place, align=_bytes(element)), self._vector)
 
     def _wide(self, value: Any, kind: Any) -> Any:
-        """In double precision."""
+        """In the precision of the sums."""
         return value if value.type == kind else self._builder.fpext(value, kind)
 
     def _repeated(self, number: Any) -> Any:
@@ -143,3 +173,7 @@ class _Writer:
 
     def _function(self, name: str, returns: Any, takes: list[Any]) -> Any:
         return cgutils.get_or_insert_function(self._builder.module, ir.FunctionType(returns, takes), name)
+
+
+def _bytes(number: Any) -> int:
+    return 4 if number == FLOAT else 8

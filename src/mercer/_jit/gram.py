@@ -111,12 +111,12 @@ def mirror(matrix):  # type: ignore[no-untyped-def]
                     matrix[j, i] = matrix[i, j]
 
 
-# The panels: products of `lanes` columns with one, two or three times as many. They are held in registers while the
+# The panels: products of `lanes` columns with one, two or three vectors of others. They are held in registers while the
 # rows go by, which no compiler can be talked into by ordinary loops.
 
 
 def lanes() -> int:
-    """Numbers in a vector of the machine."""
+    """Numbers of float64 in a vector of the machine; of float32 there are twice as many."""
     return UNIT
 
 
@@ -130,13 +130,13 @@ def _of_the_machine() -> Any:
 
 def _panel(vectors: int) -> Any:
     def add_panel(left, left_at, right, right_at, count, out, out_at, ahead, fetched):  # type: ignore[no-untyped-def]
-        """out[r, v] += Σ left[k, r] · right[k, v] over k < count, for `lanes` r and `vectors · lanes` v.
+        """out[r, v] += Σ left[k, r] · right[k, v] over k < count, for `lanes` r and `vectors` vectors of v.
 
-        Places are counted in arrays laid flat: (start, from k to k + 1, from r to r + 1) of `left`, (start, from k to
-        k + 1) of `right`, (start, from r to r + 1) of `out`. With each k a line of `ahead` is fetched into the cache,
-        from the byte `fetched` on.
+        Sums are taken in the precision of `out`. Places are counted in arrays laid flat: (start, from k to k + 1, from
+        r to r + 1) of `left`, (start, from k to k + 1) of `right`, (start, from r to r + 1) of `out`. With each k a
+        line of `ahead` is fetched into the cache, from the byte `fetched` on.
         """
-        k, r, v = np.arange(count)[:, None], np.arange(lanes()), np.arange(vectors * lanes())
+        k, r, v = np.arange(count)[:, None], np.arange(lanes()), np.arange(vectors * lanes() * 8 // out.itemsize)
         a = left.ravel()[left_at[0] + k * left_at[1] + r * left_at[2]]
         b = right.ravel()[right_at[0] + k * right_at[1] + v]
         out.ravel()[out_at[0] + r[:, None] * out_at[1] + v] += a.T @ b

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer._jit.designs import dense as loops
 from mercer._jit.gram import add_gram, padded
+from mercer._jit.product import square
 from mercer._threads import WORTH_THREADS, ordered_stream, row_blocks
 from mercer.data.blocks import rows_per_block
 from mercer.designs._base import Design, Tile, symmetric
@@ -145,9 +146,9 @@ class ShiftedTile(Tile):
     def gram(self, h: Array) -> Array:
         if h.min(initial=0.0) < 0:
             positive, negative = (self.values * np.sqrt(np.maximum(part, 0.0))[:, None] for part in (h, -h))
-            return _square(positive) - _square(negative)
+            return np.asarray(square(positive) - square(negative))
         self.values[...] *= np.sqrt(h)[:, None]
-        return _square(self.values)
+        return np.asarray(square(self.values))
 
     def dense(self) -> Array:
         return self.values
@@ -187,15 +188,10 @@ class FoldedTile(Tile):
         return self._square(h)
 
     def _square(self, h: Array) -> Array:
-        return _square(self._reader.fill(self.X, np.sqrt(h)))
+        return np.asarray(square(self._reader.fill(self.X, np.sqrt(h))))
 
     def dense(self) -> Array:
         return self._reader.fill(self.X, ALL_ONES)
-
-
-def _square(A: Array) -> Array:
-    """AᵀA, which NumPy hands to BLAS as a symmetric product."""
-    return np.asarray(A.T @ A)
 
 
 def is_for_loops(design: DenseDesign) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._jit.designs.mapped import there_and_back
+from mercer._jit.product import square as square_of
 from mercer._memory import available_bytes
 from mercer._threads import blas_for, ordered_stream, row_blocks
 
@@ -220,7 +221,7 @@ class MappedDesign:
 
         def use(rows: slice, tile: Array) -> tuple[Array, Array]:
             tile = tile * root[rows] if turned is None else (tile @ turned) * root[rows]
-            return tile.T @ tile, root[rows, 0] @ tile
+            return square_of(tile), root[rows, 0] @ tile
 
         square, sums = np.zeros((M, M)), np.zeros(M)
         for part, along in self._stream(use, dtype, SQUARED, some):

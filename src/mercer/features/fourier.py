@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mercer._gpu import is_tensor, like
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._jit.features.fourier import cosines, pairs
+from mercer._jit.product import put_product
 from mercer._threads import ordered_map, row_blocks
 from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.directions import DIRECTIONS, LEAST, Hadamard
@@ -208,7 +209,7 @@ class _HalfTurns:
         # the difference in the precision of X, which it is exact in
         rows = np.asarray(X if self.shift is None else X - self.shift, dtype=out.dtype)
         if self.chain is None:
-            np.matmul(rows, self.weights, out=out)
+            put_product(np.ascontiguousarray(rows), self.weights, out)
         else:
             self.chain.put_products(np.array(rows, order="C"), out)
 

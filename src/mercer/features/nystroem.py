@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._jit.product import put_product
 from mercer._threads import blas_for, row_blocks
 from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.kernel_tiles import KernelTiles, for_each
@@ -78,10 +79,11 @@ class NystroemMap:
         def fill(rows: slice) -> None:
             tile = np.empty((rows.stop - rows.start, M))
             gram.fill(rows, tile)
-            if features.dtype == np.float64:
-                np.dot(tile, back, out=features[rows])
-            else:
-                features[rows] = tile @ back
+            double = features.dtype == np.float64
+            out = features[rows] if double else np.empty((len(tile), self.n_features))
+            put_product(tile, back, out)
+            if not double:
+                features[rows] = out
 
         for_each(fill, row_blocks(n, max(FEWEST, min(TILE // (8 * M), -(-n // PARTS)))), self.kernel)
         return features

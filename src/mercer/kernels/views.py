@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._jit.kernels.tiles import distances, refine
+from mercer._jit.product import put_product
 from mercer.kernels._functions import applied
 from mercer.kernels.inputs import count, dense, is_sparse, is_table, matrix_of, scaled_rows
 
@@ -250,8 +251,12 @@ def _remembered(key: Any, memo: Memo, make: Callable[[], Array]) -> Array:
 
 
 def _products(left: Points, right: Points) -> Array:
-    product = left.X @ right.X.T
-    return np.ascontiguousarray(product.toarray() if is_sparse(product) else product)
+    if is_sparse(left.X) or is_sparse(right.X):
+        product = left.X @ right.X.T
+        return np.ascontiguousarray(product.toarray() if is_sparse(product) else product)
+    tile = np.empty((len(left), len(right)), left.X.dtype)
+    put_product(np.ascontiguousarray(left.X), right.X.T, tile)
+    return tile
 
 
 def _squared_distances(left: Points, right: Points, careful: bool) -> Array:

@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from mercer._jit import gram
+from mercer._jit.product import square
 from mercer._jit.stats import moments as moment_loops
 from mercer._jit.stats import scatter as loops
 from mercer._threads import row_blocks
@@ -55,9 +56,9 @@ def squares_by_loops(block: Array, groups: Array, weight: Array | None, n_groups
 def squares_by_blas(block: Array, groups: Array, weight: Array | None, n_groups: int) -> tuple[GroupSums, Array]:
     """The same, for many columns."""
     d, tiles = block.shape[1], Tiles(block, groups, weight, n_groups)
-    second, product = np.zeros((n_groups, d, d)), np.empty((d, d))
+    second = np.zeros((n_groups, d, d))
     for group, rows in tiles:
-        second[group] += np.matmul(rows.T, rows, out=product)
+        second[group] += square(rows)
     return tiles.sums, second
 
 

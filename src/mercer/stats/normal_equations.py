@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._jit import gram
 from mercer._jit.designs.sparse import add_pairs
+from mercer._jit.product import square
 from mercer._threads import WORTH_THREADS, row_blocks
 from mercer.stats.base import Array, as_block, as_weight, is_block, spoilt_sums_are_silent
 from mercer.stats.joined import NEAR_ZERO, pilot, tile_rows, tiles
@@ -143,7 +144,7 @@ def _by_blas(X: Any, Y: Array, weight: Array | None, shift: Array) -> Sums:
     product = np.zeros((1 + len(shift), 1 + len(shift)))
     rows = 0
     for tile in tiles(X, Y, weight, shift):
-        product += tile.T @ tile
+        product += square(tile)
         rows += len(tile)
     return Sums(rows, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
 

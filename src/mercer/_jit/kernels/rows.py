@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._jit import jit, wide_vectors
 from mercer._jit.kernels.tiles import value
+from mercer._jit.product import multiply
 
 #: rows and columns of a tile that is made of a product before the kernel is applied to it: it stays in the L2 cache
 HEIGHT, WIDTH = 256, 1000
@@ -42,7 +43,7 @@ def _in_place(kernel, products, left, right):  # type: ignore[no-untyped-def]
 @jit
 def fill_radial(kernel, X, left, Z, right, tile):  # type: ignore[no-untyped-def]
     """A kernel of ‖x − z‖², given ‖x‖² and ‖z‖², into a tile that lies in the cache."""
-    np.dot(X, Z.T, tile)
+    multiply(X, Z.T, tile)
     for i in range(tile.shape[0]):
         _in_place(kernel, tile[i], left[i], right)
 
@@ -51,7 +52,7 @@ def fill_radial(kernel, X, left, Z, right, tile):  # type: ignore[no-untyped-def
 def _tile(scratch, X, Z):  # type: ignore[no-untyped-def]
     """X Zᵀ in some of the memory given."""
     tile = scratch[: X.shape[0] * Z.shape[0]].reshape(X.shape[0], Z.shape[0])
-    np.dot(X, Z.T, tile)
+    multiply(X, Z.T, tile)
     return tile
 
 

@@ -13,6 +13,7 @@ from mercer._errors import SingularCovarianceError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._gpu import scores as tensor_loops
 from mercer._jit.models import normal_scores
+from mercer._jit.product import put_product
 from mercer._threads import row_blocks
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
 from mercer.families.collinear import cholesky
@@ -248,7 +249,8 @@ def over_tiles(block: Array, centre: Array, factor: Array, width: int, finish: C
         if centre.size:
             normal_scores.centre_rows(block, part.start, part.stop, centre, tile)
         centred = tile[:size] if centre.size else block[part]
-        finish(np.matmul(centred, factor, out=product[:size]), out[part])
+        put_product(np.ascontiguousarray(centred), factor, product[:size])
+        finish(product[:size], out[part])
     return out
 
 

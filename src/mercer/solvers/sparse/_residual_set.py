@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from mercer._jit.product import square
 from mercer.solvers.anderson import Anderson
 from mercer.solvers.sparse._columns import Columns, DenseColumns
 from mercer.solvers.sparse.duality import Penalty
@@ -107,7 +108,7 @@ class ResidualSet:
             tile = self._columns.gather(self.ids[which[part]])
             tile *= root
             tile /= np.sqrt(penalty.l2[which[part]])[:, None]
-            total += tile.T @ tile
+            total += square(tile)
         return total
 
     def _face(self, penalty: Penalty, support: Array, K: Array) -> bool:

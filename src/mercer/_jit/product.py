@@ -1,0 +1,153 @@
+"""Products of two matrices, in panels that are held in registers (`gram`).
+
+The BLAS that comes with NumPy chooses its instructions by a list of processors that it knows; on others, AMD's of 2024
+among them, it takes vectors of half the length. Panels are as wide as the machine's vectors, and come to nine tenths
+of what it can do. Where vectors are no longer than those of BLAS, BLAS multiplies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._jit import jit, overload
+from mercer._jit.gram import add_panel_1, add_panel_2, add_panel_3, lanes, mirror
+
+#: bytes of a column that one panel goes through: three vectors of columns are then in the L1 cache
+DEPTH = 2048
+#: rows of the left factor that stay in the L2 cache meanwhile
+TALL = 192
+#: bytes of a line of the cache
+LINE = 64
+
+
+def multiply(left: Any, right: Any, out: Any) -> None:
+    """out = left right, of one precision; a factor may be transposed."""
+    np.dot(left, right, out)
+
+
+@overload(multiply)
+def _by_whom(left, right, out) -> Any:  # type: ignore[no-untyped-def]
+    if _fits(left, out) and left.dtype == right.dtype:
+        return lambda left, right, out: by_panels(left, right, out, False)
+    return lambda left, right, out: np.dot(left, right, out)
+
+
+def _fits(left: Any, out: Any) -> bool:
+    """Whether panels multiply arrays of these types, and faster than BLAS does."""
+    from mercer._jit._panel import LONGEST, machine_lanes
+
+    return machine_lanes() == LONGEST and left.layout in "CF" and out.layout == "C" and left.dtype == out.dtype
+
+
+@jit
+def put_product(left, right, out):  # type: ignore[no-untyped-def]
+    """`multiply` for callers that are not compiled: on one thread, whatever BLAS has."""
+    multiply(left, right, out)
+
+
+def multiply_by_itself(rows: Any, out: Any) -> None:
+    """out = rowsᵀ rows, exactly symmetric."""
+    np.dot(rows.T, rows, out)
+
+
+@overload(multiply_by_itself)
+def _by_whom_itself(rows, out) -> Any:  # type: ignore[no-untyped-def]
+    def half(rows, out):  # type: ignore[no-untyped-def]
+        by_panels(rows.T, rows, out, True)
+        mirror(out)
+
+    if _fits(rows, out):
+        return half
+    return lambda rows, out: np.dot(rows.T, rows, out)
+
+
+@jit
+def square(rows):  # type: ignore[no-untyped-def]
+    """rowsᵀ rows for callers that are not compiled: on one thread, whatever BLAS has."""
+    out = np.empty((rows.shape[1], rows.shape[1]), rows.dtype)
+    multiply_by_itself(rows, out)
+    return out
+
+
+@jit
+def by_panels(left, right, out, lower):  # type: ignore[no-untyped-def]
+    """left right, in rows that lie behind each other; `lower`: what is above the diagonal is not to be read."""
+    if left.shape[0] < lanes():
+        np.dot(left, right, out)
+        return
+    packed, scratch = in_vectors(right), np.zeros((lanes(), 3 * vector_of(right)), right.dtype)
+    out[:] = 0.0
+    for top in range(0, left.shape[0], TALL):
+        bottom = min(top + TALL, left.shape[0])
+        for k in range(0, left.shape[1], DEPTH // right.itemsize):
+            add_panels(left, top, bottom, k, packed, out, scratch, lower)
+
+
+@jit
+def vector_of(matrix):  # type: ignore[no-untyped-def]
+    """Numbers in a vector of the machine, in the precision of a matrix."""
+    return lanes() * 8 // matrix.itemsize
+
+
+@jit
+def in_vectors(right):  # type: ignore[no-untyped-def]
+    """Columns of a matrix, three vectors of them behind each other: (groups, rows, 3 vectors), the rest zeros.
+
+    They begin with a line of the cache.
+    """
+    depth, columns = right.shape
+    wide, line = 3 * vector_of(right), LINE // right.itemsize
+    groups = (columns + wide - 1) // wide
+    numbers = np.empty(groups * depth * wide + line, right.dtype)
+    first = -(numbers.ctypes.data // right.itemsize) % line
+    packed = numbers[first : first + groups * depth * wide].reshape(groups, depth, wide)
+    for g in range(groups):
+        begin = g * wide
+        kept = min(wide, columns - begin)
+        for k in range(depth):
+            for c in range(kept):
+                packed[g, k, c] = right[k, begin + c]
+            for c in range(kept, wide):
+                packed[g, k, c] = 0.0
+    return packed
+
+
+@jit
+def add_panels(left, top, bottom, k, packed, out, scratch, lower):  # type: ignore[no-untyped-def]
+    """Add the products of some rows of `left`, of those of its columns that one panel goes through, from k on."""
+    side, vector, size = lanes(), vector_of(packed), packed.itemsize
+    depth, wide, columns = packed.shape[1], packed.shape[2], out.shape[1]
+    down, along = left.strides[0] // size, left.strides[1] // size
+    count = min(DEPTH // size, depth - k)
+    for g in range(packed.shape[0]):
+        begin = g * wide
+        kept = min(wide, columns - begin)
+        vectors = (kept + vector - 1) // vector
+        right = ((g * depth + k) * wide, wide)
+        # rows above the first of these columns are above the diagonal
+        first = max(top, begin // side * side) if lower else top
+        for i in range(first, bottom, side):
+            row = min(i, left.shape[0] - side)  # the last rows are taken with some before them
+            place = (row * down + k * along, along, down)
+            ahead = size * ((g + 1) * depth + k) * wide + (i - first) // side * count * LINE
+            if row == i and kept == vectors * vector:
+                add_panel(vectors, left, place, packed, right, count, out, (row * columns + begin, columns), ahead)
+            else:
+                scratch[:] = 0.0
+                add_panel(vectors, left, place, packed, right, count, scratch, (0, wide), ahead)
+                for r in range(i - row, side):
+                    for c in range(kept):
+                        out[row + r, begin + c] += scratch[r, c]
+
+
+@jit
+def add_panel(vectors, left, left_at, right, right_at, count, out, out_at, ahead):  # type: ignore[no-untyped-def]
+    """A panel of one, two or three vectors."""
+    if vectors == 3:
+        add_panel_3(left, left_at, right, right_at, count, out, out_at, right, ahead)
+    elif vectors == 2:
+        add_panel_2(left, left_at, right, right_at, count, out, out_at, right, ahead)
+    else:
+        add_panel_1(left, left_at, right, right_at, count, out, out_at, right, ahead)
