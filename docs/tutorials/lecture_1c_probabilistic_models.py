@@ -366,7 +366,8 @@ axes[0].set_ylabel("weight of the second column")
 axes[0].legend()
 plt.show()
 
-# %% On the left both settle at 0.5, on the right each at a number of its own: the naive model counts twice what the
+# %%
+# On the left both settle at 0.5, on the right each at a number of its own: the naive model counts twice what the
 # columns have in common.
 #
 # Who is right with few rows, and who with many? Ng and Jordan's experiment asks this of real data. Here are
@@ -385,5 +386,6 @@ curves.plot(ax=ax)
 ax.set_title("naive Bayes settles early, logistic regression ends ahead")
 plt.show()
 
-# %% One table of many: :doc:`Generative and discriminative models </generative-vs-discriminative>` has ten, and how far
-# the finding depends on the setting.
+# %%
+# This is one table of many: :doc:`Generative and discriminative models </generative-vs-discriminative>` has ten, and
+# shows how far the finding depends on the setting.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,3 +41,9 @@ def test_a_script_runs_and_draws(
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script), run_name="__main__")
     assert figures
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.relative_to(REPOSITORY).as_posix())
+def test_no_text_stands_on_the_line_that_begins_a_section(script: Path) -> None:
+    """sphinx-gallery would leave it out of the page."""
+    assert re.findall(r"^# ?%%[ \t]+\S.*", script.read_text(encoding="utf-8"), flags=re.MULTILINE) == []
