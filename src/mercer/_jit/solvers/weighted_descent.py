@@ -100,6 +100,16 @@ def count(indptr, indices, start, stop, counts):  # type: ignore[no-untyped-def]
 
 
 @jit
+def stored_twice(indptr, rows):  # type: ignore[no-untyped-def]
+    """Whether a row stands twice in a column, given entries by columns, in the order of their rows."""
+    for j in range(indptr.shape[0] - 1):
+        for entry in range(indptr[j] + ONE, indptr[j + 1]):
+            if rows[entry] == rows[entry - ONE]:
+                return True
+    return False
+
+
+@jit
 def turn(indptr, indices, values, start, stop, first, scale, places, rows, turned):  # type: ignore[no-untyped-def]
     """Put the entries of the rows start…stop of a CSR matrix, divided by the scales of columns, at their places.
 

@@ -167,8 +167,8 @@ class StoredColumns:
     def __init__(self, by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> None:
         self.n_rows = n_rows
         self._entries = _turned(by_rows, first, n_rows, scale, dtype)
-        matrix = self._matrix()
-        if not matrix.has_canonical_format:  # stored twice
+        if loops.stored_twice(self._entries.indptr, self._entries.indices):
+            matrix = self._matrix()
             matrix.sum_duplicates()
             self._entries = Entries.of(matrix)
 
