@@ -1,4 +1,4 @@
-"""`python -m bench [WORKLOAD …]`: run the race and write the tables."""
+"""`python -m bench [WORKLOAD …]`: run the race and write the tables; `--write`: only write them, from results.json."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, help="try with so many rows; prints and writes nothing")
     parser.add_argument("--threads", type=int, help="default: every core this process may use")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="leave peak memory out")
+    parser.add_argument("--write", action="store_true", help="run nothing; write the tables of what was measured")
     arguments = parser.parse_args()
     if unknown := set(arguments.workload) - set(WORKLOADS):
         parser.error(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
@@ -61,6 +62,9 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parse_arguments()
+    if arguments.write:
+        write_what_was_measured()
+        return
     names = arguments.workload or WORKLOADS
     if len(names) > 1:
         for name in names:
@@ -70,6 +74,12 @@ def main() -> None:
         # before numba is imported: an empty cache, so that the first call is one that compiles
         os.environ["NUMBA_CACHE_DIR"] = cache
         run(names[0], arguments)
+
+
+def write_what_was_measured() -> None:
+    from bench import results
+
+    results.write_tables(results.load())
 
 
 def _run_in_a_process_of_its_own(name: str) -> None:

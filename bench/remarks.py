@@ -1,4 +1,4 @@
-"""Why a workload misses its reach, or what its numbers do not tell: printed below its table."""
+"""Why a workload misses its target, or what its numbers do not tell: printed below its table."""
 
 from __future__ import annotations
 

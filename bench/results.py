@@ -26,12 +26,12 @@ Written by `make bench`; do not edit. Seconds are medians of warm calls, mercer 
 arrays with the same number of threads; the first call, which compiles, stands apart. "Faster" is the rival's time
 over mercer's and counts only where the answers differ by at most {PARITY:g} (or what the workload states in its "differ
 by" column): the largest |a − b| / max(1, |b|) over the compared results, which for iterative fits are the values of the
-objective. "Reach" is what the project set out for. Memory is the peak beyond the input, as a share of it, with what
+objective. "Target" is what the project set out for. Memory is the peak beyond the input, as a share of it, with what
 the call returns.
 """
 
 
-RACE_HEADER = ("mercer, s", "rival, s", "faster", "reach")
+RACE_HEADER = ("mercer, s", "rival, s", "faster", "target")
 OUTCOME_HEADER = ("task", "rival", *RACE_HEADER, "first call, s", "differ by", "memory", "rival's")
 
 
@@ -126,7 +126,7 @@ def overall(reports: Sequence[Report]) -> str:
 
 def with_speed_table(readme: str, reports: Sequence[Report]) -> str:
     """The README with the part between its two marks replaced: all together, and each race against its best rivals."""
-    header = ("workload", "rows × columns", "task", "mercer, s", "scikit-learn", "the fastest rival")
+    header = ("workload", "rows × columns", "task", "mercer, s", "times scikit-learn", "times the fastest rival")
     between = f"{overall(reports)}\n{table(header, _short_rows(reports))}"
     return re.sub(r"(<!-- speed -->\n).*?(<!-- /speed -->)", lambda m: m[1] + between + m[2], readme, flags=re.DOTALL)
 
@@ -147,7 +147,7 @@ def _faster(one: Outcome | None) -> str:
 
 
 def _named(one: Outcome) -> str:
-    return "the same" if is_scikit_learn(one) else f"{one.ratio:.1f}× ({one.rival})"
+    return "(scikit-learn)" if is_scikit_learn(one) else f"{one.ratio:.1f}× ({one.rival})"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -174,7 +174,7 @@ def _outcome_cells(one: Outcome) -> tuple[str, ...]:
 
 
 def _timing_cells(one: Timing) -> tuple[str, ...]:
-    return one.what, _seconds(one.seconds), "–" if one.limit is None else f"≤{one.limit:g}"
+    return one.what, _seconds(one.seconds), "–" if one.limit is None else f"≤{one.limit:.3g}"
 
 
 def _seconds(value: float) -> str:
