@@ -1,4 +1,4 @@
-"""Gaussian discriminants of lectures 2 and 4: formulas by hand, decision boundaries, logistic forms, masking."""
+"""Gaussian discriminants of lectures 2 and 4: formulas by hand, decision boundaries, logistic forms."""
 
 from __future__ import annotations
 
@@ -124,18 +124,3 @@ def test_different_covariances_leave_a_logistic_form_that_is_quadratic() -> None
     np.testing.assert_allclose(residual, 0.0, atol=1e-15 * len(X))
     linear = np.linalg.lstsq(monomials[:, :4], logit, rcond=None)[1]
     assert linear[0] > 1.0
-
-
-def test_least_squares_masks_the_middle_of_three_collinear_classes_and_lda_does_not() -> None:
-    """Lecture 2: one linear threshold unit per class, each by least squares against the rest."""
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 100)
-    X = rng.normal(scale=0.5, size=(300, 2)) + 4.0 * y[:, None]
-    design = np.column_stack([np.ones(300), X])
-    targets = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
-    scores = design @ np.linalg.lstsq(design, targets, rcond=None)[0]
-    least_squares = scores.argmax(axis=1)
-    # the middle's line is flat and the others cross it in one point: there alone, up to noise, is it the highest
-    assert np.mean(least_squares[y == 1] == 1) < 0.2
-    assert np.mean(least_squares[y != 1] == y[y != 1]) == 1.0
-    assert LinearDiscriminantAnalysis().fit(X, y).score(X, y) == 1.0

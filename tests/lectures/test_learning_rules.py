@@ -165,7 +165,8 @@ def test_extra_points_on_the_right_side_move_the_lms_line() -> None:
     assert perceptron[2] == perceptron[0]
 
 
-def test_one_unit_per_class_by_lms_masks_the_middle_of_three_classes_in_a_row() -> None:
+def test_one_unit_per_class_by_lms_masks_the_middle_of_three_classes_in_a_row_and_lda_does_not() -> None:
+    """The middle's line is flat, and the other two cross it in one point: only near there is it the highest."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 100)
     X = rng.normal(scale=0.5, size=(300, 2)) + 4.0 * (y[:, None] - 1)

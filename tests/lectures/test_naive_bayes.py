@@ -11,7 +11,7 @@ from scipy.special import expit, logsumexp
 from scipy.stats import norm, poisson
 
 from mercer import BernoulliNB, GaussianNB, MultinomialNB, NaiveBayes, linear_form
-from mercer.families import Bernoulli, Gaussian, Histogram, Poisson
+from mercer.families import Bernoulli, BernoulliParameters, Gaussian, Histogram, Poisson
 
 # Lecture 3's documents over its vocabulary: Chinese, Beijing, Shanghai, Macao, Tokyo, Japan.
 DOCUMENTS = np.array([[2, 1, 0, 0, 0, 0], [2, 0, 1, 0, 0, 0], [1, 0, 0, 1, 0, 0], [1, 0, 0, 0, 1, 1]])
@@ -93,6 +93,22 @@ def test_bernoulli_maximum_likelihood(rng):
         counted = [np.sum((y == c) & (X[:, j] == 1)) / np.sum(y == c) for j in range(5)]
         np.testing.assert_allclose(np.exp(model.feature_log_prob_[c]), counted, rtol=1e-14)
     np.testing.assert_allclose(np.exp(model.class_log_prior_[1]), np.mean(y == 1), rtol=1e-14)
+
+
+def test_the_slope_of_the_bernoulli_log_likelihood():
+    """Equation 48 of lecture 1 has a minus sign between its terms: n₁/θ − n₀/(1 − θ), which is 0 at n₁/n."""
+    x = np.array([1, 1, 1, 0])
+    n1, n0 = 3, 1
+
+    def log_likelihood(theta):
+        return Bernoulli().log_density(x, BernoulliParameters(theta)).sum()
+
+    def slope(theta, step=1e-5):
+        return (log_likelihood(theta + step) - log_likelihood(theta - step)) / (2 * step)
+
+    for theta in (0.1, 0.4, 0.75, 0.9):
+        np.testing.assert_allclose(slope(theta), n1 / theta - n0 / (1 - theta), rtol=1e-6, atol=1e-6)
+    assert slope(0.74) > 0 > slope(0.76)
 
 
 def test_gaussian_maximum_likelihood(two_classes):
