@@ -53,6 +53,12 @@ def test_every_test_that_pages_point_to_exists(file: str, name: str) -> None:
     assert re.search(rf"^\s*def {name or 'test_.*'}\(", source, flags=re.MULTILINE)
 
 
+def test_every_claim_of_the_lectures_has_a_test_and_a_figure() -> None:
+    rows = [line.split(" | ") for line in LECTURES.split("## Claims")[1].splitlines() if line.startswith("| ")][2:]
+    assert rows
+    assert [claim for claim, _, test, figure in rows if "::test_" not in test or "](" not in figure] == []
+
+
 def test_every_test_of_scikit_learn_that_is_left_out_is_written_down() -> None:
     page = (REPOSITORY / "docs" / "scikit-learn-tests.md").read_text(encoding="utf-8")
     suites = (REPOSITORY / "tests" / "sklearn_suite").glob("test_*.py")
