@@ -60,12 +60,14 @@ def pytest_sessionfinish() -> None:
 @pytest.fixture(scope="session")
 def real_data() -> Callable[[str], Path]:
     """`real_data("heart.csv")`: the path of a real data set, or a skip where it is not to be had."""
-    folder = Path(os.environ.get("MERCER_DATA", REPOSITORY.parent / "shared" / "data"))
+    folder = os.environ.get("MERCER_DATA")
 
     def find(name: str) -> Path:
-        if not (folder / name).exists():
-            pytest.skip(f"{name} is not in {folder}; set MERCER_DATA to the folder that holds it")
-        return folder / name
+        if not folder:
+            pytest.skip(f"{name} is real data; set MERCER_DATA to the folder that holds it")
+        if not Path(folder, name).exists():
+            pytest.skip(f"{name} is not in {folder}, the folder that MERCER_DATA names")
+        return Path(folder, name)
 
     return find
 
