@@ -22,7 +22,7 @@ from bench.machine import describe_environment
 from bench.memory import peak_beyond_input
 from bench.results import PARITY, Outcome, Report
 
-Arrays = Any  # a NamedTuple of the workload's own; `X` is what memory is measured against
+Arrays = Any  # a NamedTuple of the workload's own; `X` is what memory is measured against, unless a race says otherwise
 Results = Mapping[str, NDArray[Any]]
 
 LONG_CALL, VERY_LONG_CALL = 5.0, 60.0  # seconds
@@ -46,6 +46,7 @@ class Race:
     rivals: tuple[Contender, ...]
     results: Callable[[Any, Arrays], Results]
     parity: float = PARITY  # how much the results may differ
+    given: Callable[[Arrays], Any] | None = lambda data: data.X  # what memory is measured against; None: it is not
 
     def contender(self, name: str) -> Contender:
         return next(one for one in (self.ours, *self.rivals) if one.name == name)
@@ -82,7 +83,9 @@ class Workload:
 
     def _race(self, race: Race, arrays: Arrays, rows: int, options: Options) -> list[Outcome]:
         def memory(one: Contender) -> float | None:
-            return peak_beyond_input(self.name, race.task, one.name, rows, options.threads) if options.memory else None
+            if not options.memory or race.given is None:
+                return None
+            return peak_beyond_input(self.name, race.task, one.name, rows, options.threads)
 
         with threadpool_limits(options.threads), mercer.engine(threads=options.threads):
             ours = measure(race.ours, arrays)

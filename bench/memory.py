@@ -22,7 +22,7 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def peak_beyond_input(workload: str, task: str, contender: str, rows: int, threads: int) -> float | None:
-    """Peak memory as a share of the bytes of X; None where the system has no mark that can be reset."""
+    """Peak memory as a share of the bytes that are given; None where the system has no mark that can be reset."""
     if not CLEAR.exists():
         return None
     command = [sys.executable, "-m", "bench.memory", workload, task, contender, str(rows), str(threads)]
@@ -44,15 +44,18 @@ def _share_of_input(workload_name: str, task: str, contender_name: str, rows: in
     import mercer
 
     workload = importlib.import_module(f"bench.{workload_name}").WORKLOAD
-    contender = workload.race(task).contender(contender_name)
+    race = workload.race(task)
+    contender = race.contender(contender_name)
     with threadpool_limits(threads), mercer.engine(threads=threads):
         contender.prepare(workload.make_arrays(min(rows, WARM_UP_ROWS)))()
         arrays = workload.make_arrays(rows)
-        return peak_of(contender.prepare(arrays)) / bytes_of(arrays.X)
+        return peak_of(contender.prepare(arrays)) / bytes_of(race.given(arrays))
 
 
 def bytes_of(X: Any) -> float:
-    """Size of an array, a sparse matrix or a frame."""
+    """Size of an array, a sparse matrix, a frame, or the text of a list of strings, which may hold one many times."""
+    if isinstance(X, list):
+        return float(sum(len(text.encode()) for text in X))
     if hasattr(X, "indptr"):
         return float(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     return float(X.memory_usage(deep=True).sum() if hasattr(X, "memory_usage") else X.nbytes)

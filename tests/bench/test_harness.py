@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,36 @@ def test_peak_memory_sees_what_is_freed_again() -> None:
     megabytes = 64
     peak = memory.peak_of(lambda: np.ones(megabytes << 17).sum())
     assert peak == pytest.approx(megabytes << 20, rel=0.2)
+
+
+def test_memory_is_not_measured_where_a_race_names_no_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[str] = []
+
+    def peak(workload: str, task: str, contender: str, rows: int, threads: int) -> float:
+        measured.append(f"{task} {contender} {rows}")
+        return 0.5
+
+    monkeypatch.setattr("bench.harness.peak_beyond_input", peak)
+    workload = toy_workload(0.0)
+    (seen,) = workload.run(Options(threads=1)).outcomes
+    (unseen,) = replace(workload, races=(replace(workload.races[0], given=None),)).run(Options(threads=1)).outcomes
+    assert measured == ["sum mercer 10", "sum rival 10"]
+    assert (seen.memory, unseen.memory, unseen.rival_memory) == (0.5, None, None)
+
+
+def test_text_is_as_large_as_its_bytes() -> None:
+    assert memory.bytes_of(["four", "é", "é"]) == 8
+    assert memory.bytes_of(np.zeros(3)) == 24
+
+
+def test_the_process_that_measures_memory_finds_the_race_of_a_size() -> None:
+    pytest.importorskip("sklearnex", reason="a rival is not installed: the extra `bench` has it")
+    from bench.svc_scaling import WORKLOAD
+
+    race = WORKLOAD.race("fit 2,000 rows")
+    assert [race.contender(name).name for name in ("mercer", "scikit-learn (libsvm)")]
+    assert race.given is not None
+    assert race.given(WORKLOAD.make_arrays(20)).shape == (20, 40)
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
