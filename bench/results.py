@@ -27,7 +27,7 @@ arrays with the same number of threads; the first call, which compiles, stands a
 over mercer's and counts only where the answers differ by at most {PARITY:g} (or what the workload states in its "differ
 by" column): the largest |a − b| / max(1, |b|) over the compared results, which for iterative fits are the values of the
 objective. "Target" is what the project set out for. Memory is the peak beyond the input, as a share of it, with what
-the call returns.
+the call returns; in GB it is that of the whole process.
 """
 
 
@@ -42,13 +42,14 @@ class Outcome:
     task: str
     rival: str
     seconds: float
-    first_call: float
+    first_call: float | None  # None where no call was the first one of this task
     rival_seconds: float
     reach: float | None
     difference: float
     memory: float | None
     rival_memory: float | None
     parity: float = PARITY
+    whole_process: bool = False  # memory is the peak of a process, in bytes, and no share of the input
 
     @property
     def ratio(self) -> float | None:
@@ -162,14 +163,14 @@ def _race_cells(one: Outcome) -> tuple[str, ...]:
 
 
 def _outcome_cells(one: Outcome) -> tuple[str, ...]:
-    memory = _share(one.memory), _share(one.rival_memory)
     return (
         one.task,
         one.rival,
         *_race_cells(one),
-        _seconds(one.first_call),
+        "–" if one.first_call is None else _seconds(one.first_call),
         f"{one.difference:.0e} ≤ {one.parity:.0e}",
-        *memory,
+        _memory(one.memory, one.whole_process),
+        _memory(one.rival_memory, one.whole_process),
     )
 
 
@@ -181,5 +182,7 @@ def _seconds(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
+def _memory(value: float | None, whole_process: bool) -> str:
+    if value is None:
+        return "–"
+    return f"{value / 1e9:.2f} GB" if whole_process else f"{value:.0%}"

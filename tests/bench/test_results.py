@@ -27,6 +27,17 @@ def test_a_section_says_what_was_measured_and_on_what() -> None:
     assert "| start | 0.1 | ≤0.3 |" in text
 
 
+def test_peaks_of_whole_processes_are_in_bytes_and_a_first_call_may_be_absent() -> None:
+    outcome = Outcome("fit", "rival", 1.0, None, 10.0, 5.0, 1e-12, 7.8e8, 1.2e9, whole_process=True)
+    text = results.section(Report("a", "10 × 2", "somewhere", (outcome,)))
+    assert "| ≥5× | – | 1e-12 ≤ 1e-08 | 0.78 GB | 1.20 GB |" in text
+
+
+def test_limits_have_as_many_digits_as_seconds() -> None:
+    text = results.section(Report("a", "10 × 2", "somewhere", timings=(Timing("a pass", 3.3419, limit=5.45562),)))
+    assert "| a pass | 3.34 | ≤5.46 |" in text
+
+
 def test_different_answers_have_no_ratio() -> None:
     wrong = Outcome("fit", "rival", 1.0, 1.0, 10.0, None, 1e-3, None, None)
     assert "answers differ" in results.section(Report("a", "10 × 2", "somewhere", (wrong,)))
