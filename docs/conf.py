@@ -14,7 +14,7 @@ os.environ["MPLBACKEND"] = "Agg"
 import mercer  # noqa: E402 - after the folder of compiled loops is settled
 
 project = "mercer"
-author = "the mercer developers"
+author = "The mercer contributors"
 copyright = author
 version = release = mercer.__version__
 

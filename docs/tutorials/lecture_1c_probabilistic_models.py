@@ -388,4 +388,4 @@ plt.show()
 
 # %%
 # This is one table of many: :doc:`Generative and discriminative models </generative-vs-discriminative>` has ten, and
-# shows how far the finding depends on the setting.
+# shows how far the answer depends on the setting.
