@@ -7,7 +7,6 @@ and returns a `Measured`; to add one, write it and name it in ROWS. Seconds are 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -21,13 +20,12 @@ from unittest.mock import patch
 import torch
 import triton
 
-FOLDER = Path(__file__).parent
+from bench.gpu_table import FOLDER, SAMPLE, kept, line, write
+
 #: exponentials that a multiprocessor starts in a cycle, and its cycles per second when busy
 SPECIAL_PER_CYCLE, CYCLES = 16, 1.98e9
 #: bytes that the memory of the card moves in a second, at most
 BANDWIDTH = 4.8e12
-#: rows whose answers are compared with float64
-SAMPLE = 256
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Measured:
     limit: float
     error: float
     pairs: float = 0.0
-    first: float = 0.0
+    first: float | None = None  # where there was more than one call
     note: str = ""
 
 
@@ -199,7 +197,7 @@ def _nystroem_ridge(n: int, landmarks: int, penalty: float, repeats: int) -> Mea
         return model.fit(X, y)
 
     with counted_products(n * landmarks) as made:
-        _, seconds, first = timed(fit, repeats) if repeats else (*once(fit), 0.0)
+        _, seconds, first = timed(fit, repeats) if repeats else (*once(fit), None)
     some, a = X[:: n // SAMPLE], like(model.dual_coef_, X)
     exact = TensorGram(model.kernel_, some.double(), like(model.X_fit_, some)).times(a)
     answer = TensorGram(model.kernel_, some, like(model.X_fit_, some).float()).times(a)
@@ -229,8 +227,7 @@ def exact_ridge() -> Measured:
         special_limit(pairs),
         float(left.norm() / y[some].double().norm()),
         pairs,
-        0.0,
-        f"one call; {model.plan_.path}",
+        note=f"one call; {model.plan_.path}",
     )
 
 
@@ -285,28 +282,6 @@ def described(name: str, measured: Measured) -> dict[str, Any]:
     }
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    head = (
-        "# Speed on a GPU\n\nWritten by `python -m bench.gpu`. Seconds are the median of 5 warm calls, unless noted; "
-        "the limit is that of the unit that has most to do (for kernel sums one exponential per pair); the error is "
-        "relative to float64 on "
-        f"{SAMPLE} rows, unless noted. The first call compiles.\n\n"
-        "| workload | what | seconds | reach for | pairs/s | share of the limit | error | first call | date, card |\n"
-        "|---|---|---|---|---|---|---|---|---|\n"
-    )
-    return head + "".join(_line(name, results[name]) for name in ROWS if name in results)
-
-
-def _line(name: str, one: dict[str, Any]) -> str:
-    pairs = f"{one['pairs'] / one['seconds']:.2e}" if one["pairs"] else "–"
-    note = f" ({one['note']})" if one["note"] else ""
-    return (
-        f"| `{name}` | {one['what']} | {one['seconds']:.3f} | ≤{one['reach']:g} | {pairs} "
-        f"| {one['limit'] / one['seconds']:.0%} | {one['error']:.1e}{note} | {one['first']:.1f} "
-        f"| {one['date']}, {one['card']}, {one['software']} |\n"
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.gpu", description="What a card does.")
     parser.add_argument("name", nargs="*", metavar="NAME", help=f"{', '.join(ROWS)}; default: all")
@@ -314,14 +289,12 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(arguments.name) - set(ROWS):
         parser.error(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
-    kept = FOLDER / "gpu.json"
-    results = json.loads(kept.read_text()) if kept.exists() else {}
+    results = kept()
     for name in arguments.name or ROWS:
         results[name] = described(name, ROWS[name].measure())
-        print(_line(name, results[name]), end="", flush=True)
+        print(line(name, results[name]), end="", flush=True)
         torch.cuda.empty_cache()
-        (arguments.folder / "gpu.json").write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
-        (arguments.folder / "GPU.md").write_text(table(results))
+        write({each: results[each] for each in ROWS if each in results}, arguments.folder)
 
 
 if __name__ == "__main__":
