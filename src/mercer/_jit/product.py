@@ -29,9 +29,26 @@ def multiply(left: Any, right: Any, out: Any) -> None:
 
 @overload(multiply)
 def _by_whom(left, right, out) -> Any:  # type: ignore[no-untyped-def]
-    if _fits(left, out) and left.dtype == right.dtype:
-        return lambda left, right, out: by_panels(left, right, out, False)
-    return lambda left, right, out: np.dot(left, right, out)
+    if not (_fits(left, out) and left.dtype == right.dtype):
+        return lambda left, right, out: np.dot(left, right, out)
+
+    # numbers laid flat, so that panels are compiled once for both orders
+    if left.layout == "C":
+
+        def call(left, right, out):  # type: ignore[no-untyped-def]
+            if out.shape[0] < lanes():
+                np.dot(left, right, out)
+            else:
+                by_panels(left.reshape(left.size), left.shape[1], 1, in_vectors(right), out, False)
+    else:
+
+        def call(left, right, out):  # type: ignore[no-untyped-def]
+            if out.shape[0] < lanes():
+                np.dot(left, right, out)
+            else:
+                by_panels(left.T.reshape(left.size), 1, left.shape[0], in_vectors(right), out, False)
+
+    return call
 
 
 def _fits(left: Any, out: Any) -> bool:
@@ -55,12 +72,11 @@ def multiply_by_itself(rows: Any, out: Any) -> None:
 @overload(multiply_by_itself)
 def _by_whom_itself(rows, out) -> Any:  # type: ignore[no-untyped-def]
     def half(rows, out):  # type: ignore[no-untyped-def]
-        by_panels(rows.T, rows, out, True)
+        packed = in_vectors(rows)
+        by_panels(packed.reshape(packed.size), 1, 1, packed, out, True)
         mirror(out)
 
-    if _fits(rows, out):
-        return half
-    return lambda rows, out: np.dot(rows.T, rows, out)
+    return half if _fits(rows, out) else lambda rows, out: np.dot(rows.T, rows, out)
 
 
 @jit
@@ -72,17 +88,17 @@ def square(rows):  # type: ignore[no-untyped-def]
 
 
 @jit
-def by_panels(left, right, out, lower):  # type: ignore[no-untyped-def]
-    """left right, in rows that lie behind each other; `lower`: what is above the diagonal is not to be read."""
-    if left.shape[0] < lanes():
-        np.dot(left, right, out)
-        return
-    packed, scratch = in_vectors(right), np.zeros((lanes(), 3 * vector_of(right)), right.dtype)
+def by_panels(left, down, along, packed, out, itself):  # type: ignore[no-untyped-def]
+    """out = left right, of numbers laid flat, from row to row `down` and from column to column `along`.
+
+    `itself`: left is the transpose of what is packed, and read from there; only what is on the diagonal or below is
+    made.
+    """
+    scratch = np.zeros((lanes(), packed.shape[2]), packed.dtype)
     out[:] = 0.0
-    for top in range(0, left.shape[0], TALL):
-        bottom = min(top + TALL, left.shape[0])
-        for k in range(0, left.shape[1], DEPTH // right.itemsize):
-            add_panels(left, top, bottom, k, packed, out, scratch, lower)
+    for top in range(0, out.shape[0], TALL):
+        for k in range(0, packed.shape[1], DEPTH // packed.itemsize):
+            add_panels(left, down, along, top, k, packed, out, scratch, itself)
 
 
 @jit
@@ -115,29 +131,30 @@ def in_vectors(right):  # type: ignore[no-untyped-def]
 
 
 @jit
-def add_panels(left, top, bottom, k, packed, out, scratch, lower):  # type: ignore[no-untyped-def]
-    """Add the products of some rows of `left`, of those of its columns that one panel goes through, from k on."""
+def add_panels(left, down, along, top, k, packed, out, scratch, itself):  # type: ignore[no-untyped-def]
+    """Add the products of `TALL` rows from `top` on, of the columns that one panel goes through from k on."""
     side, vector, size = lanes(), vector_of(packed), packed.itemsize
-    depth, wide, columns = packed.shape[1], packed.shape[2], out.shape[1]
-    down, along = left.strides[0] // size, left.strides[1] // size
-    count = min(DEPTH // size, depth - k)
+    depth, wide, (n, columns) = packed.shape[1], packed.shape[2], out.shape
+    bottom, count = min(top + TALL, n), min(DEPTH // size, depth - k)
     for g in range(packed.shape[0]):
         begin = g * wide
         kept = min(wide, columns - begin)
         vectors = (kept + vector - 1) // vector
         right = ((g * depth + k) * wide, wide)
-        # rows above the first of these columns are above the diagonal
-        first = max(top, begin // side * side) if lower else top
+        first = max(top, begin // side * side) if itself else top
         for i in range(first, bottom, side):
-            row = min(i, left.shape[0] - side)  # the last rows are taken with some before them
-            place = (row * down + k * along, along, down)
+            if itself:
+                row, place = i, ((i // wide * depth + k) * wide + i % wide, wide, 1)
+            else:
+                row = min(i, n - side)  # the last rows are taken with some before them
+                place = (row * down + k * along, along, down)
             ahead = size * ((g + 1) * depth + k) * wide + (i - first) // side * count * LINE
-            if row == i and kept == vectors * vector:
+            if i + side <= n and kept == vectors * vector:
                 add_panel(vectors, left, place, packed, right, count, out, (row * columns + begin, columns), ahead)
             else:
                 scratch[:] = 0.0
                 add_panel(vectors, left, place, packed, right, count, scratch, (0, wide), ahead)
-                for r in range(i - row, side):
+                for r in range(i - row, min(side, n - row)):
                     for c in range(kept):
                         out[row + r, begin + c] += scratch[r, c]
 
