@@ -7,6 +7,7 @@ of what it can do. Where vectors are no longer than those of BLAS, BLAS multipli
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ def multiply(left: Any, right: Any, out: Any) -> None:
 
 @overload(multiply)
 def _by_whom(left, right, out) -> Any:  # type: ignore[no-untyped-def]
-    if not (_fits(left, out) and left.dtype == right.dtype):
+    alike = left.dtype == right.dtype == out.dtype and left.layout in "CF" and out.layout == "C"
+    if not (alike and _panels_are_faster()):
         return lambda left, right, out: np.dot(left, right, out)
 
     # numbers laid flat, so that panels are compiled once for both orders
@@ -51,39 +53,31 @@ def _by_whom(left, right, out) -> Any:  # type: ignore[no-untyped-def]
     return call
 
 
-def _fits(left: Any, out: Any) -> bool:
-    """Whether panels multiply arrays of these types, and faster than BLAS does."""
-    from mercer._jit._panel import LONGEST, machine_lanes
-
-    return machine_lanes() == LONGEST and left.layout in "CF" and out.layout == "C" and left.dtype == out.dtype
-
-
 @jit
 def put_product(left, right, out):  # type: ignore[no-untyped-def]
     """`multiply` for callers that are not compiled: on one thread, whatever BLAS has."""
     multiply(left, right, out)
 
 
-def multiply_by_itself(rows: Any, out: Any) -> None:
-    """out = rowsᵀ rows, exactly symmetric."""
-    np.dot(rows.T, rows, out)
+def square(rows: Any) -> Any:
+    """rowsᵀ rows, exactly symmetric; by NumPy, which hands it to BLAS as such, where panels are no faster."""
+    return _square_by_panels(rows) if _panels_are_faster() and rows.flags.forc else rows.T @ rows
 
 
-@overload(multiply_by_itself)
-def _by_whom_itself(rows, out) -> Any:  # type: ignore[no-untyped-def]
-    def half(rows, out):  # type: ignore[no-untyped-def]
-        packed = in_vectors(rows)
-        by_panels(packed.reshape(packed.size), 1, 1, packed, out, True)
-        mirror(out)
+@cache
+def _panels_are_faster() -> bool:
+    from numba import config
 
-    return half if _fits(rows, out) else lambda rows, out: np.dot(rows.T, rows, out)
+    from mercer._jit._panel import LONGEST, machine_lanes
+
+    return not config.DISABLE_JIT and machine_lanes() == LONGEST  # type: ignore[attr-defined]
 
 
 @jit
-def square(rows):  # type: ignore[no-untyped-def]
-    """rowsᵀ rows for callers that are not compiled: on one thread, whatever BLAS has."""
-    out = np.empty((rows.shape[1], rows.shape[1]), rows.dtype)
-    multiply_by_itself(rows, out)
+def _square_by_panels(rows):  # type: ignore[no-untyped-def]
+    out, packed = np.empty((rows.shape[1], rows.shape[1]), rows.dtype), in_vectors(rows)
+    by_panels(packed.reshape(packed.size), 1, 1, packed, out, True)
+    mirror(out)
     return out
 
 
