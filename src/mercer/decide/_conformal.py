@@ -122,8 +122,7 @@ def promise(coverage: float, sizes: list[Array], *, what: str, by_class: bool = 
     return Promise(
         least,
         f"A new row{each} has its true {what} inside with a probability of at least {least:.4g}{usual}, whatever the "
-        f"model: on average over new rows and {how}, not for each row apart, and if all of them come from the same "
-        "place in any order (are exchangeable).",
+        f"model: on average over new rows and {how}, not for each row separately, and if all rows are exchangeable.",
     )
 
 
