@@ -10,6 +10,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from mercer import _errors, errors
 from mercer.families import Family, Link, Penalty
 from mercer.kernels import FeatureMap, Kernel
 from mercer.smoothing import Density, Rule, SmoothingKernel
@@ -44,7 +45,16 @@ def on_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, li
         lines += ["", f"Methods that are not listed here are those of `{base}`.", ""]
 
 
+def on_bases(app: Sphinx, name: str, thing: Any, options: Any, bases: list[Any]) -> None:
+    """Errors by the names that users import, not by those of the private module that holds them."""
+    bases[:] = [
+        f":py:exc:`~{errors.__name__}.{base.__name__}`" if base.__module__ == _errors.__name__ else base
+        for base in bases
+    ]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-skip-member", skipped)
+    app.connect("autodoc-process-bases", on_bases)
     app.connect("autodoc-process-docstring", on_docstring, priority=600)  # below the examples
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer import data, decide, export, families, kernels, serving, smoothing, testing
+    from mercer import data, decide, errors, export, families, kernels, serving, smoothing, testing
     from mercer.comparison import compare
     from mercer.comparison.checking.checks import check_assumptions
     from mercer.comparison.experiments.learning_curves import learning_curves
@@ -144,6 +144,7 @@ __all__ = [
     "describe",
     "enet_path",
     "engine",
+    "errors",
     "estimate_cost",
     "explain_rows",
     "export",
@@ -163,7 +164,7 @@ __all__ = [
 ]
 
 # Rooms that are public as a whole; every other name above lives in `models` unless it is listed here.
-_ROOMS = frozenset({"data", "decide", "export", "families", "kernels", "serving", "smoothing", "testing"})
+_ROOMS = frozenset({"data", "decide", "errors", "export", "families", "kernels", "serving", "smoothing", "testing"})
 _ELSEWHERE = {
     "Calibrated": "mercer.decide",
     "ConformalClassifier": "mercer.decide",

@@ -55,7 +55,7 @@ def _is_ours(owner: type, name: str) -> bool:
 
 def _parameters(value: Any) -> str:
     """Names and order, and which may be left out; the values they have then may become better ones."""
-    if not callable(value):
+    if not callable(value) or _is_plain_error(value):
         return ""
     try:
         parameters = inspect.signature(value).parameters.values()
@@ -66,6 +66,11 @@ def _parameters(value: Any) -> str:
     if first_keyword is not None and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         shown.insert(first_keyword, "*")
     return f"({', '.join(shown)})"
+
+
+def _is_plain_error(value: Any) -> bool:
+    """An exception that takes what every exception takes, which versions of Python spell differently."""
+    return inspect.isclass(value) and issubclass(value, BaseException) and not inspect.isfunction(value.__init__)
 
 
 def _commands() -> Iterator[str]:
