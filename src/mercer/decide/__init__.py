@@ -1,4 +1,4 @@
-"""From scores to actions: costs, priors, rejection, thresholds; probabilities that hold; sets, intervals, outliers."""
+"""From scores to actions: costs, priors, rejection, thresholds; calibrated probabilities; sets, intervals, outliers."""
 
 from mercer.decide.calibration import Calibrated
 from mercer.decide.conformal import conformal_p_values
