@@ -34,7 +34,8 @@ for solver, steps, colour in (("newton", 5, "C0"), ("lbfgs", 10, "C1"), ("gradie
         claimed.append(model.certificate_.value)
         true.append(np.sqrt(model.deviance_ - least))
     ratio = np.divide(claimed, true)
-    assert np.all((ratio > 0.4) & (ratio < 1.01))
+    measurable = np.array(true) > 1e-5  # closer, the difference of two deviances is mostly rounding
+    assert np.all((ratio > 0.4) & (ratio < 1.01) | ~measurable)
     assert solver == "lbfgs" or ratio[-1] > 0.99
     ax.plot(stopped, claimed, color=colour, label=f"{solver}: certificate")
     ax.plot(stopped, true, "o", color=colour, fillstyle="none", label=f"{solver}: true distance")
