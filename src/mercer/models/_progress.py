@@ -59,12 +59,17 @@ class Watch:
 
 
 @contextmanager
-def watched(estimator: Any, *, verbose: int, X: Any, y: Any) -> Iterator[Watch]:
-    """Those who watch the fit of an estimator; to be used in a method `with_callbacks`."""
+def watched(
+    estimator: Any, *, verbose: int, X: Any, y: Any, sentence: Callable[..., str] | None = None
+) -> Iterator[Watch]:
+    """Those who watch the fit of an estimator; to be used in a method `with_callbacks`.
+
+    The `sentence` says on the terminal what a step came to, where that is no distance to an optimum.
+    """
     with ExitStack() as stack:
         watchers: list[Callable[..., Any]] = []
         if verbose:
-            watchers.append(stack.enter_context(line(type(estimator).__name__, _of_step)))
+            watchers.append(stack.enter_context(line(type(estimator).__name__, sentence or _of_step)))
         if hasattr(estimator, "_skl_callbacks"):
             watchers.append(stack.enter_context(_callbacks(estimator, X, y)))
         yield Watch(watchers)

@@ -98,6 +98,25 @@ def test_what_cannot_be_separated_is_told() -> None:
     assert model.certificate_.value == 1  # the best, not the last
 
 
+def test_after_all_passes_the_mistakes_of_the_last_function_are_counted() -> None:
+    rows = np.random.default_rng(7).normal(size=(8, 2))
+    y = (rows[:, 0] + 0.3 * rows[:, 1] > 0.1).astype(int)
+    threshold = LinearThreshold(tol=None, max_iter=3, average=True, mode="incremental")
+    model = kernelize(threshold, "linear").fit(rows, y)
+    assert (model.predict(rows) != y).sum() == model.certificate_.value == 1  # a function before it had none
+
+
+@pytest.mark.parametrize("model", [LinearThreshold(verbose=1), Perceptron(verbose=1)], ids=["lecture", "scikit-learn"])
+def test_progress_tells_the_mistakes(model: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    corners = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    for y in ([0, 1, 1, 0], [0, 1, 2, 0]):
+        fitted = kernelize(model, RBF(gamma=1)).fit(corners, y)
+        assert "KernelPerceptron: " in (shown := capsys.readouterr().out)
+        assert f" passes, {fitted.certificate_.value:g} mistakes left" in shown
+    kernelize(model, RBF(gamma=1)).set_params(model__verbose=0).fit(corners, y)
+    assert capsys.readouterr().out == ""
+
+
 def test_rows_that_do_not_fit_into_memory_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     model = kernelize(Perceptron(), RBF(gamma=1))
     expected = model.fit(X, THREE).dual_coef_

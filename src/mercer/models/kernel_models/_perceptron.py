@@ -107,7 +107,7 @@ class KernelPerceptron(KernelModel):
         rows = kept_rows(Gram(kernel, X if len(seen) == len(y) else take(X, seen)))
         lesson = Lesson(rows, codes, self.classes_, weight[seen], is_sparse(X))
         self.plan_ = Plan(f"perceptron in the span of {len(seen)} rows", "float64", 1, 1)
-        with watched(self, verbose=self.model.verbose, X=X, y=y) as watch:
+        with watched(self, verbose=self.model.verbose, X=X, y=y, sentence=_of_pass) as watch:
             try:
                 with blas_for(1):  # once, not for every mistake
                     learnt = rule.learn(lesson, watch.progress)
@@ -163,3 +163,7 @@ class KernelPerceptron(KernelModel):
             1 at best.
         """
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+
+def _of_pass(number: int, _share: float, mistakes: float) -> str:
+    return f"{number} passes, {mistakes:g} mistakes left"

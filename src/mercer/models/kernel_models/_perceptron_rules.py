@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -83,9 +84,7 @@ class OfLinearThreshold(Rule):
                     for unit in units:
                         unit.step_over(rate.after(passes))
                 passes += 1
-                if progress is not None:
-                    wrong = sum(int(unit.wrong().sum()) for unit in units)
-                    progress(passes, wrong / len(lesson.codes), wrong)
+                _tell(progress, passes, units)
             if not done and not incremental:
                 done = self._looked(pockets)
         except KeyboardInterrupt:
@@ -105,10 +104,13 @@ class OfLinearThreshold(Rule):
 
     def _learnt(self, units: list[KernelUnit], pockets: list[KernelPocket], passes: int) -> Learnt:
         if self.model.tol is None:  # all passes were asked for, and where they led
-            found = [unit.averaged()[:2] if self.model.average else (unit.alpha, unit.intercept) for unit in units]
+            last = [unit.function(average=self.model.average) for unit in units]
+            found = [(alpha, intercept) for alpha, intercept, _ in last]
+            counts = [unit.wrong(scores=scores).sum() for unit, (_, _, scores) in zip(units, last, strict=True)]
         else:
             found = [(pocket.alpha, pocket.intercept) for pocket in pockets]
-        mistakes = float(sum(pocket.mistakes for pocket in pockets))
+            counts = [pocket.mistakes for pocket in pockets]
+        mistakes = float(sum(counts))
         caution = None
         if self.model.tol is not None and mistakes > 0:
             caution = (
@@ -137,7 +139,10 @@ class OfPerceptron(Rule):
         passes: list[int] = []
         try:
             for unit, seed in zip(units, self._seeds(len(lesson.classes)), strict=True):
-                passes.append(self._taught(unit, seed))
+                passes.append(0)
+                for _ in self._passes_of(unit, seed):
+                    passes[-1] += 1
+                    _tell(progress, sum(passes), units)
         except KeyboardInterrupt:
             stopped = self._learnt(units, passes)
             raise FitInterrupted("stopped by the user; what was learnt so far is kept.", stopped) from None
@@ -145,7 +150,7 @@ class OfPerceptron(Rule):
 
     def _learnt(self, units: list[KernelUnit], passes: list[int]) -> Learnt:
         mistakes = float(sum(unit.wrong().sum() for unit in units))
-        most, caution = max(passes, default=1), None
+        most, caution = max([1, *passes]), None
         if self.model.tol is not None and most == self.model.max_iter:
             caution = (
                 "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the "
@@ -162,7 +167,8 @@ class OfPerceptron(Rule):
             return [int(rng.randint(LARGEST_SEED))]
         return [seed_of(seed) for seed in rng.randint(LARGEST_SEED, size=classes)]
 
-    def _taught(self, unit: KernelUnit, seed: int) -> int:
+    def _passes_of(self, unit: KernelUnit, seed: int) -> Iterator[None]:
+        """Teach a unit, with a stop after each pass."""
         model, n = self.model, len(unit.y)
         order, best, idle = np.arange(n, dtype=np.int32), math.inf, 0
         for passes in range(1, model.max_iter + 1):
@@ -171,9 +177,15 @@ class OfPerceptron(Rule):
             loss = unit.pass_over(order, Rate(float(model.eta0), 0.0), passes) / n
             idle = idle + 1 if model.tol is not None and loss > best - model.tol else 0
             best = min(best, loss)
+            yield
             if idle >= model.n_iter_no_change:
                 break
-        return passes
+
+
+def _tell(progress: Progress | None, passes: int, units: list[KernelUnit]) -> None:
+    if progress is not None:
+        mistakes = sum(int(unit.wrong().sum()) for unit in units)
+        progress(passes, mistakes / len(units[0].y), mistakes)
 
 
 def rule_of(model: Any) -> Rule:

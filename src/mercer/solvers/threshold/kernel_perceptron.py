@@ -97,8 +97,10 @@ class KernelUnit:
         self._intercept_sum += before * level
         self._scores_sum += before * moved
 
-    def averaged(self) -> tuple[Array, float, Array]:
-        """The mean of α, of the intercept and of the scores after each step."""
+    def function(self, *, average: bool) -> tuple[Array, float, Array]:
+        """α, intercept and scores as they are now, or the mean of those after each step."""
+        if not average:
+            return self.alpha, self.intercept, self.scores
         steps = max(1.0, self._steps)
         return (
             self.alpha - self._alpha_sum / steps,
@@ -118,7 +120,7 @@ class KernelPocket:
     def look(self) -> bool:
         """Whether the unit is perfect; what is better than before is kept."""
         unit = self._unit
-        alpha, intercept, scores = unit.averaged() if self._average else (unit.alpha, unit.intercept, unit.scores)
+        alpha, intercept, scores = unit.function(average=self._average)
         wrong = unit.wrong(scores=scores)
         weight = float(unit.importance[wrong].sum())
         if weight < self._weight:
