@@ -36,3 +36,20 @@ def test_batch_rules_need_all_rows_together() -> None:
     held = LinearThreshold("logistic", max_iter=5, tol=None).fit(X, y)
     streamed = LinearThreshold("logistic", max_iter=5, tol=None).fit(InMemory(X, y, rows=30))
     np.testing.assert_array_equal(streamed.coef_, held.coef_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearThreshold(mode="incremental", fit_intercept=False, shuffle=False),
+        Perceptron(fit_intercept=False, shuffle=False),
+    ],
+    ids=["lecture", "scikit-learn"],
+)
+@pytest.mark.parametrize("of_zero", [0, 1])
+def test_a_score_of_zero_counts_as_it_is_predicted(model: Any, of_zero: int) -> None:
+    """The row whose score is 0 is of the second of two classes in the lecture, and of the first in scikit-learn."""
+    X, y = np.array([[1.0], [-1.0], [0.0]]), np.array([0, 1, of_zero])
+    streamed = clone(model).fit(InMemory(X, y))
+    assert streamed.certificate_.value == (streamed.predict(X) != y).sum()
+    assert streamed.certificate_.holds == (of_zero == isinstance(model, LinearThreshold))

@@ -26,8 +26,11 @@ STOPPED = "stopped by the user; the weights learnt so far are kept."
 SENTENCE = "rows on the wrong side of a hyperplane after one pass; none would prove the classes separable"
 
 
-def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any]) -> None:
-    """One pass in which `learn` has every chunk in turn, and one that counts the mistakes that are left."""
+def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *, zero_is_positive: bool) -> None:
+    """One pass in which `learn` has every chunk in turn, and one that counts the mistakes that are left.
+
+    What a score of 0 says is for the model to decide, whose `predict` has to agree.
+    """
     refuse_offset(model, source.head())
     forget_fit(model)
     vars(model).pop("_units", None)
@@ -42,7 +45,7 @@ def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any]) ->
     model.n_iter_ = 1
     reader = reader_of(model)
     reader.coef_, reader.intercept_, reader.classes_ = model.coef_, model.intercept_, model.classes_
-    wrong = fold(partial(_mistakes, reader), source, operator.add)
+    wrong = fold(partial(_mistakes, reader, zero_is_positive), source, operator.add)
     model.certificate_ = Certificate("separation", wrong, 0.0, SENTENCE)
     path = f"{model.plan_.path}, in one pass"
     model.plan_ = streamed_plan(path, model.plan_.dtype)
@@ -61,14 +64,15 @@ def _weighted(source: Source) -> Iterator[Chunk]:
             yield chunk
 
 
-def _mistakes(reader: Any, chunk: Chunk) -> float:
+def _mistakes(reader: Any, zero_is_positive: bool, chunk: Chunk) -> float:
     """How often a unit has a row that has a weight on the wrong side."""
     scores = reader.decision_function(chunk.X)
     codes = codes_of(chunk.y, reader.classes_)
+    positive = scores >= 0 if zero_is_positive else scores > 0
     if scores.ndim == 1:
-        wrong = (scores > 0) != (codes > 0)
+        wrong = positive != (codes > 0)
     else:
-        wrong = ((scores > 0) != (codes[:, None] == np.arange(scores.shape[1]))).any(axis=1)
+        wrong = (positive != (codes[:, None] == np.arange(scores.shape[1]))).any(axis=1)
     return float(wrong.sum() if chunk.weight is None else wrong[chunk.weight > 0].sum())
 
 

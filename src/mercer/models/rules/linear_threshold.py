@@ -202,7 +202,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             records.append((float(chunk.n_rows if chunk.weight is None else chunk.weight.sum()), self.trace_))
 
         self._classes_fixed = False
-        learn_in_order(self, source, learn_from)
+        learn_in_order(self, source, learn_from, zero_is_positive=True)
         refuse_one_class(self.classes_, OR_BY_PARTS)
         self.trace_ = History.of_parts(records)
         return self

@@ -223,7 +223,7 @@ class Perceptron(LinearClassifier):
         def learn_from(chunk: Chunk) -> None:
             self.partial_fit(chunk.X, chunk.y, classes=classes, sample_weight=chunk.weight)
 
-        learn_in_order(self, source, learn_from)
+        learn_in_order(self, source, learn_from, zero_is_positive=False)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
