@@ -35,6 +35,7 @@ TABLE = pd.DataFrame(
         "smokes": [True, False, False, True, True] * 4,
     }
 )
+TIMES = pd.DataFrame({"at": pd.date_range("2024-03-30 18:00", periods=20, freq="5h", tz="Europe/Berlin")})
 OUTCOME = ["yes", "no", "no", "yes", "yes"] * 4
 
 
@@ -69,6 +70,7 @@ MODELS = {
         TABLE,
         ("predict", "predict_proba"),
     ),
+    "table_of_times": Model(lambda: mercer.TableFeatures(output="array").fit(TIMES), TIMES, ("transform",)),
     "pipeline_of_texts": Model(
         lambda: make_pipeline(mercer.TfidfVectorizer(), mercer.MultinomialNB()).fit(TEXTS, [0, 0, 1, 0]),
         TEXTS,

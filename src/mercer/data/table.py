@@ -130,6 +130,14 @@ class Table:
                 )
         return self.storage.numbers(chosen)
 
+    def zone(self, column: int) -> str:
+        """The time zone that the type of a column names; "" without one."""
+        return self.storage.zone(column)
+
+    def days(self, column: int, zone: str = "") -> Array:
+        """A column of dates as days since 1970 by the clock of a zone, or of their own; NaN for missing values."""
+        return self.storage.days(column, zone)
+
     def coded(self, column: int) -> Coded:
         """One column of any kind as codes and labels; see `mercer.data.coding` for what labels are."""
         try:

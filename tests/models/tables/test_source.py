@@ -64,6 +64,13 @@ def test_streamed_is_in_memory(frame, rows, options):
     assert streamed.plan_.passes == 1
 
 
+def test_a_source_has_the_zone_of_its_dates():
+    t = pd.Series(pd.date_range("2024-06-01", periods=48, freq="h", tz="Europe/Paris"))
+    features = TableFeatures(output="array").fit(InMemory(t.to_frame("t"), rows=20))
+    expected = TableFeatures(output="array").fit_transform(t.to_frame("t"))
+    np.testing.assert_allclose(features.transform(t.dt.tz_convert("UTC").to_frame("t")), expected)
+
+
 def test_columns_of_many_different_values_are_judged_in_bounded_memory(monkeypatch):
     X = pandas_frame()
     expected = TableFeatures(kinds={"name": "category"}).fit(X)

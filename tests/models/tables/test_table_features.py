@@ -244,6 +244,28 @@ def test_dates_may_be_spelled() -> None:
     assert_allclose(np.asarray(features.transform(FRAME)), np.asarray(TableFeatures().fit_transform(FRAME[["when"]])))
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "+05:30"])
+@pytest.mark.parametrize(
+    "library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
+)
+def test_the_same_instants_in_another_zone_are_the_same_features(zone: str, library: Any) -> None:
+    here = pd.DataFrame({"t": pd.date_range("2024-06-01", periods=48, freq="h", tz="Europe/Paris")})
+    there = here.assign(t=here.t.dt.tz_convert(zone))
+    features = TableFeatures(output="array").fit(here)
+    if zone != "+05:30" or library is not pl.from_pandas:  # polars has no such zone
+        assert_allclose(features.transform(library(there)), features.transform(here))
+
+
+def test_dates_of_a_zone_are_not_compared_with_dates_of_none() -> None:
+    zoned = pd.DataFrame({"t": pd.date_range("2024-06-01", periods=48, freq="h", tz="Europe/Paris")})
+    naive = zoned.assign(t=zoned.t.dt.tz_localize(None))
+    for fitted, given in ((zoned, naive), (naive, zoned), (zoned, naive.assign(t=naive.t.astype(str)))):
+        with pytest.raises(ColumnTypeError, match=r"Column 't' had .*no time zone"):
+            TableFeatures().fit(fitted).transform(given)
+    features = TableFeatures(output="array").fit(zoned)
+    assert_array_equal(features.transform(naive.assign(t=pd.NaT)), 0)  # nothing is at no time
+
+
 def test_unseen_levels_are_named_and_say_nothing() -> None:
     features = TableFeatures().fit(FRAME[["city", "age"]])
     with pytest.warns(UnseenCategoryWarning, match=r"'city' is 'Berlin' in row 0.*unseen='ignore'"):

@@ -48,6 +48,14 @@ class Storage(Protocol):
         """A column of strings as a pyarrow array; None where it is not stored like that."""
         ...
 
+    def zone(self, column: int) -> str:
+        """The time zone that the type of a column names; "" without one."""
+        ...
+
+    def days(self, column: int, zone: str) -> Array:
+        """A column of dates as days since 1970 by the clock of a zone; "" for their own."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
@@ -75,6 +83,9 @@ class Matrix:
 
     def strings(self, column: int) -> None:
         return None
+
+    def zone(self, column: int) -> str:
+        return ""
 
     def _columns(self, columns: list[int]) -> Any:
         """Some columns; all of them as they are."""

@@ -40,6 +40,9 @@ class DenseStorage(Matrix):
         # a copy only where compiled loops would otherwise have to be compiled anew for another kind of array
         return np.require(values, float_type(values.dtype), ["C", "A", "W"])
 
+    def days(self, column: int, zone: str) -> Array:
+        return days(self.values[:, column])
+
     def coded(self, column: int) -> Coded:
         values = self.values[:, column]
         return code_floats(days(values)) if values.dtype.kind in "mM" else code_array(values)

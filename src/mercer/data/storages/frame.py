@@ -44,7 +44,7 @@ class FrameStorage:
     def of(cls, frame: nw.DataFrame[Any], *, dates: bool = False) -> tuple[Self, tuple[Kind, ...]]:
         """The rows of a frame, and the kinds of its columns, by type alone."""
         series = list(frame.iter_columns())
-        types = [type(each.dtype) for each in series]
+        types = [_type(each) for each in series]
         kinds = tuple(_kind(each, dtype, dates) for each, dtype in zip(series, types, strict=True))
         columns = tuple(
             TimeColumn(each) if dtype in TIMES else column_of(each, kind)
@@ -81,6 +81,14 @@ class FrameStorage:
             out[:, position] = self.columns[column].floats(self.start, self.stop)
         return out
 
+    def zone(self, column: int) -> str:
+        return found.zone if isinstance(found := self.columns[column], TimeColumn) else ""
+
+    def days(self, column: int, zone: str) -> Array:
+        found = self.columns[column]
+        assert isinstance(found, TimeColumn)
+        return found.by_clock(zone, self.start, self.stop)
+
     def coded(self, column: int) -> Coded:
         return self.columns[column].coded(self.start, self.stop)
 
@@ -108,6 +116,12 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
             "X is a lazy frame, which has no rows yet. Collect them first: X.collect(), or X.compute() in Dask."
         )
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _type(series: nw.Series[Any]) -> type[Any]:
+    # narwhals does not know pandas' zones whose names have more than letters in them, such as America/New_York
+    unknown_zone = series.dtype == nw.Unknown and _type_name(series).startswith("datetime64[")
+    return nw.Datetime if unknown_zone else type(series.dtype)
 
 
 def _kind(series: nw.Series[Any], dtype: type[Any], dates: bool) -> Kind:

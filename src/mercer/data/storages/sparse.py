@@ -37,5 +37,8 @@ class SparseStorage(Matrix):
         dense: Array = self._columns(columns).toarray(order="C")
         return dense.astype(float_type(dense.dtype), copy=False)
 
+    def days(self, column: int, zone: str) -> Array:
+        return self.numbers([column])[:, 0]
+
     def coded(self, column: int) -> Coded:
         return code_array(self.values[:, [column]].toarray()[:, 0])

@@ -30,8 +30,17 @@ class TimeColumn:
         return np.dtype(np.float64)
 
     def floats(self, start: int, stop: int) -> Array:
+        return self.by_clock("", start, stop)
+
+    @property
+    def zone(self) -> str:
+        """The zone whose clock times are told by; "" where they have none."""
+        return getattr(self.series[:0].to_arrow().type, "tz", None) or ""
+
+    def by_clock(self, zone: str, start: int, stop: int) -> Array:
+        """The same numbers by the clock of another zone; "" for their own."""
         units = MICROSECONDS_PER_DAY / 24 if self.series.dtype == nw.Time else MICROSECONDS_PER_DAY
-        return _microseconds(one_chunk(self.series[start:stop].to_arrow())) / units
+        return _microseconds(one_chunk(self.series[start:stop].to_arrow()), zone) / units
 
     def coded(self, start: int, stop: int) -> Coded:
         return code_floats(self.floats(start, stop))
@@ -40,14 +49,14 @@ class TimeColumn:
         return None
 
 
-def _microseconds(array: Any) -> Array:
-    """A pyarrow array of any type of time, as floats; NaN for null."""
+def _microseconds(array: Any, zone: str) -> Array:
+    """A pyarrow array of any type of time, as floats by the clock of a zone; NaN for null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kind = array.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
-        array = pc.local_timestamp(array)
+        array = pc.local_timestamp(pc.cast(array, pa.timestamp(kind.unit, zone or kind.tz)))
     if pa.types.is_duration(kind):
         plain = pa.duration("us")
     elif pa.types.is_time(kind):

@@ -7,6 +7,8 @@ from typing import Self
 
 import numpy as np
 
+from mercer._errors import ColumnTypeError
+from mercer._suggest import listed
 from mercer.data.dates import Calendar
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
@@ -43,6 +45,8 @@ class Date(Treatment):
     weekdays: tuple[int, ...]
     months: tuple[int, ...]
     hourly: bool
+    #: by whose clock; "" for dates without a zone, None where that was not kept, in older files: by their own then
+    zone: str | None = None
 
     @classmethod
     def learnt(cls, column: str, spread: Spread, seen: DaysSeen, gaps: Gaps, *, scaled: bool) -> Self:
@@ -50,7 +54,8 @@ class Date(Treatment):
         first = spread.lowest if spread.number else 0.0
         mean, deviation = spread.scale()
         number = Number(f"{column}[days]", Scale(mean - first, deviation), scaled, gaps)
-        return cls(column, first, number, _varying(seen.weekdays), _varying(seen.months), seen.hourly)
+        zone = _only(column, seen.zones)
+        return cls(column, first, number, _varying(seen.weekdays), _varying(seen.months), seen.hourly, zone)
 
     def described(self) -> str:
         varying = {"weekday": self.weekdays, "month": self.months, "hour": self.hourly}
@@ -69,7 +74,7 @@ class Date(Treatment):
         return [Slot(NUMBERS, numbers), *levels]
 
     def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
-        days = days_of(table, position)
+        days = days_of(table, position, self.zone)
         if self.days.gaps.missing == "error":
             refuse_gaps(self.column, np.isnan(days))
         calendar = Calendar.of(days)
@@ -84,6 +89,16 @@ class Date(Treatment):
             if codes
         ]
         return [NumberPart(np.hstack(numbers)), *levels]
+
+
+def _only(column: str, zones: tuple[str, ...]) -> str | None:
+    """The zone of all parts of a column; None without any dates."""
+    if len(zones) > 1:
+        raise ColumnTypeError(
+            f"Column {column!r} has dates of several time zones, {listed([zone or 'none' for zone in zones])}. Convert "
+            "them to one."
+        )
+    return zones[0] if zones else None
 
 
 def _varying(values: tuple[int, ...]) -> tuple[int, ...]:

@@ -85,7 +85,7 @@ class InTable:
 
     def days(self) -> tuple[Spread, DaysSeen]:
         days = days_of(self.table, self.position)
-        return Spread.of(days), DaysSeen.of(days)
+        return Spread.of(days), DaysSeen.of(days, self.table.zone(self.position))
 
     def labels(self) -> Occurrences:
         return Occurrences.zero().update(self._coded, self.table.declared_levels(self.position))

@@ -38,10 +38,24 @@ def numbers_of(table: Table, position: int) -> Array:
     return values
 
 
-def days_of(table: Table, position: int) -> Array:
-    """A column of dates, or of strings that spell them, as days since 1970; NaN where they are missing."""
+def days_of(table: Table, position: int, zone: str | None = None) -> Array:
+    """A column of dates, or of strings that spell them, as days since 1970; NaN where they are missing.
+
+    By the clock of a `zone` ("" if they are to have none), or of their own if it is None.
+    """
+    days, found = _days_of(table, position, zone or ""), table.zone(position)
+    if zone is not None and bool(zone) != bool(found) and not np.isnan(days).all():
+        held, holds = (f"the time zone {name!r}" if name else "no time zone" for name in (zone, found))
+        raise ColumnTypeError(
+            f"Column {table.names[position]!r} had {held} when this was fitted and has {holds} here, so that nobody "
+            "can say which times are the same. Say where its clock stands, as pandas' tz_localize does, in both."
+        )
+    return days
+
+
+def _days_of(table: Table, position: int, zone: str) -> Array:
     if table.kinds[position] is Kind.DATE:
-        return table.numbers([position])[:, 0]
+        return table.days(position, zone)
     coded = table.coded(position)
     if not (coded.codes >= 0).any():
         return np.full(table.n_rows, np.nan)

@@ -70,23 +70,27 @@ class Spread(NamedTuple):
 
 
 class DaysSeen(NamedTuple):
-    """Which weekdays, months and hours occur; of hours, up to two."""
+    """Which weekdays, months and hours occur, and by the clocks of which zones; of hours, up to two."""
 
     weekdays: tuple[int, ...]
     months: tuple[int, ...]
     hours: tuple[float, ...]
+    #: "" for that of days without a zone
+    zones: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, days: Array) -> Self:
-        weekday, month, hour = Calendar.of(days[~np.isnan(days)])
+    def of(cls, days: Array, zone: str) -> Self:
+        there = days[~np.isnan(days)]
+        weekday, month, hour = Calendar.of(there)
         weekdays, months = (tuple(np.unique(part).astype(int).tolist()) for part in (weekday, month))
-        return cls(weekdays, months, tuple(np.unique(hour).tolist()[:2]))
+        return cls(weekdays, months, tuple(np.unique(hour).tolist()[:2]), (zone,) if there.size else ())
 
     def merge(self, other: Self) -> Self:
         return type(self)(
             tuple(sorted({*self.weekdays, *other.weekdays})),
             tuple(sorted({*self.months, *other.months})),
             tuple(sorted({*self.hours, *other.hours}))[:2],
+            tuple(sorted({*self.zones, *other.zones})),
         )
 
     @property

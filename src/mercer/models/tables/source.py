@@ -44,7 +44,7 @@ class Glance(NamedTuple):
         spelled = seen.kind is Kind.CATEGORY and seen.labels is not None and are_dates(seen.labels.labels.tolist())
         if seen.kind is Kind.DATE or spelled:
             values = days_of(table, position)
-            spread, days = Spread.of(values), DaysSeen.of(values)
+            spread, days = Spread.of(values), DaysSeen.of(values, table.zone(position))
         elif seen.kind.numeric:
             spread = Spread.of(numbers_of(table, position))
         return cls(seen.bounded(), spread, days)

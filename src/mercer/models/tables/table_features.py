@@ -38,7 +38,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     """Columns of any kind as features: looks at each column of a frame, and does with it what is usual for its kind.
 
     Numbers and counts are standardised, two values become 0 and 1, categories one feature for each level (kept as
-    codes), text is vectorised, dates become days since the first and, where they vary, weekday, month and hour.
+    codes), text is vectorised, dates become days since the first and, where they vary, weekday, month and hour, by the
+    clock of the time zone they had in the fit: new rows may have another one, but not none where there was one.
     Identifiers and constants are left out. `grid()` lists what was done and why.
 
     New rows are read by the same rules. The columns of a frame are found by their names, in any order; others are
