@@ -188,3 +188,15 @@ def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
     model = LogisticRegressionCV(Cs=3, cv=3, l1_ratios=(0.0,), use_legacy_attributes=False, scoring="accuracy")
     with pytest.raises(NonFiniteError, match="too large for float64"):
         model.fit(X, np.arange(12) % 2)
+
+
+def test_callbacks_are_taken_as_in_scikit_learn() -> None:
+    from_sklearn = pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
+    watcher = from_sklearn.ProgressBar()
+    for model in (LogisticRegressionCV, linear_model.LogisticRegressionCV):
+        assert model().set_callbacks(watcher)._skl_callbacks == [watcher]
+        assert not hasattr(model().set_callbacks(), "_skl_callbacks")
+        with pytest.warns(UserWarning, match="only supported in LogisticRegressionCV for solver='lbfgs'"):
+            model(solver="saga").set_callbacks(watcher)
+        with pytest.raises(TypeError, match="must be instances"):
+            model().set_callbacks(3)

@@ -1,14 +1,45 @@
-"""scikit-learn's callbacks of `LogisticRegression`: a task per step, which can see the coefficients."""
+"""scikit-learn's callbacks of logistic regressions: a task per step, which can see the coefficients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
+from mercer._warn import warn
+from mercer.models._progress import CallbackSupportMixin
 from mercer.models.logistic._path import Coefficients
 
 Told = Callable[[Coefficients], None]
+
+
+class LogisticCallbacks(CallbackSupportMixin):
+    """Takes callbacks, with scikit-learn's warning where its solver would ignore them."""
+
+    solver: str
+
+    def set_callbacks(self, *callbacks: Any) -> Self:
+        """Have a fit watched by scikit-learn's callbacks.
+
+        Parameters
+        ----------
+        *callbacks : callback instances
+            They see the coefficients of `LogisticRegression` after every step. `LogisticRegressionCV` takes them and
+            calls none, as in scikit-learn 1.9.
+
+        Returns
+        -------
+        self : object
+            The model itself.
+        """
+        if self.solver != "lbfgs":
+            warn(
+                f"Callbacks are only supported in {type(self).__name__} for solver='lbfgs'. This estimator has "
+                f"solver='{self.solver}', callbacks will be ignored during the solving of the regression.",
+                UserWarning,
+            )
+        super().set_callbacks(*callbacks)
+        return self
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models.base import Array, Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models.diagnosis import Diagnosis
+from mercer.models.logistic._callbacks import LogisticCallbacks
 from mercer.models.logistic._cv_options import Asked, asked_of, checked_Cs
 from mercer.models.logistic._diagnosis import settled
 from mercer.models.logistic._folds import (
@@ -50,7 +51,7 @@ from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.least_squares.fit import NOT_FINITE
 
 
-class LogisticRegressionCV(LinearClassifier):
+class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
     """Logistic regression with the penalty of the best score on rows left out: scikit-learn's `LogisticRegressionCV`.
 
     Every fold is fitted along the penalties, each from the coefficients of the one before, on the rows in place.

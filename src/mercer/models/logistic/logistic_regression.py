@@ -17,11 +17,11 @@ from mercer.designs.streamed import Responses
 from mercer.designs.survey import Survey
 from mercer.models._finite import refuse_not_finite, refuse_unrepresentable
 from mercer.models._linear_classifier import LinearClassifier
-from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.models._progress import watched, with_callbacks
 from mercer.models._tensors import checked_tensor, coded, tensor_plan
 from mercer.models.base import NO_WEIGHT, Plan, column_names, in_main_memory, old_state_on_failure, publish
 from mercer.models.diagnosis import Diagnosis
-from mercer.models.logistic._callbacks import told_of_steps
+from mercer.models.logistic._callbacks import LogisticCallbacks, told_of_steps
 from mercer.models.logistic._diagnosis import settled
 from mercer.models.logistic._path import Coefficients, LogisticPath, PathInterrupted, Penalised, Point
 from mercer.models.logistic.options import (
@@ -44,7 +44,7 @@ from mercer.solvers.least_squares.fit import NOT_FINITE
 from mercer.solvers.sparse import streamed_proximal
 
 
-class LogisticRegression(CallbackSupportMixin, LinearClassifier):
+class LogisticRegression(LogisticCallbacks, LinearClassifier):
     """Logistic regression: scikit-learn's, at the exact optimum of the objective that `solver` stands for.
 
     It minimises C Σ w · loss + l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖²: the mode of the posterior under β ~ N(0, C) for
@@ -152,28 +152,6 @@ class LogisticRegression(CallbackSupportMixin, LinearClassifier):
         self.verbose = verbose
         self.warm_start = warm_start
         self.n_jobs = n_jobs
-
-    def set_callbacks(self, *callbacks: Any) -> Self:
-        """Have a fit watched by scikit-learn's callbacks.
-
-        Parameters
-        ----------
-        *callbacks : callback instances
-            They see the coefficients after every step.
-
-        Returns
-        -------
-        self : object
-            The model itself.
-        """
-        if self.solver != "lbfgs":
-            warn(
-                f"Callbacks are only supported in {type(self).__name__} for solver='lbfgs'. This estimator has "
-                f"solver='{self.solver}', callbacks will be ignored during the solving of the regression.",
-                UserWarning,
-            )
-        super().set_callbacks(*callbacks)
-        return self
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
