@@ -84,3 +84,14 @@ def test_widths_around_the_median_distance_and_of_a_kernel_object() -> None:
     assert len(by_name.gammas_) == 7
     assert by_name.gammas_[3] == KernelRidge(kernel="rbf", gamma="median").fit(X, y).kernel_.gamma
     assert by_object.gamma_ == by_name.gamma_
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_many_rows_with_features_arrive(seed: int) -> None:
+    """A step from an objective in float32 to one in float64 was halved, and its value taken from both."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20_000, 3))
+    y = np.sin(X).sum(axis=1) + 0.1 * rng.normal(size=len(X))
+    model = KernelRidge("loo", kernel="rbf", gamma="median", approximate="nystroem").fit(X, y)
+    assert model.certificate_.holds
+    assert model.certificate_.value < 1e-6

@@ -189,6 +189,19 @@ class Descent:
                 self._progress(number, self.trace[-1], self.length)
         self._recompute()
         self._look()
+        if not self.arrived:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Try α = −g/λ, which holds at the optimum: of a ρ that K makes 0, rounding of ρᵀKρ may be all of its length."""
+        before = self.alpha, self._f, self.trace[-1], self.length
+        g, _ = self._problem.losses.slopes(self.eta)
+        alpha = -g / self._problem.strength
+        self.alpha, self._f = alpha, self._problem.products.times(alpha)
+        self.trace[-1] = self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))
+        self._look()
+        if not self.length < before[-1]:
+            self.alpha, self._f, self.trace[-1], self.length = before
 
     def _recompute(self) -> None:
         """The values that the coefficients have: sums of steps drift away from them by and by."""

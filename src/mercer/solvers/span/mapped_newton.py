@@ -66,6 +66,8 @@ class Point(NamedTuple):
     gradient: Array
     #: how long, as the Hessian measures it, the error of the gradient is that comes from tiles of float32
     rounded: float = 0.0
+    #: whether values and objective are by tiles of float32
+    single: bool = False
 
 
 class MappedFit(NamedTuple):
@@ -144,7 +146,7 @@ class Descent:
         w, problem = self._start() if start is None else start, self._problem
         design, swept = problem.design.swept_and_kept(w, problem.slopes)
         self._problem = replace(problem, design=design)
-        self._at = self._point_of(w, swept)
+        self._at = self._point_of(w, swept, single=design.rough == np.float32)
         self.trace.append(self._at.value)
 
     def _start(self) -> Array:
@@ -177,19 +179,21 @@ class Descent:
     def _point(self, w: Array) -> Point:
         problem = self._problem
         if self._exact_gradient and (rounded := self._rounded(w)) <= ROUNDED * self._tolerance * self._unit:
-            point = self._point_of(w, problem.design.swept(w, problem.slopes, exactly=False), rounded)
+            swept = problem.design.swept(w, problem.slopes, exactly=False)
+            point = self._point_of(w, swept, rounded, single=True)
             if is_even(problem, point.eta):
                 return point
-        return self._point_of(w, problem.design.swept(w, problem.slopes, exactly=self._exact_gradient))
+        swept = problem.design.swept(w, problem.slopes, exactly=self._exact_gradient)
+        return self._point_of(w, swept, single=not self._exact_gradient)
 
     def _rounded(self, w: Array) -> float:
         """How long the error of a gradient by tiles of float32 would be; infinite if that is not to be asked."""
         wanted = not self._exact_product and is_even(self._problem, self._at.eta)
         return rounding(self._problem, self._inverse, w) if wanted else np.inf
 
-    def _point_of(self, w: Array, swept: tuple[Array, Array], rounded: float = 0.0) -> Point:
+    def _point_of(self, w: Array, swept: tuple[Array, Array], rounded: float = 0.0, *, single: bool) -> Point:
         eta, gradient = swept
-        return Point(w, eta, self._objective(w, eta), gradient + self._problem.pull(w), rounded)
+        return Point(w, eta, self._objective(w, eta), gradient + self._problem.pull(w), rounded, single)
 
     def _objective(self, w: Array, eta: Array) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -283,19 +287,18 @@ class Descent:
     def _advance(self, step: Array) -> bool:
         """One step, halved until the objective does not rise; False if it always does."""
         here, squared = self._at, abs(float(np.vdot(self._at.gradient, step)))
-        # where a step cannot lower the objective by more than rounding, rounding must not forbid it
-        rounded = COARSE if self._exact_gradient else SINGLE
-        slack = (rounded if squared < rounded * abs(here.value) else ROUNDING) * abs(here.value)
         there = self._point(here.w + step)
-        for share in 0.5 ** np.arange(1, MOST_HALVINGS):
-            if there.value <= here.value + slack:
-                break
-            w, eta = here.w + share * step, here.eta + share * (there.eta - here.eta)
-            if (value := self._objective(w, eta)) <= here.value + slack:
-                there = self._point(w)
-                there = there._replace(value=min(value, there.value))
-        else:
-            return False
+        # where a step cannot lower the objective by more than rounding, rounding must not forbid it
+        rounded = SINGLE if here.single or there.single else COARSE
+        slack = (rounded if squared < rounded * abs(here.value) else ROUNDING) * abs(here.value)
+        if not there.value <= here.value + slack:
+            for share in 0.5 ** np.arange(1, MOST_HALVINGS):
+                w, eta = here.w + share * step, here.eta + share * (there.eta - here.eta)
+                if self._objective(w, eta) <= here.value + slack:
+                    there = self._point(w)
+                    break
+            else:
+                return False
         self._at = there
         self.trace.append(there.value)
         return True
