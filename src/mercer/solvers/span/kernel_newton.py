@@ -193,7 +193,7 @@ class Descent:
             self._settle()
 
     def _settle(self) -> None:
-        """Try α = −g/λ, which holds at the optimum: of a ρ that K makes 0, rounding of ρᵀKρ may be all of its length."""
+        """Try α = −g/λ, as at the optimum: of a ρ that K makes 0, rounding of ρᵀKρ may be all of its length."""
         before = self.alpha, self._f, self.trace[-1], self.length
         g, _ = self._problem.losses.slopes(self.eta)
         alpha = -g / self._problem.strength
