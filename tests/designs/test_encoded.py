@@ -115,10 +115,20 @@ def test_blocks_stand_side_by_side(one: tuple[Encoded, np.ndarray], other: tuple
     assert_array_equal(Encoded.hstack(blocks).toarray(), np.hstack([one[1][:n], other[1][:n], other[1][:n]]))
 
 
+@given(expanded(least_rows=1), st.data())
+def test_rows_stand_below_each_other_in_parts_as_before(case: tuple[Encoded, np.ndarray], data: st.DataObject) -> None:
+    X, dense = case
+    cut = data.draw(st.integers(0, len(X)))
+    again = Encoded.vstack([X[:cut], X[cut:]])
+    assert_array_equal(again.toarray(), dense)
+    assert [str(part) for part in again.parts] == [str(part) for part in X.parts]
+
+
 def test_names_are_kept_where_all_have_them() -> None:
     named = Encoded.of([CodePart(np.array([0, 1]), 2)], names=["a", "b"])
     assert list(Encoded.hstack([named, named]).names) == ["a", "b", "a", "b"]
     assert list(named[:1].names) == ["a", "b"]
+    assert list(Encoded.vstack([named, named]).names) == ["a", "b"]
     assert list(Encoded.hstack([named, np.zeros((2, 1))]).names) == ["x0", "x1", "x2"]
 
 

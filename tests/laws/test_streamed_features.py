@@ -10,16 +10,26 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from mercer import (
+    SVC,
     BucketFeatures,
     GaussianNB,
+    KernelBayes,
+    KernelRidge,
+    LassoCV,
     LinearDiscriminantAnalysis,
+    LinearSVC,
+    LinearThreshold,
+    LocalLinear,
     LogFeatures,
+    LogisticRegressionCV,
     MonomialFeatures,
+    NadarayaWatsonClassifier,
     Nystroem,
     RandomFourierFeatures,
     RBFSampler,
     Ridge,
     SplineFeatures,
+    TableFeatures,
 )
 from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Source
@@ -104,3 +114,30 @@ def test_landmarks_and_ridge():
     model = make_pipeline(Nystroem(n_components=30, random_state=0), Ridge(alpha=0.1)).fit(InMemory(X, y, rows=40))
     again = make_pipeline(Nystroem(n_components=30, random_state=0), Ridge(alpha=0.1)).fit(InMemory(X, y, rows=91))
     np.testing.assert_allclose(model.predict(X), again.predict(X), rtol=1e-7)
+
+
+#: models that need all rows together
+AT_ONCE = [
+    SVC(),
+    KernelBayes(),
+    NadarayaWatsonClassifier(),
+    LinearSVC(random_state=0),
+    LinearThreshold(random_state=0),
+    LogisticRegressionCV(l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False),
+    LassoCV(),
+    KernelRidge(),
+    LocalLinear(),
+]
+
+
+@pytest.mark.parametrize("model", AT_ONCE, ids=lambda model: type(model).__name__)
+def test_categories_stay_codes_before_a_model_that_needs_all_rows(model):
+    X, y = rows()
+    cities = np.array(["Ulm", "Bonn", "Jena"])[(X[:, 2] * 3).astype(int) % 3]
+    frame = pd.DataFrame({"size": X[:, 0], "city": cities, "weight": X[:, 1]})
+    pipeline = make_pipeline(TableFeatures(), model)
+    answer = "decision_function" if hasattr(model, "decision_function") else "predict"
+    expected = getattr(pipeline.fit(frame, y), answer)(frame)
+    streamed = pipeline.fit(InMemory(frame, y, rows=33))
+    np.testing.assert_allclose(getattr(streamed, answer)(frame), expected, rtol=1e-8, atol=1e-10)
+    assert list(streamed[-1].feature_names_in_) == list(streamed[0].get_feature_names_out())

@@ -211,6 +211,17 @@ def part_of(columns: Any) -> Part:
     return SparsePart(columns) if sparse.issparse(columns) else NumberPart(np.asarray(columns, dtype=np.float64))
 
 
+def stacked(parts: Sequence[Any]) -> Part:
+    """The same columns of some rows, and of those below them."""
+    match parts[0]:
+        case NumberPart():
+            return NumberPart(np.concatenate([part.X for part in parts]))
+        case CodePart(n_levels=n_levels):
+            return CodePart(np.concatenate([part.codes for part in parts]), n_levels)
+        case _:
+            return SparsePart(sparse.vstack([part.matrix for part in parts], format="csr"))
+
+
 def all_stored(parts: Sequence[Part], begins: Array, n_rows: int) -> Stored:
     """What parts side by side store, where the columns of each begin at `begins`."""
     groups = [list(group) for _, group in groupby(range(len(parts)), lambda j: isinstance(parts[j], SparsePart))]

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mercer._errors import DataError, TooLargeError
 from mercer._memory import available_bytes, gigabytes
-from mercer.designs._encoded_parts import CodePart, Entry, NumberPart, Part, SparsePart, all_stored, part_of
+from mercer.designs._encoded_parts import CodePart, Entry, NumberPart, Part, SparsePart, all_stored, part_of, stacked
 
 __all__ = ["CodePart", "Encoded", "NumberPart", "Part", "SparsePart"]
 
@@ -111,6 +111,27 @@ class Encoded:
         named = [some for some in given if some is not None]
         names = [name for some in named for name in some] if len(named) == len(given) else None
         return cls.of([part for block in wrapped for part in block.parts], names=names, n_rows=wrapped[0].n_rows)
+
+    @classmethod
+    def vstack(cls, blocks: Sequence[Self]) -> Self:
+        """Rows of one encoder below each other, as `TableFeatures` makes them of one chunk of a source after another.
+
+        Parameters
+        ----------
+        blocks : sequence of Encoded
+            With the same columns in the same parts, from the top down.
+
+        Returns
+        -------
+        Encoded
+            With the names of the first.
+        """
+        alike = zip(*(block.parts for block in blocks), strict=True)
+        return cls.of(
+            [stacked(same) for same in alike],
+            names=blocks[0].given_names,
+            n_rows=sum(block.n_rows for block in blocks),
+        )
 
     @cached_property
     def shape(self) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import mercer
 import mercer.data
 from mercer._errors import TooLargeError
 from mercer.data.sources.at_once import read_all
@@ -39,3 +40,20 @@ def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pyte
     with pytest.raises(TooLargeError, match="To hold all rows of a stream"):
         read_all(mercer.data.open(many(), target="y"))
     assert len(made) < 30
+
+
+def test_rows_that_were_encoded_are_counted_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def many() -> Iterator[Any]:
+        for number in range(1000):
+            made.append(number)
+            yield cities
+
+    cities = pa.table({"city": ["Ulm", "Bonn"] * 500, "y": [0, 1] * 500})
+    features = mercer.TableFeatures().fit(cities.select(["city"]))
+    source = features.transform(mercer.data.open(many(), target="y"))
+    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 100_000)
+    with pytest.raises(TooLargeError, match="To hold all rows of a stream"):
+        read_all(source)
+    assert len(made) < 100

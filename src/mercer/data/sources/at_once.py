@@ -62,6 +62,8 @@ def _stacked(parts: Sequence[Any]) -> Any:
         return sparse.vstack(parts, format="csr")
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
+    if hasattr(parts[0], "vstack"):  # encoded rows, which a feature map of a higher room has made
+        return type(parts[0]).vstack(parts)
     import narwhals as nw
 
     return nw.concat([nw.from_native(part) for part in parts]).to_native()
