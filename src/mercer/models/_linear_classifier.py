@@ -155,7 +155,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = checked(self, X, reset=False, codes=True)
         coefficients = _dense(self.coef_).T
-        kind = np.result_type(X.dtype, coefficients.dtype)
+        kind = np.result_type(X.dtype, coefficients.dtype, np.asarray(self.intercept_).dtype)
         n, k = X.shape[0], coefficients.shape[1]
         if k == 1:
             coefficients = coefficients[:, 0]

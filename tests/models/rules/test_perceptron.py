@@ -59,7 +59,9 @@ PARAMETERS: list[dict[str, Any]] = [
 def test_every_number_is_scikit_learns(name: str, parameters: dict[str, Any], dtype: Any, storage: Any) -> None:
     X, y = DATA[name](return_X_y=True)
     X = storage(X.astype(dtype))
-    assert_same(Perceptron(**parameters).fit(X, y), Theirs(**parameters).fit(X, y))
+    ours, theirs = Perceptron(**parameters).fit(X, y), Theirs(**parameters).fit(X, y)
+    assert_same(ours, theirs)
+    assert ours.decision_function(X).dtype == theirs.decision_function(X).dtype
 
 
 def test_a_real_table_with_text_labels(real_data: Callable[[str], Path]) -> None:

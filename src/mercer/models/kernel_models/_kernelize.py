@@ -22,7 +22,7 @@ def kernelize(model: Any, kernel: Any, approximate: Any = None) -> Any:
 LinearThreshold(rule="perceptron")
         What to fit; it is copied, not changed. Parameters such as C, alpha, fit_intercept or class_weight keep their
         meaning. Models whose penalty is no norm (the lasso), and those without one, are refused: their optimum
-        need not be a sum of rows.
+        need not be a sum of rows. `warm_start` has an effect on a `GLM` alone: every other fit starts anew.
     kernel : str, Kernel or callable
         What compares two rows: "rbf", `RBF(gamma=0.1)`, `Spectrum(3)` for texts, a function k(x, z), ….
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None

@@ -365,7 +365,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         table = Table.of(select(X, self._used), dates=True)
         if not table.n_rows:
             raise EmptyDataError(
-                f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required by "
+                f"Found array with 0 sample(s) (shape={(0, len(names))}) while a minimum of 1 is required by "
                 "TableFeatures. Look at how X was selected or read."
             )
         return table
