@@ -11,6 +11,7 @@ from mercer.families import IDENTITY, INVERSE, SQRT, Gamma, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem
+from mercer.solvers.smooth import newton
 from mercer.solvers.start import Midway, feasible_start
 from mercer.stats.quadratic import LOSS
 
@@ -59,3 +60,11 @@ def test_tensors_have_the_slopes_of_arrays_midway() -> None:
     expected, found = midway.slopes(y, eta, weight), midway.slopes(*map(torch.as_tensor, (y, eta, weight)))
     np.testing.assert_allclose(found.first.numpy(), expected.first)
     np.testing.assert_allclose(found.second.numpy(), expected.second)
+
+
+@pytest.mark.parametrize("family", [Poisson(), Gamma()], ids=str)
+def test_nothing_is_certified_where_the_objective_is_no_number(family: Poisson | Gamma) -> None:
+    made = problem(Response(family, IDENTITY), np.arange(3.0)[:, None], np.array([1.0, 2.0, 3.0]))
+    solution = newton.solve(made, np.array([-5.0, -5.0]))
+    assert solution.trace == (np.inf,)
+    assert not solution.certificate.holds

@@ -127,8 +127,11 @@ class Problem:
         """√φ at that value of the objective: what makes lengths of gradients standard errors.
 
         Less where rows weigh less than 1, or responses are spread less than φ says (rates of 1e-9 as a Poisson's):
-        errors of any size would be small beside those standard errors.
+        errors of any size would be small beside those standard errors. NaN where the objective is no number, so that
+        no certificate holds there.
         """
+        if not np.isfinite(value):
+            return np.nan
         mean, known = self.observations.mean_weight, self.response.family.known_dispersion
         if not mean > 0:
             return 1.0

@@ -254,6 +254,31 @@ def test_a_warm_start_of_other_kinds(family: str) -> None:
     np.testing.assert_allclose(model.fit(X, y).coef_, before, rtol=1e-6)
 
 
+@pytest.mark.parametrize("solver", ["newton", "newton-cg", "lbfgs", "gradient", "proximal"])
+@pytest.mark.parametrize("family", ["gamma", "inverse_gaussian"])
+def test_a_warm_start_where_rows_have_no_mean_is_none(family: str, solver: str) -> None:
+    """The old coefficients give negative means for the new rows, at which no deviance is finite."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(100, 2))
+    y = rng.gamma(3.0, 1 / (1 + X @ [3.0, 0.0]) / 3)
+    model = GLM(family, solver=solver, warm_start=True, max_iter=1000).fit(X, y).fit(-2 * X, y)
+    assert model.certificate_.holds
+    assert model.deviance_ == pytest.approx(GLM(family).fit(-2 * X, y).deviance_, rel=1e-10)
+
+
+def test_a_warm_start_from_another_family_may_have_no_loss() -> None:
+    X, y = rows_of("gamma")
+    model = GLM(warm_start=True).fit(X, -y).set_params(family="gamma").fit(X, y)
+    assert model.deviance_ == pytest.approx(GLM("gamma").fit(X, y).deviance_, rel=1e-10)
+
+
+@pytest.mark.parametrize("times", [1e5, -1e5], ids=["vanish", "overflow"])
+def test_a_warm_start_whose_means_are_no_numbers_is_none(times: float) -> None:
+    model = GLM("poisson", warm_start=True).fit(X0, COUNTS).fit(times * X0, COUNTS)
+    assert model.certificate_.holds
+    assert model.deviance_ == pytest.approx(GLM("poisson").fit(X0, COUNTS).deviance_, rel=1e-10)
+
+
 def test_a_model_can_be_cloned_pickled_and_searched_over() -> None:
     model = GLM(Tweedie(1.5), "log", L2(0.5)).fit(*rows_of("gamma"))
     assert clone(model).get_params()["penalty"] == L2(0.5)

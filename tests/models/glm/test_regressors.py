@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import linear_model
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
-from mercer import GLM, GammaRegressor, PoissonRegressor, TweedieRegressor
+from mercer import GLM, GammaRegressor, PoissonRegressor, TweedieRegressor, kernelize
 from mercer._errors import DataError, NonFiniteError, SupportError
 from mercer.families import L2, Tweedie
+from mercer.models.glm import regressor
+from mercer.models.glm.solve import Solved, solve
+from mercer.solvers.certificate import Certificate
 
 N = 200
 MODELS = {
@@ -117,6 +121,50 @@ def test_an_unfinished_fit_warns_as_scikit_learn_does() -> None:
     assert not model.certificate_.holds
     model.set_params(max_iter=100, warm_start=True).fit(X, y)
     assert model.certificate_.holds
+
+
+def test_a_fit_that_gets_nowhere_warns_however_few_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """scikit-learn's lbfgs warns of a search that fails, too; not of what rounding leaves within `tol`."""
+    X, y = rows()
+    for left, warns in ((0.5, True), (1e-6, False)):
+        stuck = Certificate("gradient norm", left, 1e-8, "no step leads down")
+        monkeypatch.setattr(regressor, "solve", lambda *a, stuck=stuck, **o: _with(solve(*a, **o), stuck))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            PoissonRegressor().fit(X, y)
+        assert [warning.category for warning in told] == [ConvergenceWarning] * warns
+
+
+def _with(solved: Solved, certificate: Certificate) -> Solved:
+    return solved._replace(solution=replace(solved.solution, certificate=certificate))
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
+def test_a_warm_start_where_rows_have_no_mean_is_none(solver: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(100, 2))
+    y = rng.poisson(1 + 3 * X[:, 0])
+    model = TweedieRegressor(power=1, link="identity", alpha=0, solver=solver, warm_start=True)
+    other = TweedieRegressor(power=1, link="identity", alpha=0, solver=solver).fit(-2 * X, y)
+    np.testing.assert_allclose(model.fit(X, y).fit(-2 * X, y).coef_, other.coef_, rtol=1e-6)
+    assert model.certificate_.holds
+
+
+def test_a_warm_start_of_other_columns_is_refused() -> None:
+    X, y = rows()
+    model = PoissonRegressor(warm_start=True).fit(X, y)
+    with pytest.raises(DataError, match=r"shape \(4,\), expected shape \(2,\). Set warm_start=False"):
+        model.fit(X[:, :2], y)
+
+
+@pytest.mark.parametrize("model", [PoissonRegressor(), kernelize(PoissonRegressor(), "rbf")], ids=["plain", "kernel"])
+def test_a_column_of_responses_is_scored_as_it_is_fitted(model: Any) -> None:
+    X, y = rows()
+    model.fit(X, y)
+    with pytest.warns(DataConversionWarning):
+        assert model.score(X, y[:, None]) == model.score(X, y)
+    with pytest.raises(ValueError, match="1d array"):
+        model.score(X, np.column_stack([y, y]))
 
 
 def test_large_problems_start_from_a_sample() -> None:

@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgWarning
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._errors import DataError, NonFiniteError, SupportError
 from mercer._gpu import is_tensor, to_numpy
@@ -225,12 +225,22 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _limits(self, problem: Problem) -> Limits:
         few = len(problem.observations) * (problem.n_columns - self.fit_intercept) < FEW_ENTRIES
-        tolerance = min(self.tol, LOOSEST_OF_FEW) if few else min(PER_TOL * self.tol, LOOSEST)
+        tolerance = min(self.tol, LOOSEST_OF_FEW) if few else self._allowed
         return Limits(max(TIGHTEST, tolerance), self.max_iter)
+
+    @property
+    def _allowed(self) -> float:
+        """The standard errors from the optimum that `tol` allows."""
+        return min(PER_TOL * self.tol, LOOSEST)
 
     def _start(self, problem: Problem) -> Array | None:
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
+        if self.coef_.shape != (expected := (self.n_features_in_,)):
+            raise DataError(
+                f"Initialization coef is of shape {self.coef_.shape}, expected shape {expected}. Set warm_start=False "
+                "to fit other columns."
+            )
         return problem.observations.design.coordinates.from_user(
             np.asarray(self.coef_, dtype=float), float(self.intercept_) if self.fit_intercept else 0.0
         )
@@ -270,7 +280,9 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         self.certificate_ = solved.solution.certificate
 
     def _warn_if_unfinished(self) -> None:
-        if not self.certificate_.holds and self.n_iter_ >= self.max_iter:
+        """Where scikit-learn does: not of a distance that `tol` allows, once rounding lets no step be taken."""
+        stopped = self.n_iter_ >= self.max_iter
+        if not self.certificate_.holds and (stopped or not self.certificate_.value <= self._allowed):
             warn(
                 f"{self.solver} failed to converge after {self.n_iter_} iteration(s): {self.certificate_}. Increase "
                 "the number of iterations (max_iter) or scale the data.",
@@ -317,7 +329,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             1 at best, and below 0 for a model that is worse than a constant.
         """
         eta = in_memory(self._linear_predictor(X))
-        values = self._checked_target(np.asarray(in_memory(y)))
+        values = self._checked_target(column_or_1d(in_memory(y), warn=True))
         if len(values) != len(eta):
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: {[len(eta), len(values)]}. Give one "

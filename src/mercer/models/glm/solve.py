@@ -12,8 +12,9 @@ from mercer.models._progress import Progress
 from mercer.models.base import Array
 from mercer.solvers.certificate import Solution
 from mercer.solvers.choose import AnyProblem, Choice, choose
-from mercer.solvers.problem import Problem
+from mercer.solvers.problem import Problem, look
 from mercer.solvers.start import feasible_start
+from mercer.stats.quadratic import LOSS
 
 
 class Limits(NamedTuple):
@@ -48,8 +49,8 @@ def solve(
 ) -> Solved:
     """Minimise a problem by the solver asked for, or the one that suits it."""
     choice = choose(problem, solver)
-    if start is None and isinstance(problem, Problem) and not problem.response.unbounded:
-        start = feasible_start(problem)
+    if isinstance(problem, Problem):
+        start = _begin(problem, start)
     try:
         solution = choice.solve(
             problem, start, tolerance=limits.tolerance, most_steps=limits.most_steps, progress=progress
@@ -62,6 +63,18 @@ def solve(
             "largest columns, or the responses, by a number."
         )
     return Solved(problem, solution, choice)
+
+
+def _begin(problem: Problem, start: Array | None) -> Array | None:
+    """The start, unless it is none: where rows have no mean, or where a constant mean for all would be better.
+
+    So far away there may be neither slope nor curvature to find back by.
+    """
+    if start is not None:
+        value, plain = (look(problem, w, LOSS).value for w in (start, problem.start()))
+        if np.isfinite(value) and not value > plain:
+            return start
+    return None if problem.response.unbounded else feasible_start(problem)
 
 
 def unfinished(solved: Solved, limits: Limits) -> tuple[NotConvergedWarning, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import NoRepresenterError, PenaltyError
 from mercer.families import IDENTITY, L2, LOGIT, Bernoulli, Gaussian, Penalty
@@ -161,7 +162,7 @@ class OfRegressor(NormRegularised):
         return Target(OneMean(self.model._response()), data, self.model.alpha * data.total)
 
     def score(self, model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-        values = self.model._checked_target(np.asarray(in_memory(y)))
+        values = self.model._checked_target(column_or_1d(in_memory(y), warn=True))
         eta = in_memory(model.predict_linear(X))
         return deviance_explained(self.model._response(), values, eta, row_weight(sample_weight, values))
 
