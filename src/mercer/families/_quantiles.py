@@ -39,7 +39,7 @@ def whole_quantile(cdf: Function, q: Array, mean: Array, deviation: Array, highe
             break
         low = np.where(long, np.maximum(low - step, -1.0), low)
         step = np.where(long, 2 * step, step)
-    while (open_ := known & (high - low > 1)).any():
+    while (open_ := known & (high - low > np.maximum(1.0, np.spacing(high)))).any():
         middle = np.floor((low + high) / 2)
         enough = cdf(middle) >= q
         low, high = np.where(open_ & ~enough, middle, low), np.where(open_ & enough, middle, high)

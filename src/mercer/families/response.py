@@ -75,6 +75,26 @@ class Response:
             return self.whole * means  # type: ignore[no-any-return]
         return np.asarray(self.whole * self.link.inverse(eta))
 
+    @silent
+    def limited_mean(self, eta: Array, around: Array) -> Array:
+        """The mean; where η has none in the family's range, the last one on the way there from the η in `around`.
+
+        >>> from mercer.families import INVERSE, LOG, Bernoulli, Gamma
+        >>> Response(Gamma(), INVERSE).limited_mean(np.array([-1.0, 0.5]), np.array([0.5, 0.5]))
+        array([inf,  2.])
+        >>> Response(Bernoulli(), LOG).limited_mean(np.array([1.0]), np.array([-1.0]))
+        array([1.])
+        """
+        low, high = self.family.row_loss.means
+        least, most = (self.whole * end for end in self.link.means)
+        edges = [max(low, least), min(high, most)]
+        (first, at_first), (last, at_last) = sorted((float(self.predictor(np.array(mean))), mean) for mean in edges)
+        here = self.mean(around)
+        side = np.where((low < here) & (here < least), -1.0, 1.0)  # 1/μ exists for negative μ, too
+        eta = side * eta
+        inside = self.mean(np.clip(eta, first, last))
+        return np.asarray(side * np.where(eta <= first, at_first, np.where(eta >= last, at_last, inside)))
+
     def predictor(self, mean: Array) -> Array:
         """The η of a mean."""
         return np.asarray(self.link.forward(mean / self.whole))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,8 @@ from scipy import stats
 
 from mercer import GLM, LinearRegression, Ridge, summary
 from mercer._errors import DataError, InferenceError
+from mercer.families import Binomial, Poisson, PoissonParameters
+from mercer.families.links import LINKS
 from mercer.models.inference import Summary, prediction
 from tests.models.inference._data import columns, glm, responses
 
@@ -158,3 +162,61 @@ def test_blocks_of_rows_change_no_interval_of_classes(monkeypatch: pytest.Monkey
     parts = told.predict_interval(X)
     for name in ("mean", "lower", "upper"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-12)
+
+
+def drawn(family: Any, rows: int = 40) -> tuple[Any, Any]:
+    """One column, and responses whose means between 0.1 and 0.6 any link has."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(rows, 1))
+    mean = 0.1 + 0.5 * X[:, 0]
+    draw = {
+        "gaussian": lambda: mean + 0.1 * rng.normal(size=rows),
+        "gamma": lambda: rng.gamma(1.0, mean),
+        "inverse_gaussian": lambda: rng.wald(mean, 1.0),
+        "poisson": lambda: rng.poisson(mean),
+        "bernoulli": lambda: (rng.uniform(size=rows) < mean).astype(int),
+        "binomial": lambda: rng.binomial(5, mean),
+    }
+    return X, draw[family]()
+
+
+@pytest.mark.parametrize("link", [*LINKS])
+@pytest.mark.parametrize("family", ["gaussian", "gamma", "inverse_gaussian", "poisson", "bernoulli", "binomial"])
+@pytest.mark.filterwarnings("ignore::mercer.errors.MercerWarning")
+def test_ends_are_in_order_and_inside_the_range_of_the_family(family: str, link: str) -> None:
+    X, y = drawn(family)
+    told = summary(GLM(Binomial(5) if family == "binomial" else family, link).fit(X, y), X, y)
+    new = np.linspace(-0.3, 1.2, 7)[:, None]
+    lowest, highest = -np.inf if family == "gaussian" else 0.0, {"bernoulli": 1.0, "binomial": 5.0}.get(family, np.inf)
+    for kind in ("mean", "observation"):
+        interval = told.predict_interval(new, kind=kind)
+        assert (lowest <= interval.lower).all()
+        assert (interval.lower <= interval.upper).all()
+        assert (interval.upper <= highest).all()
+    interval = told.predict_interval(new)
+    assert (interval.lower <= interval.mean).all()
+    assert (interval.mean <= interval.upper).all()
+
+
+def test_a_mean_that_may_be_infinite_has_no_upper_end() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(12, 1))
+    y = rng.gamma(1.0, 1 / (0.1 + 2 * X[:, 0]))
+    told = summary(GLM("gamma").fit(X, y), X, y)
+    interval = told.predict_interval([[0.0]])
+    assert interval.lower[0] == pytest.approx(2.9738, rel=1e-4)
+    assert interval.upper[0] == np.inf
+    assert told.predict_interval([[0.0]], kind="observation").upper[0] == np.inf
+    central = told.predict_interval([[0.0]], 0.2, kind="observation")
+    assert 0 < central.lower[0] < central.mean[0] < central.upper[0] < np.inf
+
+
+def test_the_inverse_of_negative_means_has_its_ends_in_order() -> None:
+    X, y = drawn("gaussian")
+    up, down = (summary(GLM("gaussian", "inverse").fit(X, s * y), X, s * y).predict_interval(X) for s in (1, -1))
+    np.testing.assert_allclose(down.lower, -up.upper, rtol=1e-6)
+    np.testing.assert_allclose(down.mean, -up.mean, rtol=1e-6)
+
+
+def test_counts_beyond_all_whole_numbers_of_float64_have_quantiles() -> None:
+    assert Poisson().quantile(np.array([0.5]), PoissonParameters(np.array([1e20])))[0] == pytest.approx(1e20)

@@ -276,3 +276,12 @@ def test_so_is_that_of_a_ridge_regression() -> None:
     chosen = RidgeCV(alphas=[0.5, 5.0]).fit(X, y)
     told, expected = summary(chosen, X, y), summary(Ridge(chosen.alpha_).fit(X, y), X, y)
     np.testing.assert_allclose(told.covariance, expected.covariance, rtol=1e-9)
+
+
+def test_a_class_without_weight_is_no_class() -> None:
+    X = columns(60)
+    y = np.array(list("abc"))[np.random.default_rng(0).integers(0, 3, 60)]
+    weight, kept = (y != "c").astype(float), y != "c"
+    told = summary(GLM("bernoulli").fit(X, y, sample_weight=weight), X, y, sample_weight=weight)
+    other = summary(GLM("bernoulli").fit(X[kept], y[kept]), X[kept], y[kept])
+    np.testing.assert_allclose(told.standard_errors, other.standard_errors, rtol=1e-6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from mercer._threads import ordered_stream, row_blocks
 from mercer.data.blocks import rows_per_block
 from mercer.data.frame_like import frame_like
 from mercer.designs import Design
-from mercer.families import IDENTITY, Distribution, Gaussian
+from mercer.families import IDENTITY, Distribution, Family, Gaussian
 from mercer.models.inference.covariance import Covariance
 from mercer.models.inference.fitted import Fitted, squared_lengths
 from mercer.models.inference.profile import quantile
@@ -27,6 +27,8 @@ Array = NDArray[Any]
 NODES = 21
 #: halvings that leave no more than rounding of an interval
 HALVINGS = 60
+#: a mean of 0, which is no parameter of most families, is this part of the largest one that is tried
+VANISHING = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +70,8 @@ def interval_of_mean(new: NewRows, covariance: Covariance, level: float) -> Pred
     if not isinstance(rows, OneMean):
         return PredictionInterval(*_shares(new, covariance, eta, wanted), level, "mean")
     eta, half = eta[:, 0], wanted * np.sqrt(squared_lengths(new.design, covariance.spread))
-    mean = rows.response.mean
-    lower, upper = np.sort([mean(eta - half), mean(eta + half)], axis=0)  # some links fall
-    return PredictionInterval(mean(eta), lower, upper, level, "mean")
+    mean, *ends = (rows.response.limited_mean(eta + move, eta) for move in (0.0, -half, half))
+    return PredictionInterval(mean, *np.sort(ends, axis=0), level, "mean")  # some links fall
 
 
 def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> tuple[Array, Array, Array]:
@@ -107,20 +108,53 @@ def interval_of_observation(new: NewRows, covariance: Covariance, level: float) 
         half = wanted * np.sqrt(variance + covariance.dispersion)
         return PredictionInterval(eta, eta - half, eta + half, level, "observation")
     nodes, shares = np.polynomial.hermite_e.hermegauss(NODES)
-    means = rows.response.mean(eta + np.sqrt(variance) * nodes[:, None])
-    mixture = Distribution(rows.family, rows.family.at_mean(means, covariance.dispersion))
-    lower, upper = (_quantile(mixture, shares / shares.sum(), q) for q in ((1 - level) / 2, (1 + level) / 2))
-    return PredictionInterval(rows.response.mean(eta), lower, upper, level, "observation")
+    mean = rows.response.limited_mean(eta, eta)
+    means = rows.response.limited_mean(eta + np.sqrt(variance) * nodes[:, None], eta)
+    mixture = Mixture.of(rows.family, means, covariance.dispersion, shares[:, None] / shares.sum())
+    lower, upper = (mixture.quantile(q) for q in ((1 - level) / 2, (1 + level) / 2))
+    return PredictionInterval(mean, lower, upper, level, "observation")
 
 
-def _quantile(mixture: Distribution, shares: Array, q: float) -> Array:
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Distributions of a family with several means for each row, on the first axis, and the share of each."""
+
+    parts: Distribution
+    shares: Array
+    #: the shares of means −∞, and of all that are finite
+    below: Array
+    finite: Array
+
+    @classmethod
+    def of(cls, family: Family, means: Array, dispersion: float, shares: Array) -> Self:
+        """Of means at the edge of the range, too: one that is infinite leaves no probability for any number."""
+        there = np.isfinite(means)
+        held = np.where(there, means, 1.0)
+        held = np.where(held == 0, VANISHING * np.abs(held).max(axis=0), held)
+        parts = Distribution(family, family.at_mean(held, dispersion))
+        shares = np.broadcast_to(shares, means.shape)
+        below = np.where(np.isneginf(means), shares, 0.0).sum(axis=0)
+        shares = np.where(there, shares, 0.0)
+        return cls(parts, shares, below, np.where(there.all(axis=0), 1.0, shares.sum(axis=0)))
+
+    def quantile(self, q: float) -> Array:
+        """The smallest value that each row stays below with probability q."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            wanted = (q - self.below) / self.finite
+        some = (wanted > 0) & (wanted < 1)
+        shares = np.where(some, self.shares / np.where(some, self.finite, 1.0), 1.0)
+        found = _quantile(self.parts, shares, np.where(some, wanted, 0.5))
+        return np.where(some, found, np.where(wanted <= 0, -np.inf, np.inf))
+
+
+def _quantile(mixture: Distribution, shares: Array, q: Array) -> Array:
     """The smallest value that a mixture over the first axis stays below with probability q."""
-    each = mixture.quantile(q)
-    low, high = each.min(axis=0), each.max(axis=0)
+    each = mixture.quantile(np.broadcast_to(q, shares.shape))
+    low, high = np.where(shares > 0, each, np.inf).min(axis=0), np.where(shares > 0, each, -np.inf).max(axis=0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         middle = np.floor(middle) if mixture.family.discrete else middle
-        enough = shares @ mixture.cdf(np.broadcast_to(middle, each.shape)) >= q
+        enough = (shares * mixture.cdf(np.broadcast_to(middle, each.shape))).sum(axis=0) >= q
         low, high = (
             np.where(enough, low, middle + 1 if mixture.family.discrete else middle),
             np.where(enough, middle, high),

@@ -31,11 +31,12 @@ def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
         )
     penalty = penalty_from(model.penalty)
     table, y = checked_table(model, X, y, reset=False, codes=True)
-    target = read_target(model.family_, y)
+    weight = checked_weight(beside.sample_weight, y)
+    target = read_target(model.family_, y, weight)
     design, terms = design_of(table, intercept=model.fit_intercept, drop_first=penalty is None and model.fit_intercept)
     _refuse_other_data(model, terms.names, target.classes)
     offset = read_offset(beside.offset, beside.exposure, model.link_, len(y))
-    observations = Observations(design, target.values, checked_weight(beside.sample_weight, y), offset)
+    observations = Observations(design, target.values, weight, offset)
     given = Strengths.none(len(terms.names)) if penalty is None else penalty.strengths(len(terms.names))
     separated = CODE in model.diagnosis_.codes
     remedied = separated and model.on_separation == "ridge"

@@ -54,7 +54,8 @@ def summary(
     X, y : array-like, sparse matrix or data frame; array-like
         The data that the model was fitted to.
     sample_weight, offset, exposure : array-like of shape (n_samples,), default=None
-        As they were given to `fit`.
+        As they were given to `fit`. Weights are frequencies, a weight of 2 two equal rows, except those of a
+        `GLM(weight_kind="precision")`.
     covariance : {"model", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="model"
         Where the covariance of the coefficients comes from: from the model, from the residual of each row (robust
         against a wrong variance), or from those of each cluster (robust against dependence within clusters too).
