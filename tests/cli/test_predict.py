@@ -70,6 +70,68 @@ def test_parts_are_predicted_like_the_whole(
     assert [row.split(",")[0] for row in whole.splitlines()[1:]] == [str(i) for i in range(80)]
 
 
+KEPT = [
+    "zip,bigid,when,na,note,height,city",
+    "00001,12345678901234567890,2024-01-01 10:00:00+02:00,NA, a ,1.7,Ulm",
+    'A1,12345678901234567891,2024-01-01 10:00:00+02:00,?,"a,""b""",1.9,NA',
+    ",0,2024-01-01 10:00:00Z,NULL,c,1.9,Bonn",
+]
+
+
+@pytest.mark.parametrize("block", [1 << 22, 200])
+def test_columns_that_are_kept_come_out_as_they_went_in(
+    run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(separated, "BLOCK", block)
+    people.write_text("\n".join(KEPT) + "\n")
+    keep = [word for name in ("zip", "bigid", "when", "na", "note") for word in ("--keep", name)]
+    told = run("predict", model, people, *keep, "--missing", "A1", "--no-probabilities", "-q")
+    assert told.exit_code == 0, told.output
+    kept = [",".join(line.split(",")[:-1]) for line in told.stdout.splitlines()[1:]]
+    assert kept == [",".join(line.split(",")[:-2]) for line in KEPT[1:]]
+
+
+def test_columns_of_formats_that_have_types_are_kept_with_them(run: Run, model: Path, people: Path) -> None:
+    path, out = people.with_name("a.parquet"), people.with_name("out.parquet")
+    table = read_table(people).append_column("zip", pa.array(range(80), pa.int16()))
+    parquet.write_table(table, path)
+    assert run("predict", model, path, "--keep", "zip", "--missing", "7", "-o", out).exit_code == 0
+    assert read_table(out)["zip"].combine_chunks() == table["zip"].combine_chunks()
+
+
+@pytest.fixture
+def typed(run: Run, people: Path) -> tuple[Path, list[str]]:
+    """A model of a boolean and a date, and rows of which the first tell less than the others."""
+    rows = [f"{('true', 'false')[i % 2]},2024-01-{1 + i % 28:02},{'ab'[i % 2 if i % 5 else 0]}" for i in range(80)]
+    people.write_text("\n".join(["flag,day,y", *rows]))
+    assert run("fit", people, "--target", "y", "-o", people.with_suffix(".mercer"), "-q").exit_code == 0
+    return people.with_suffix(".mercer"), [",2024-01-01"] * 30 + ["true,2024-01-02 10:00:00", "False,2024-01-03"]
+
+
+def test_the_first_rows_do_not_say_what_columns_hold(
+    run: Run, people: Path, typed: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, rows = typed
+    people.write_text("\n".join(["flag,day", *rows]))
+    whole = run("predict", model, people, "-q")
+    monkeypatch.setattr(separated, "BLOCK", 100)
+    parts = run("predict", model, people, "-q")
+    assert (parts.exit_code, parts.stdout) == (0, whole.stdout), parts.output
+    assert len({line.split(",")[-1] for line in whole.stdout.splitlines()[1:]}) == 3
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "NaiveBayes"])
+def test_codes_are_the_words_that_they_were(run: Run, people: Path, name: str) -> None:
+    rows = [f"{('00501', '10001', '90210')[i % 3]},{i % 7}.5,{'ab'[(i * i) % 3 % 2]}" for i in range(90)]
+    people.write_text("\n".join(["zip,x,y", *rows]))
+    saved = people.with_suffix(".mercer")
+    options = ("--kind", "zip=code", "--model", name, "-o", saved, "-q")
+    assert run("fit", people, "--target", "y", *options).exit_code == 0
+    told = run("predict", saved, people)
+    assert told.exit_code == 0, told.output
+    assert "no row of the fit had" not in told.stderr
+
+
 def test_a_folder(run: Run, model: Path, people: Path, tmp_path: Path) -> None:
     head, *rows = people.read_text().splitlines()
     (folder := tmp_path / "days").mkdir()

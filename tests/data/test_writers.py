@@ -31,6 +31,29 @@ def test_pieces_make_a_file(tmp_path: Path, name: str) -> None:
         assert read.to_pydict() == expected
 
 
+@pytest.mark.parametrize(("form", "second"), [(",", '"b,c"'), ("\t", "b,c")])
+def test_what_needs_no_quotation_marks_has_none(form: str, second: str) -> None:
+    table = pa.table({"w,": ["00001", "b,c", 'd"', "e\nf", "", None], "n": [1.5, 2, 3, 4, 5, 6]})
+    lines = b"".join(encoded([table], form)).decode()
+    fields = ["00001", second, '"d"""', '"e\nf"', '""', ""]
+    numbers = ["1.5", "2", "3", "4", "5", "6"]
+    rows = [f"{field}{form}{number}\n" for field, number in zip(fields, numbers, strict=True)]
+    assert lines == f'"w,"{form}"n"\n' + "".join(rows)
+
+
+def test_a_column_without_values_at_first_is_one_of_strings(tmp_path: Path) -> None:
+    parts = [pa.table({"note": pa.nulls(2)}), pa.table({"note": ["a", None]}), pa.table({"note": pa.nulls(1)})]
+    (tmp_path / "a.parquet").write_bytes(b"".join(encoded(parts, "parquet")))
+    assert read_table(tmp_path / "a.parquet")["note"].to_pylist() == [None, None, "a", None, None]
+
+
+def test_what_has_no_room_in_a_file_is_named() -> None:
+    with pytest.raises(WriteError, match=r"Column 'n' is of the type double in some rows, but int64 .* as \.csv"):
+        list(encoded([pa.table({"n": [1]}), pa.table({"n": [1.5]})], "parquet"))
+    with pytest.raises(WriteError, match=r"Column 'n' is of the type list.* as \.parquet"):
+        list(encoded([pa.table({"n": [[1]]})], ","))
+
+
 def test_columns_beside_others() -> None:
     told = {"prediction": np.array(["x", None], dtype=object), "p": np.array([0.5, 1.0])}
     assert beside(PARTS[0], ["n"], told).to_pydict() == {"n": [1, 2], "prediction": ["x", None], "p": [0.5, 1.0]}

@@ -7,6 +7,8 @@ import pytest
 
 from mercer import GLM, Calibrated, GaussianNB, NaiveBayes
 from mercer._errors import ColumnMismatchError
+from mercer.data import Kind
+from mercer.data.told_kinds import with_kinds
 from mercer.using.fitting import fitted
 from mercer.using.reading import columns_of, held_by, refuse_other_table, refuse_unknown
 
@@ -24,6 +26,13 @@ def test_columns_hold_what_they_held(name: str) -> None:
 def test_levels_tell_where_there_is_no_schema() -> None:
     frame = FRAME.set_column(1, "code", FRAME["code"].cast("string"))
     assert held_by(NaiveBayes().fit(frame, Y)) == {"n": "number", "code": "text", "c": "text"}
+
+
+def test_the_levels_of_codes_tell_what_they_are() -> None:
+    frame = pa.table({"zip": ["00501", "10001", "90210"] * 20, "flag": [True, False] * 30, "n": [0.5, 1.5] * 30})
+    told = with_kinds(frame, {"zip": Kind.CODE})
+    for name in ("NaiveBayes", "LogisticRegression"):
+        assert held_by(fitted(name, told, Y).model) == {"zip": "text", "flag": "boolean", "n": "number"}
 
 
 def test_wrappers_are_looked_into() -> None:

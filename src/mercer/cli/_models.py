@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from mercer._suggest import did_you_mean, quoted
 
 if TYPE_CHECKING:
     from mercer.data.readers import Part, Reading, Rows
+    from mercer.data.readers.base import Held
 
 
 def named(model: object) -> str:
@@ -19,16 +20,17 @@ def named(model: object) -> str:
     return type(model).__name__ if steps is None else f"{type(steps[-1][1]).__name__} with features before it"
 
 
-def rows_for(model: Any, data: str, reading: Reading) -> Rows:
-    """Rows of a table whose columns hold for the reader what they held for the model."""
+def rows_for(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) -> Rows:
+    """Rows of a table whose columns hold for the reader what they held for the model; others are kept as written."""
     from mercer.using.datasets import open_data
     from mercer.using.reading import held_by, refuse_other_table
 
     rows = open_data(data, reading)
     names = rows.names()
     refuse_other_table(model, names, data)
-    held = {name: what for name, what in held_by(model).items() if name in names}
-    return open_data(data, replace(reading, held=held | dict(reading.held)))
+    kept: dict[str, Held] = dict.fromkeys(keep, "verbatim")
+    held = kept | held_by(model) | dict(reading.held)
+    return open_data(data, replace(reading, held={name: what for name, what in held.items() if name in names}))
 
 
 def read_by(model: Any, table: Any) -> Any:

@@ -80,7 +80,7 @@ def predict(
     form = format_of(output)
     check_places(output, kept=(model, data))
     loaded = load(model)
-    rows = rows_for(loaded, data, reading)
+    rows = rows_for(loaded, data, reading, keep or ())
     loaded = decided(
         loaded,
         costs=_json(costs, "--costs"),

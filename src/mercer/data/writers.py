@@ -47,13 +47,41 @@ def encoded(tables: Iterable[Any], form: str) -> Iterator[bytes]:
 
 
 def _separated(tables: Iterable[Any], separator: str) -> Iterator[bytes]:
-    from pyarrow import csv
+    import pyarrow.compute as pc
 
     for number, table in enumerate(tables):
-        sink = io.BytesIO()
-        options = csv.WriteOptions(include_header=number == 0, delimiter=separator, quoting_style="needed")
-        csv.write_csv(_plain(table), sink, options)
-        yield sink.getvalue()
+        if number == 0:
+            yield (separator.join(map(_quoted, table.column_names)) + "\n").encode()
+        whole = table.combine_chunks()
+        fields = [_fields(name, whole[name], separator) for name in whole.column_names]
+        lines = pc.binary_join_element_wise(*fields, separator).to_pylist() if fields else []
+        yield "".join(f"{line}\n" for line in lines).encode()
+
+
+def _fields(name: str, column: Any, separator: str) -> Any:
+    """A column as text, in quotation marks where it has to be: what was read without them is written without them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = pc.cast(column, column.type.value_type)
+    words = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    try:
+        text = pc.cast(column, pa.string())
+    except pa.ArrowException:
+        raise WriteError(
+            f"Column {name!r} is of the type {column.type}, which a file of text has no room for. Write it as .parquet."
+        ) from None
+    if words:
+        # an empty string is in quotation marks, so that it is not taken for a gap
+        needed = pc.match_substring_regex(text, f'[\\x{ord(separator):02x}"\r\n]|^$')
+        marked = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
+        text = pc.if_else(needed, marked, text)
+    return pc.fill_null(text, "")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _parquet(tables: Iterable[Any]) -> Iterator[bytes]:
@@ -63,8 +91,12 @@ def _parquet(tables: Iterable[Any]) -> Iterator[bytes]:
     sink, writer = _Pieces(), None
     for table in tables:
         if writer is None:
-            writer = parquet.ParquetWriter(pa.PythonFile(sink, mode="w"), table.schema)
-        writer.write_table(table.cast(writer.schema))
+            writer = parquet.ParquetWriter(pa.PythonFile(sink, mode="w"), _without_nulls(table.schema))
+        try:
+            alike = table.cast(writer.schema)
+        except pa.ArrowException:
+            raise WriteError(_differing(table.schema, writer.schema)) from None
+        writer.write_table(alike)
         yield sink.taken()
     if writer is not None:
         writer.close()
@@ -95,12 +127,22 @@ class _Pieces(io.RawIOBase):
         return taken
 
 
-def _plain(table: Any) -> Any:
-    """Categories as strings: CSV has no other."""
+def _without_nulls(schema: Any) -> Any:
+    """A schema in which a column that has no value so far is one of strings, which later values can be written as."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    for position, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if pa.types.is_dictionary(column.type):
-            table = table.set_column(position, name, pc.cast(column, column.type.value_type))
-    return table
+    return pa.schema(
+        [field.with_type(pa.string()) if pa.types.is_null(field.type) else field for field in schema], schema.metadata
+    )
+
+
+def _differing(found: Any, first: Any) -> str:
+    """Which column is of another type than in the first rows, in a sentence."""
+    name, now, before = next(
+        ((new.name, new.type, old.type) for new, old in zip(found, first, strict=True) if new.type != old.type),
+        ("?", "another", "one"),
+    )
+    return (
+        f"Column {name!r} is of the type {now} in some rows, but {before} in those before them, and a Parquet file has "
+        "one type for a column. Write it as .csv."
+    )

@@ -8,12 +8,18 @@ from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean, listed
 from mercer.data import Kind
 from mercer.data.readers.base import Held
+from mercer.data.schema import Column
 from mercer.models.reader import columns_of_fit, names_read, part_of
 
 #: columns that are named where a table lacks many
 MOST_ABSENT = 5
-#: kinds that are read as numbers; dates and bools are what they look like
-NUMBERS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.CODE, Kind.COUNT, Kind.BINARY, Kind.COUNTS})
+#: what columns of a kind are read as, unless their levels are something else
+HELD: dict[Kind, Held] = {
+    **dict.fromkeys((Kind.NUMBER, Kind.INTEGER, Kind.CODE, Kind.COUNT, Kind.BINARY, Kind.COUNTS), "number"),
+    **dict.fromkeys((Kind.CATEGORY, Kind.TEXT), "text"),
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "date",
+}
 
 
 def reader_of(model: Any) -> Any:
@@ -68,6 +74,12 @@ def held_by(model: Any) -> dict[str, Held]:
     """What each column held where the model was fitted, so that the same is read from another file."""
     if columns_of(model) is None:
         return {}
-    kinds = {column.name: column.stored for column in columns_of_fit(reader_of(model))}
-    held: dict[str, Held] = {name: "number" for name, kind in kinds.items() if kind in NUMBERS}
-    return held | {name: "text" for name, kind in kinds.items() if kind in (Kind.CATEGORY, Kind.TEXT)}
+    held = {column.name: _held(column) for column in columns_of_fit(reader_of(model))}
+    return {name: what for name, what in held.items() if what is not None}
+
+
+def _held(column: Column) -> Held | None:
+    """By its levels, where it has any: codes may be numbers, or words that look like numbers (00501)."""
+    if any(isinstance(level, str) for level in column.levels or ()):
+        return "text"
+    return None if column.stored is None else HELD.get(column.stored)

@@ -13,8 +13,10 @@ from mercer._suggest import did_you_mean, listed
 from mercer.data.kinds import Kind
 from mercer.data.told_kinds import with_kinds
 
-#: what a caller may say that a column holds, whatever it looks like
-Held = Literal["text", "number", "category"]
+#: what a caller may say that a column holds, whatever it looks like; "verbatim" is handed on as it is written
+Held = Literal["text", "number", "category", "boolean", "date", "verbatim"]
+#: what only files of text have to be told: other formats have types for it
+TYPED = frozenset({"boolean", "date", "verbatim"})
 
 #: words that stand for a missing value in files of text
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
@@ -53,6 +55,11 @@ class Reading:
     def markers(self) -> tuple[str, ...]:
         """Words that stand for missing values in a file of text."""
         return ("", *self.missing) if self.only_missing else (*MISSING, *self.missing)
+
+    @property
+    def verbatim(self) -> tuple[str, ...]:
+        """Columns that are handed on as they are."""
+        return tuple(name for name, what in self.held.items() if what == "verbatim")
 
 
 class Part(NamedTuple):
@@ -94,14 +101,22 @@ class Rows(ABC):
 
     def finished(self, table: Any) -> Any:
         """Rows with what the caller said about missing values and columns."""
-        typed = _typed(without_markers(table, self.reading.missing), self.reading.held, self.path)
+        typed = _typed(self._with_gaps(table), self.reading.held, self.path)
         return with_kinds(
             typed, {name: kind for name, kind in self.reading.kinds.items() if name in table.column_names}
         )
 
+    def _with_gaps(self, table: Any) -> Any:
+        """Missing where the caller says so, but in columns that are handed on."""
+        given = {name: table[name] for name in self.reading.verbatim if name in table.column_names}
+        table = without_markers(table, self.reading.missing)
+        for name, column in given.items():
+            table = table.set_column(table.column_names.index(name), name, column)
+        return table
+
 
 def held_types(held: Mapping[str, Held], columns: Sequence[str]) -> dict[str, Any]:
-    """pyarrow types of those of these columns that something is said about."""
+    """pyarrow types in which those of these columns that something is said about are read from text."""
     import pyarrow as pa
 
     return {name: pa.float64() if what == "number" else pa.string() for name, what in held.items() if name in columns}
@@ -191,6 +206,8 @@ def _as_held(column: Any, what: Held) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if what in TYPED:
+        return _spelled(column, what) if pa.types.is_string(column.type) else column
     if what == "number":
         plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
         return column if plain else pc.cast(column, pa.float64())
@@ -201,3 +218,20 @@ def _as_held(column: Any, what: Held) -> Any:
     strings = pc.cast(column, pa.string())
     # declared levels, so that nobody takes it for a text or an identifier
     return strings.dictionary_encode() if what == "category" else strings
+
+
+def _spelled(column: Any, what: Held) -> Any:
+    """Strings as the booleans or dates that they spell; where one spells none, as they are, for the model to refuse.
+
+    What they are is not asked of the first rows of a file: later ones may have a time of day, or the first value.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times = [pa.date32(), *(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns"))]
+    for kind in {"boolean": [pa.bool_()], "date": times}.get(what, []):
+        try:
+            return pc.cast(column, kind)
+        except pa.ArrowInvalid:
+            continue
+    return column

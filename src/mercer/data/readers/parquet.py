@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError
-from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, held_types, same_columns, what_failed
+from mercer.data.readers.base import BATCH_ROWS, TYPED, Part, Reading, Rows, held_types, same_columns, what_failed
 from mercer.data.readers.merging import merged, types_of
 
 PARQUET = frozenset({".parquet", ".pq"})
@@ -60,7 +60,8 @@ class Parquet(Rows):
         for name, schema in others:
             same_columns(schema.names, first[1].names, name, first[0])
         found = [(repr(name), types_of(schema, repr(name))) for name, schema in (first, *others)]
-        merged(found, first[1].names, held_types(self.reading.held, first[1].names))
+        held = {name: what for name, what in self.reading.held.items() if what not in TYPED}
+        merged(found, first[1].names, held_types(held, first[1].names))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

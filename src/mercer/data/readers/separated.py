@@ -61,7 +61,7 @@ class Dialect(Packed):
         ]
         convert = arrow_csv.ConvertOptions(
             null_values=missing,
-            strings_can_be_null=True,
+            strings_can_be_null=False,  # `trimmed` knows which of them are
             # not 0 and 1: what they are would depend on the words in other lines
             true_values=["true", "True", "TRUE"],
             false_values=["false", "False", "FALSE"],
@@ -70,8 +70,8 @@ class Dialect(Packed):
         )
         return read, parse, convert
 
-    def trimmed(self, table: Any) -> Any:
-        """Text without the spaces around it."""
+    def trimmed(self, table: Any, verbatim: Sequence[str] = ()) -> Any:
+        """Text without the spaces around it, and missing where a word says so; verbatim only where it is empty."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -82,9 +82,10 @@ class Dialect(Packed):
                     "line --encoding latin-1)."
                 )
             if pa.types.is_string(table.schema.types[position]):
-                trimmed = pc.utf8_trim_whitespace(table.column(position))
-                absent = pc.is_in(trimmed, value_set=pa.array(self.missing, pa.string()))
-                table = table.set_column(position, name, pc.if_else(absent, pa.scalar(None, pa.string()), trimmed))
+                written = table.column(position)
+                text, gaps = (written, [""]) if name in verbatim else (pc.utf8_trim_whitespace(written), self.missing)
+                absent = pc.is_in(text, value_set=pa.array(gaps, pa.string()))
+                table = table.set_column(position, name, pc.if_else(absent, pa.scalar(None, pa.string()), text))
         return table
 
 
@@ -113,7 +114,7 @@ class Separated(Rows):
         self._refuse_unclosed()
         with self._explained():
             table = arrow_csv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
-        return self.finished(self.dialect.trimmed(table))
+        return self.finished(self.dialect.trimmed(table, self.reading.verbatim))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         for table, share in self.stream(columns, held_types(self.reading.held, columns)):
@@ -140,7 +141,8 @@ class Separated(Rows):
                 _decompressed(raw, self.path), read_options=read, parse_options=parse, convert_options=convert
             )
             for batch in reader:
-                yield self.dialect.trimmed(pa.Table.from_batches([batch])), min(1.0, raw.tell() / size)
+                table = self.dialect.trimmed(pa.Table.from_batches([batch]), self.reading.verbatim)
+                yield table, min(1.0, raw.tell() / size)
 
     # What the first line tells.
 
