@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -193,3 +196,119 @@ def test_a_forked_process_starts_threads_of_its_own() -> None:
     if child == 0:
         os._exit(0 if ordered_map(abs, range(8)) == list(range(8)) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def exit_of_child(work: Callable[[], bool]) -> int:
+    """0 where a forked process found it true; one that hangs is ended by its alarm."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if work() else 1)
+    return os.waitpid(child, 0)[1]
+
+
+#: a thread that is inside until it is told to leave, in a process whose BLAS has two threads
+INSIDE = """
+import os, signal, threading
+from threadpoolctl import threadpool_info
+from mercer._threads import _blas, blas_for
+
+def now():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+def work():
+    with blas_for(10):
+        inside.set()
+        leave.wait(20)
+    outside.set()
+    end.wait(20)
+
+inside, leave, outside, end = (threading.Event() for _ in range(4))
+_blas()
+assert now() == {2}
+other = threading.Thread(target=work)
+other.start()
+inside.wait(20)
+"""
+FORKED = """
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    found = [now()]
+    with blas_for(10):
+        found.append(now())
+    found.append(now())
+    os._exit(0 if found == [{2}, {1}, {2}] else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert now() == {1}
+leave.set(), end.set(), other.join()
+assert now() == {2}
+"""
+OVERLAPPING = """
+with blas_for(10):
+    leave.set(), outside.wait(20)
+    assert now() == {1}
+assert now() == {2}
+with blas_for(10):
+    assert now() == {1}
+end.set(), other.join()
+assert now() == {2}
+"""
+
+
+def run_with_two_blas_threads(script: str) -> None:
+    two = {f"{library}_NUM_THREADS": "2" for library in ("OPENBLAS", "MKL", "OMP")}
+    subprocess.run([sys.executable, "-c", script], env={**os.environ, **two}, check=True, timeout=120)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_process_forked_while_others_are_inside_has_all_threads_of_blas() -> None:
+    run_with_two_blas_threads(INSIDE + FORKED)
+
+
+def test_the_last_to_leave_need_not_have_entered_first() -> None:
+    run_with_two_blas_threads(INSIDE + OVERLAPPING)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_no_process_is_forked_while_somebody_is_halfway_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    halfway, blas = threading.Event(), _threads._blas()
+
+    def slowly() -> object:
+        if threading.current_thread() is other:
+            halfway.set()
+            time.sleep(0.2)
+        return blas
+
+    def work() -> None:
+        with blas_for(10):
+            pass
+
+    def in_child() -> bool:
+        return ordered_map(abs, range(8)) == list(range(8))
+
+    monkeypatch.setattr(_threads, "_blas", slowly)
+    other = threading.Thread(target=work)
+    other.start()
+    halfway.wait(20)
+    assert exit_of_child(in_child) == 0
+    other.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.usefixtures("two_blas_threads")
+def test_who_forks_inside_may_leave_in_both_processes() -> None:
+    def left() -> bool:
+        results.close()  # type: ignore[attr-defined]
+        outside = blas_threads()
+        with blas_for(10):
+            return (outside, blas_threads()) == ({2}, {1})
+
+    with bounded(1):
+        results = ordered_stream(abs, range(8))
+        next(results)
+    assert exit_of_child(left) == 0
+    assert left()
+    assert blas_threads() == {2}

@@ -61,20 +61,47 @@ class _OneBlasThread:
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside, self._limit = threading.Lock(), 0, nullcontext[Any]()
+        # one that its thread may take again: the collector may end somebody's use in the middle of this one
+        self._lock, self._inside = threading.RLock(), 0
+        self._limit: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
                 self._limit = _blas().limit(limits=1, user_api="blas")
-                self._limit.__enter__()
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.__exit__(None, None, None)
+            if self._inside == 1:
+                self._restore()
+            self._inside = max(0, self._inside - 1)  # who entered in the parent may leave in the child
+
+    def _restore(self) -> None:
+        _let_any_thread_set()  # the last to leave need not be the thread that entered first
+        self._limit.restore_original_limits()
+        _let_any_thread_set()
+
+    def before_fork(self) -> None:
+        """Let nobody be halfway in or out."""
+        self._lock.acquire()
+
+    def after_fork(self) -> None:
+        self._lock.release()
+
+    def in_child(self) -> None:
+        """None of the threads that were inside is left to leave."""
+        self._lock = threading.RLock()
+        if self._inside:
+            self._inside = 0
+            self._restore()
+
+
+def _let_any_thread_set() -> None:
+    """threadpoolctl 3.8 lets one thread set the number of OpenBLAS's, and does nothing for others while it lives."""
+    for library in _blas().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 @cache
@@ -113,6 +140,11 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
     os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(
+        before=_one_blas_thread.before_fork,
+        after_in_parent=_one_blas_thread.after_fork,
+        after_in_child=_one_blas_thread.in_child,
+    )
 
 
 def ordered_stream(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
