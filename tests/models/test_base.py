@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -66,3 +67,13 @@ def test_models_are_found_by_name():
     assert sorted(models.__all__) == models.__all__
     with pytest.raises(AttributeError, match=r"'GaussianBN'.*GaussianNB"):
         _ = models.GaussianBN
+
+
+@pytest.mark.parametrize("model", [models.NaiveBayes(), models.LogisticRegression()])
+def test_the_columns_of_a_record_batch_have_names(model):
+    X = {"a": [-2.0, -1.0, 1.0, 2.0], "b": [1.0, 2.0, 2.0, 1.0]}
+    model.fit(pa.RecordBatch.from_pydict(X), [0, 0, 1, 1])
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert model.predict(pa.RecordBatch.from_pydict(X)).tolist() == [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(pa.RecordBatch.from_pydict({"b": X["b"], "a": X["a"]}))

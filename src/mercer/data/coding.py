@@ -231,11 +231,12 @@ def _spread(coded: Coded, present: Array) -> Coded:
 
 def _code_by_hash(values: Array) -> Coded:
     positions: dict[Any, int] = {}
-    codes = [-1 if _is_missing(value) else positions.setdefault(natural(value), len(positions)) for value in values]
+    codes = [-1 if is_missing(value) else positions.setdefault(natural(value), len(positions)) for value in values]
     return Coded(np.array(codes, dtype=np.int32), label_array(list(positions)))
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a Python object is None, NaN or pandas' NA."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):

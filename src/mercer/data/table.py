@@ -29,9 +29,9 @@ class Table:
 
     Nothing is converted until it is asked for, and then only the rows of this table: cut out `rows` first and the
     conversions stay small. `kinds` follow from the types of the columns alone, never from the values that a batch
-    happens to hold, so that batches agree. The one exception is an array of Python objects, which has no column
-    types: it is a matrix of numbers if every value converts to one (as in scikit-learn), and otherwise a column is
-    a number, boolean or category by the Python types in it.
+    happens to hold, so that batches agree. The one exception are Python objects, which have no column types: an array
+    of them is a matrix of numbers if every value converts to one (as in scikit-learn), and otherwise a column, as one
+    of pandas, is a number, boolean or category by the Python types in it.
 
     Examples
     --------

@@ -25,6 +25,7 @@ from mercer._errors import (
 from mercer._gpu import is_tensor, to_numpy
 from mercer._memory import gigabytes
 from mercer.data.select import fetched
+from mercer.data.storages.dense import unmasked
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
 from mercer.models._encoded_rows import checked_encoded, encoded_table
@@ -95,7 +96,7 @@ def forget_fit(estimator: Any) -> None:
 def in_main_memory(estimator: str, **given: Any) -> tuple[Any, ...]:
     """What was given, with tensors as arrays, for who computes with arrays alone, and the rows of a DuckDB relation.
 
-    Nothing is fetched from a card.
+    What a mask hides is missing. Nothing is fetched from a card.
     """
     for name, values in given.items():
         if is_tensor(values) and values.device.type != "cpu":
@@ -103,13 +104,15 @@ def in_main_memory(estimator: str, **given: Any) -> tuple[Any, ...]:
                 f"{estimator} computes this in main memory, but {name} is on {values.device}: models do not move "
                 f"tensors by themselves; give {name}.cpu()."
             )
-    return tuple(to_numpy(v) if is_tensor(v) else fetched(v) if _is_relation(v) else v for v in given.values())
+    return tuple(
+        to_numpy(v) if is_tensor(v) else fetched(v) if _is_unknown_frame(v) else unmasked(v) for v in given.values()
+    )
 
 
-def _is_relation(X: Any) -> bool:
-    """Whether X is a relation of DuckDB: nobody who has not imported it has one."""
-    duckdb = sys.modules.get("duckdb")
-    return duckdb is not None and isinstance(X, duckdb.DuckDBPyRelation)
+def _is_unknown_frame(X: Any) -> bool:
+    """Whether X is a relation of DuckDB or a record batch of pyarrow: nobody who has not imported these has one."""
+    known = (("duckdb", "DuckDBPyRelation"), ("pyarrow", "RecordBatch"))
+    return any(isinstance(X, getattr(sys.modules.get(library), name, ())) for library, name in known)
 
 
 def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool = False, **options: Any) -> Any:

@@ -26,6 +26,25 @@ def plain(kind: Any) -> Any:
     return pa.float64() if pa.types.is_decimal(kind) or pa.types.is_null(kind) else kind
 
 
+def without_views(table: Any) -> Any:
+    """A table whose strings are stored one after the other: pyarrow cannot take rows of the views of polars."""
+    import pyarrow as pa
+
+    fields = [field.with_type(_without_view(field.type)) for field in table.schema]
+    schema = pa.schema(fields, table.schema.metadata)
+    return table if schema.types == table.schema.types else table.cast(schema)
+
+
+def _without_view(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _without_view(kind.value_type), kind.ordered)
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    return pa.large_binary() if pa.types.is_binary_view(kind) else kind
+
+
 def joined(one: Any, other: Any) -> Any:
     """The type that has room for the values of both; None where a column cannot hold both.
 

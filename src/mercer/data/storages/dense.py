@@ -53,6 +53,7 @@ def as_matrix(X: Any, *, spelled: bool = True) -> Array:
 
     An array of objects is one of numbers if all are; or, as in scikit-learn, if all are `spelled` as numbers.
     """
+    X = unmasked(X)
     try:
         values = np.asarray(X)
         if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
@@ -72,6 +73,19 @@ def as_matrix(X: Any, *, spelled: bool = True) -> Array:
     if values.dtype.kind == "c":
         raise ColumnTypeError("Complex data not supported. Give the real and the imaginary part as two columns.")
     return _numbers_if_all_are(values, spelled) if values.dtype.kind == "O" else values
+
+
+def unmasked(X: Any) -> Any:
+    """A masked array with NaN (None among words) where its mask is set; anything else as it is."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    hidden = np.ma.getmaskarray(X)
+    if not hidden.any():
+        return X.data
+    numbers = X.dtype.kind in "biuf"
+    values = X.data.astype(float_type(X.dtype) if numbers else object)
+    values[hidden] = np.nan if numbers else None
+    return values
 
 
 def kinds_of(values: Array, *, dates: bool = False) -> tuple[Kind, ...]:

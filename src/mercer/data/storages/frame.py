@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from mercer._errors import ColumnTypeError, DataError
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
 from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, column_of
+from mercer.data.storages.pandas_columns import typed
 from mercer.data.storages.time_columns import DATES, TIMES, TimeColumn
 
 Array = NDArray[Any]
@@ -27,6 +29,8 @@ REMEDIES = {
     nw.Duration: "turn it into numbers, e.g. seconds, or leave it out",
     nw.Binary: "decode it to strings, or leave it out",
 }
+#: characters of the name of a type that are shown
+LONGEST_TYPE = 80
 UNPACK = "unpack it into columns of numbers or strings, or leave it out"
 SPARSE = "give the sparse matrix itself, frame.sparse.to_coo()"
 
@@ -42,8 +46,8 @@ class FrameStorage:
 
     @classmethod
     def of(cls, frame: nw.DataFrame[Any], *, dates: bool = False) -> tuple[Self, tuple[Kind, ...]]:
-        """The rows of a frame, and the kinds of its columns, by type alone."""
-        series = list(frame.iter_columns())
+        """The rows of a frame, and the kinds of its columns: by type alone, but for those of Python objects."""
+        series = [typed(each) for each in frame.iter_columns()]
         types = [_type(each) for each in series]
         kinds = tuple(_kind(each, dtype, dates) for each, dtype in zip(series, types, strict=True))
         columns = tuple(
@@ -105,7 +109,7 @@ class FrameStorage:
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a narwhals frame, the rows of a DuckDB relation fetched; None if it is none."""
     try:
-        frame = nw.from_native(X, pass_through=True)
+        frame = nw.from_native(_as_table(X), pass_through=True)
     except DuplicateError as duplicates:
         culprit = str(duplicates).splitlines()[-1].strip("- ")
         raise DataError(f"The frame has column {culprit}. Rename its columns so that every name occurs once.") from None
@@ -116,6 +120,15 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
             "X is a lazy frame, which has no rows yet. Collect them first: X.collect(), or X.compute() in Dask."
         )
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _as_table(X: Any) -> Any:
+    """Record batches, which narwhals does not know, and views, which pyarrow cannot filter, as plain tables."""
+    if (pa := sys.modules.get("pyarrow")) is None or not isinstance(X, pa.RecordBatch | pa.Table):
+        return X
+    from mercer.data.readers.arrow_types import without_views
+
+    return without_views(pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X)
 
 
 def _type(series: nw.Series[Any]) -> type[Any]:
@@ -145,6 +158,7 @@ def _type_name(series: nw.Series[Any]) -> str:
 
 def _unsupported(series: nw.Series[Any]) -> ColumnTypeError:
     name = _type_name(series)
+    shown = name if len(name) <= LONGEST_TYPE else f"{name[:LONGEST_TYPE]}…"
     known = (remedy for dtype, remedy in REMEDIES.items() if series.dtype == dtype)
     remedy = SPARSE if name.startswith("Sparse") else next(known, UNPACK)
-    return ColumnTypeError(f"Column {series.name!r} has the type {name}, neither number nor category; {remedy}.")
+    return ColumnTypeError(f"Column {series.name!r} has the type {shown}, neither number nor category; {remedy}.")
