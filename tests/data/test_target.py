@@ -51,3 +51,10 @@ def test_no_frame() -> None:
 def test_nothing_left() -> None:
     with pytest.raises(DataError, match="no column left"):
         split_target(FRAME, "y", drop=["id", "x"])
+
+
+@pytest.mark.parametrize("convert", [lambda table: table, lambda table: table.to_pandas(), pl.from_arrow])
+def test_a_target_that_is_no_number_is_none(convert: Any) -> None:
+    frame = convert(pa.table({"x": [1, 2, 3, 4], "y": [1.5, float("nan"), None, 2.5]}))
+    _, y, _, unlabelled = split_target(frame, "y")
+    assert (y.tolist(), unlabelled) == ([1.5, 2.5], 2)

@@ -56,11 +56,16 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
     dropped = column_names(drop, table.columns)
     if label in dropped:
         raise DataError(f"Column {label!r} is the target, which cannot be dropped; name another target, or keep it.")
-    labelled = table.filter(~table.get_column(label).is_null())
+    labelled = table.filter(~_without_value(table.get_column(label)))
     X = labelled.drop(label, *dropped)
     if not X.columns:
         raise DataError(f"Besides the target {label!r} there is no column left to predict it from.")
     return Problem(X.to_native(), labelled.get_column(label).to_numpy(), label, len(table) - len(labelled))
+
+
+def _without_value(labels: Any) -> Any:
+    """Where a narwhals series has no label: null, or NaN, which to other libraries than pandas is a number."""
+    return labels.is_null() | labels.is_nan() if labels.dtype.is_float() else labels.is_null()
 
 
 def without_columns(frame: Any, names: Sequence[str]) -> Any:
