@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer.data.dates import are_dates
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
+from mercer.data.resembling import resembles
 from mercer.data.seen_values import Seen
 from mercer.data.table import Table
 from mercer.data.told_kinds import kind_told
@@ -65,7 +66,19 @@ class Naming(NamedTuple):
 def judged(seen: Seen, naming: Naming, max_codes: int = MAX_CODES) -> Finding:
     """What a column is of which that was seen."""
     found = _judged(seen, naming, max_codes)
-    return found if naming.told in (None, found.kind) else _as_told(found, naming.told)
+    if naming.told not in (None, found.kind):
+        return _as_told(found, naming.told)
+    return found if naming.told is not None else _with_resemblance(found, seen)
+
+
+def _with_resemblance(found: Finding, seen: Seen) -> Finding:
+    """Strings that may be meant to be something else, with a note of that instead of one about how they differ."""
+    strings = found.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and found.stored is Kind.CATEGORY
+    if not strings or seen.labels is None or seen.labels.declared is not None:
+        return found
+    if not all(isinstance(label, str) for label in seen.labels.labels) or (remark := resembles(seen)) is None:
+        return found
+    return found._replace(notes=(remark, *_about_gaps(seen)))
 
 
 def _as_told(found: Finding, kind: Kind) -> Finding:

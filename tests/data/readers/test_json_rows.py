@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -99,4 +101,12 @@ def test_a_column_of_several_kinds_beside_one_that_not_all_blocks_have(
         open_rows(path).table()
     path.write_text('{"x": 1, "seen": "2024-01-01"}\n{"seen": "2024-01/02"}\n')
     with pytest.raises(DataError, match=r"Column 'seen' does not hold the same everywhere in 'a\.jsonl': .*string"):
+        open_rows(path).table()
+
+
+@pytest.mark.parametrize("orient", ["columns", "index"])
+def test_pandas_writes_rows_if_asked_to(tmp_path: Path, orient: Any) -> None:
+    path = tmp_path / "a.json"
+    pd.DataFrame({"a": range(120), "b": range(120)}).to_json(path, orient=orient)
+    with pytest.raises(DataError, match=r"one object of objects.*orient='records'"):
         open_rows(path).table()

@@ -69,9 +69,15 @@ class JsonRows(Rows):
         import pyarrow as pa
 
         try:
-            return parsed(lines)
+            table = parsed(lines)
         except (pa.ArrowException, UnicodeError) as failure:
             self.refuse(lines, first_line, failure)
+        if table.num_rows == 1 and table.num_columns and all(map(pa.types.is_struct, table.schema.types)):
+            raise DataError(
+                f"{self.path.name!r} is one object of objects, such as pandas writes by columns. Write an object for "
+                "each row, in pandas with to_json(orient='records')."
+            )
+        return table
 
     def refuse(self, lines: bytes, first_line: int, failure: Exception) -> NoReturn:
         """Name the line that is no object, or whose values are of another type; else say what pyarrow says."""

@@ -1,0 +1,37 @@
+"""A note says what a column of strings was meant to be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mercer.data import Reading, Schema
+from mercer.data.readers import open_rows
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ([*map(str, range(59)), "foo"], "59 of 60 values are numbers; 'foo' is not"),
+        ([*map(str, range(40)), *["-"] * 10], "40 of 50 values are numbers, the others are '-': no value? Say so"),
+        ([*map(str, range(40)), "a", "b", "c", "d"], "40 of 44 values are numbers; 'a', 'b', 'c', … are not"),
+        ([f"{i},5" for i in range(30)], "looks like numbers with a decimal comma; write points"),
+        ([f"{i},000" for i in range(1, 30)], "looks like numbers with commas between thousands; write 1234.5"),
+        ([f"{i:02}/02/2024" for i in range(1, 29)], "looks like dates; write 2024-02-01"),
+    ],
+)
+def test_what_strings_look_like(values: list[str], note: str) -> None:
+    assert Schema.infer(pd.DataFrame({"x": values}))["x"].notes == (note,)
+
+
+@pytest.mark.parametrize("values", [["a", "b"] * 20, ["1", *["red", "blue"] * 20], ["1", "2"] * 20])
+def test_words_are_words(values: list[str]) -> None:
+    assert Schema.infer(pd.DataFrame({"x": values}))["x"].notes == ()
+
+
+def test_what_was_told_is_not_doubted(tmp_path: Any) -> None:
+    (path := tmp_path / "a.csv").write_text("x\n" + "\n".join([*map(str, range(30)), "foo"]))
+    told = open_rows(path, Reading(held={"x": "category"})).table()
+    assert not any("numbers" in note for note in Schema.infer(told)["x"].notes)
