@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
 import mercer.data
 from mercer._errors import DataError
-from mercer.data.readers import arrow, open_rows
+from mercer.data.readers import Reading, arrow, open_rows
 from mercer.data.readers import parquet as parquet_reader
+from mercer.data.target import split_target
 
 TABLE = pa.table({"x": list(range(100)), "c": ["a", "b"] * 50})
 
@@ -55,3 +57,15 @@ def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
         open_rows(path).names()
     with pytest.raises(DataError, match=r"'a\.arrows' cannot be read as Arrow"):
         mercer.data.open(path)
+
+
+@pytest.mark.parametrize("name", ["p.arrow", "p.parquet"])
+def test_what_polars_writes_can_be_learnt_from(tmp_path: Path, name: str) -> None:
+    frame = pl.DataFrame({"x": [1.5, 2.5], "y": ["a", None]})
+    views = frame.to_arrow(compat_level=pl.CompatLevel.newest())
+    path = tmp_path / name
+    frame.write_ipc(path) if name == "p.arrow" else parquet.write_table(views, path)
+    rows = open_rows(path, Reading(missing=("a",)))
+    assert rows.table().to_pydict() == {"x": [1.5, 2.5], "y": [None, None]}
+    problem = split_target(open_rows(path).table(), "y")
+    assert (problem.X.to_pydict(), problem.y.tolist()) == ({"x": [1.5]}, ["a"])

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mercer._errors import DataError, DataNotFoundError
+import mercer.data
+from mercer._errors import DataError, DataNotFoundError, EmptyDataError
 from mercer.data import Kind, Schema, read_table
 from mercer.data.readers import Reading, open_rows, separated
 
@@ -190,3 +191,20 @@ def test_a_missing_file_is_one_sentence_where_nothing_else_was_meant(tmp_path: P
         read_table(tmp_path / "a.csv")
     with pytest.raises(DataNotFoundError, match=r"^There is no file '.*a\.csv', nor a folder '.*gone'; check .*\.$"):
         read_table(tmp_path / "gone" / "a.csv")
+
+
+def test_names_without_an_end_of_their_line_are_not_the_library_s_problem(write: Any) -> None:
+    with pytest.raises(EmptyDataError, match="has names of columns, but no rows"):
+        read_table(write("a.csv", "a,b,y"))
+
+
+@pytest.mark.parametrize("address", ["https://example.org/a.csv", "s3://bucket/a.parquet"])
+def test_addresses_are_not_read(address: str) -> None:
+    for read in (read_table, mercer.data.open):
+        with pytest.raises(DataNotFoundError, match=f"'{address}' is an address.*fetch the file first"):
+            read(address)
+
+
+@pytest.mark.parametrize("word", ["n/a", "#N/A", "<NA>"])
+def test_words_of_spreadsheets_and_pandas_for_a_gap(write: Any, word: str) -> None:
+    assert read_table(write("a.csv", f"x\n1.5\n{word}\n")).to_pydict() == {"x": [1.5, None]}

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean, listed
 from mercer.data.kinds import Kind
+from mercer.data.readers.arrow_types import without_views
 from mercer.data.told_kinds import with_kinds
 
 #: what a caller may say that a column holds, whatever it looks like; "verbatim" is handed on as it is written
@@ -19,7 +20,7 @@ Held = Literal["text", "number", "category", "boolean", "date", "verbatim"]
 TYPED = frozenset({"boolean", "date", "verbatim"})
 
 #: words that stand for a missing value in files of text
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
 #: rows that are in memory at once where a file is read piece by piece
 BATCH_ROWS = 1 << 16
@@ -101,7 +102,8 @@ class Rows(ABC):
 
     def finished(self, table: Any) -> Any:
         """Rows with what the caller said about missing values and columns."""
-        typed = _typed(self._with_gaps(table), self.reading.held, self.path)
+        table = self._with_gaps(without_views(table))
+        typed = _typed(table, self.reading.held, self.path)
         return with_kinds(
             typed, {name: kind for name, kind in self.reading.kinds.items() if name in table.column_names}
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ FORMATS: tuple[tuple[frozenset[str], type[Any], str], ...] = (
     (DUCKDB, DuckDB, "DuckDB"),
 )
 CALLED = {ending: name for endings, _, name in FORMATS for ending in endings}
+#: what begins like https:// or s3://, of which paths leave one stroke; a drive has one letter only
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)")
 #: endings of what people have instead
 ELSEWHERE = {".xls": "Excel", ".xlsx": "Excel", ".ods": "LibreOffice"}
 
@@ -129,6 +132,9 @@ def _endings() -> list[str]:
 
 def nothing_at(path: Path) -> str:
     """That there is no such file, and which may have been meant."""
+    if (address := ADDRESS.match(str(path))) is not None:
+        written = f"{address[1]}://{address[2]}"
+        return f"{written!r} is an address, and addresses are not read: fetch the file first, and give its path."
     if not path.parent.is_dir():
         return f"There is no file {str(path)!r}, nor a folder {str(path.parent)!r}; check the path."
     if not (files := _files_in(path.parent)):

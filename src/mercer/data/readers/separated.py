@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError, EmptyDataError
+from mercer._suggest import quoted
 from mercer.data.packed import Packed
 from mercer.data.readers.base import Part, Reading, Rows, held_types, what_failed
 from mercer.data.readers.first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
@@ -27,6 +30,8 @@ CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 MOST_SPACES = 5
 #: bytes in which the first line of a file must end
 LONGEST_HEADER = 1 << 20
+#: how pyarrow complains of a value
+ODD = re.compile(r"column #(\d+): (?:Row #\d+: )?CSV conversion error to (.+): invalid value '(.*)'", re.DOTALL)
 #: bytes that are read at once, piece by piece: some ten thousand rows
 BLOCK = 1 << 22
 
@@ -262,11 +267,37 @@ class Separated(Rows):
                 raise DataError(not_text(self.path.name, self._encoding)) from None
             if "columns, got" in str(failure) and (sentence := self._ragged_line()) is not None:
                 raise DataError(sentence) from None
+            if self._named and self._record(names=True).stop == len(self._text):  # pyarrow waits for an end of the line
+                raise EmptyDataError(f"{self.path.name!r} has names of columns, but no rows.") from None
+            if (odd := ODD.search(str(failure))) is not None:
+                raise DataError(self._odd_value(int(odd[1]), odd[2], odd[3].strip())) from None
             raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
 
     def _ragged_line(self) -> str | None:
         """Which line has another number of fields than the first, in a sentence; None if there is none."""
         expected = len(self.names())
+        for line, fields in self._records():
+            if fields and len(fields) != expected:
+                return (
+                    f"Line {line} of {self.path.name!r} has {len(fields)} fields, but the first line has {expected}. "
+                    "Put that line right, or name the separator (on the command line --separator)."
+                )
+        return None
+
+    def _odd_value(self, position: int, kind: str, value: str) -> str:
+        """Which column and line has a value that is not of its type, in a sentence."""
+        name, records = self.names()[position], self._records()
+        line = next((line for line, fields in records if [*map(str.strip, fields)][position:][:1] == [value]), None)
+        where = "" if line is None else f" in line {line}"
+        what = "numbers" if kind == "double" else f"values of the type {kind}"
+        return (
+            f"Column {name!r} of {self.path.name!r} is to hold {what}, but is {quoted(value)}{where}. Put it right; if "
+            f"it stands for a missing value, say so (on the command line --missing {shlex.quote(value)}); a model that "
+            f"is to read words there is fitted to them (--kind {shlex.quote(f'{name}=category')})."
+        )
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """The fields of each record, and the line in which it begins."""
         with self.path.open("rb") as raw:
             text = io.TextIOWrapper(_unpacked(raw, self.path), self._encoding, errors="replace", newline="")
             rules: Any = {"quoting": csv.QUOTE_MINIMAL if self._quoted else csv.QUOTE_NONE}
@@ -274,13 +305,8 @@ class Separated(Rows):
             start = 0
             with suppress(csv.Error):  # a field that is longer than it takes
                 for fields in reader:
-                    if fields and len(fields) != expected:
-                        return (
-                            f"Line {start + 1} of {self.path.name!r} has {len(fields)} fields, but the first line has "
-                            f"{expected}. Put that line right, or name the separator (on the command line --separator)."
-                        )
+                    yield start + 1, fields
                     start = reader.line_num
-        return None
 
 
 def _decompressed(raw: Any, path: Path) -> Any:
