@@ -145,3 +145,36 @@ def test_a_restricted_fit_that_was_not_found_is_admitted(ask: Any, monkeypatch: 
     monkeypatch.setattr(newton, "solve", lambda problem, start: solve(problem, start, most_steps=0))
     with pytest.warns(NotConvergedWarning, match=r"under the restriction was not found.*after 0 Newton step"):
         ask(told)
+
+
+def test_an_r_that_was_estimated_is_found_anew_under_a_hypothesis() -> None:
+    discrete = pytest.importorskip("statsmodels.discrete.discrete_model")
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    mean = np.exp(0.3 + X @ [1.2, -0.3, 0.1])
+    y = rng.negative_binomial(2, 2 / (2 + mean))
+    told = summary(GLM("negative_binomial", link="log").fit(X, y), X, y)
+    ones = np.ones((300, 1))
+    full, without, null = (
+        discrete.NegativeBinomial(y, np.hstack([ones, part])).fit(disp=0, maxiter=500).llf
+        for part in (X, X[:, 1:], X[:, :0])
+    )
+    assert told.likelihood_ratio_test("x0").statistic == pytest.approx(2 * (full - without), rel=1e-5)
+    assert told.criteria.null_log_likelihood == pytest.approx(null, rel=1e-7)
+    assert told.criteria.r2_mcfadden == pytest.approx(1 - full / null, rel=1e-6)
+    at_end = told.profile_interval("x0")[1]
+    assert told.likelihood_ratio_test("x0", at_end).statistic == pytest.approx(stats.chi2.ppf(0.95, 1), rel=1e-6)
+    near = told.coefficients[1] + told.standard_errors[1]
+    assert told.score_test("x0", near).statistic == pytest.approx(1.0, rel=0.3)
+
+
+def test_without_an_intercept_r_is_found_at_means_of_one() -> None:
+    X = columns(200)
+    y = np.random.default_rng(0).negative_binomial(2, 0.5, 200)
+    model = GLM("negative_binomial", link="log", fit_intercept=False).fit(X, y)
+    told = summary(model, X, y)
+    size = np.exp(np.linspace(-3, 5, 4001))[:, None]
+    best = stats.nbinom.logpmf(y, size, size / (size + 1)).sum(axis=1).max()
+    assert told.criteria.null_log_likelihood == pytest.approx(best, rel=1e-5)
+    ratio = told.likelihood_ratio_test(["x0", "x1", "x2"]).statistic
+    assert ratio == pytest.approx(2 * (told.criteria.log_likelihood - best), rel=1e-4)

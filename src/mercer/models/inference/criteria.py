@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import xlogy
 
+from mercer.designs import DenseDesign
+from mercer.families.penalties import Strengths
 from mercer.models.glm.figures import log_likelihood, null_deviance, profiled
+from mercer.models.glm.negative_binomial import solve_with_r
+from mercer.models.glm.solve import Limits
 from mercer.models.inference.covariance import Covariance
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.rows import OneMean
+from mercer.stats.quadratic import LOSS
 
 
 class Criteria(NamedTuple):
@@ -44,7 +50,8 @@ def criteria_of(fitted: Fitted, covariance: Covariance) -> Criteria:
     k = covariance.effective + fitted.family_parameters
     deviance = 2 * float(fitted.weight @ fitted.rows.losses(fitted.observations.y, fitted.eta))
     null = _null_deviance(fitted)
-    likelihood, null_likelihood = (_log_likelihood(fitted, part, phi) for part in (deviance, null))
+    likelihood = _log_likelihood(fitted, deviance, phi)
+    null_likelihood = _null_of_family(fitted) if fitted.family_parameters else _log_likelihood(fitted, null, phi)
     discrete = not isinstance(fitted.rows, OneMean) or fitted.rows.family.discrete
     with np.errstate(divide="ignore", invalid="ignore"):
         return Criteria(
@@ -72,6 +79,19 @@ def _null_deviance(fitted: Fitted) -> float:
     if not fitted.observations.design.coordinates.intercept:
         return float(2 * fitted.weight.sum() * np.log(fitted.rows.predictors))
     return float(-2 * xlogy(shares, shares / shares.sum()).sum())
+
+
+def _null_of_family(fitted: Fitted) -> float:
+    """With the parameters of the family that are most likely without the columns."""
+    problem = fitted.problem
+    if problem.observations.design.coordinates.intercept:
+        constant = replace(problem.observations, design=DenseDesign.of(np.empty((len(problem.observations), 0))))
+        alone = replace(problem, observations=constant, strengths=Strengths.none(1))
+        solved = solve_with_r(alone, "newton", Limits(1e-8, 100))
+        null = fitted.of_family(solved.problem.response.family)
+        return null.best_of_all - float(solved.problem.at(solved.solution.value, LOSS).value)
+    null = fitted.moved(np.zeros(len(fitted.theta)))
+    return null.best_of_all - float(null.weight @ null.rows.losses(null.observations.y, null.eta))
 
 
 def _log_likelihood(fitted: Fitted, deviance: float, dispersion: float) -> float:

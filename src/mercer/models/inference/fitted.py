@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from mercer._threads import ordered_stream
 from mercer.designs import Design, Observations
+from mercer.families import Family, NegativeBinomial
 from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.models.glm.figures import saturated
+from mercer.models.glm.negative_binomial import NO_DISPERSION, best_theta
 from mercer.models.inference.rows import OneMean, Rows
 from mercer.solvers.problem import Problem, Slope
 from mercer.solvers.smooth import firth
@@ -59,6 +63,24 @@ class Fitted:
     def objective(self) -> float:
         """What the coefficients minimise, at its minimum."""
         return firth.look(self.problem, self.theta).value if self.firth else self.at(self.theta, LOSS).value
+
+    @cached_property
+    def best_of_all(self) -> float:
+        """Log likelihood of means equal to y, by which fits of other parameters of the family differ; else 0."""
+        if not self.family_parameters:
+            return 0.0
+        kind, y = "frequency" if self.frequency else "precision", self.observations.y
+        return saturated(self.problem.response, y, self.observations.weight, 1.0, kind)
+
+    def moved(self, theta: Array) -> Fitted:
+        """At other coefficients, with the parameters of the family that are most likely there if they are estimated."""
+        moved = replace(self, theta=theta)
+        if not self.family_parameters:
+            return moved
+        return moved.of_family(NegativeBinomial(r=1 / max(best_theta(self.problem, theta), 1 / NO_DISPERSION)))
+
+    def of_family(self, family: Family) -> Fitted:
+        return replace(self, rows=OneMean(Response(family, self.problem.response.link)))
 
     def at(self, theta: Array, order: int = HESSIAN) -> Slope:
         """The penalised losses at other parameters, with gradient and expected Hessian if `order` says so."""

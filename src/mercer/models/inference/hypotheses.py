@@ -7,12 +7,13 @@ With the estimate β̂, the restricted one β̃, and a hypothesis R β = v of q 
     score               gᵀ I⁻¹ g / φ,   gradient and information at β̃
 
 are each about χ² with q degrees of freedom; where the dispersion φ is estimated, the first two over q are about F.
+Parameters of the family that were estimated, the r of a negative binomial, are found anew at β̃.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,9 +116,9 @@ def likelihood_ratio_test(fitted: Fitted, covariance: Covariance, hypothesis: Hy
 
 def score_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
     theta = _restricted(fitted, hypothesis).value
-    there = replace(fitted, theta=theta)
+    there = fitted.moved(theta)
     root = fitted.free @ bread_of(there).root
-    pull = root.T @ fitted.score_at(theta)
+    pull = root.T @ there.score_at(theta)
     dispersion = dispersion_of(there, covariance.effective - hypothesis.size)
     return _verdict("score", hypothesis, float(pull @ pull) / dispersion, None)
 

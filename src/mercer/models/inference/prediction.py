@@ -71,7 +71,8 @@ def interval_of_mean(new: NewRows, covariance: Covariance, level: float) -> Pred
         return PredictionInterval(*_shares(new, covariance, eta, wanted), level, "mean")
     eta, half = eta[:, 0], wanted * np.sqrt(squared_lengths(new.design, covariance.spread))
     mean, *ends = (rows.response.limited_mean(eta + move, eta) for move in (0.0, -half, half))
-    return PredictionInterval(mean, *np.sort(ends, axis=0), level, "mean")  # some links fall
+    lower, upper = np.sort(ends, axis=0)  # some links fall
+    return PredictionInterval(mean, lower, upper, level, "mean")
 
 
 def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> tuple[Array, Array, Array]:

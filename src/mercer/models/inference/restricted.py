@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from scipy.linalg import null_space
 from mercer._errors import InferenceError, NotConvergedWarning
 from mercer._warn import warn
 from mercer.designs import Observations
+from mercer.families import Family
+from mercer.models.glm.negative_binomial import best_theta, in_turn
 from mercer.models.inference.bread import Bread
 from mercer.models.inference.fitted import Fitted
 from mercer.solvers.certificate import Certificate, Solution
@@ -86,13 +89,36 @@ class Face:
         return np.asarray(theta + self.moves @ (values - self.rows @ theta))
 
     def minimum(self, values: Array, *starts: Array) -> Solution:
-        """The best fit on the face: its value is a θ; begun at the best of some points, moved there."""
+        """The best fit on the face: its value is a θ; begun at the best of some points, moved there.
+
+        Parameters of the family that were estimated are found anew there; the trace ends at a value to be compared
+        with the objective of the estimate.
+        """
+        if not self.fitted.family_parameters:
+            return self._minimum(values, starts)
+
+        def fitted(family: Family, last: Turn | None) -> Turn:
+            face = replace(self, fitted=self.fitted.of_family(family))
+            return Turn(face._minimum(values, starts if last is None else (last.solution.value,)), face.fitted)
+
+        solution, there = in_turn(fitted, lambda turn: best_theta(turn.fitted.problem, turn.solution.value), "others")
+        gained = there.best_of_all - self.fitted.best_of_all
+        return replace(solution, trace=(*solution.trace, there.at(solution.value, LOSS).value - gained))
+
+    def _minimum(self, values: Array, starts: Sequence[Array]) -> Solution:
         moved = [self.nearest(start, values) for start in (self.fitted.theta, *starts)]
         with np.errstate(over="ignore", invalid="ignore"):
             origin = min(moved, key=lambda theta: self.fitted.at(theta, LOSS).value)
         if self.fitted.firth:
             return firth.solve(self.fitted.problem, origin, within=self.basis)
         return Restricted(self.fitted, origin, self.basis).solve()
+
+
+class Turn(NamedTuple):
+    """A restricted fit, and the family that it is of."""
+
+    solution: Solution
+    fitted: Fitted
 
 
 def warn_if_far(certificate: Certificate) -> None:
