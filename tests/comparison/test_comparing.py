@@ -235,7 +235,7 @@ def test_ctrl_c_keeps_what_is_done() -> None:
         (X[:, :0], Y, {"models": None}, EmptyDataError, "no columns to learn from"),
         (X, Y, {"cv": 51}, DataError, "from 2 to 50 folds"),
         (X, Y, {"cv": 1}, DataError, "from 2 to 50 folds"),
-        (X, Y, {"cv": "5"}, DataError, "from 2 to 50 folds.*not '5'"),
+        (X, Y, {"cv": "5"}, DataError, "cv is a number of folds, not '5'.*from 2 to 50"),
         (X, Y, {"repeats": 1.5}, DataError, "one repeat or more, not 1.5"),
         (X, Y, {"time_limit": 0}, DataError, "positive number of seconds"),
         (X, Y, {"time_limit": "1 min"}, DataError, "positive number of seconds"),

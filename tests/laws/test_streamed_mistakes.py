@@ -97,3 +97,11 @@ def test_a_strong_effect_is_no_separation() -> None:
     streamed = clone(model).fit(InMemory(X, y, rows=70))
     assert not list(streamed.diagnosis_)
     assert_same(streamed, clone(model).fit(X, y))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_rows_of_a_source_are_predicted_chunk_by_chunk(method: str) -> None:
+    source = InMemory(DATA["X"], DATA[MODELS["logistic"][1]], rows=113)
+    model = LogisticRegression().fit(source)
+    with pytest.raises(DataError, match=r"Predict chunk by chunk: for chunk in source: model\.predict\(chunk\.X\)"):
+        getattr(model, method)(source)

@@ -29,7 +29,7 @@ def compare(
     X: Any,
     y: Any,
     *,
-    models: Mapping[str, Any] | Sequence[Any] | None = None,
+    models: Mapping[str, Any] | Sequence[Any] | str | None = None,
     task: str = "auto",
     cv: int = 5,
     repeats: int = 1,
@@ -47,7 +47,7 @@ def compare(
         Numbers, categories, missing values.
     y : array-like of shape (n_samples,)
         Class labels of any type, numbers, or counts.
-    models : mapping from name to model, sequence of models, or of names, default=None
+    models : mapping from name to model, sequence of models, or of names, or one name, default=None
         Whom to compare; by default every model of mercer that suits the target and the columns. Names are those of the
         leaderboard, or of classes of mercer.
     task : {"auto", "classification", "regression", "counts"}, default="auto"
@@ -96,7 +96,8 @@ def compare(
     question = task_for(y, table.n_rows, task)
     dealing = deal(question, cv, repeats, random_state, groups, times)
     inner = None if groups is None and times is None else InnerFolds(question, groups, times)
-    invitation = _invited(models, table, question, None if inner is None else inner.splitter)
+    invited = [models] if isinstance(models, str) else models
+    invitation = _invited(invited, table, question, None if inner is None else inner.splitter)
     notes = [*question.notes(), *dealing.notes, *invitation.notes]
     if groups is None:
         notes += duplicates_note(table, dealing.splits)

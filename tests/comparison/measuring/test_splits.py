@@ -87,7 +87,7 @@ def test_what_splits_are_is_told() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"folds": 1}, "from 2 to 30 folds"),
+        ({"folds": 1}, "from 2 to 30 folds .*; give cv=2 to 30 "),
         ({"folds": 31}, "the rows of the largest class"),
         ({"repeats": 0}, "one repeat or more"),
         ({"groups": [1, 2]}, "one value for each of the 60 rows"),
@@ -95,8 +95,11 @@ def test_what_splits_are_is_told() -> None:
         ({"groups": np.zeros(60)}, "two or more of the groups, but there is 1"),
         ({"groups": LABELS == "b", "folds": 2, "task": task_for(LABELS == "b", 60)}, "leave out the groups"),
         ({"folds": 2.5}, "not 2.5"),
+        ({"folds": KFold(3)}, r"cv is a number of folds, not KFold\(.*\); give a whole number from 2 to 30"),
         ({"times": np.append(np.arange(59.0), np.nan)}, "times is missing in row 59"),
-        ({"times": np.zeros(60)}, "the distinct times but one"),
+        ({"times": np.zeros(60)}, "times has one value; it takes three or more"),
+        ({"times": np.arange(60) % 2}, "times has two values; it takes three or more"),
+        ({"times": np.arange(60) % 3}, "the distinct times but one"),
         ({"times": np.arange(60), "repeats": 2}, "nothing to repeat"),
         ({"times": np.arange(60), "groups": np.arange(60)}, "by groups or by time"),
     ],

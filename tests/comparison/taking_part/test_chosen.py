@@ -27,6 +27,13 @@ def test_names_are_taken_whatever_the_case_of_their_letters() -> None:
     assert {entry.name for entry in found.entries} == {"GaussianNB", "LinearSVC"}
 
 
+def test_one_name_is_a_list_of_one() -> None:
+    one, listed = (compare(X, Y, models=models, cv=2) for models in ("NaiveBayes", ["NaiveBayes"]))
+    assert one.names == listed.names
+    with pytest.raises(DataError, match="There is no model 'NaiveBase'"):
+        compare(X, Y, models="NaiveBase")
+
+
 def test_unsuitable_and_unknown() -> None:
     with pytest.raises(DataError, match="Lasso is no model for the task classification"):
         compare(X, Y, models=["Lasso"])

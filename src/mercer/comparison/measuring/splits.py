@@ -88,6 +88,9 @@ def _forward(task: Task, folds: int, repeats: int, groups: Any, times: Any) -> D
         distinct, ranks = np.unique(moments, return_inverse=True)
     except TypeError as problem:
         raise DataError(f"times have no order, because they are of several types: {problem}.") from None
+    if len(distinct) < 3:
+        values = "one value" if len(distinct) == 1 else "two values"
+        raise DataError(f"times has {values}; it takes three or more, to score two folds on rows that came later.")
     _check_folds(folds, len(distinct) - 1, "the distinct times but one")
     order = np.argsort(ranks, kind="stable")
     edges = _edges(ranks[order], folds)
@@ -133,10 +136,12 @@ def _has_two(task: Task, rows: Array) -> bool:
 def _check_folds(folds: int, most: int, what: str) -> None:
     if most < 2:
         raise DataError(f"To part the rows into folds takes two or more of {what}, but there is {most}.")
-    if not isinstance(folds, Integral) or not 2 <= folds <= most:
+    if not isinstance(folds, Integral):
+        raise DataError(f"cv is a number of folds, not {folds!r}; give a whole number from 2 to {most} ({what}).")
+    if not 2 <= folds <= most:
         raise DataError(
-            f"There must be from 2 to {most} folds ({what}), not {folds!r}; give cv={most} or less (on the command "
-            "line --folds)."
+            f"There must be from 2 to {most} folds ({what}), not {folds!r}; give cv=2 to {most} (on the command line "
+            "--folds)."
         )
 
 

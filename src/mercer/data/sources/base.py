@@ -133,6 +133,15 @@ class Source(ABC):
         for piece in self.pieces():
             yield from piece.chunks([])
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """There is none: asked for by whoever takes rows in memory alone, e.g. `predict`."""
+        from mercer._errors import DataError
+
+        raise DataError(
+            f"{self.described} is a source, whose rows are read chunk by chunk: only models of mercer are fitted to "
+            "it. Predict chunk by chunk: for chunk in source: model.predict(chunk.X)."
+        )
+
     def map(self, function: Callable[[Chunk], Chunk]) -> Source:
         """The same rows with something done to every chunk when it is read; `function` can be pickled."""
         return Mapped(self, function)
