@@ -132,6 +132,34 @@ def test_codes_are_the_words_that_they_were(run: Run, people: Path, name: str) -
     assert "no row of the fit had" not in told.stderr
 
 
+@pytest.mark.parametrize("block", [1 << 22, 200])
+def test_a_word_among_numbers_is_named_with_its_column_and_line(
+    run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(separated, "BLOCK", block)
+    with people.open("a") as file:
+        file.write("80,not known,Ulm,tall\n")
+    told = run("predict", model, people)
+    assert told.exit_code == 2
+    sentence = "Column 'height' of 'people.csv' is to hold numbers, but is 'not known' in line 82."
+    assert sentence in told.stderr
+    assert "--missing 'not known'" in told.stderr
+    assert run("predict", model, people, "--missing", "not known").exit_code == 0
+
+
+def test_clock_times_are_refused_where_they_could_not_be_read_again(run: Run, people: Path) -> None:
+    rows = [f"{6 + i % 12:02}:{i % 60:02},{i % 7}.5,{'ab'[i % 2]}" for i in range(60)]
+    people.write_text("\n".join(["dep,x,y", *rows]))
+    fit = ("fit", people, "--target", "y", "-o", people.with_suffix(".mercer"), "-q")
+    for how in ("--in-memory", "--stream"):
+        told = run(*fit, how)
+        assert told.exit_code == 2
+        assert "Column 'dep' holds times of day" in told.stderr
+        assert "--drop dep" in told.stderr
+        assert run(*fit, how, "--drop", "dep").exit_code == 0
+    assert run("predict", people.with_suffix(".mercer"), people, "-q").exit_code == 0
+
+
 def test_a_folder(run: Run, model: Path, people: Path, tmp_path: Path) -> None:
     head, *rows = people.read_text().splitlines()
     (folder := tmp_path / "days").mkdir()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from mercer._errors import DataError
-from mercer.using.fitting import fitted
+import mercer.data
+from mercer._errors import ColumnTypeError, DataError
+from mercer.using.fitting import fitted, fitted_source
 
 FRAME = pa.table({"x": [i % 9 / 2 for i in range(60)], "c": ["u", "v", "w"] * 20})
 CLASSES = ["a" if i % 9 < 4 else "b" for i in range(60)]
@@ -25,6 +26,16 @@ def test_numbers_that_are_taken_for_classes_are_remarked_on() -> None:
         for note in fitted("NaiveBayes", FRAME, rings).notes
     )
     assert not any("is a class to" in note for note in fitted("NaiveBayes", FRAME, [i % 2 for i in range(60)]).notes)
+
+
+@pytest.mark.parametrize(("unit", "what"), [(pa.time64("us"), "times of day"), (pa.duration("s"), "durations")])
+@pytest.mark.parametrize("name", ["LogisticRegression", "NaiveBayes"])
+def test_what_no_file_of_a_model_keeps_is_refused(name: str, unit: pa.DataType, what: str) -> None:
+    frame = FRAME.append_column("dep", pa.array(range(60), pa.int64()).cast(unit))
+    with pytest.raises(ColumnTypeError, match=rf"Column 'dep' holds {what} .* --drop dep\)"):
+        fitted(name, frame, CLASSES)
+    with pytest.raises(ColumnTypeError, match=rf"Column 'dep' holds {what} .* --drop dep\)"):
+        fitted_source(name, mercer.data.open(frame.append_column("y", [CLASSES]), target="y"))
 
 
 def test_wrapped() -> None:

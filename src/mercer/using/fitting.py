@@ -12,6 +12,7 @@ from mercer._errors import DataError
 from mercer.data.sources.base import Source
 from mercer.decide.wrapped import last_step
 from mercer.using.preparing import CLASSIFIERS, Prepared, model_named, prepared, prepared_source
+from mercer.using.reading import refuse_clock_times
 from mercer.using.which_task import task_for
 
 
@@ -26,6 +27,7 @@ def fitted(
     seed: int = 0,
 ) -> Prepared:
     """The model of that name, fitted to a frame as it comes."""
+    refuse_clock_times(X)
     ready = prepared(name, X, settings=settings)
     classes = _asks_for_classes(name, y)
     question = task_for(y, len(y), "classification" if classes else "regression")
@@ -38,6 +40,7 @@ def fitted(
 
 def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
     """The model of that name, fitted to a source, which is read as often as it takes."""
+    refuse_clock_times(source.head().X)
     ready = prepared_source(name, source, settings=settings)
     _asks_for_classes(name, source.head().y)
     model = ready.model.fit(ready.frame)
