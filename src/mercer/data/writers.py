@@ -50,12 +50,12 @@ def _separated(tables: Iterable[Any], separator: str) -> Iterator[bytes]:
     import pyarrow.compute as pc
 
     for number, table in enumerate(tables):
-        if number == 0:
-            yield (separator.join(map(_quoted, table.column_names)) + "\n").encode()
+        head = separator.join(map(_quoted, table.column_names)) + "\n" if number == 0 else ""
         whole = table.combine_chunks()
         fields = [_fields(name, whole[name], separator) for name in whole.column_names]
         lines = pc.binary_join_element_wise(*fields, separator).to_pylist() if fields else []
-        yield "".join(f"{line}\n" for line in lines).encode()
+        # a piece for each table: whoever has read the names may be gone before a second one is written
+        yield (head + "".join(f"{line}\n" for line in lines)).encode()
 
 
 def _fields(name: str, column: Any, separator: str) -> Any:
