@@ -145,6 +145,41 @@ def test_exit_codes_of_the_real_program(model: Path) -> None:
     assert "'no.mercer'" in second
 
 
+def test_what_goes_to_nobody(model: Path) -> None:
+    """Standard output and standard error that are closed, full, or have no reader."""
+    told = shell(
+        """
+        MERCER predict people.mercer people.csv -o a.csv -q >&-; echo $?
+        MERCER predict people.mercer people.csv -o b.csv 2>&-; echo $?
+        MERCER predict people.mercer people.csv -q >&-; echo $?
+        MERCER --help > /dev/full; echo $?
+        MERCER --version > /dev/full; echo $?
+        (sleep 0.1; MERCER --help; echo $? > code) | true; cat code
+        """,
+        model.parent,
+    )
+    assert told.stdout.splitlines() == ["0", "0", "0", "3", "3", "141"]
+    assert told.stderr.splitlines() == ["mercer: what was found cannot be printed: no space left on device."] * 2
+    assert (model.parent / "a.csv").read_text() == (model.parent / "b.csv").read_text()
+
+
+@pytest.mark.parametrize("early", ["mercer.cli.app", "typer"])
+def test_ctrl_c_before_a_command_begins(early: str) -> None:
+    code = f"""
+import builtins
+from mercer.cli import main
+plain = builtins.__import__
+def stopped(name, *rest):
+    if name == {early!r}:
+        raise KeyboardInterrupt
+    return plain(name, *rest)
+builtins.__import__ = stopped
+main()
+"""
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (finished.returncode, finished.stderr) == (130, "")
+
+
 def test_a_reader_that_goes_away_is_no_failure(model: Path) -> None:
     """More rows than a pipe holds, so that the program is still writing when `head` has gone."""
     folder = model.parent

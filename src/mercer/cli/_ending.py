@@ -45,6 +45,13 @@ def ending_in_a_sentence(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def open_what_is_closed() -> None:
+    """Whoever closed standard output or standard error (`>&-`) wants nothing of what goes there."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
 def _named(error: OSError) -> str:
     return f"{str(error.filename)!r}: " if error.filename else "what was found cannot be printed: "
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
-from mercer.cli._ending import ending_in_a_sentence
+from mercer.cli._ending import ending_in_a_sentence, open_what_is_closed
 from mercer.cli.compare import compare
 from mercer.cli.describe import describe
 from mercer.cli.explain import explain
@@ -47,7 +48,21 @@ def mercer(
 
 def main() -> None:
     """Run the program."""
-    app(prog_name="mercer")
+    open_what_is_closed()
+    try:
+        ending_in_a_sentence(_run)()
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+
+
+def _run() -> None:
+    try:
+        app(prog_name="mercer")
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # for which typer has another code
+            raise BrokenPipeError from None
+        sys.stdout.flush()
+        raise
 
 
 for command in (compare, fit, predict, explain, describe, outliers, merge, forget, export, serve):
