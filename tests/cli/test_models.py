@@ -94,7 +94,7 @@ class TestExplain:
         run("fit", people, "--target", "size", "--model", "SVC", "-o", tmp_path / "m", "-q")
         result = run("explain", tmp_path / "m")
         assert result.exit_code == 2
-        assert "SVC has neither coefficients nor a table" in result.stderr
+        assert result.stderr == "mercer: SVC has neither coefficients nor a table for each column.\n"
 
 
 def test_describe(run: Run, model: Path) -> None:
@@ -184,6 +184,24 @@ def test_outliers(run: Run, people: Path, tmp_path: Path) -> None:
     assert printed.stdout == (tmp_path / "odd.csv").read_text()
     held = run("outliers", people, "--usual", people, "--fdr", "0.2", "--most", "3")
     assert "flagged" in held.stdout
+
+
+def test_outliers_among_columns_that_both_tables_have(run: Run, people: Path) -> None:
+    (usual := people.with_name("usual.csv")).write_text(
+        "".join(f"{line},{'more' if k == 0 else k}\n" for k, line in enumerate(people.read_text().splitlines()))
+    )
+    people.write_text("".join(f"{line.rpartition(',')[0]}\n" for line in people.read_text().splitlines()))
+    told = run("outliers", people, "--usual", usual, "--drop", "id", "--kind", "city=category", "--keep", "id")
+    assert told.exit_code == 0, told.output
+    assert "Not looked at, because only one of the tables has them: 'size', 'more'." in told.stderr
+    assert len(told.stdout.split()) > 80
+    dropped = run(
+        "outliers", usual, "--usual", usual, "--drop", "more", "--drop", "id", "--kind", "size=category", "-q"
+    )
+    assert (dropped.exit_code, dropped.stderr) == (0, "")
+    assert "more" not in dropped.stdout
+    twice = run("outliers", people, "--keep", "city", "--keep", "city", "-o", "-", "-q")
+    assert twice.stdout.splitlines()[0].count("city") == 1
 
 
 def test_serve(model: Path) -> None:

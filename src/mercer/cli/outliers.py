@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mercer._errors import ColumnMismatchError, DataError, EmptyDataError
 from mercer.cli._options import DATA_HELP, Data, Drop, Quiet, Seed, with_reading
 
 if TYPE_CHECKING:
-    from mercer.data.readers import Reading
+    from mercer.data.readers import Reading, Rows
+
+
+#: what is told of a row, beside what is kept
+TOLD = ("row", "p-value", "log density", "odd in", "flagged")
 
 
 @with_reading(kinds=True)
@@ -45,26 +51,66 @@ def outliers(
     from mercer._suggest import listed
     from mercer.cli._printing import check_places, remark, show
     from mercer.data import Table
+    from mercer.data.select import select
     from mercer.data.target import without_columns
+    from mercer.data.writers import format_of
     from mercer.using.datasets import open_data
     from mercer.using.explaining.unusual import unusual_rows
     from mercer.using.shown import Shown
 
-    check_places(output, kept=(data,))
+    form = None if output is None else format_of(output)
+    check_places(output, kept=(data,) if usual is None else (data, usual))
     rows = open_data(data, reading)
     remark(f"{data}: {rows.described}.", quiet)
-    frame = rows.table()
+    frame = _read(rows)
     looked_at = without_columns(frame, drop or [])
-    reference = None if usual is None else Table.of(open_data(usual, reading).table(), dates=True)
+    reference = None
+    if usual is not None:
+        like = _read(_opened(usual, reading))
+        left = [name for name in like.column_names if name in looked_at.column_names or name not in frame.column_names]
+        looked_at, like, alone = _in_both(looked_at, select(like, left), (data, usual))
+        if alone:
+            remark(f"Not looked at, because only one of the tables has them: {listed(alone)}.", quiet)
+        reference = Table.of(like, dates=True)
     table = Table.of(looked_at, dates=True)
     if skipped := [name for name in table.names if name not in Shown.of(table).described]:
         remark(f"Text, dates and identifiers are not looked at: {listed(skipped)}.", quiet)
     found = unusual_rows(table, reference=reference, fdr=fdr, most=most, seed=seed)
-    grid = _grid(found, frame, keep or [], flags=usual is not None)
-    if output is not None:
-        _write(grid, output)
+    grid = _grid(found, frame, list(dict.fromkeys(keep or [])), flags=usual is not None)
+    if output is not None and form is not None:
+        _write(grid, form, output)
         return
     show(grid)
+
+
+def _opened(usual: str, reading: Reading) -> Rows:
+    """The usual rows: of what was said about columns, what is about theirs."""
+    from mercer.using.datasets import open_data
+
+    names = open_data(usual, replace(reading, held={}, kinds={})).names()
+    held = {name: what for name, what in reading.held.items() if name in names}
+    kinds = {name: kind for name, kind in reading.kinds.items() if name in names}
+    return open_data(usual, replace(reading, held=held, kinds=kinds))
+
+
+def _read(rows: Rows) -> Any:
+    table = rows.table()
+    if not table.num_rows:
+        raise EmptyDataError(f"{rows.path.name!r} has names of columns, but no rows.")
+    return table
+
+
+def _in_both(table: Any, usual: Any, places: tuple[str, str]) -> tuple[Any, Any, list[str]]:
+    """The columns that both tables have, of either, and those of one of them alone."""
+    from mercer.data.select import select
+
+    names = [name for name in table.column_names if name in usual.column_names]
+    if not names:
+        raise ColumnMismatchError(
+            f"{places[0]!r} and {places[1]!r} have no column in common. Name usual rows with the same columns."
+        )
+    alone = [name for name in (*table.column_names, *usual.column_names) if name not in names]
+    return select(table, names), select(usual, names), alone
 
 
 def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
@@ -72,6 +118,8 @@ def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
     from mercer.using.reading import refuse_unknown
 
     refuse_unknown(keep, frame.column_names)
+    if twice := [name for name in keep if name in TOLD]:
+        raise DataError(f"Column {twice[0]!r} is kept and told; give the one of the data another name.")
     fields = [
         Field("row", "d"),
         *map(Field, keep),
@@ -90,13 +138,13 @@ def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
     return Grid("", tuple(fields), tuple(rows), (f"{found.described} Rows are counted from 0.",))
 
 
-def _write(grid: Any, output: str) -> None:
+def _write(grid: Any, form: str, output: str) -> None:
     import numpy as np
 
     from mercer.cli._printing import write
     from mercer.data.frame_like import frame_like
-    from mercer.data.writers import encoded, format_of
+    from mercer.data.writers import encoded
 
     names = [field.heading for field in grid.fields]
     columns = [np.array(column) for column in zip(*grid.rows, strict=True)]
-    write(encoded([frame_like(names, columns, "pyarrow")], format_of(output)), output)
+    write(encoded([frame_like(names, columns, "pyarrow")], form), output)

@@ -10,6 +10,7 @@ import numpy as np
 from mercer._errors import NoExplanationError
 from mercer.data import Kind
 from mercer.decide.wrapped import last_step
+from mercer.models.linear_forms.linear_form import HasLinearForm
 from mercer.report import Grid
 from mercer.using.explaining import coefficients, likelihoods
 from mercer.using.reading import reader_of
@@ -37,10 +38,8 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
         units = coefficients.UNITS if coefficients.scaled(model) and _has_amounts(model) else ""
         notes = (f"Intercept: {_written(last.intercept_)}.", f"{_meaning(last)}{units}")
         return [coefficients.coefficient_grid(names, columns, order, notes)]
-    raise NoExplanationError(
-        f"{type(last).__name__} has neither coefficients nor a table for each column. It may still explain a row: name "
-        "one."
-    )
+    hint = " It may still explain a row: name one." if isinstance(last, HasLinearForm) else ""
+    raise NoExplanationError(f"{type(last).__name__} has neither coefficients nor a table for each column.{hint}")
 
 
 def _innermost(model: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import CalibrationWarning, DataError
+from mercer._errors import CalibrationWarning, ColumnMismatchError, DataError
 from mercer.data import Kind, Table
 from mercer.data.select import as_labels
 from mercer.decide.outliers import DensityOutliers
@@ -134,6 +134,8 @@ def _described(table: Table) -> Table:
 
 def _like(table: Table, usual: Table) -> Table:
     """Rows with the columns, as labels where these are labels."""
+    if absent := [name for name in usual.names if name not in table.names]:
+        raise ColumnMismatchError(f"The reference has column {absent[0]!r}, which the table lacks; give both the same.")
     labels = [name for name, kind in zip(usual.names, usual.kinds, strict=True) if kind is Kind.CATEGORY]
     return Table.of(as_labels(some_columns(table, usual.names), labels))
 
