@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import os
 import socket
+import sqlite3
 import sys
 from pathlib import Path
 
 import pytest
 
+import mercer
 from tests.cli._program import Run
 
 
@@ -26,8 +28,10 @@ def folder(model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "latin.csv": "height,city,size\n1.7,Köln,tall\n1.6,Ulm,short\n".encode("latin-1"),
         "one_class.csv": "x,y\n1,a\n2,a\n3,a\n",
         "no_target.csv": "x,y\n1,\n2,NA\n",
+        "told.csv": "p-value,x\n" + "".join(f"{i / 7},{i}\n" for i in range(30)),
         "own_label.csv": "x,y\n" + "".join(f"{i},name{i}\n" for i in range(30)),
         "twins.csv": "height,height,size\n1.5,1.5,short\n1.9,1.9,tall\n",
+        "two_heights.csv": "height,height,city\n1.5,1.9,Ulm\n",
         "other.csv": "weight,town\n80,Ulm\n",
         "renamed.csv": "id,Height,city,size\n1,1.7,Ulm,tall\n",
         "words.csv": "id,height,city,size\n1,high,Ulm,tall\n",
@@ -54,6 +58,7 @@ MISTAKES = [
     ("compare ragged.csv --target size", "Line 7 of 'ragged.csv' has 3 fields, but the first line has 4."),
     ("compare latin.csv --target size", "Try encoding='latin-1' (on the command line --encoding latin-1)."),
     ("compare nothing --target size", "'nothing' is a folder without data"),
+    ("compare -", "Standard input is not read: write it to a file, and name that."),
     ("compare book.xlsx --target size", "'book.xlsx' is a file of Excel. Save it as CSV"),
     ("compare twins.csv --target size", "column 'height' 2 times"),
     ("compare people.csv --target size --sql SELECT", "A query (--sql) is put to a DuckDB file"),
@@ -94,12 +99,28 @@ MISTAKES = [
     ("fit people.csv --target size --model Ridge -o a.mercer", "Ridge predicts numbers, but the target holds names"),
     ("fit people.csv --target height --model Ridge --calibrate platt -o a.mercer", "leave out --calibrate"),
     ("fit people.csv --target size --conformal 90 -o a.mercer", "A coverage lies between 0 and 1"),
-    ("fit one_class.csv --target y -o a.mercer", "Every row has the label 'a'"),
+    ("fit one_class.csv --target y -o a.mercer", "Every row has the label 'a'; to fit a classifier takes at least two"),
+    # places
+    ("fit people.csv --target size -o -", "no text for standard output (-). Name a file."),
+    ("merge people.mercer people.mercer -o -", "no text for standard output (-). Name a file."),
+    ("forget people.mercer people.csv --target size -o -", "no text for standard output (-). Name a file."),
+    ("compare people.csv --target size --report -", "no text for standard output (-). Name a file."),
+    ("compare people.csv --target size --save a --report ./a", "'a' is named for two things."),
+    ("compare people.csv --target size --json a --markdown a", "'a' is named for two things."),
+    ("predict people.mercer people.csv -o people.csv", "'people.csv' is read, and is not written over."),
+    ("outliers people.csv --usual other.csv -o other.csv", "'other.csv' is read, and is not written over."),
+    ("merge people.mercer cut.mercer -o cut.mercer", "'cut.mercer' is read, and is not written over."),
+    # unusual rows
+    ("outliers header.csv", "'header.csv' has names of columns, but no rows."),
+    ("outliers people.csv --usual header.csv", "'header.csv' has names of columns, but no rows."),
+    ("outliers people.csv --usual other.csv", "'people.csv' and 'other.csv' have no column in common."),
+    ("outliers told.csv --keep p-value", "Column 'p-value' is kept and told; give the one of the data another name."),
     # models and tables that do not go together
     (
         "predict people.mercer other.csv",
         "The model was fitted to another table: 'other.csv' lacks 2 of the 2 columns that it reads: 'height', 'city'.",
     ),
+    ("predict people.mercer two_heights.csv", "'two_heights.csv' has column 'height' 2 times."),
     ("predict people.mercer renamed.csv", "lacks column 'height'. Did you mean 'Height'?"),
     ("predict people.mercer words.csv", "'words.csv' cannot be read: "),
     ("predict people.mercer header.csv", "'header.csv' has no rows."),
@@ -107,6 +128,10 @@ MISTAKES = [
     ("predict people.mercer people.csv --costs nothing.json", "--costs takes JSON, or a file of it"),
     ('predict people.mercer people.csv --costs {"tall":{"big":1}}', "mercer: costs"),
     ("predict people.mercer people.csv --intervals", "Fit it with --conformal 0.9"),
+    (
+        'predict people.mercer people.csv --intervals --costs {"tall":{"short":9},"short":{"tall":1}}',
+        "--intervals are those of the model as it was fitted: leave them out, or --costs and --priors.",
+    ),
     ("predict people.mercer people.csv --abstain 80", "a probability from 0 to 1, not 80."),
     (
         'predict people.mercer people.csv --trained-priors {"tall":1}',
@@ -136,6 +161,10 @@ MISTAKES = [
     ("explain people.mercer {height:1.9}", "is no JSON: "),
     ("merge people.mercer -o a.mercer", "To merge takes two models or more"),
     ("export people.mercer --to onnx", "say where it goes with --output model.onnx"),
+    (
+        "forget people.mercer people.csv --target city -o a.mercer",
+        "Column 'city' is one that the model reads; name the",
+    ),
     ("forget people.mercer people.csv -o a.mercer", "Say which column of 'people.csv' is the target"),
 ]
 
@@ -162,7 +191,6 @@ def test_a_mistake_is_answered_in_one_line(run: Run, folder: Path, command: str,
             "'full.mercer' cannot be written: no space left on device.",
         ),
         ("compare people.csv --target size --report nothing", "'nothing' cannot be written: it is a folder."),
-        ("predict people.mercer people.csv -o people.csv", "'people.csv' is read, and is not written over."),
         ("fit people.csv --target size -o no/a.mercer", "there is no folder 'no'. Make it first."),
         ("fit people.csv --target size -o full.mercer", "'full.mercer' cannot be written: no space left on device."),
         ("predict people.mercer people.csv -o no/a.csv", "there is no folder 'no'. Make it first."),
@@ -210,6 +238,7 @@ def test_an_address_that_others_reach_needs_a_token(run: Run, folder: Path) -> N
     result = run("serve", "people.mercer", "--host", "0.0.0.0", env={"MERCER_TOKEN": ""})
     assert result.exit_code == 3
     assert "token" in result.stderr.splitlines()[-1]
+    assert "on the command line --open-to-all" in result.stderr.splitlines()[-1]
 
 
 def test_a_package_that_is_not_installed(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,3 +254,43 @@ def test_a_package_that_is_not_installed(run: Run, folder: Path, monkeypatch: py
 )
 def test_options_that_typer_refuses(run: Run, command: str) -> None:
     assert run(*command.split()).exit_code == 2
+
+
+OF_OTHERS = {
+    "unfitted": (mercer.GaussianNB, "that is not fitted. Fit it before it is saved, or with `mercer fit`."),
+    "density": (lambda: mercer.KernelDensity().fit([[0.0], [1.0]]), "holds a KernelDensity, which predicts nothing."),
+    "kernel": (mercer.kernels.RBF, "holds a RBF, which predicts nothing."),
+    "unnamed": (
+        lambda: mercer.GaussianNB().fit([[0.0, 1.0], [1.0, 0.0], [5.0, 1.0], [6.0, 0.0]], ["a", "a", "b", "b"]),
+        "fitted to 2 columns without names, but here are 4: 'id', 'height', 'city', 'size'.",
+    ),
+}
+ASKED = ["predict {} people.csv", "explain {} 0 --data people.csv", "explain {}", "export {} --to sql"]
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        *((name, command) for name in ("unfitted", "density", "kernel") for command in ASKED),
+        ("unfitted", "merge {0} {0} -o a.mercer"),
+        ("unfitted", "forget {} people.csv --target size -o a.mercer"),
+        *(("unnamed", command) for command in ASKED[:2]),
+    ],
+)
+def test_models_that_python_saved(run: Run, folder: Path, name: str, command: str) -> None:
+    made, sentence = OF_OTHERS[name]
+    mercer.save(made(), folder / "other.mercer")
+    result = run(*command.format("other.mercer").split())
+    assert result.exit_code == 2, result.output
+    assert sentence in result.stderr.splitlines()[-1]
+
+
+def test_a_database_of_another_make(run: Run, folder: Path) -> None:
+    pytest.importorskip("duckdb")
+    with sqlite3.connect(folder / "a.db") as connection:
+        connection.execute("CREATE TABLE people (height, size)")
+    connection.close()
+    result = run("fit", "a.db", "--target", "size", "-o", "a.mercer")
+    assert result.exit_code == 2
+    assert "'a.db' is a file of SQLite" in result.stderr.splitlines()[-1]
+    assert "`mercer fit --stream`" in result.stderr.splitlines()[-1]

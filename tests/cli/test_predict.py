@@ -160,6 +160,24 @@ def test_clock_times_are_refused_where_they_could_not_be_read_again(run: Run, pe
     assert run("predict", people.with_suffix(".mercer"), people, "-q").exit_code == 0
 
 
+def test_a_row_that_is_refused_is_named_by_its_place_in_the_file(
+    run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("fit", people, "--target", "size", "--drop", "city", "-o", tmp_path / "m", "-q")
+    rows = people.read_text().splitlines()
+    rows[71] = "70,inf,Ulm,tall"
+    people.write_text("\n".join(rows))
+    whole = run("predict", tmp_path / "m", people, "-q").stderr
+    monkeypatch.setattr(separated, "BLOCK", 300)
+    assert "row 70" in whole
+    assert run("predict", tmp_path / "m", people, "-q").stderr == whole
+
+
+def test_a_column_that_is_kept_twice_is_written_once(run: Run, model: Path, people: Path) -> None:
+    told = run("predict", model, people, "--keep", "id", "--keep", "id", "-q").stdout
+    assert told.splitlines()[0].replace('"', "").split(",")[:2] == ["id", "prediction"]
+
+
 def test_a_folder(run: Run, model: Path, people: Path, tmp_path: Path) -> None:
     head, *rows = people.read_text().splitlines()
     (folder := tmp_path / "days").mkdir()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mercer._errors import DataError
-from mercer._suggest import did_you_mean, quoted
+from mercer._errors import ColumnMismatchError, DataError, ModelFileError
+from mercer._suggest import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from mercer.data.readers import Part, Reading, Rows
@@ -18,6 +18,24 @@ def named(model: object) -> str:
     """What somebody would call the model."""
     steps = getattr(model, "steps", None)
     return type(model).__name__ if steps is None else f"{type(steps[-1][1]).__name__} with features before it"
+
+
+def usable(path: str, *, predicts: bool = True) -> Any:
+    """The model of a file: one that is fitted, and that says something of rows; Python saves others, too."""
+    from mercer.decide.wrapped import is_fitted
+    from mercer.files import load
+
+    model = load(path)
+    if predicts and not hasattr(model, "predict"):
+        raise ModelFileError(
+            f"{path!r} holds a {named(model)}, which predicts nothing. Name a file with a classifier or regressor, "
+            "such as `mercer fit` writes."
+        )
+    if hasattr(model, "fit") and not is_fitted(model):
+        raise ModelFileError(
+            f"{path!r} holds a {named(model)} that is not fitted. Fit it before it is saved, or with `mercer fit`."
+        )
+    return model
 
 
 def rows_for(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) -> Rows:
@@ -36,19 +54,39 @@ def rows_for(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) 
 def read_by(model: Any, table: Any) -> Any:
     """The columns of a table that the model reads."""
     from mercer.data.select import select
-    from mercer.using.reading import columns_of
 
-    return select(table, columns_of(model) or table.column_names)
+    return select(table, _wanted(model, table.column_names))
 
 
 def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, Any]]:
     """Some rows at a time, and the columns of these that the model reads."""
     from mercer.data.select import select
-    from mercer.using.reading import columns_of
 
-    wanted = columns_of(model) or [name for name in rows.names() if name not in keep]
-    for part in rows.parts(list(dict.fromkeys([*keep, *wanted]))):
+    names = rows.names()
+    wanted = _wanted(model, [name for name in names if name not in keep])
+    asked = list(dict.fromkeys([*keep, *wanted]))
+    if twice := [name for name in asked if names.count(name) > 1]:
+        raise ColumnMismatchError(
+            f"{rows.path.name!r} has column {twice[0]!r} {names.count(twice[0])} times. Rename its columns so that "
+            "every name occurs once."
+        )
+    for part in rows.parts(asked):
         yield part, select(part.frame, wanted)
+
+
+def _wanted(model: Any, names: list[str]) -> list[str]:
+    """Those columns that the model reads: all, where those of its fit had no names."""
+    from mercer.using.reading import columns_of, reader_of
+
+    if known := columns_of(model):
+        return known
+    width = getattr(reader_of(model), "n_features_in_", len(names))
+    if width != len(names):
+        raise ColumnMismatchError(
+            f"The model was fitted to {width} columns without names, but here are {len(names)}: "
+            f"{listed(names)}. Give a table that has those of the fit alone, in their order."
+        )
+    return names
 
 
 def unseen_in(model: Any) -> Callable[[Any], Iterator[str]]:

@@ -31,8 +31,8 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="What a column is, if the guess is wrong: number, count, binary, category, text, date, identifier. "
-        "Repeatable.",
+        help="What a column is, if the guess is wrong: number, integer, count, binary, boolean, "
+        "category, code, text, date, identifier, constant. Repeatable.",
     ),
 ]
 Header = Annotated[

@@ -52,6 +52,11 @@ def remark(text: str, quiet: bool = False) -> None:
         print(wrapped(text), file=sys.stderr)
 
 
+def counted(number: int, what: str) -> str:
+    """So many of something."""
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
 def wrapped(text: str) -> str:
     """Lines that end between words where standard error is a terminal; elsewhere a sentence is a line."""
     if not sys.stderr.isatty():
@@ -65,7 +70,10 @@ def wrapped(text: str) -> str:
 
 def remark_problem(data: str, rows: Rows, problem: Problem, quiet: bool) -> None:
     """What was read, and which of it is to be predicted."""
-    remark(f"{data}: {rows.described}; {problem.X.num_rows} rows, target {problem.target!r}.", quiet)
+    remark(
+        f"{data}: {rows.described}; {counted(problem.X.num_rows, 'row')}, target {problem.target!r}.",
+        quiet,
+    )
     if problem.unlabelled:
         remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
 
@@ -113,16 +121,22 @@ def _write_out(content: bytes) -> None:
 
 
 def check_places(*paths: str | Path | None, kept: tuple[str, ...] = ()) -> None:
-    """Refuse, before anything is computed, places where nothing can be written, and files that are to be kept."""
+    """Refuse, before anything is computed, places where nothing can be written, and files that are to be kept.
+
+    A `Path` is one of a file; "-" is standard output where it is a string.
+    """
     import os
 
-    from mercer._errors import WriteError
+    from mercer._errors import DataError, WriteError
 
-    for path in paths:
-        if path is None or str(path) == "-":
-            continue
-        if any(Path(path).exists() and Path(each).exists() and Path(path).samefile(each) for each in kept):
-            raise WriteError(f"{str(path)!r} is read, and is not written over. Name another place.")
+    if Path("-") in [path for path in paths if isinstance(path, Path)]:
+        raise DataError("What is written here is no text for standard output (-). Name a file.")
+    files = [path for path in paths if path is not None and str(path) != "-"]
+    for number, path in enumerate(files):
+        if any(Path(each).exists() and _same(path, each) for each in kept):
+            raise DataError(f"{str(path)!r} is read, and is not written over. Name another place.")
+        if any(_same(path, each) for each in files[:number]):
+            raise DataError(f"{str(path)!r} is named for two things. Name another place for one of them.")
         folder = Path(path).parent
         if not folder.is_dir():
             raise WriteError(f"{str(path)!r} cannot be written: there is no folder {str(folder)!r}. Make it first.")
@@ -130,6 +144,13 @@ def check_places(*paths: str | Path | None, kept: tuple[str, ...] = ()) -> None:
             raise WriteError(f"{str(path)!r} cannot be written: it is a folder. Name a file in it.")
         if not os.access(path if Path(path).exists() else folder, os.W_OK):
             raise WriteError(f"{str(path)!r} cannot be written: permission denied. Name another place.")
+
+
+def _same(path: str | Path, other: str | Path) -> bool:
+    """Whether both name the same file, or would once there is one."""
+    if Path(path).exists() and Path(other).exists():
+        return Path(path).samefile(other)
+    return Path(path).resolve() == Path(other).resolve()
 
 
 def as_json(value: Any) -> str:

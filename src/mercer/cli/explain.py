@@ -46,15 +46,14 @@ def explain(
     mercer explain patients.mercer '{"age": 63, "sex": "male"}'
     mercer explain patients.mercer 3 --data tomorrow.csv
     """
-    from mercer.cli._models import unseen_in
+    from mercer.cli._models import unseen_in, usable
     from mercer.cli._printing import remark, show
-    from mercer.files import load
     from mercer.using.explaining.evidence_table import evidence_grid
     from mercer.using.explaining.explanation import explain_rows
     from mercer.using.explaining.learnt import learnt
 
     _check_use(model, row, data)
-    loaded = load(model)
+    loaded = usable(model)
     if row is None:
         for grid in learnt(loaded, most):
             show(grid)

@@ -26,13 +26,13 @@ def export(
     mercer export patients.mercer --to onnx -o patients.onnx
     mercer export patients.mercer --to python
     """
+    from mercer.cli._models import usable
     from mercer.cli._printing import check_places, remark, write
-    from mercer.files import load
 
     if to == "onnx" and output == "-":
         raise DataError("ONNX is no text: say where it goes with --output model.onnx.")
     check_places(output, kept=(model,))
-    write(_written(load(model), to, table), output)
+    write(_written(usable(model), to, table), output)
     if output != "-":
         remark(f"The model is in {output}.", quiet)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mercer._errors import MergeError
+from mercer._errors import DataError, MergeError
 from mercer.cli._options import DATA_HELP, Model, Quiet, Target, with_reading
 
 if TYPE_CHECKING:
@@ -30,13 +30,14 @@ def forget(
     \b
     mercer forget patients.mercer withdrawn.csv --target outcome -o patients.mercer
     """
-    from mercer.cli._models import named, read_by, rows_for
-    from mercer.cli._printing import check_places, remark
-    from mercer.files import load, save
+    from mercer.cli._models import named, read_by, rows_for, usable
+    from mercer.cli._printing import check_places, counted, remark
+    from mercer.files import save
     from mercer.using.datasets import problem_of
+    from mercer.using.reading import columns_of
 
     check_places(output, kept=(data,))
-    loaded = load(model)
+    loaded = usable(model, predicts=False)
     if not hasattr(loaded, "forget"):
         raise MergeError(
             f"{named(loaded)} cannot forget rows exactly: fit it again without them. NaiveBayes, GaussianNB and "
@@ -44,5 +45,7 @@ def forget(
         )
     rows = rows_for(loaded, data, reading)
     problem = problem_of(rows, target=target)
+    if problem.target in (columns_of(loaded) or ()):
+        raise DataError(f"Column {problem.target!r} is one that the model reads; name the target of its fit.")
     save(loaded.forget(read_by(loaded, problem.X), problem.y), output)
-    remark(f"The model without {len(problem.y)} rows is in {output}.", quiet)
+    remark(f"The model without {counted(len(problem.y), 'row')} is in {output}.", quiet)

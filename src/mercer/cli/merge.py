@@ -24,14 +24,14 @@ def merge(
     \b
     mercer merge north.mercer south.mercer -o all.mercer
     """
-    from mercer.cli._models import named
+    from mercer.cli._models import named, usable
     from mercer.cli._printing import check_places, remark
-    from mercer.files import load, save
+    from mercer.files import save
 
-    check_places(output)
+    check_places(output, kept=tuple(models))
     if len(models) < 2:
         raise MergeError("To merge takes two models or more: mercer merge A B -o C.")
-    first, *others = map(load, models)
+    first, *others = (usable(path, predicts=False) for path in models)
     if not hasattr(first, "merge"):
         raise MergeError(
             f"{named(first)} cannot be merged: what it learnt from some rows does not say what all would have given. "

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer._errors import DataError, EmptyDataError
+from mercer._errors import DataError, EmptyDataError, MercerError
 from mercer.cli._options import Bars, Data, Model, Quiet, with_reading
 
 if TYPE_CHECKING:
@@ -68,18 +70,19 @@ def predict(
     mercer predict patients.mercer tomorrow.parquet --abstain 0.8 -o predicted.parquet
     mercer predict patients.mercer tomorrow.csv --costs '{"ill": {"well": 10}, "well": {"ill": 1}}' | head
     """
-    from mercer.cli._models import rows_for
+    from mercer.cli._models import rows_for, usable
     from mercer.cli._printing import check_places, remark, write
     from mercer.cli._progress import stages
     from mercer.data.writers import encoded, format_of
-    from mercer.files import load
     from mercer.using.predicting import Asked, decided
 
     if trained_priors is not None and priors is None:
         raise DataError("--trained-priors says what --priors changes from: give both.")
+    if intervals and (costs is not None or priors is not None):
+        raise DataError("--intervals are those of the model as it was fitted: leave them out, or --costs and --priors.")
     form = format_of(output)
     check_places(output, kept=(model, data))
-    loaded = load(model)
+    loaded = usable(model)
     rows = rows_for(loaded, data, reading, keep or ())
     loaded = decided(
         loaded,
@@ -90,7 +93,7 @@ def predict(
     asked = Asked(probabilities, abstain, intervals)
     remark(f"{data}: {rows.described}.", quiet)
     with stages(quiet, progress) as bars:
-        write(encoded(_predicted(loaded, rows, keep or [], asked, bars, quiet), form), output)
+        write(encoded(_predicted(loaded, rows, list(dict.fromkeys(keep or [])), asked, bars, quiet), form), output)
     if output != "-":
         remark(f"The predictions are in {output}.", quiet)
 
@@ -109,7 +112,8 @@ def _predicted(model: Any, rows: Rows, keep: list[str], asked: Asked, bars: Stag
             continue
         for sentence in unseen(X):
             remark(sentence, quiet)
-        told = answers(model, X, asked)
+        with _rows_counted_from(seen):
+            told = answers(model, X, asked)
         if twice := [name for name in keep if name in told]:
             raise DataError(f"Column {twice[0]!r} is kept and predicted; give the one of the data another name.")
         seen += part.frame.num_rows
@@ -117,6 +121,17 @@ def _predicted(model: Any, rows: Rows, keep: list[str], asked: Asked, bars: Stag
         yield beside(part.frame, keep, told)
     if not seen:
         raise EmptyDataError(f"{rows.path.name!r} has no rows.")
+
+
+@contextmanager
+def _rows_counted_from(first: int) -> Iterator[None]:
+    """A refusal names a row of the file, not of the part in which it was found."""
+    try:
+        yield
+    except MercerError as refusal:
+        said = re.sub(r"\b([Rr]ow) (\d+)\b", lambda found: f"{found[1]} {first + int(found[2])}", str(refusal))
+        refusal.args = (said, *refusal.args[1:])
+        raise
 
 
 def _json(given: str | None, option: str) -> Any:

@@ -75,7 +75,7 @@ def serve(
     if not loopback and token is None and not open_to_all:
         raise ServeError(
             f"Anybody who reaches {host} could use the model, since there is no token. Give one, listen at 127.0.0.1, "
-            "or say that this is wanted (open_to_all=True)."
+            "or say that this is wanted (open_to_all=True; on the command line --open-to-all)."
         )
     options.setdefault("hosts", LOCAL_NAMES | {_in_url(host)} if loopback and token is None else None)
     app = make_app(model, token=token, **options)

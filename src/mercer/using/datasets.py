@@ -54,6 +54,8 @@ def open_data(data: str | Path, reading: Reading | None = None) -> Rows:
     """Rows of a file or a folder, or of a bundled data set if there is no file of its name."""
     if Path(data).exists() or Path(data).suffix:
         return open_rows(data, reading)
+    if str(data) == "-":
+        raise DataNotFoundError("Standard input is not read: write it to a file, and name that.")
     if str(data) not in BUNDLED:
         raise DataNotFoundError(
             f"{str(data)!r} is neither a file nor a bundled data set. {did_you_mean(str(data), BUNDLED)}"

@@ -126,7 +126,7 @@ class Classification(Task):
     def check(self) -> None:
         if len(self.labels) < 2:
             raise DataError(
-                f"Every row has the label {self.labels.tolist()[0]!r}; to compare classifiers takes at least two "
+                f"Every row has the label {self.labels.tolist()[0]!r}; to fit a classifier takes at least two "
                 "classes: give another target, or rows of another class."
             )
         if np.bincount(self.codes).max() < 2:
