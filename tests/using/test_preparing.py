@@ -7,7 +7,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 import mercer
-from mercer._errors import DataError
+from mercer._errors import DataError, SupportError
 from mercer.using.preparing import CLASSIFIERS, MODELS, REGRESSORS, model_named, prepared
 
 MIXED = pa.table(
@@ -59,6 +59,37 @@ def test_every_model_has_a_name_and_parameters(name: str) -> None:
 def test_models_of_features_are_fitted_to_mixed_columns(name: str) -> None:
     ready = prepared(name, MIXED)
     assert ready.model.fit(ready.frame, Y).predict(ready.frame).shape == (40,)
+
+
+PATIENTS = pa.table(
+    {
+        "age": [None if i % 6 == 5 else 31 + (7 * i) % 40 for i in range(40)],
+        "sex": ["male", "female", "female", "male", "male"] * 8,
+        "ward": [10 + 10 * ((3 * i) % 4) for i in range(40)],
+        "city": ["Ulm", "Bonn", "Jena", "Kiel"] * 10,
+    }
+)
+ILL = [(5 * i) % 7 < 3 for i in range(40)]
+
+
+def test_covariances_see_no_features_that_add_up_to_one() -> None:
+    ready = prepared("QuadraticDiscriminantAnalysis", PATIENTS)
+    assert ready.notes == ("The model is not shown 'city'.",)
+    model = ready.model.fit(ready.frame, ILL)
+    assert list(model[0].get_feature_names_out()) == ["age", "age[missing]", "sex", "ward"]
+    assert model.predict(ready.frame).shape == (40,)
+    alone = prepared("QuadraticDiscriminantAnalysis", PATIENTS.select(["city"]))
+    assert list(alone.model[0].exclude) == []
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "ComplementNB", "CategoricalNB"])
+def test_models_of_counts_see_numbers_in_their_own_units(name: str) -> None:
+    ready = prepared(name, PATIENTS)
+    model = ready.model.fit(ready.frame, ILL)
+    assert "sex[female]" in model[-1].feature_names_in_
+    below = PATIENTS.set_column(0, "age", pa.array([-1.0, *range(39)]))
+    with pytest.raises(SupportError, match=r"Column 'age' is -1\.0 in row 0"):
+        prepared(name, below).model.fit(below, ILL)
 
 
 def test_words_are_counted_for_models_of_counts() -> None:

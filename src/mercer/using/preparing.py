@@ -64,6 +64,10 @@ OF_NUMBERS = frozenset(
 OF_NUMBERS_WITH_GAPS = frozenset({"GaussianNB", "GaussianDiscriminant"})
 #: models of counts of words, or of columns that are counts
 OF_COUNTS = frozenset({"MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"})
+#: those of them that take numbers as they are: in standard units some would be below 0
+OF_AMOUNTS = OF_COUNTS - {"BernoulliNB"}
+#: models whose covariances features that add up to 1, one for each level, make singular
+OF_COVARIANCES = frozenset({"QuadraticDiscriminantAnalysis"})
 #: models of rows in a space: of numbers in standard units, side by side
 OF_POINTS = frozenset({"SVC", "SVR", "KernelRidge", "NadarayaWatson", "NadarayaWatsonClassifier", "LocalLinear"})
 
@@ -112,8 +116,24 @@ def _prepared(name: str, model: Any, shown: Shown, rows: Any) -> Prepared:
     if name in OF_COUNTS and shown.texts:
         others = [each for each in plain if each not in shown.texts]
         return Prepared(shown.features(model, text_only=True, text="counts"), rows, shown.schema, _not_shown(others))
+    if name in OF_AMOUNTS:
+        return Prepared(shown.features(model, scale=False), rows, shown.schema)
     output = "array" if name in OF_POINTS | OF_NUMBERS | OF_COUNTS else "auto"
-    return Prepared(shown.features(model, output=output), rows, shown.schema)
+    features = shown.features(model, output=output)
+    notes = _without_dependent(features[0], shown) if name in OF_COVARIANCES else ()
+    return Prepared(features, rows, shown.schema, notes)
+
+
+def _without_dependent(features: Any, shown: Shown) -> tuple[str, ...]:
+    """Two levels become one number, codes stay numbers; more levels are left out, where there is anything else."""
+    told = dict.fromkeys(shown.named(Kind.CODE), Kind.NUMBER)
+    told |= {name: Kind.BINARY for name in shown.named(Kind.CATEGORY) if len(shown.schema[name].levels or ()) == 2}
+    levels = [name for name in shown.named(Kind.CATEGORY) if name not in told]
+    left = {*shown.schema.names} - {*levels, *shown.named(Kind.IDENTIFIER, Kind.CONSTANT)}
+    left_out = levels if left else []
+    kinds = {name: kind for name, kind in {**features.kinds, **told}.items() if name not in left_out}
+    features.set_params(kinds=kinds, exclude=[*features.exclude, *left_out])
+    return _not_shown(left_out)
 
 
 def _only(rows: Any, names: list[str]) -> Any:
