@@ -58,3 +58,12 @@ def test_wrapped() -> None:
 def test_targets_that_teach_nothing(name: str, y: list[object], options: dict[str, object], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         fitted(name, FRAME, y, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB", "BernoulliNB"])
+def test_a_target_of_one_class_is_refused_from_memory_and_from_a_source_alike(name: str) -> None:
+    sentence = "Every row has the label 'a'; to fit a classifier takes at least two classes"
+    with pytest.raises(DataError, match=sentence):
+        fitted(name, FRAME, ["a"] * 60)
+    with pytest.raises(DataError, match=sentence):
+        fitted_source(name, mercer.data.open(FRAME.append_column("y", [["a"] * 60]), target="y", rows=20))

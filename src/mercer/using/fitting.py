@@ -13,6 +13,7 @@ from mercer.data.sources.base import Source
 from mercer.decide.wrapped import last_step
 from mercer.using.preparing import CLASSIFIERS, Prepared, model_named, prepared, prepared_source
 from mercer.using.reading import refuse_clock_times
+from mercer.using.tasks import Classification
 from mercer.using.which_task import task_for
 
 
@@ -44,6 +45,8 @@ def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | No
     ready = prepared_source(name, source, settings=settings)
     _asks_for_classes(name, source.head().y)
     model = ready.model.fit(ready.frame)
+    if len(labels := getattr(last_step(model), "classes_", ())) == 1:  # nobody knew before the end of the pass
+        Classification(np.asarray(labels), np.zeros(1, dtype=np.intp)).check()
     return replace(ready, model=model, notes=(*ready.notes, *_certified(model), f"How: {last_step(model).plan_}."))
 
 
