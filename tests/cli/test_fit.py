@@ -57,7 +57,7 @@ def test_intervals_and_sets_need_rows_set_aside(run: Run, people: Path, tmp_path
     options[1] = "NaiveBayes"
     assert run("fit", people, "--target", "size", *options).exit_code == 0
     sets = [row.split(",")[-1] for row in run("predict", saved, people, "--intervals", "-q").stdout.splitlines()[1:]]
-    assert {*sets} <= {'"short"', '"tall"', '"short|tall"', '""'}
+    assert {*sets} <= {"short", "tall", "short|tall", '""'}
 
 
 def test_calibration(run: Run, people: Path, tmp_path: Path) -> None:

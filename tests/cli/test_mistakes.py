@@ -122,7 +122,7 @@ MISTAKES = [
     ),
     ("predict people.mercer two_heights.csv", "'two_heights.csv' has column 'height' 2 times."),
     ("predict people.mercer renamed.csv", "lacks column 'height'. Did you mean 'Height'?"),
-    ("predict people.mercer words.csv", "'words.csv' cannot be read: "),
+    ("predict people.mercer words.csv", "Column 'height' of 'words.csv' is to hold numbers, but is 'high' in line 2"),
     ("predict people.mercer header.csv", "'header.csv' has no rows."),
     ("predict people.mercer people.csv --keep ident", "There is no column 'ident'."),
     ("predict people.mercer people.csv --costs nothing.json", "--costs takes JSON, or a file of it"),

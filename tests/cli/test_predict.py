@@ -14,7 +14,7 @@ from pyarrow import feather, parquet
 
 import mercer
 from mercer.data import read_table
-from mercer.data.readers import open_rows, separated
+from mercer.data.readers import json_rows, open_rows, separated
 from tests.cli._program import Run
 
 
@@ -176,6 +176,27 @@ def test_a_row_that_is_refused_is_named_by_its_place_in_the_file(
 def test_a_column_that_is_kept_twice_is_written_once(run: Run, model: Path, people: Path) -> None:
     told = run("predict", model, people, "--keep", "id", "--keep", "id", "-q").stdout
     assert told.splitlines()[0].replace('"', "").split(",")[:2] == ["id", "prediction"]
+
+
+def test_fields_that_come_late_are_columns(
+    run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_rows, "BLOCK", 300)
+    late, out = people.with_name("late.jsonl"), people.with_name("out.parquet")
+    first, last = {"height": 1.7, "city": "Ulm"}, {"height": 1.9, "city": "Bonn", "note": "late"}
+    late.write_text("".join(f"{json.dumps(row)}\n" for row in [*[first] * 30, last]))
+    told = run("predict", model, late, "--keep", "note", "-o", out)
+    assert told.exit_code == 0, told.output
+    assert predicted(out)["note"] == [None] * 30 + ["late"]
+    assert "There is no column 'nota'" in run("predict", model, late, "--keep", "nota").stderr
+
+
+def test_fit_says_which_words_have_to_be_said_again(run: Run, people: Path, tmp_path: Path) -> None:
+    fit = ("fit", people, "--target", "size", "-o", tmp_path / "m")
+    assert "give `mercer predict` --missing 999 --only-missing, too" in (
+        run(*fit, "--missing", "999", "--only-missing").stderr
+    )
+    assert "mercer predict" not in run(*fit).stderr
 
 
 def test_a_folder(run: Run, model: Path, people: Path, tmp_path: Path) -> None:

@@ -162,6 +162,16 @@ def reading_of(
     )
 
 
+def missing_again(reading: Reading) -> str | None:
+    """That a model file does not keep which words are missing, and what to repeat; None where nothing was said."""
+    import shlex
+
+    given = [f"--missing {shlex.quote(word)}" for word in reading.missing]
+    if reading.only_missing:
+        given.append("--only-missing")
+    return f"It does not keep what is missing: give `mercer predict` {' '.join(given)}, too." if given else None
+
+
 def setting_of(given: list[str] | None) -> dict[str, object]:
     """PARAMETER=VALUE, taken apart: numbers, true, false, null and lists as JSON has them, anything else is a word."""
     import json

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mercer._errors import ComparisonInterrupted, DataError
-from mercer.cli._options import DATA_HELP, Bars, Drop, Quiet, Seed, Target, models_begun, with_reading
+from mercer.cli._options import DATA_HELP, Bars, Drop, Quiet, Seed, Target, missing_again, models_begun, with_reading
 
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
@@ -108,6 +108,8 @@ def compare(
         with _told_if_stopped(save), stages(quiet, progress) as bars:
             _save_best(found, save, bars)
         remark(f"The best model, {found.entry().name}, is in {save}.", quiet)
+        if (again := missing_again(reading)) is not None:
+            remark(again, quiet)
     if report is not None:
         found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
         with _told_if_stopped(report), stages(quiet, progress) as bars:

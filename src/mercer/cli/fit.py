@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mercer._errors import DataError
-from mercer.cli._options import Bars, Data, Drop, Quiet, Seed, Target, models_begun, setting_of, with_reading
+from mercer.cli._options import (
+    Bars,
+    Data,
+    Drop,
+    Quiet,
+    Seed,
+    Target,
+    missing_again,
+    models_begun,
+    setting_of,
+    with_reading,
+)
 
 if TYPE_CHECKING:
     from mercer.data.readers import Reading
@@ -69,7 +80,7 @@ def fit(
     """Fit one model to all rows of DATA and write it to a file.
 
     Features of the columns, where the model needs them, and what the columns are, are kept with it: `mercer predict`
-    takes the table as it comes.
+    takes the table as it comes. Only the words of --missing have to be said again.
 
     \b
     mercer fit patients.csv --target outcome --model NaiveBayes -o patients.mercer
@@ -104,6 +115,8 @@ def fit(
     save(found.model, output)
     forget_checkpoint(asked)
     remark(f"The model is in {output}.", quiet)
+    if (again := missing_again(reading)) is not None:
+        remark(again, quiet)
 
 
 def _read(data: str, target: str | None, drop: list[str], reading: Reading, quiet: bool) -> Problem:

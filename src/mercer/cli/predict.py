@@ -105,7 +105,7 @@ def _predicted(model: Any, rows: Rows, keep: list[str], asked: Asked, bars: Stag
     from mercer.using.predicting import answers
     from mercer.using.reading import refuse_unknown
 
-    refuse_unknown(keep, rows.names())
+    refuse_unknown(keep, rows.names_among(keep))
     seen, unseen = 0, unseen_in(model)
     for part, X in parts_for(model, rows, keep):
         if not part.frame.num_rows:

@@ -85,14 +85,19 @@ class Rows(ABC):
     def names(self) -> list[str]:
         """Names of the columns, without reading the rows."""
 
+    def names_among(self, wanted: Sequence[str]) -> list[str]:
+        """Names of the columns, looked for until all of these are found, where not all rows name the same."""
+        return self.names()
+
     @abstractmethod
     def table(self) -> Any:
         """All rows as a pyarrow table."""
 
     def check(self) -> None:
         """Refuse what was said about columns that are not there."""
-        names = self.names()
-        for name in (*self.reading.held, *self.reading.kinds):
+        said = (*self.reading.held, *self.reading.kinds)
+        names = self.names_among(said)
+        for name in said:
             if name not in names:
                 raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
 

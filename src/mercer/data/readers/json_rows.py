@@ -36,7 +36,15 @@ class JsonRows(Rows):
 
     def names(self) -> list[str]:
         """Those of the first rows: others would have to be read to know theirs."""
-        return [str(name) for name in next(self._tables())[0].column_names]
+        return self.names_among(())
+
+    def names_among(self, wanted: Sequence[str]) -> list[str]:
+        names: dict[str, None] = {}
+        for table, _ in self._tables():
+            names |= dict.fromkeys(map(str, table.column_names))
+            if all(name in names for name in wanted):
+                break
+        return list(names)
 
     def table(self) -> Any:
         return self.finished(concatenated([table for table, _ in self._tables()], self.path))
