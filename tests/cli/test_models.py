@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from sklearn.pipeline import make_pipeline
 
 import mercer
@@ -202,6 +204,17 @@ def test_outliers_among_columns_that_both_tables_have(run: Run, people: Path) ->
     assert "more" not in dropped.stdout
     twice = run("outliers", people, "--keep", "city", "--keep", "city", "-o", "-", "-q")
     assert twice.stdout.splitlines()[0].count("city") == 1
+
+
+def test_a_column_of_lists_can_be_dropped(run: Run, tmp_path: Path) -> None:
+    table = pa.table({"l": [[1, 2]] * 40, "x": np.arange(40.0), "y": ["a", "b"] * 20})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    fit = ("fit", tmp_path / "a.parquet", "--target", "y", "--model", "NaiveBayes", "-o", tmp_path / "m", "-q")
+    told = run(*fit)
+    assert told.exit_code == 2
+    assert "Column 'l' has the type list" in told.stderr
+    assert "leave it out (on the command line with --drop)." in told.stderr
+    assert run(*fit, "--drop", "l").exit_code == 0
 
 
 def test_serve(model: Path) -> None:

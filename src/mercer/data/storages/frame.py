@@ -31,7 +31,7 @@ REMEDIES = {
 }
 #: characters of the name of a type that are shown
 LONGEST_TYPE = 80
-UNPACK = "unpack it into columns of numbers or strings, or leave it out"
+UNPACK = "unpack it into columns of numbers or strings, or leave it out (on the command line with --drop)"
 SPARSE = "give the sparse matrix itself, frame.sparse.to_coo()"
 
 
