@@ -108,6 +108,8 @@ MISTAKES = [
     ("compare people.csv --target size --save a --report ./a", "'a' is named for two things."),
     ("compare people.csv --target size --json a --markdown a", "'a' is named for two things."),
     ("predict people.mercer people.csv -o people.csv", "'people.csv' is read, and is not written over."),
+    ("predict people.mercer people.csv -o a.doc", "does not tell how to write it. Use .csv, .tsv or .parquet."),
+    ("outliers header.csv -o a.doc", "does not tell how to write it. Use .csv, .tsv or .parquet."),
     ("outliers people.csv --usual other.csv -o other.csv", "'other.csv' is read, and is not written over."),
     ("merge people.mercer cut.mercer -o cut.mercer", "'cut.mercer' is read, and is not written over."),
     # unusual rows
@@ -195,7 +197,6 @@ def test_a_mistake_is_answered_in_one_line(run: Run, folder: Path, command: str,
         ("fit people.csv --target size -o full.mercer", "'full.mercer' cannot be written: no space left on device."),
         ("predict people.mercer people.csv -o no/a.csv", "there is no folder 'no'. Make it first."),
         ("predict people.mercer people.csv -o full.csv", "'full.csv' cannot be written: no space left on device."),
-        ("predict people.mercer people.csv -o a.doc", "does not tell how to write it. Use .csv, .tsv or .parquet."),
         ("export people.mercer --to sql -o full.csv", "'full.csv' cannot be written: no space left on device."),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mercer._errors import WriteError
+from mercer._errors import DataError, WriteError
 from mercer.data import read_table
 from mercer.data.writers import beside, encoded, format_of
 
@@ -62,5 +62,5 @@ def test_columns_beside_others() -> None:
 
 def test_the_ending_tells_how() -> None:
     assert format_of("-") == ","
-    with pytest.raises(WriteError, match=r"'a\.xlsx' does not tell how to write it\. Use \.csv"):
+    with pytest.raises(DataError, match=r"'a\.xlsx' does not tell how to write it\. Use \.csv"):
         format_of("a.xlsx")

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from mercer._errors import WriteError
+from mercer._errors import DataError, WriteError
 from mercer.data.readers.parquet import PARQUET
 
 Array = NDArray[Any]
@@ -25,7 +25,7 @@ def format_of(path: str | Path) -> str:
     if suffix in PARQUET:
         return "parquet"
     if suffix not in SEPARATED:
-        raise WriteError(f"The ending of {str(path)!r} does not tell how to write it. Use .csv, .tsv or .parquet.")
+        raise DataError(f"The ending of {str(path)!r} does not tell how to write it. Use .csv, .tsv or .parquet.")
     return SEPARATED[suffix]
 
 
