@@ -10,9 +10,9 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer.data.sources.base import Source
+from mercer.data.storages.time_columns import refuse_clock_times
 from mercer.decide.wrapped import last_step
 from mercer.using.preparing import CLASSIFIERS, Prepared, model_named, prepared, prepared_source
-from mercer.using.reading import refuse_clock_times
 from mercer.using.tasks import Classification
 from mercer.using.which_task import task_for
 

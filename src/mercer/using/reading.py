@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
-from mercer._errors import ColumnMismatchError, ColumnTypeError
+from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean, listed
 from mercer.data import Kind
 from mercer.data.readers.base import Held
@@ -69,22 +68,6 @@ def refuse_unknown(wanted: list[str], names: list[str]) -> None:
     for name in wanted:
         if name not in names:
             raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
-
-
-def refuse_clock_times(frame: Any) -> None:
-    """A model file does not know that its numbers were hours of the day, or how long something took.
-
-    So nobody could read the same column for it again: neither a reader of files, nor a server, nor a query in SQL.
-    """
-    import pyarrow as pa
-
-    for field in frame.schema if isinstance(frame, pa.Table) else ():
-        if pa.types.is_time(field.type) or pa.types.is_duration(field.type):
-            what = "times of day" if pa.types.is_time(field.type) else "durations"
-            raise ColumnTypeError(
-                f"Column {field.name!r} holds {what} ({field.type}), which no model file keeps as such. Leave it out "
-                f"(on the command line --drop {shlex.quote(field.name)}), or write it as numbers, e.g. as hours."
-            )
 
 
 def held_by(model: Any) -> dict[str, Held]:

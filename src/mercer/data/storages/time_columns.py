@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._errors import ColumnTypeError
 from mercer.data.coding import Coded, code_floats, one_chunk
 from mercer.data.dates import MICROSECONDS_PER_DAY
 
@@ -66,3 +68,19 @@ def _microseconds(array: Any, zone: str) -> Array:
     whole = pc.cast(pc.cast(array, plain, safe=False), pa.int64())
     floats: Array = pc.cast(whole, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return floats
+
+
+def refuse_clock_times(frame: Any) -> None:
+    """A model file does not know that its numbers were hours of the day, or how long something took.
+
+    So nobody could read the same column for it again: neither a reader of files, nor a server, nor a query in SQL.
+    """
+    import pyarrow as pa
+
+    for field in frame.schema if isinstance(frame, pa.Table) else ():
+        if pa.types.is_time(field.type) or pa.types.is_duration(field.type):
+            what = "times of day" if pa.types.is_time(field.type) else "durations"
+            raise ColumnTypeError(
+                f"Column {field.name!r} holds {what} ({field.type}), which no model file keeps as such. Leave it out "
+                f"(on the command line --drop {shlex.quote(field.name)}), or write it as numbers, e.g. as hours."
+            )
