@@ -172,7 +172,8 @@ class MappedDesign:
         def use(rows: slice, tile: Array) -> Array:
             eta[rows] = tile @ c + level
             first[rows] = slopes(rows, eta[rows])
-            return np.asarray(tile.T @ first[rows].astype(dtype, copy=False))
+            with np.errstate(over="ignore", invalid="ignore"):  # of a step that is too long, which is not taken
+                return np.asarray(tile.T @ first[rows].astype(dtype, copy=False))
 
         total = np.zeros((self.tiles.shape[1], w.shape[1]))
         for part in self._stream(use, dtype, TILE, into=into):
