@@ -20,7 +20,7 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer._suggest import quoted
 from mercer.data.labels import codes_of
 from mercer.decide._training import Training
-from mercer.models.base import Plan, old_state_on_failure
+from mercer.models.base import Plan, adopt_columns, old_state_on_failure
 from mercer.models.reader import inside, steps_of
 
 Array = NDArray[Any]
@@ -42,7 +42,7 @@ class WrapsModel:
         with old_state_on_failure(self):
             self._validate_params()
             yield Training.of(self, X, y, sample_weight, parameters)
-            _publish_features(self, self.model_)
+            adopt_columns(self, self.model_)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of `fit` goes to the `fit` of the model.
@@ -146,14 +146,6 @@ def in_order(values: Array, classes: Array, wanted: Array, missing: float) -> Ar
     result = np.full((len(values), len(wanted)), missing)
     result[:, columns] = values
     return result
-
-
-def _publish_features(owner: Any, model: Any) -> None:
-    """What is known of the columns of X is known to the model."""
-    for name in ("n_features_in_", "feature_names_in_"):
-        vars(owner).pop(name, None)
-        if hasattr(model, name):
-            setattr(owner, name, getattr(model, name))
 
 
 def plan_of(model: Any, path: str) -> Plan:

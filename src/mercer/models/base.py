@@ -93,6 +93,14 @@ def forget_fit(estimator: Any) -> None:
         delattr(estimator, name)
 
 
+def adopt_columns(estimator: Any, fitted: Any) -> None:
+    """Number and names of the columns that another estimator was fitted on; names only where it has some."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        vars(estimator).pop(name, None)
+        if hasattr(fitted, name):
+            setattr(estimator, name, getattr(fitted, name))
+
+
 def in_main_memory(estimator: str, **given: Any) -> tuple[Any, ...]:
     """What was given, with tensors as arrays, for who computes with arrays alone, and the rows of a DuckDB relation.
 

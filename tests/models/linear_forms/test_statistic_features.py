@@ -168,3 +168,18 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     with pytest.raises(ValueError, match="infinity"):
         maker.fit(np.full((3, 4), np.inf), [0, 1, 0])
     np.testing.assert_array_equal(maker.transform(X), before)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), NaiveBayes(), CategoricalNB()], ids=repr)
+def test_a_weight_of_one_changes_nothing(model: Any) -> None:
+    rows = np.round(X)
+    plain = StatisticFeatures(model).fit(rows, Y)
+    weighted = StatisticFeatures(model).fit(rows, Y, sample_weight=np.ones(len(Y)))
+    np.testing.assert_array_equal(weighted.scale_, plain.scale_)
+    np.testing.assert_allclose(weighted.transform(rows), plain.transform(rows), rtol=1e-12)
+
+
+def test_names_of_an_earlier_fit_are_forgotten() -> None:
+    maker = StatisticFeatures(GaussianNB()).fit(pd.DataFrame(X, columns=list("abcd")), Y)
+    assert maker.feature_names_in_.tolist() == list("abcd")
+    assert not hasattr(maker.fit(X, Y), "feature_names_in_")

@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.sources.base import Source
-from mercer.models.base import Array, is_sparse, old_state_on_failure
+from mercer.models.base import Array, adopt_columns, is_sparse, old_state_on_failure
 from mercer.models.linear_forms.features import ColumnStatistics, ObservedColumns
 from mercer.models.linear_forms.linear_form import linear_form
 from mercer.models.linear_forms.pieces import LinearPiece
@@ -88,9 +88,7 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
 
     def _learn(self, model: Any) -> None:
         self.model_, self.scale_ = model, statistic_scale(model)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
+        adopt_columns(self, model)
 
     def _fit_source(self, source: Source) -> None:
         self._learn(clone(self.model).fit(source))

@@ -32,9 +32,9 @@ def statistic_scale(model: Any) -> Array:
 
 
 def parts_of(model: Any, pieces: tuple[LinearPiece, ...]) -> tuple[Any, ...]:
-    """What the model has counted for each of its pieces; None where it keeps that in another way."""
+    """What the model has counted for each of its pieces; what it has counted besides comes after these."""
     parts: tuple[Any, ...] = model.statistic_.parts
-    return parts if len(parts) == len(pieces) else (None,) * len(pieces)
+    return parts[: len(pieces)]
 
 
 def _scale(piece: LinearPiece, statistic: Any) -> Array:

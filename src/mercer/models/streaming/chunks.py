@@ -13,7 +13,7 @@ from mercer._threads import thread_count
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.running import current_run
 from mercer.models._finite import refuse_not_finite
-from mercer.models.base import Plan
+from mercer.models.base import Plan, adopt_columns
 
 #: looks at a chunk as a fit does, and raises where it holds what no fit takes
 Look = Callable[[Any, Chunk], Any]
@@ -22,9 +22,7 @@ Look = Callable[[Any, Chunk], Any]
 def reader_of(model: Any) -> Any:
     """The model with its parameters and the columns of the fit alone: small, and able to check chunks anywhere."""
     reader = clone(model)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(reader, name, getattr(model, name))
+    adopt_columns(reader, model)
     return reader
 
 
