@@ -18,6 +18,7 @@ from mercer.cli._options import DATA_HELP, Bars, Drop, Quiet, Seed, Target, miss
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
     from mercer.comparison.comparison import Comparison
+    from mercer.comparison.racing.budget import Budget
     from mercer.data.readers import Reading, Rows
     from mercer.data.target import Problem
 
@@ -81,7 +82,7 @@ def compare(
     """
     started = perf_counter()
     from mercer.cli._first_run import remark_first_run
-    from mercer.cli._printing import check_places, remark, remark_columns, remark_problem
+    from mercer.cli._printing import check_places, remark_columns, remark_problem
     from mercer.cli._progress import stages
     from mercer.comparison.racing.budget import FOR_THE_PAGE, Budget
     from mercer.data import Schema
@@ -105,34 +106,44 @@ def compare(
     if not found.done:
         raise DataError(_nothing_done(found))
     if save is not None:
-        with _told_if_stopped(save), stages(quiet, progress) as bars:
-            _save_best(found, save, bars)
-        remark(f"The best model, {found.entry().name}, is in {save}.", quiet)
-        if (again := missing_again(reading)) is not None:
-            remark(again, quiet)
+        _save_best(found, save, reading, quiet, progress)
     if report is not None:
-        found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
-        with _told_if_stopped(report), stages(quiet, progress) as bars:
-            found.report(report, progress=bars.tell, time_limit=budget.whole())
-        remark(f"The page is {report}.", quiet)
+        _write_page(found, report, budget.whole(), quiet, progress)
 
 
-def _save_best(found: Comparison, path: Path, bars: Stages) -> None:
+def _save_best(found: Comparison, path: Path, reading: Reading, quiet: bool, progress: bool | None) -> None:
     """Whatever time is left: without the file that was asked for, all of it was for nothing."""
+    from mercer.cli._printing import remark
     from mercer.files import save as save_model
 
-    bars.tell("best model", 0, 1)
-    save_model(found.best_, path)
-    bars.tell("best model", 1, 1)
+    with _writing(path, quiet, progress) as bars:
+        bars.tell("best model", 0, 1)
+        save_model(found.best_, path)
+        bars.tell("best model", 1, 1)
+    remark(f"The best model, {found.entry().name}, is in {path}.", quiet)
+    if (again := missing_again(reading)) is not None:
+        remark(again, quiet)
+
+
+def _write_page(found: Comparison, path: Path, budget: Budget, quiet: bool, progress: bool | None) -> None:
+    """Everything that was found, and the command that found it."""
+    from mercer.cli._printing import remark
+
+    found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
+    with _writing(path, quiet, progress) as bars:
+        found.report(path, progress=bars.tell, time_limit=budget)
+    remark(f"The page is {path}.", quiet)
 
 
 @contextmanager
-def _told_if_stopped(path: Path) -> Iterator[None]:
-    """On Ctrl-C a sentence about the file that there will not be; a file that was there before is as it was."""
+def _writing(path: Path, quiet: bool, progress: bool | None) -> Iterator[Stages]:
+    """Bars, and on Ctrl-C a sentence about the file that there will not be; one that was there before is as it was."""
     from mercer.cli._printing import remark
+    from mercer.cli._progress import stages
 
     try:
-        yield
+        with stages(quiet, progress) as bars:
+            yield bars
     except KeyboardInterrupt:
         remark(f"mercer: {path} is not written.")
         raise
