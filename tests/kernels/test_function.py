@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.gaussian_process import kernels as gp
 from sklearn.preprocessing import StandardScaler
 
@@ -81,6 +82,55 @@ def test_a_function_of_a_row_that_a_matrix_would_mislead() -> None:
     np.testing.assert_allclose(k.Linear().of(lambda x: x - x.mean())(rows), centred @ centred.T)
     largest = rows.max(axis=1) / rows.sum(axis=1)
     np.testing.assert_allclose(k.OneDimensional(lambda x: x.max() / x.sum())(rows), np.outer(largest, largest))
+
+
+def test_a_function_of_a_row_that_takes_matrices_too_and_means_something_else_by_them() -> None:
+    """X / X[0] divides all rows by the first one, x / x[0] a row by its first number."""
+    rows = np.random.default_rng(0).uniform(1, 2, (6, 3))
+
+    def in_units_of_the_first(x: np.ndarray) -> np.ndarray:
+        return x / x[0]
+
+    def away_from_the_first(x: np.ndarray) -> np.ndarray:
+        return x - x[0]
+
+    def inner(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return away_from_the_first(x) @ away_from_the_first(z).T
+
+    for some in (rows, rows[:1]):
+        for function in (in_units_of_the_first, away_from_the_first, lambda x: x[::-1], lambda x: np.cumsum(x, axis=0)):
+            features = np.array([function(x) for x in some])
+            np.testing.assert_allclose(k.Linear().of(function)(some), features @ features.T)
+        lengths = np.array([np.abs(away_from_the_first(x)).sum() for x in some])
+        feature = k.OneDimensional(lambda x: np.abs(away_from_the_first(x)).sum(axis=-1))
+        np.testing.assert_allclose(feature(some), np.outer(lengths, lengths))
+        np.testing.assert_allclose(k.FromFunction(inner)(some), [[inner(x, z) for z in some] for x in some])
+        np.testing.assert_allclose(k.FromFunction(inner)(sp.csr_array(some)), k.FromFunction(inner)(some))
+
+
+def test_a_fitted_transformer_of_texts_takes_them_all_at_once() -> None:
+    texts = ["a cat sat", "the dog sat", "the bird"]
+    vectorizer = CountVectorizer().fit(texts)
+    counts = vectorizer.transform(texts).toarray()
+    kernel = k.Linear().of(vectorizer)
+    np.testing.assert_array_equal(kernel(texts), counts @ counts.T)
+    np.testing.assert_array_equal(kernel.feature_map(texts)(texts[:2]), counts[:2])
+
+
+def test_one_map_for_kernels_of_numbers_and_of_symbols() -> None:
+    texts, counted = ["ab", "abc", "d"], lambda text: [len(text), 2]
+    numbers, symbols = k.RBF(gamma=1).of(counted), k.Spectrum(1).of(counted)
+    expected = numbers(texts) + symbols(texts)
+    for kernel in (numbers + symbols, symbols + numbers):
+        np.testing.assert_allclose(kernel(texts), expected)
+
+
+def test_a_map_that_is_not_finite_everywhere_has_features_all_the_same() -> None:
+    rows = np.random.default_rng(0).uniform(1, 2, (4, 3))
+    for function in (np.log, lambda x: 1 / (x - 1), lambda x: x / x.sum()):
+        kernel = k.Linear().of(function)
+        features = kernel.feature_map(3)(rows)
+        np.testing.assert_allclose(features @ features.T, kernel(rows))
 
 
 def test_what_a_map_may_give() -> None:

@@ -14,9 +14,14 @@ from mercer.kernels.inputs import count, dense, is_sparse
 Array = NDArray[Any]
 
 
-def applied(function: Callable[[Any], Any], rows: Any, *, ndim: int) -> Any:
-    """The function of every row, whether it takes one or all: an array of `ndim` dimensions, or a sparse matrix."""
-    if isinstance(rows, list) or not _takes_matrices(function, rows, ndim):
+def applied(function: Any, rows: Any, *, ndim: int) -> Any:
+    """ψ of every row, whether ψ is a function of one row or of all of them, or a fitted transformer.
+
+    The result is an array of `ndim` dimensions, or a sparse matrix.
+    """
+    if hasattr(function, "transform"):
+        result = function.transform(rows)
+    elif isinstance(rows, list) or not _takes_matrices(function, rows, ndim):
         result = _row_by_row(function, rows)
     else:
         result = function(rows)
@@ -33,7 +38,10 @@ def applied(function: Callable[[Any], Any], rows: Any, *, ndim: int) -> Any:
 
 
 def _takes_matrices(function: Callable[[Any], Any], rows: Any, ndim: int) -> bool:
-    """Whether it gives a result for each of many rows, and for one of them alone the same: x − x.mean() does not."""
+    """Whether it gives a result for each of many rows, and the same one for a single row, as a matrix or as a vector.
+
+    x − x.mean() does not, nor does x / x[0]: both are meant for one row.
+    """
     n = rows.shape[0]
     if n == 0:
         return True
@@ -43,7 +51,18 @@ def _takes_matrices(function: Callable[[Any], Any], rows: Any, ndim: int) -> boo
         return False
     if every.ndim != ndim or alone.ndim != ndim or len(every) != n or len(alone) != (1 if n > 1 else 2):
         return False
-    return every.shape[1:] == alone.shape[1:] and np.allclose(every[0], alone[0], equal_nan=True)
+    if every.shape[1:] != alone.shape[1:] or not np.allclose(every[0], alone[0], equal_nan=True):
+        return False
+    return not _differs(lambda: function(dense(rows[:1])[0]), every[0])
+
+
+def _differs(of_row: Callable[[], Any], known: Any) -> bool:
+    """Whether a function takes single rows too, and gives other numbers for one than its matrix has for that row."""
+    try:
+        result = np.asarray(of_row(), dtype=float)
+    except Exception:  # made for matrices, it may raise anything on a row
+        return False
+    return result.shape == np.shape(known) and not np.allclose(result, known, equal_nan=True)
 
 
 def _results(function: Callable[[Any], Any], rows: Any) -> Array:
@@ -82,15 +101,21 @@ def pairs(function: Callable[[Any, Any], Any], X: Any, Z: Any, *, by_rows: bool)
 
 
 def takes_pairs_of_matrices(function: Callable[[Any, Any], Any], X: Any) -> bool:
-    """Whether it gives a matrix for two matrices: of two and of three or four rows, never as many as columns."""
+    """Whether it gives a matrix for two matrices, and for two rows what that matrix has for them.
+
+    The matrices have two rows and three or four, never as many as there are columns.
+    """
     if isinstance(X, list) or X.shape[0] == 0:
         return not isinstance(X, list)
     few, more = X[np.arange(2) % X.shape[0]], X[np.arange(3 if X.shape[1] != 3 else 4) % X.shape[0]]
     try:
         both, one = np.asarray(function(few, more)), np.asarray(function(few[:1], more[:1]))
-        return both.shape == (2, more.shape[0]) and one.size == 1 and bool(np.isclose(both[0, 0], one.ravel()[0]))
+        if both.shape != (2, more.shape[0]) or one.size != 1 or not np.isclose(both[0, 0], one.ravel()[0]):
+            return False
     except Exception:  # made for two rows, it may raise anything on matrices
         return False
+    first, second = dense(few[1:])[0], dense(more[2:3])[0]
+    return not _differs(lambda: function(first, second), both[1, 2])
 
 
 def name_of(function: Any) -> str:

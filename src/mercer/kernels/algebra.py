@@ -251,9 +251,11 @@ class Of(OfOne):
             views = Views(X)
             return views.mapped(self.features).matrix if self.kernel.numeric else views.translated(self.features).raw
 
-        numbers = isinstance(columns, Integral)
-        mapped = inner(np.zeros((1, int(columns))) if numbers else columns)
-        return After(self.kernel.feature_map(mapped.shape[1] if self.kernel.numeric else mapped), inner, not numbers)
+        numbers, numeric = isinstance(columns, Integral), self.kernel.numeric
+        rows = Views(np.ones((1, int(columns))) if numbers else columns)
+        with np.errstate(all="ignore"):  # of numbers only the shape is asked for: ψ of a row of ones need not be finite
+            made = (rows.mapped if numeric else rows.translated)(self.features).raw
+        return After(self.kernel.feature_map(made.shape[1] if numeric else made), inner, not numbers)
 
     def __repr__(self) -> str:
         return f"{written(self.kernel, 4)}.of({name_of(self.features)})"

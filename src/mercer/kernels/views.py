@@ -207,14 +207,14 @@ class Views:
         """A feature map of the rows."""
         # the kernel keeps the function alive, and so its identity
         like = None if self.like is None else self.like.mapped(function)
-        transform = getattr(function, "transform", function)
-        return self._part(id(function), lambda: Views(applied(transform, self.rows, ndim=2), like=like))
+        key = ("numbers", id(function))
+        return self._part(key, lambda: Views(applied(function, self.rows, ndim=2), like=like))
 
     def translated(self, function: Any) -> Views:
         """A function of each row, where rows are things and not numbers."""
         like = None if self.like is None else self.like.translated(function)
         whole = getattr(function, "transform", None) or (lambda rows: [function(row) for row in rows])
-        return self._part(id(function), lambda: Views(whole(list(self.raw)), like=like))
+        return self._part(("things", id(function)), lambda: Views(whole(list(self.raw)), like=like))
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What is made of the rows when it is first asked for; parts of a kernel share it by its key."""
