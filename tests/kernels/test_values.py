@@ -114,6 +114,15 @@ def test_a_row_is_as_similar_to_itself_as_can_be(kernel: k.Kernel) -> None:
     np.testing.assert_array_equal(matrix, matrix.T)
 
 
+@pytest.mark.parametrize("alpha", [1e-3, 1e4, 1e12, 1e17])
+def test_a_rational_quadratic_of_a_large_alpha_becomes_an_rbf(alpha: float) -> None:
+    squares = ((X[:, None] - X) ** 2).sum(axis=-1)
+    expected = np.exp(-alpha * np.log1p(squares / (2 * alpha)))
+    np.testing.assert_allclose(k.RationalQuadratic(alpha=alpha)(X), expected, rtol=1e-12)
+    if alpha == 1e17:
+        np.testing.assert_allclose(expected, k.RBF(sigma=1)(X), rtol=1e-12)
+
+
 def test_the_lecture_by_hand() -> None:
     x, z = np.array([[1.0, 2.0]]), np.array([[3.0, -1.0]])  # x·z = 1
     assert k.Linear()(x, z).item() == 1.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._jit import jit, overload
 from mercer._jit.decay import decay
-from mercer._jit.scalar import exp, log
+from mercer._jit.scalar import exp, log, log_near_one
 
 
 class Quadratic(NamedTuple):
@@ -96,7 +96,9 @@ def matern_five(kernel, s):  # type: ignore[no-untyped-def]
 
 @jit
 def rational_quadratic(kernel, s):  # type: ignore[no-untyped-def]
-    return exp(-kernel.alpha * log(1.0 + np.float64(kernel.gamma) * s))
+    u = np.float64(kernel.gamma) * s
+    # 1 + u would lose the digits of a small u, which a large α multiplies
+    return exp(-kernel.alpha * (log_near_one(u) if u < 0.4 else log(1.0 + u)))
 
 
 VALUES: dict[type[Any], Any] = {
