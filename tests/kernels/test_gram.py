@@ -27,6 +27,11 @@ KERNELS = [
 ]
 
 
+def test_products_with_a_matrix_without_columns_are_zeros() -> None:
+    for shape in ((0,), (0, 1), (0, 3)):
+        np.testing.assert_array_equal(k.Gram(k.RBF(), X, Z[:0]).times(np.zeros(shape)), np.zeros((750, *shape[1:])))
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_rows_and_products_are_those_of_the_matrix(kernel: k.Kernel) -> None:
     K, numbers, v = kernel(X, Z), np.array([3, 749, 3, 0, 500]), rng.normal(size=(401, 2))

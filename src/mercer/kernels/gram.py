@@ -178,7 +178,7 @@ class Gram:
             raise DataError(
                 f"v has shape {v.shape}, but the kernel matrix has {self.shape[1]} columns; give one row for each."
             )
-        if v.size == len(v) and self.kernel.symmetric and not self.square:
+        if v.shape[1:] in ((), (1,)) and self.kernel.symmetric and not self.square:
             return self._times_vector(v.ravel()).reshape(-1, *v.shape[1:])
         result, cuts = np.zeros((self.shape[0], *v.shape[1:])), self._cuts(half=self._half)
 
