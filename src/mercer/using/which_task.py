@@ -78,7 +78,7 @@ def _decided(y: Array) -> str:
     values, counts = np.unique(y[:: max(1, len(y) // 100_000)], return_counts=True)
     if len(values) <= MOST_CLASSES and not _thins_out(values, counts):
         return "classification"
-    return "counts" if values[0] >= 0 else "regression"
+    return "counts" if y.min() >= 0 else "regression"
 
 
 def _thins_out(values: Array, counts: Array) -> bool:
