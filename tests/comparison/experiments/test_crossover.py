@@ -38,6 +38,28 @@ def test_known_crossings(first: tuple[float, ...], second: tuple[float, ...], si
     assert found.found == (10 < size < math.inf)
 
 
+def test_sizes_at_which_a_model_failed_are_not_among_those_compared() -> None:
+    """Ahead wherever both were fitted is no crossing, and nothing is said of sizes that nobody reached."""
+    ahead = crossover_of(SIZES, column(math.nan, 0.4, 0.4), column(0.5, 0.3, 0.1))
+    assert str(ahead) == "before 100"
+    assert not ahead.found
+    assert str(crossover_of(SIZES, column(0.2, 0.2, math.nan), column(0.3, 0.3, 0.1))) == "none up to 100"
+    assert crossover_of(SIZES, column(*[math.nan] * 3), column(0.3, 0.3, 0.1)).size == math.inf
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "size"),
+    [
+        ((0.2, 0.2, 0.2), (0.1, math.inf, 0.1), 1000.0),  # behind at 100, by more than any other difference
+        ((0.2, 0.2, 0.2), (0.3, 0.1, math.inf), math.inf),
+        ((math.inf, 0.2, 0.2), (0.3, 0.3, 0.1), 100 * math.sqrt(10)),
+        ((math.inf, 0.2, 0.2), (math.inf, 0.1, 0.1), 100.0),  # at 10 nobody knows
+    ],
+)
+def test_an_infinite_loss_is_one(first: tuple[float, ...], second: tuple[float, ...], size: float) -> None:
+    assert crossover_of(SIZES, column(*first), column(*second)).size == pytest.approx(size)
+
+
 def test_repeats_that_agree_leave_no_doubt() -> None:
     first, second = np.full((3, 2), 0.2), np.repeat(column(0.3, 0.1, 0.1), 2, axis=1)
     assert str(crossover_of(SIZES, first, second)) == "32 (32 to 32)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -245,6 +246,16 @@ def test_tables_of_unequal_length_and_without_rows_are_refused() -> None:
         learning_curves(BOTH, (Table.of(X), Table.of(X[:100])), Y)
     with pytest.raises(DataError, match="no rows"):
         learning_curves(BOTH, X[:0], Y[:0])
+
+
+def test_an_infinite_log_loss_is_part_of_the_difference(curves: Any) -> None:
+    """As it is of the mean; a fit that failed is not."""
+    losses = curves.log_losses.copy()
+    losses[0, -1, :2] = np.inf, np.nan
+    told = replace(curves, log_losses=losses)
+    assert told.difference("log_loss").mean == np.inf == told.frame()["log_loss"][2]
+    losses[0, -1, 0] = np.nan
+    assert np.isfinite(told.difference("log_loss").low)
 
 
 def test_what_curves_have_not_is_named(curves: Any) -> None:

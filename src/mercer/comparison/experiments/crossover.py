@@ -14,6 +14,8 @@ Array = NDArray[Any]
 RESAMPLES = 1000
 #: shares of them below and above it
 BELOW, ABOVE = 0.025, 0.975
+#: stands for an infinite difference, of which means can be taken
+INFINITE = 1e200
 #: mean difference, in units of the differences, that comes of rounding: such curves have met, and none is ahead
 ROUNDING = 1e-12
 
@@ -28,7 +30,7 @@ class Crossover(NamedTuple):
     size: float
     low: float
     high: float
-    #: the smallest and the largest size that were tried
+    #: the smallest and the largest size at which both models were fitted
     least: int
     most: int
 
@@ -52,7 +54,7 @@ class Crossover(NamedTuple):
 def crossover_of(sizes: Array, first: Array, second: Array) -> Crossover:
     """From what both models lost, (sizes, repeats): where the mean difference changes its sign for the last time.
 
-    Sizes at which a model failed in every repeat are left out.
+    Sizes at which a model failed in every repeat are left out. An infinite loss counts as more than any other.
 
     Examples
     --------
@@ -60,7 +62,11 @@ def crossover_of(sizes: Array, first: Array, second: Array) -> Crossover:
     >>> print(crossover_of(np.array([10, 100, 1000]), first, second))
     316
     """
-    ahead = first - second
+    with np.errstate(invalid="ignore"):  # ∞ − ∞, of which nobody knows who is ahead
+        ahead = np.clip(first - second, -INFINITE, INFINITE)
+    compared = ~np.isnan(ahead).all(axis=1)
+    if compared.any():
+        sizes, ahead = sizes[compared], ahead[compared]
     size = _crossing(sizes, _means(ahead[:, None, :])[:, 0])
     low, high = _interval(sizes, ahead) if ahead.shape[1] > 1 else (math.nan, math.nan)
     return Crossover(size, low, high, int(sizes[0]), int(sizes[-1]))
@@ -79,7 +85,7 @@ def _interval(sizes: Array, ahead: Array) -> tuple[float, float]:
 
 def _means(ahead: Array) -> Array:
     """Means over the last axis of what is there; NaN where there is nothing."""
-    known = np.isfinite(ahead)
+    known = ~np.isnan(ahead)
     there = np.where(known, ahead, 0.0)
     total = there.sum(axis=-1)
     total = np.where(np.abs(total) <= ROUNDING * np.abs(there).sum(axis=-1), 0.0, total)

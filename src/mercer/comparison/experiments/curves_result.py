@@ -74,11 +74,10 @@ class LearningCurves:
         if size is not None and size not in self.sizes:
             raise DataError(f"size is one of {', '.join(map(str, self.sizes.tolist()))}, not {size!r}.")
         place = len(self.sizes) - 1 if size is None else int(np.searchsorted(self.sizes, size))
-        first, second = self._values(measure)[:, place]
-        both = np.isfinite(first) & np.isfinite(second)
         # training sets of different repeats share rows: the more of those there are, the larger the sets
         overlap = self.n_test / self.sizes[-1] * (self.sizes[place] / self.sizes[-1])
-        return difference_of(first[both], second[both], float(overlap))
+        first, second = self._values(measure)[:, place]
+        return difference_of(first, second, float(overlap))
 
     def frame(self, library: str = "pandas") -> Any:
         """Means and their 95% intervals by model and size, as a frame of any library: "pandas", "polars", …"""
