@@ -138,10 +138,18 @@ def _check_call(call: ast.Call, function: ast.expr) -> set[ast.AST]:
     if any(word.arg is None or word.arg.startswith("_") for word in call.keywords):
         raise Refused("an argument that is formulaic's own")
     if name in SPLINES:
-        given = [*call.args[1:], *(word.value for word in call.keywords if word.arg in ("df", "degree"))]
-        if any(_number(value) > MOST_COLUMNS for value in given):
-            raise Refused(f"a degree beyond {MOST_COLUMNS:,}")
+        for value in [*call.args[1:], *(word.value for word in call.keywords if word.arg in ("df", "degree"))]:
+            _check_degree(value)
     return parts
+
+
+def _check_degree(value: ast.expr) -> None:
+    """The degree of a spline is written out, since a computed one may be of any size; knots are a list."""
+    plain = value.operand if isinstance(value, ast.UnaryOp) else value
+    if not isinstance(plain, ast.Constant | ast.List | ast.Tuple):
+        raise Refused("a degree that is not written as a number")
+    if _number(value) > MOST_COLUMNS:
+        raise Refused(f"a degree beyond {MOST_COLUMNS:,}")
 
 
 def _check_constant(value: Any) -> None:
@@ -154,10 +162,16 @@ def _check_arithmetic(node: ast.BinOp) -> None:
     sides = (node.left, node.right)
     if any(isinstance(side, ast.List | ast.Tuple | ast.Dict) or _is_string(side) for side in sides):
         raise Refused("arithmetic on a list or a string")
-    if isinstance(node.op, ast.Pow) and (
-        isinstance(node.left, ast.Constant) or not 0 <= _number(node.right) <= MOST_POWER
-    ):
+    if isinstance(node.op, ast.Pow) and not (_reads_columns(node.left) and 0 <= _number(node.right) <= MOST_POWER):
         raise Refused(f"a power that is not that of a column, with an exponent from 0 to {MOST_POWER}")
+
+
+def _reads_columns(node: ast.expr) -> bool:
+    """Whether it is made of columns: a power of whole numbers alone may have more digits than there is memory for."""
+    inside = list(ast.walk(node))
+    functions = {part.func for part in inside if isinstance(part, ast.Call)}
+    owners = {part.value for part in inside if isinstance(part, ast.Attribute)}
+    return any(isinstance(part, ast.Name) and part not in functions | owners for part in inside)
 
 
 def _is_string(node: ast.expr) -> bool:
