@@ -91,3 +91,12 @@ def test_what_is_no_column_of_text_is_refused():
 
 def test_documents_by_the_name_of_the_parameter():
     assert CountVectorizer().fit(raw_documents=["one two"]).get_feature_names_out().tolist() == ["one", "two"]
+
+
+@pytest.mark.parametrize("vectorizer", [CountVectorizer(), TfidfVectorizer(), HashingVectorizer(n_features=8)], ids=str)
+def test_a_missing_document_of_an_array_has_no_words(vectorizer):
+    texts = ["a cat sat", "", "the dog ran"]
+    rows = np.array([[text or None] for text in texts], dtype=object)
+    expected = vectorizer.fit_transform(texts)
+    found = read_all(vectorizer.fit_transform(InMemory(rows, rows=2))).X
+    np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-12)

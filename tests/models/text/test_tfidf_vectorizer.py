@@ -76,6 +76,16 @@ def test_ratios_need_classes() -> None:
     assert not hasattr(words, "idf_")
 
 
+@pytest.mark.parametrize("vocabulary", [None, ["good", "bad"]])
+def test_a_merge_that_fails_leaves_the_old_weights(vocabulary: Any) -> None:
+    texts = ["good film", "bad film", "good good", "bad bad"]
+    words = TfidfVectorizer(weighting="log-count-ratio", vocabulary=vocabulary).fit(texts, ["p", "n", "p", "n"])
+    before = words.transform(texts)
+    with pytest.raises(WeightingError, match="two classes of documents, but there are 3"):
+        words.merge(clone(words).fit(texts, ["p", "x", "p", "x"]))
+    assert_same_matrix(words.transform(texts), before)
+
+
 @pytest.mark.parametrize("norm", ["l2", None])
 def test_no_documents_have_no_weights(norm: str | None) -> None:
     with pytest.raises(EmptyDataError, match=r"^Found array with 0 sample\(s\) \(shape=\(0, 2\)\) .* TfidfTransformer"):

@@ -210,9 +210,7 @@ class TfidfVectorizer(CountVectorizer):
         if self.weighting == "log-count-ratio":
             return NotImplemented
         super()._fit_source(source)
-        tfidf = self._transformer()
-        tfidf._settle(learn_totals(self, source) if self.fixed_vocabulary_ else self._totals(), float_type(self.dtype))
-        self._tfidf = tfidf
+        self._settle(learn_totals(self, source) if self.fixed_vocabulary_ else self._totals())
         return None
 
     @maps_sources
@@ -255,7 +253,7 @@ class TfidfVectorizer(CountVectorizer):
             if self.weighting == "log-count-ratio":
                 self._classes_seen = _merged_classes(self._classes_seen, self._seen, other._classes_seen, other._seen)
             super().merge(other)
-            self._tfidf._settle(self._totals(), float_type(self.dtype))
+            self._settle(self._totals())
         return self
 
     @property
@@ -301,21 +299,23 @@ class TfidfVectorizer(CountVectorizer):
         self._classes_seen = {}
         X = super()._learnt(raw_documents, y)
         _refuse_no_documents(X)
-        tfidf = self._transformer()
-        totals = tfidf._totals_of(X, y, all_classes=True) if self.fixed_vocabulary_ else self._totals()
-        tfidf._settle(totals, float_type(self.dtype))
-        self._tfidf = tfidf
+        fixed = self.fixed_vocabulary_
+        self._settle(self._transformer()._totals_of(X, y, all_classes=True) if fixed else self._totals())
         return X
 
     def _add(self, raw_documents: Any, y: Any) -> None:
-        tfidf, before = self._transformer(), getattr(vars(self).get("_tfidf"), "_totals", None)
         if self.fixed_vocabulary_:
+            before = getattr(vars(self).get("_tfidf"), "_totals", None)
             X = self._as_asked(_counting.count_known(self, raw_documents))
-            totals = tfidf._totals_of(X, y, all_classes=False)
-            totals = totals if before is None else before.merge(totals)
+            totals = self._transformer()._totals_of(X, y, all_classes=False)
+            self._settle(totals if before is None else before.merge(totals))
         else:
             super()._add(raw_documents, y)
-            totals = self._totals()
+            self._settle(self._totals())
+
+    def _settle(self, totals: Totals) -> None:
+        """Weights that follow from what was seen, in a new transformer: a failure leaves the old one as it was."""
+        tfidf = self._transformer()
         tfidf._settle(totals, float_type(self.dtype))
         self._tfidf = tfidf
 
