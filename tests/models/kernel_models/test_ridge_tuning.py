@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from mercer import KernelRidge, kernels
+from mercer._errors import PenaltyError
 from tests.models.kernel_models._kernel_models import Array, draw
 
 
@@ -51,6 +52,13 @@ def test_the_whole_curve_is_that_of_refits() -> None:
         assert_allclose(error, np.mean((y - refitted) ** 2), rtol=1e-7)
     assert model.alpha_ == model.alphas_[np.argmin(model.alpha_errors_)]
     assert_allclose(model.dual_coef_, KernelRidge(model.alpha_, kernel="laplacian").fit(X, y).dual_coef_, rtol=1e-8)
+
+
+def test_a_width_cannot_be_chosen_without_a_penalty() -> None:
+    X, Y = draw(15, targets=2)
+    for alpha in (0, [0.1, 0.0]):
+        with pytest.raises(PenaltyError, match=r"alpha is 0. Give a small one"):
+            KernelRidge(alpha, kernel="rbf", gamma=[0.1, 1.0]).fit(X, Y)
 
 
 def test_generalised_cross_validation_averages_the_leverage() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._errors import DataError
+from mercer._errors import DataError, PenaltyError
 from mercer.models.base import Array
 from mercer.models.linear.ridge_tuning import squared_errors
 from mercer.solvers.least_squares.leave_one_out import TallSpectrum, WideSpectrum, candidates
@@ -57,6 +57,11 @@ def _tried(kernel: Any, system: System | MappedRidge, alpha: Any, method: str) -
         raise DataError(
             f"Found array with {len(system)} sample(s) while a minimum of 2 is required to leave one out: n_samples = "
             "1. Give more rows, or a fixed alpha and gamma."
+        )
+    if alpha is not None and (alpha == 0).any():
+        raise PenaltyError(
+            "gamma is chosen by predicting each row from the others, whose formula needs an alpha above 0, but alpha is "
+            "0. Give a small one such as 1e-6, or a single gamma."
         )
     decomposed = eigenvalues(system) if isinstance(system, System) else system.decomposed()
     spectrum = decomposed.leave_one_out()

@@ -69,7 +69,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     gamma : float, {"scale", "auto", "median", "loo"}, array-like or None, default=None
         γ of the kernel; None means its own default. "median" is that of the median distance. Of several numbers the
         one with the smallest error is chosen, together with `alpha`, at one decomposition for each; "loo" means
-        seven around "median".
+        seven around "median". An `alpha` that is given has to be above 0 then.
     degree : float, default=3
         Of a polynomial.
     coef0 : float, default=1
