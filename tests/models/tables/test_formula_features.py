@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -81,6 +83,31 @@ def test_unseen_levels_of_a_formula() -> None:
         features.transform(FRAME[1:2].assign(city="Rome"))
     with pytest.raises(UnseenCategoryError, match="'Rome'"):
         features.set_params(unseen="error").transform(FRAME[1:2].assign(city="Rome"))
+
+
+def test_unseen_levels_of_a_formula_are_told_by_every_thread() -> None:
+    X = pd.DataFrame({"a": ["x", "y", "z"] * 10, "b": np.arange(30.0)})
+    features = TableFeatures(formula="a + b", unseen="error").fit(X)
+    shown, filters = warnings.showwarning, list(warnings.filters)
+
+    def refused(_: int) -> bool:
+        with pytest.raises(UnseenCategoryError, match="never seen"):
+            features.transform(X.assign(a="w"))
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(refused, range(50)))
+    assert warnings.showwarning is shown
+    assert warnings.filters == filters
+
+
+def test_an_error_without_words_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("formulaic.model_matrix", fail)
+    with pytest.raises(FormulaError, match=r"The formula 'b' cannot be followed: MemoryError\."):
+        TableFeatures(formula="b").fit(pd.DataFrame({"b": [1.0, 2.0]}))
 
 
 def test_a_formula_without_formulaic(monkeypatch: pytest.MonkeyPatch) -> None:

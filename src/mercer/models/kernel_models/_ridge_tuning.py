@@ -60,8 +60,8 @@ def _tried(kernel: Any, system: System | MappedRidge, alpha: Any, method: str) -
         )
     if alpha is not None and (alpha == 0).any():
         raise PenaltyError(
-            "gamma is chosen by predicting each row from the others, for which alpha has to be above 0, but alpha is 0. "
-            "Give a small one such as 1e-6, or a single gamma."
+            "gamma is chosen by predicting each row from the others, for which alpha has to be above 0, but alpha is "
+            "0. Give a small one such as 1e-6, or a single gamma."
         )
     decomposed = eigenvalues(system) if isinstance(system, System) else system.decomposed()
     spectrum = decomposed.leave_one_out()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,8 @@ from mercer.models.base import Array
 from mercer.models.tables.treatment import Unseen
 
 INTERCEPT = "Intercept"
+#: formulaic tells of unseen levels by a warning, and warnings are caught for all threads at once
+ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class FormulaFeatures:
         from formulaic.errors import DataMismatchWarning
 
         self._refuse_unnamed(table)
-        with _explained(self.formula, table), warnings.catch_warnings(record=True) as caught:
+        with _explained(self.formula, table), ONE_AT_A_TIME, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             made = self._spec().get_model_matrix(table.to_pandas(), context={})
         for warning in caught:
@@ -155,7 +158,8 @@ def _explained(formula: str, table: Table) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).strip().splitlines()[0]
+        lines = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).strip().splitlines()
+        said = lines[0] if lines else type(error).__name__
         if absent := re.search(r"`([^`]*)` is not present", said):
             guess = did_you_mean(absent.group(1), table.names)
             raise FormulaError(
