@@ -55,6 +55,17 @@ def test_actions_need_not_be_classes():
     assert numbers.actions.dtype.kind == "i"
 
 
+@pytest.mark.parametrize("classes", [[0, 1, 2], [1, 2, 3], [2, 1, 0]])
+def test_the_numbers_of_rows_are_no_classes(classes):
+    """A frame that was not given an index numbers its rows from 0, whatever the classes are called."""
+    values = 1.0 - np.eye(3) + np.arange(9.0).reshape(3, 3)
+    classes = np.array(sorted(classes))
+    found = cost_matrix(pd.DataFrame(values, columns=classes), classes)
+    np.testing.assert_array_equal(found.values, values)
+    with pytest.raises(CostError, match="names the class 9"):
+        cost_matrix(pd.DataFrame(values, index=[1, 2, 9], columns=[1, 2, 3]), np.array([1, 2, 3]))
+
+
 def test_actions_that_are_classes_are_not_renamed():
     """In another order, or fewer of them: a wrong class still costs 1 and the right one nothing."""
     np.testing.assert_array_equal(cost_matrix(None, CLASSES, ["well", "ill"]).values, [[1, 0], [0, 1]])

@@ -186,6 +186,22 @@ def test_a_threshold_may_be_chosen_on_data():
         decision.choose_threshold(X, TWO, confidence=0.9)
 
 
+@pytest.mark.parametrize("options", [{"actions": ["yes", "no"]}, {"costs": [[1, 0], [0, 5]]}])
+def test_no_threshold_goes_with_actions_for_the_wrong_class(options):
+    """Above it the second action is chosen, which would be that for the first class."""
+    with pytest.raises(CostError, match="not in the order of the classes"):
+        Decision(BINARY, threshold=0.5, **options).predict(X)
+    with pytest.raises(CostError, match="not in the order of the classes"):
+        Decision(BINARY, **options).choose_threshold(X, TWO)
+    np.testing.assert_array_equal(Decision(BINARY, actions=["yes", "no"]).predict(X), BINARY.predict(X))
+
+
+def test_labels_for_other_rows_are_refused():
+    for ask in (Decision(BINARY).score, Decision(BINARY).average_cost):
+        with pytest.raises(DataError, match="5 labels"):
+            ask(X, TWO[:5])
+
+
 # In words.
 
 

@@ -30,6 +30,14 @@ def test_no_cut_is_cheaper(rows):
     assert 0 <= found.value <= 1
 
 
+def test_a_cut_between_neighbouring_floats_parts_them():
+    """Their mean is rounded, here to the upper of the two: a row above the cut has to be above it."""
+    for p in (np.array([np.nextafter(1.0, 0.0), 1.0]), np.array([0.5, np.nextafter(0.5, 1.0)])):
+        found = cheapest_threshold(p, np.array([False, True]), COSTS, np.ones(2))
+        assert found.average_cost == -0.5
+        assert (p > found.value).tolist() == [False, True]
+
+
 def test_the_bound_is_a_rank_among_negative_rows():
     """Of 19 negative rows 0.05 … 0.95, one may be above a bound of 0.1: P = 2/20 that a new one is above the second."""
     p = np.concatenate([np.arange(1, 20) / 20, [0.5, 0.99]])

@@ -81,4 +81,4 @@ class DecisionChoices(DecisionQuestions):
         self._rule()
         costs, p = cost_matrix(self.costs, self.classes_, self.actions), self.predict_proba(X)
         codes, weight = self._labelled(p, y, sample_weight)
-        return chosen_threshold(p, codes, costs.values, weight, rate=false_positive_rate, confidence=confidence)
+        return chosen_threshold(p, codes, costs, weight, rate=false_positive_rate, confidence=confidence)

@@ -136,16 +136,22 @@ class DecisionQuestions:
         score : float
             From 0 to 1. Where mistakes cost differently, `average_cost` says more.
         """
-        rule, given = self._rule(), column_or_1d(y)
-        chosen, codes = rule.chosen(self.predict_proba(X)), codes_of(given, self.classes_)
+        rule, p = self._rule(), self.predict_proba(X)
+        given, weight = _beside(p, y, sample_weight)
+        chosen, codes = rule.chosen(p), codes_of(given, self.classes_)
         # a class that the model does not know is −1, and the last row
         actions, classes = rule.costs.actions.tolist(), [*self.classes_.tolist(), None]
         right = np.array([[label is not None and action == label for action in actions] for label in classes])
-        return float(np.average(right[codes, chosen], weights=checked_weight(sample_weight, given)))
+        return float(np.average(right[codes, chosen], weights=weight))
 
     def _labelled(self, p: Array, y: Any, sample_weight: Any) -> tuple[Array, Array]:
         """Codes and weights of rows whose class is known."""
-        if len(given := column_or_1d(y)) != len(p):
-            raise DataError(f"X has {len(p)} rows and y {len(given)} labels; give one label for each row.")
-        weight = checked_weight(sample_weight, given)
+        given, weight = _beside(p, y, sample_weight)
         return known_codes(given, self.classes_), np.ones(len(p)) if weight is None else weight
+
+
+def _beside(p: Array, y: Any, sample_weight: Any) -> tuple[Array, Array | None]:
+    """Labels and weights, as many as there are rows."""
+    if len(given := column_or_1d(y)) != len(p):
+        raise DataError(f"X has {len(p)} rows and y {len(given)} labels; give one label for each row.")
+    return given, checked_weight(sample_weight, given)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import CostError
-from mercer.decide.costs import Costs, cost_matrix
+from mercer.decide.costs import Costs, cost_matrix, implied_threshold
 from mercer.decide.rejection import with_rejection
 
 if TYPE_CHECKING:
@@ -34,11 +34,8 @@ class Rule(NamedTuple):
         """From its parameters, of which those that do not fit the classes are refused."""
         classes, threshold = decision.classes_, decision.threshold
         costs = cost_matrix(decision.costs, classes, decision.actions)
-        if threshold is not None and costs.values.shape != (2, 2):
-            raise CostError(
-                f"threshold={threshold:g} cuts the probability of the second of two classes, but there are "
-                f"{costs.values.shape[0]} classes and {costs.values.shape[1]} actions; give costs instead."
-            )
+        if threshold is not None:
+            _refuse_no_threshold(threshold, costs)
         rejects = decision.reject is not None or decision.reject_below is not None
         if rejects:
             costs = with_rejection(costs, classes, decision.reject, decision.reject_label)
@@ -67,3 +64,13 @@ class Rule(NamedTuple):
         with np.errstate(invalid="ignore"):
             dear = expected[:, -1] < usual[np.arange(len(p)), chosen]
         return np.where(dear | (p.max(axis=1) < self.reject_below), expected.shape[1] - 1, chosen)
+
+
+def _refuse_no_threshold(threshold: float, costs: Costs) -> None:
+    """Above a threshold the second of two actions is chosen, which has to be the one for the second class."""
+    if costs.values.shape != (2, 2):
+        raise CostError(
+            f"threshold={threshold:g} cuts the probability of the second of two classes, but there are "
+            f"{costs.values.shape[0]} classes and {costs.values.shape[1]} actions; give costs instead."
+        )
+    implied_threshold(costs)

@@ -153,13 +153,12 @@ def _of_frame(costs: Any, names: list[Any], classes: Array, actions: Any) -> Cos
     text = [j for j, kind in enumerate(table.kinds) if not kind.numeric]
     numbers = [j for j in range(table.n_columns) if j not in text]
     values = np.asarray(table.numbers(numbers), dtype=float)
-    index = getattr(costs, "index", None)
     labels = classes.tolist()
     if text:
         coded = table.coded(text[0])
         rows = coded.labels[coded.codes].tolist()
     else:
-        rows = list(index) if index is not None and not callable(index) and set(index) & set(labels) else labels
+        rows = _index_of(costs, labels)
     _refuse_unknown(rows, labels, "class")
     if sorted(map(rows.count, labels)) != [1] * len(labels) or len(rows) != len(values):
         raise CostError(f"costs has {len(values)} rows; give one for each of the classes {_few(classes)}.")
@@ -169,6 +168,16 @@ def _of_frame(costs: Any, names: list[Any], classes: Array, actions: Any) -> Cos
         at = {str(name): j for j, name in enumerate(found)}
         return _checked(Costs(values[np.ix_(order, [at[str(label)] for label in labels])], classes), classes)
     return _named(values[order], classes, found if actions is None else actions)
+
+
+def _index_of(costs: Any, labels: list[Any]) -> list[Any]:
+    """The classes of the rows, by the index of a frame if it speaks of them; numbers of rows do not."""
+    index = getattr(costs, "index", None)
+    if index is None or callable(index):
+        return labels
+    rows = list(index)
+    numbered = rows == list(range(len(rows))) and set(rows) != set(labels)
+    return labels if numbered or not set(rows) & set(labels) else rows
 
 
 def _labels(actions: list[Any], classes: Array) -> Array:
@@ -249,7 +258,8 @@ def implied_threshold(costs: Costs) -> float:
         return 0.0
     raise CostError(
         f"the action {quoted(second)} gets cheaper as its class gets less probable: no threshold goes with these "
-        "costs. Look at whether rows (true classes) and columns (actions) are exchanged."
+        "costs. Look at whether rows (true classes) and columns (actions) are exchanged, or the actions are not in "
+        "the order of the classes."
     )
 
 

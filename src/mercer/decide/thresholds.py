@@ -12,6 +12,7 @@ from scipy.stats import binom
 from mercer._errors import CalibrationWarning, CostError, DataError
 from mercer._warn import warn
 from mercer.decide.conformal import exact_level, threshold
+from mercer.decide.costs import Costs, implied_threshold
 
 Array = NDArray[Any]
 
@@ -39,7 +40,7 @@ class Threshold(NamedTuple):
 
 
 def chosen_threshold(
-    p: Array, codes: Array, costs: Array, weight: Array, *, rate: float | None, confidence: float | None
+    p: Array, codes: Array, costs: Costs, weight: Array, *, rate: float | None, confidence: float | None
 ) -> Threshold:
     """The cheapest cut of the probabilities p (a column for each of two classes), or one that keeps a rate."""
     for name, value in (("false_positive_rate", rate), ("confidence", confidence)):
@@ -47,12 +48,14 @@ def chosen_threshold(
             raise DataError(f"{name}={value:g}, but it lies between 0 and 1.")
     if confidence is not None and rate is None:
         raise DataError(f"confidence={confidence:g} is that of a bound; give the bound, too: a false_positive_rate.")
-    if costs.shape != (2, 2):
+    values = costs.values
+    if values.shape != (2, 2):
         raise CostError(
-            f"a threshold is for two classes and two actions; there are {costs.shape[0]} and {costs.shape[1]}. Give "
+            f"a threshold is for two classes and two actions; there are {values.shape[0]} and {values.shape[1]}. Give "
             "costs, by which `predict` decides for any number."
         )
-    given = p[:, 1], codes == 1, costs, weight
+    implied_threshold(costs)  # which refuses costs that no threshold goes with
+    given = p[:, 1], codes == 1, values, weight
     return cheapest_threshold(*given) if rate is None else bounded_threshold(*given, rate=rate, confidence=confidence)
 
 
@@ -76,7 +79,9 @@ def cheapest_threshold(p: Array, positive: Array, costs: Array, weight: Array) -
     added = np.bincount(at.reshape(-1), more)
     # cuts below all values, between each two, and above all
     total = np.append(np.cumsum(added[::-1])[::-1], 0.0)
-    cuts = np.concatenate([[values[0] / 2], (values[:-1] + values[1:]) / 2, [(values[-1] + 1) / 2]])
+    between = (values[:-1] + values[1:]) / 2
+    between = np.where(between < values[1:], between, values[:-1])  # of neighbouring floats the mean may be the upper
+    cuts = np.concatenate([[values[0] / 2], between, [(values[-1] + 1) / 2]])
     allowed = np.diff(np.concatenate([[0.0], values, [1.0]])) > 0
     allowed[-1] = True
     best = int(np.argmin(np.where(allowed, total, np.inf)))
