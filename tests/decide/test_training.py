@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression as Theirs
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, check_cv
 
 import mercer as m
 from mercer._errors import DataError
@@ -58,10 +60,24 @@ def test_folds() -> None:
         folds_of(NoFolds(), Training(X, Y))
 
 
-def test_one_fold_of_all_rows_in_another_order() -> None:
+def test_folds_may_be_masks() -> None:
+    held = np.arange(8) % 2 == 0
+    ((train, test),) = folds_of(check_cv([(~held, held)]), Training(X, Y))
+    assert (train.tolist(), test.tolist()) == ([1, 3, 5, 7], [0, 2, 4, 6])
+
+
+@pytest.mark.parametrize("owner", [m.Calibrated, m.ConformalClassifier])
+def test_rows_that_were_learnt_from_are_not_held_out(owner: Any) -> None:
+    every, labels = np.arange(40), np.arange(40) % 2
+    rows = np.column_stack([labels + 0.1 * every, every])
+    with pytest.raises(DataError, match="holds out row 30 and learns from it"):
+        owner(m.GaussianNB(), cv=[(every[:31], every[30:])]).fit(rows, labels)
+
+
+def test_held_out_rows_in_another_order() -> None:
     """Errors are those of the rows they belong to."""
-    rng = np.random.default_rng(0)
-    order = rng.permutation(8)
-    model = m.ConformalRegressor(Theirs(), cv=[(np.arange(8), order)], coverage=0.5).fit(X, Y)
-    errors = np.abs(Y - Theirs().fit(X, Y).predict(X))
-    np.testing.assert_allclose(model.calibration_scores_[0], errors[order])
+    order = np.random.default_rng(0).permutation(8)
+    learnt, held = order[:5], order[5:]
+    model = m.ConformalRegressor(Theirs(), cv=[(learnt, held)], coverage=0.5).fit(X, Y)
+    errors = np.abs(Y - Theirs().fit(X[learnt], Y[learnt]).predict(X))
+    np.testing.assert_allclose(model.calibration_scores_[0], errors[held])

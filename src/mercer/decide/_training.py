@@ -80,10 +80,17 @@ def cv_constraint(*words: str) -> list[Any]:
 
 
 def folds_of(cv: Any, training: Training) -> list[tuple[Array, Array]]:
-    """Rows to learn from and rows held out, by a splitter of scikit-learn."""
-    folds = list(cv.split(training.X, training.y))
+    """Numbers of the rows to learn from and of those held out, by a splitter of scikit-learn."""
+    numbers = np.arange(len(training))
+    folds = [(numbers[train], numbers[test]) for train, test in cv.split(training.X, training.y)]
     if not folds:
         raise DataError("cv gives no folds; give two or more.")
+    for train, test in folds:
+        if (seen := np.intersect1d(train, test)).size:
+            raise DataError(
+                f"cv holds out row {seen[0]} and learns from it in the same fold, so that the model has seen it; leave "
+                "rows that are held out out of those to learn from."
+            )
     return folds
 
 
