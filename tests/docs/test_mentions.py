@@ -53,6 +53,14 @@ def test_every_test_that_pages_point_to_exists(file: str, name: str) -> None:
     assert re.search(rf"^\s*def {name or 'test_.*'}\(", source, flags=re.MULTILINE)
 
 
+def test_every_correction_and_known_answer_of_the_lectures_has_a_test() -> None:
+    for title in ("## Corrections", "## Known answers"):
+        section = LECTURES.split(title)[1].split("\n## ")[0]
+        rows = [line for line in section.splitlines() if line.startswith("| ")][2:]
+        assert rows
+        assert [row for row in rows if "::test_" not in row.rsplit(" | ", 1)[1]] == []
+
+
 def test_every_claim_of_the_lectures_has_a_test_and_a_figure() -> None:
     rows = [line.split(" | ") for line in LECTURES.split("## Claims")[1].splitlines() if line.startswith("| ")][2:]
     assert rows

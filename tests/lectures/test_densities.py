@@ -37,7 +37,10 @@ def density_of_mixture(X: Array) -> Array:
 
 
 def test_spikes_are_the_limit_of_no_width() -> None:
-    """ "First solution": zero wherever there is no training point, and beyond all bounds where there is one."""
+    """ "First solution": zero wherever there is no training point, and beyond all bounds where there is one.
+
+    Corrected: δ is not 1 at 0. A spike of height 1/(2hN) over a width of 2h has the mass 1/N, however small h is.
+    """
     X = points()
     model = KernelDensity(kernel="uniform", bandwidth=1e-9).fit(X)
     assert (model.score_samples(X + 1e-6) == -np.inf).all()

@@ -124,3 +124,26 @@ def test_different_covariances_leave_a_logistic_form_that_is_quadratic() -> None
     np.testing.assert_allclose(residual, 0.0, atol=1e-15 * len(X))
     linear = np.linalg.lstsq(monomials[:, :4], logit, rcond=None)[1]
     assert linear[0] > 1.0
+
+
+def test_the_boundary_of_two_covariances_is_a_conic() -> None:
+    """Corrected: lecture 4 calls it a parabola. With A = ½(Σ₂⁻¹ − Σ₁⁻¹) it is an ellipse where the eigenvalues of A
+    have one sign, a hyperbola where they have two, and a parabola only in between, where one of them is 0.
+    """
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])  # mean 0, covariance I
+    y = np.repeat([1, 2], 4)
+    angle = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+    far = 100 * np.column_stack([np.cos(angle), np.sin(angle)])
+
+    ellipse = QuadraticDiscriminantAnalysis().fit(np.vstack([2 * corners, corners]), y)
+    assert (ellipse.predict(far) == 1).all()  # the class that varies more surrounds the other
+    assert ellipse.predict([[0.0, 0.0]]) == 2
+
+    hyperbola = QuadraticDiscriminantAnalysis().fit(np.vstack([corners * [2.0, 0.5], corners]), y)
+    np.testing.assert_array_equal(hyperbola.predict([[100, 0], [-100, 0], [0, 100], [0, -100]]), [1, 1, 2, 2])
+
+    parabola = QuadraticDiscriminantAnalysis().fit(np.vstack([corners * [2.0, 1.0], corners + np.array([0.0, 3.0])]), y)
+    x1 = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    x2 = [brentq(lambda up, x=x: parabola.decision_function([[x, up]])[0], -100, 100) for x in x1]
+    np.testing.assert_allclose(np.diff(x2, 3), 0.0, atol=1e-8)  # x₂ is a quadratic function of x₁
+    assert np.diff(x2, 2).min() > 0.1

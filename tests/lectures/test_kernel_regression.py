@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 
-from mercer import NadarayaWatson
+from mercer import KernelDensity, NadarayaWatson
 from mercer.smoothing import Bandwidth, Windows
 from mercer.smoothing.kernels import KERNELS, smoothing_kernel_from
 
@@ -30,7 +30,7 @@ def height(kernel: str, u: Array) -> Array:
 @pytest.mark.parametrize("inner", ["gaussian", "triangular"])
 @pytest.mark.parametrize("width", [0.1, 1.0])
 def test_it_is_the_mean_of_the_conditional_density(kernel: str, inner: str, width: float) -> None:
-    """E[y|x] under p(x, y) = Σ K_h(x − x_n) K_h'(y − y_n), for any symmetric K and any h'."""
+    """E[y|x] under p(x, y) ∝ Σ K_h(x − x_n) K_h'(y − y_n), for any symmetric K and any h'."""
     x, y = draw()
     at, h = 1.3, 0.5
     over_x = height(kernel, (at - x[:, 0]) / h)
@@ -44,6 +44,20 @@ def test_it_is_the_mean_of_the_conditional_density(kernel: str, inner: str, widt
     mean = quad(lambda value: value * conditional(value), *ends, points=breaks, limit=400)[0]
     assert_allclose(mass, 1.0, atol=1e-7)
     assert_allclose(NadarayaWatson(kernel, h).fit(x, y).predict([[at]]), [mean], atol=1e-7)
+
+
+def test_the_joint_density_is_the_mean_of_the_products() -> None:
+    """Corrected: p(x, y) = (1/N) Σ K_h(x − x_n) K_h'(y − y_n). The printed sum has the mass N, which p(y|x) cancels."""
+    x, y = draw()
+    h, width, step = 0.5, 0.3, 0.05
+    across, up = np.arange(-2.5, 5.5, step), np.arange(-3.5, 3.5, step)
+    over_x = height("gaussian", (across[:, None] - x[:, 0]) / h).reshape(len(across), -1) / h
+    over_y = height("gaussian", (up[:, None] - y) / width).reshape(len(up), -1) / width
+    printed = over_x @ over_y.T
+    assert_allclose(printed.sum() * step**2, len(y), rtol=1e-5)
+    joint = KernelDensity(bandwidth=[h, width]).fit(np.column_stack([x, y]))
+    mesh = np.stack(np.meshgrid(across, up, indexing="ij"), axis=-1).reshape(-1, 2)
+    assert_allclose(np.exp(joint.score_samples(mesh)), printed.ravel() / len(y), rtol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", NAMES)

@@ -216,7 +216,7 @@ def test_the_representer_theorem(name: str, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(rows.T @ by_alpha.dual_coef_, w, atol=1e-6 * np.abs(w).max())
 
 
-def test_a_penalty_that_is_no_norm_leaves_the_span(rng: np.random.Generator) -> None:
+def test_a_penalty_on_another_norm_leaves_the_span(rng: np.random.Generator) -> None:
     """The lasso's optimum is sparse in the columns, not a sum of rows: it is refused, for the theorem's reason."""
     rows = rng.normal(size=(15, 40))
     w = Lasso(alpha=0.1, fit_intercept=False).fit(rows, rows @ rng.normal(size=40)).coef_

@@ -54,6 +54,21 @@ def test_slope_of_the_logistic_function() -> None:
     np.testing.assert_allclose(LOGIT.slope(u), h * (1 - h), rtol=1e-14)
 
 
+def test_the_cross_entropy_takes_labels_0_and_1() -> None:
+    """Lecture 4, corrected: with labels 1 and 2 as in its table, Σ y log σ(u) + (1 − y) log(1 − σ(u)) is unbounded."""
+    X, y = rows(2)
+
+    def cross_entropy(labels: Any, u: Any) -> float:
+        return float(np.sum(labels * -np.logaddexp(0, -u) + (1 - labels) * -np.logaddexp(0, u)))
+
+    u = LogisticRegression(C=np.inf, tol=1e-10).fit(X, y).decision_function(X)
+    steps = 0.1 * np.random.default_rng(0).normal(size=(20, 3))
+    assert cross_entropy(y, u) > max(cross_entropy(y, u + X @ step) for step in steps)
+    without_end = [cross_entropy(y + 1, np.full(len(y), c)) for c in (1.0, 10.0, 100.0, 1000.0)]
+    assert without_end == sorted(without_end)
+    assert without_end[-1] > 1000
+
+
 @pytest.mark.parametrize("variance", [0.1, 1.0, 25.0])
 def test_C_is_the_variance_of_a_normal_prior(variance: float) -> None:
     """Lecture 5, with the prior counted once: the mode of p(y|X, β) N(β; 0, σ²) has C = σ²."""

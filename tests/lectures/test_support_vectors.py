@@ -173,7 +173,10 @@ def test_the_lagrangian_of_the_lecture() -> None:
 
 
 def test_which_of_the_two_coefficients_is_which() -> None:
-    """a⁺ belongs to t − y ≥ ε, a⁻ to y − t ≥ ε: never both; `dual_coef_` is a⁺ − a⁻."""
+    """a⁺ belongs to t − y ≥ ε, a⁻ to y − t ≥ ε: never both; `dual_coef_` is a⁺ − a⁻.
+
+    So ξ⁻ of the printed primal, t − ε − ξ⁻ ≤ y, is the slack of the rows with a⁺ = C, and ξ⁺ of those with a⁻ = C.
+    """
     X, t = waves(30)
     C, epsilon = 2.0, 0.15
     model = SVR(C=C, epsilon=epsilon, gamma=1.0, tol=1e-8).fit(X, t)
@@ -189,6 +192,9 @@ def test_which_of_the_two_coefficients_is_which() -> None:
     assert (price[np.abs(above) < epsilon - 1e-6] == 0).all()  # within the tube
     np.testing.assert_allclose(np.abs(above[(price > 0) & (price < C)]), epsilon, atol=1e-6)  # on its edge
     np.testing.assert_array_equal(price[np.abs(above) > epsilon + 1e-6], C)  # outside
+    xi_minus, xi_plus = np.maximum(0, above - epsilon), np.maximum(0, -above - epsilon)
+    np.testing.assert_array_equal(xi_minus > 1e-6, plus == C)
+    np.testing.assert_array_equal(xi_plus > 1e-6, minus == C)
 
 
 def test_a_wider_tube_needs_fewer_support_vectors() -> None:
