@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from mercer import LinearRegression, compare
+from mercer import LinearRegression, LinearSVC, LogisticRegression, compare
 from mercer.comparison.sections.whole import page
 from mercer.report import Grid, Page
 from tests.comparison.sections._pages import blocks, linear, section
@@ -33,3 +35,11 @@ def test_columns_that_are_called_like_positions_keep_their_names() -> None:
     (grid,) = blocks(section(page(found), "coefficients"), Grid)
     assert grid.rows[0][0] == "x2"
     assert grid.rows[0][1] == pytest.approx(5 * frame["x2"].std(ddof=0), rel=0.02)
+
+
+@pytest.mark.parametrize(("model", "what"), [(LogisticRegression(), "log odds"), (LinearSVC(), "score")])
+def test_only_who_has_log_odds_is_said_to_change_them(model: Any, what: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    found = compare(X, X[:, 0] + rng.normal(size=60) > 0, models={"linear": model}, cv=2)
+    assert f"changes the {what}, the others staying" in section(page(found), "coefficients").lead

@@ -153,6 +153,14 @@ def test_a_kernel_machine_says_why_there_is_none() -> None:
         explain_rows(model, X)
 
 
+def test_pairs_of_classes_are_not_taken_for_classes() -> None:
+    """Three classes have three pairs: the coefficients of a linear support vector machine are of these."""
+    two = explain_rows(SVC(kernel="linear").fit(X[TWO], SPECIES[TWO]), X[TWO])
+    assert two.what == "score"
+    with pytest.raises(NoExplanationError, match="each two of its 3 classes"):
+        explain_rows(SVC(kernel="linear").fit(X, SPECIES), X)
+
+
 def test_gaps_that_others_fill_have_no_contribution_of_their_own() -> None:
     rows = X.copy()
     rows[0, 2] = np.nan

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
-from mercer import Calibrated
+from mercer import GLM, SVC, Calibrated
 from mercer._errors import NoExplanationError
+from mercer.families import L2
 from mercer.using.explaining.learnt import learnt
 from mercer.using.fitting import fitted
 from tests.using.explaining._table import CLASSES, FRAME
@@ -25,6 +28,19 @@ def test_tables_of_naive_bayes_and_coefficients() -> None:
 def test_a_kernel_machine_has_none() -> None:
     with pytest.raises(NoExplanationError, match="SVC has neither"):
         learnt(fitted("SVC", FRAME, CLASSES).model)
+
+
+def test_coefficients_of_pairs_are_called_so_and_no_log_odds() -> None:
+    """A linear support vector machine has one for each two classes, and probabilities that are not its scores."""
+    X, y = load_iris(return_X_y=True)
+    (grid,) = learnt(SVC(kernel="linear").fit(X, np.array(["a", "b", "c"])[y]), most=1)
+    model = SVC(kernel="linear").fit(X[y > 0], y[y > 0])
+    assert grid.rows[0][0] == "b against c: x2"  # positive where b is decided for
+    assert grid.rows[0][1] == pytest.approx(-model.coef_[0, 2])
+    assert grid.notes[-1].endswith("adds to the score of the first class against the second.")
+    assert learnt(model)[0].notes[-1].endswith("adds to the score of 2 against 1.")
+    probit = GLM("bernoulli", link="probit", penalty=L2()).fit(X[y > 0], y[y > 0])
+    assert learnt(probit)[0].notes[-1].endswith("adds to the score of 2 against 1.")
 
 
 def test_units_are_told_of_numbers_only() -> None:

@@ -17,6 +17,7 @@ from mercer.report import Axis, Bars, Chart, Section
 from mercer.using.explaining.coefficients import (
     INTERCEPT,
     UNITS,
+    added_to,
     by_size,
     coefficient_grid,
     feature_names,
@@ -58,15 +59,16 @@ def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
     if why_not:
         blocks.append(why_not)
     units = UNITS if scaled(model) and view.amounts else ""
-    return Section("coefficients", "Coefficients", tuple(blocks), f"{_lead(view, told is not None)}{units}")
+    return Section("coefficients", "Coefficients", tuple(blocks), f"{_lead(view, last, told is not None)}{units}")
 
 
-def _lead(view: View, intervals: bool) -> str:
+def _lead(view: View, last: Any, intervals: bool) -> str:
     what = {
-        "classification": "how much the log odds change with each feature",
-        "counts": "how much the prediction (or its logarithm) changes with each feature",
-    }.get(view.comparison.task.name, "how much the prediction changes with each feature")
-    return f"A coefficient says {what}, the others staying as they are{'; bars are 95 % intervals' * intervals}."
+        "classification": added_to(last),
+        "counts": "prediction (or its logarithm)",
+    }.get(view.comparison.task.name, "prediction")
+    bars = "; bars are 95 % intervals" if intervals else ""
+    return f"A coefficient says how much a feature changes the {what}, the others staying as they are{bars}."
 
 
 def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]:

@@ -16,7 +16,7 @@ from mercer.models.base import checked, column_names, is_sparse
 from mercer.models.discriminants.discriminant import DiscriminantClassifier
 from mercer.models.generative.column_likelihoods import column_likelihoods
 from mercer.models.linear_forms.linear_form import HasLinearForm
-from mercer.using.explaining.coefficients import feature_names
+from mercer.using.explaining.coefficients import feature_names, of_pairs
 
 Array = NDArray[Any]
 
@@ -105,6 +105,11 @@ def _of_coefficients(model: Any, X: Any) -> Evidence:
         raise NoExplanationError(
             f"{name} is no sum of what its columns say, so that there is no contribution of each; look at a naive "
             "Bayes, discriminant or linear model beside it."
+        )
+    if of_pairs(model):
+        raise NoExplanationError(
+            f"{name} decides between each two of its {len(model.classes_)} classes, so that no class has a score to "
+            "which columns add; look at a naive Bayes, discriminant or other linear model beside it."
         )
     coef = np.atleast_2d(_dense(coef))
     features = _matrix(X)

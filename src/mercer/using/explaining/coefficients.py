@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,21 @@ def plain_coefficients(model: Any) -> tuple[list[str], dict[str, Array]]:
     names = feature_names(model) or column_names(last)
     if len(coef) == 1:
         return list(names), {"coefficient": coef[0]}
-    classes = [str(label) for label in np.asarray(last.classes_).tolist()]
-    return [f"{label}: {name}" for label in classes for name in names], {"coefficient": coef.ravel()}
+    labels = [str(label) for label in np.asarray(last.classes_).tolist()]
+    if of_pairs(last):
+        labels = [f"{one} against {other}" for one, other in combinations(labels, 2)]
+    return [f"{label}: {name}" for label in labels for name in names], {"coefficient": coef.ravel()}
+
+
+def of_pairs(model: Any) -> bool:
+    """Whether coefficients are those of pairs of classes: of support vector machines of more than two."""
+    return hasattr(model, "support_") and len(getattr(model, "classes_", ())) > 2
+
+
+def added_to(model: Any) -> str:
+    """What the coefficients of a classifier add to: the log odds, or a score that becomes a probability otherwise."""
+    logistic = getattr(getattr(model, "link_", None), "name", "logit") in ("logit", "softmax")
+    return "log odds" if hasattr(model, "predict_proba") and logistic and not hasattr(model, "support_") else "score"
 
 
 def by_size(names: list[str], values: Array) -> Array:

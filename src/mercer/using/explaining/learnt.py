@@ -63,9 +63,9 @@ def _meaning(model: Any) -> str:
     labels = getattr(model, "classes_", None)
     if labels is None:
         return "A coefficient is what a unit of the feature adds to the prediction, before any link."
-    what = "log odds" if hasattr(model, "predict_proba") else "score"
-    which = f"of {labels[1]} against {labels[0]}" if len(labels) == 2 else "of its class"
-    return f"A coefficient is what a unit of the feature adds to the {what} {which}."
+    several = "of the first class against the second" if coefficients.of_pairs(model) else "of its class"
+    which = f"of {labels[1]} against {labels[0]}" if len(labels) == 2 else several
+    return f"A coefficient is what a unit of the feature adds to the {coefficients.added_to(model)} {which}."
 
 
 def _written(intercept: Any) -> str:
