@@ -192,6 +192,14 @@ def test_levels_of_any_type(values: Any, names: list[str]) -> None:
     assert_array_equal(CategoryFeatures().fit(values).transform(values).toarray(), X.toarray())
 
 
+@pytest.mark.parametrize("dtype", [object, None])
+def test_what_a_mask_hides_is_missing(dtype: Any) -> None:
+    X = np.ma.array([["a"], ["b"], ["a"]], mask=[[1], [0], [0]], dtype=dtype)
+    features = CategoryFeatures().fit(X)
+    assert features.get_feature_names_out().tolist() == ["x0_a", "x0_b", "x0_nan"]
+    assert_array_equal(features.transform(X).toarray(), [[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+
+
 def test_rows_of_nothing_known_are_zeros_or_rare() -> None:
     X = np.array([["a"], ["a"], ["b"]])
     new = np.array([["c"], ["d"]])

@@ -283,6 +283,14 @@ def test_a_third_value_of_two_is_unseen() -> None:
         assert_array_equal(features.transform(pd.DataFrame({"x": [1, 2, 0]})), [[1.0], [0.75], [0.0]])
 
 
+def test_an_unseen_value_is_not_missing_where_gaps_are_refused() -> None:
+    features = TableFeatures(missing="error").fit(pd.DataFrame({"x": [0, 1, 1, 1] * 5}))
+    with pytest.warns(UnseenCategoryWarning, match="'x' is 2 in row 1"):
+        assert_array_equal(features.transform(pd.DataFrame({"x": [1, 2, 0]})), [[1.0], [0.75], [0.0]])
+    with pytest.raises(NonFiniteError, match="'x' has a missing value in row 2"):
+        features.transform(pd.DataFrame({"x": [1, 0, None]}))
+
+
 def test_rare_levels_are_one() -> None:
     city = ["Ulm"] * 9 + ["Bonn"] * 9 + ["Jena", "Kiel"]
     features = TableFeatures(min_frequency=2).fit(pd.DataFrame({"city": city}))

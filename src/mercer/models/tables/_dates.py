@@ -13,7 +13,7 @@ from mercer.data.dates import Calendar
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
 from mercer.models.base import Array
-from mercer.models.tables._reading import days_of, refuse_gaps
+from mercer.models.tables._reading import days_of
 from mercer.models.tables._spread import DaysSeen, Scale, Spread
 from mercer.models.tables.numbers import Gaps, Number
 from mercer.models.tables.treatment import LEVELS, NUMBERS, Slot, Treatment, Unseen
@@ -75,8 +75,7 @@ class Date(Treatment):
 
     def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
         days = days_of(table, position, self.zone)
-        if self.days.gaps.missing == "error":
-            refuse_gaps(self.column, np.isnan(days))
+        self.days.gaps.refuse(self.column, np.isnan(days))
         calendar = Calendar.of(days)
         numbers = [self.days.columns(days - self.first)]
         if self.hourly:

@@ -14,7 +14,7 @@ from mercer._errors import VocabularyError
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part, SparsePart
 from mercer.models.base import Array
-from mercer.models.tables._reading import refuse_gaps, texts_of
+from mercer.models.tables._reading import texts_of
 from mercer.models.tables.numbers import Gaps
 from mercer.models.tables.treatment import NUMBERS, WORDS, Slot, Treatment, Unseen
 from mercer.models.text.vectorizer import TextVectorizer
@@ -48,8 +48,7 @@ class Text(Treatment):
 
     def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
         documents, gaps = texts_of(table, position)
-        if self.gaps.missing == "error":
-            refuse_gaps(self.column, gaps)
+        self.gaps.refuse(self.column, gaps)
         return self._side_by_side(self.vectorizer.transform(_readable(documents, self.vectorizer)), gaps)
 
     def _side_by_side(self, words: Any, gaps: Array) -> list[Part]:

@@ -20,7 +20,7 @@ from mercer._threads import ordered_map, thread_count
 from mercer.data.coding import Coded
 from mercer.data.levels import Encoding, HashedLevels, Levels, Occurrences, missing_value
 from mercer.data.sources.base import Chunk, Source
-from mercer.data.storages.dense import DenseStorage
+from mercer.data.storages.dense import DenseStorage, unmasked
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.engines.folding import fold
@@ -281,7 +281,7 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         """X as a table; strings that spell numbers are strings here, unlike for models of numbers."""
         table: Table = checked_table(self, X, reset=reset)[0]
         if table.library == "numpy" and not (isinstance(X, np.ndarray) and X.dtype != object):
-            table = replace(table, storage=DenseStorage(np.array(X, dtype=object)))
+            table = replace(table, storage=DenseStorage(np.array(unmasked(X), dtype=object)))
         return table
 
     @maps_sources

@@ -25,9 +25,14 @@ class Gaps(NamedTuple):
     @classmethod
     def of(cls, column: str, gaps: Array, missing: str) -> Self:
         """Those of the rows of a fit, which may not be allowed to have any."""
-        if missing == "error":
+        found = cls(missing, bool(gaps.any()))
+        found.refuse(column, gaps)
+        return found
+
+    def refuse(self, column: str, gaps: Array) -> None:
+        """Name the first row that has none, where that is an error."""
+        if self.missing == "error":
             refuse_gaps(column, gaps)
-        return cls(missing, bool(gaps.any()))
 
     @property
     def told(self) -> bool:
@@ -37,10 +42,8 @@ class Gaps(NamedTuple):
     def names(self, column: str) -> list[str]:
         return [f"{column}[missing]"] if self.told else []
 
-    def filled(self, column: str, values: Array, gaps: Array, mean: float) -> Array:
+    def filled(self, values: Array, gaps: Array, mean: float) -> Array:
         """Values of a column with what stands for those that are missing, and beside them where they are."""
-        if self.missing == "error":
-            refuse_gaps(column, gaps)
         whole = np.where(gaps, np.nan if self.missing == "keep" else mean, values)
         return np.column_stack([whole, gaps]) if self.told else whole[:, None]
 
@@ -69,8 +72,9 @@ class Number(Treatment):
     def columns(self, values: Array) -> Array:
         """Features of values, NaN where they are missing."""
         gaps = np.isnan(values)
+        self.gaps.refuse(self.column, gaps)
         units, mean = (self.scale.units(values), 0.0) if self.scaled else (values, self.scale.mean)
-        return self.gaps.filled(self.column, units, gaps, mean)
+        return self.gaps.filled(units, gaps, mean)
 
 
 @dataclass(frozen=True)
@@ -112,10 +116,11 @@ class Binary(Treatment):
 
     def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
         coded = labels_of(table, position, text=isinstance(self.levels[1], str))
+        self.gaps.refuse(self.column, coded.codes < 0)
         places = [self.levels.index(label) if label in self.levels else np.nan for label in coded.labels.tolist()]
         found = np.asarray([*places, np.nan], dtype=float)[coded.codes]
         strange = np.isnan(found) & (coded.codes >= 0)
         if strange.any():
             row = int(np.argmax(strange))
             unseen.tell(self.column, coded.labels.tolist()[coded.codes[row]], row, self.levels)
-        return [NumberPart(self.gaps.filled(self.column, found, np.isnan(found), self.share))]
+        return [NumberPart(self.gaps.filled(found, np.isnan(found), self.share))]

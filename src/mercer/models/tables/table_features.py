@@ -58,7 +58,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         integrate it out, such as `GaussianNB` and `GaussianDiscriminant`.
     unseen : {"warn", "error", "ignore"}, default="warn"
         What happens when a category has a level that no row of the fit has. If not refused, it counts as infrequent,
-        where such levels were pooled, or else all features of the column are 0.
+        where such levels were pooled, or else all features of the column are 0; in a column of two values it becomes
+        what a missing one would.
     scale : bool, default=True
         Whether numbers are standardised.
     min_frequency : int or float, default=None

@@ -56,7 +56,7 @@ class Unseen:
     def warn(self) -> None:
         """Say once what was found in all columns."""
         if self.found:
-            more = f" So are values of {len(self.found) - 1} more column(s)." if len(self.found) > 1 else ""
+            more = f" Nor were values of {len(self.found) - 1} more column(s)." if len(self.found) > 1 else ""
             warn(
                 f"{self.found[0]}{more} Such values say nothing to the model; fit again on rows that show them, or "
                 "silence this with unseen='ignore'.",
