@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mercer._errors import DeviceMemoryError
+from mercer._gpu import sums
 from mercer._gpu.profiles import FORMULAS, Profile
 from mercer._gpu.sums import KernelSums
 from mercer.kernels import RBF
@@ -37,13 +38,34 @@ def test_products_with_the_matrix(name, device, dtype):
     scale = 0.05 if name == "uniform" and dtype == torch.float32 else 0.3
     X, Z = (rows(n, 5, seed, device=device, dtype=dtype, scale=scale) for n, seed in ((300, 1), (170, 2)))
     profile = Profile(name, 1.0 if Profile(name).ends else 1.3, 0.7 if name == "rational_quadratic" else 1.0)
-    sums, K = KernelSums(profile, X, Z), matrix(profile, X, Z)
-    assert sums.shape == (300, 170)
+    found, K = KernelSums(profile, X, Z), matrix(profile, X, Z)
+    assert found.shape == (300, 170)
     for columns in ((), (1,), (2,), (3,), (19,)):
         V, W = (rows(n, int(np.prod(columns)), n, device=device, dtype=dtype).reshape(n, *columns) for n in (170, 300))
-        assert sums.times(V).shape == (300, *columns)
-        assert_product(sums.times(V), K, V, TOLERANCE[dtype])
-        assert_product(sums.transposed_times(W), K.T, W, TOLERANCE[dtype])
+        assert found.times(V).shape == (300, *columns)
+        assert_product(found.times(V), K, V, TOLERANCE[dtype])
+        assert_product(found.transposed_times(W), K.T, W, TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("power", [16.0, 1e4, 1e6])
+def test_a_rational_quadratic_of_a_large_power(power, device):
+    X, V = (rows(200, d, d, device=device, dtype=torch.float32) for d in (3, 2))
+    profile = Profile("rational_quadratic", 0.5 / power, power)
+    assert_product(KernelSums(profile, X).times(V), matrix(profile, X, X), V, 1e-5)
+
+
+def test_a_large_power_is_not_for_the_fused_kernel(monkeypatch):
+    """Its logarithm is of 1 + s in float32, whose rounding the power multiplies."""
+    asked = []
+    monkeypatch.setattr(sums, "compiles", lambda device: asked.append(device))  # and is told no
+
+    class Rows(list):
+        is_cuda, dtype, device = True, torch.float32, "card"
+
+    for power in (1.0, 1e4):
+        assert sums._fused(Profile("rational_quadratic", 1.0, power), Rows([0]), Rows([0]), True, False) is None
+    assert asked == ["card"]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -17,6 +17,8 @@ from mercer._gpu.profiles import Profile
 
 #: columns of a tile
 COLUMNS = 1 << 12
+#: the largest power of a rational quadratic that is taken of 1 + s in float32: it multiplies the rounding of that sum
+MOST_POWER = 16.0
 
 
 class KernelSums:
@@ -101,6 +103,8 @@ def _fused(profile: Profile, left: Any, right: Any, by_products: bool, tf32: boo
     import torch
 
     if not left.is_cuda or left.dtype != torch.float32 or not len(left) or not len(right):
+        return None
+    if profile.name == "rational_quadratic" and profile.power > MOST_POWER:
         return None
     if not compiles(left.device):
         return None
