@@ -270,3 +270,19 @@ def test_a_frequency_of_a_class_is_so_many_equal_rows() -> None:
     X, y = np.repeat(X, times, axis=0), np.repeat(y, times)
     repeated = summary(model.fit(X, y), X, y, covariance="HC2")
     np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight_kind", ["frequency", "precision"])
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_a_cluster_without_weight_is_no_cluster(family: str, weight_kind: str) -> None:
+    X = columns(60)
+    y, clusters, weight = responses(family, X), np.arange(60) // 5, (np.arange(60) < 50).astype(float)
+    model = GLM(family, weight_kind=weight_kind)
+    some = summary(model.fit(X[:50], y[:50]), X[:50], y[:50], covariance="cluster", clusters=clusters[:50])
+    told = summary(
+        model.fit(X, y, sample_weight=weight), X, y, sample_weight=weight, covariance="cluster", clusters=clusters
+    )
+    np.testing.assert_allclose(told.covariance, some.covariance, rtol=1e-7)
+    np.testing.assert_allclose(told.p_values, some.p_values, rtol=1e-6)
+    with pytest.raises(InferenceError, match="one cluster"):
+        summary(model, X, y, sample_weight=weight, covariance="cluster", clusters=(weight > 0))

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from mercer import GLM, LinearRegression, Ridge, summary
-from mercer._errors import DataError, InferenceError
+from mercer._errors import DataError, InferenceError, NonFiniteError
 from mercer.families import Binomial, Poisson, PoissonParameters
 from mercer.families.links import LINKS
 from mercer.models.inference import Summary, prediction
-from tests.models.inference._data import columns, glm, responses
+from tests.models.inference._data import columns, glm, responses, three_classes
 
 
 def told_of(family: str, rows: int = 300) -> Summary:
@@ -220,3 +220,41 @@ def test_the_inverse_of_negative_means_has_its_ends_in_order() -> None:
 
 def test_counts_beyond_all_whole_numbers_of_float64_have_quantiles() -> None:
     assert Poisson().quantile(np.array([0.5]), PoissonParameters(np.array([1e20])))[0] == pytest.approx(1e20)
+
+
+@pytest.mark.parametrize("kind", ["mean", "observation"])
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+@pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
+def test_a_mean_that_the_rows_of_the_fit_leave_open_has_no_interval(family: str, kind: str) -> None:
+    """Columns that were equal differ, or a constant column has another value: no row says what that does."""
+    X = columns(80)
+    y = responses(family, X)
+    told = summary(GLM(family).fit(X, y), X, y).predict_interval(X[:2], kind=kind)
+    for extra, other in ((X[:, 2], -4.0), (np.full(80, 3.0), 5.0)):
+        more = np.column_stack([X, extra])
+        new = more[[0, 1]]
+        new[1, 3] = other
+        interval = summary(GLM(family).fit(more, y), more, y).predict_interval(new, kind=kind)
+        np.testing.assert_allclose([interval.lower[0], interval.upper[0]], [told.lower[0], told.upper[0]], rtol=1e-6)
+        assert np.isnan([interval.lower[1], interval.upper[1]]).all()
+        assert np.isfinite(interval.mean).all()
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
+def test_probabilities_that_the_rows_of_the_fit_leave_open_have_no_interval() -> None:
+    X, y = three_classes(200)
+    doubled = np.column_stack([X, X[:, 2]])
+    new = doubled[:2].copy()
+    new[1, 3] += 1.0
+    plain = summary(GLM("categorical").fit(X, y), X, y).predict_interval(X[:1])
+    interval = summary(GLM("categorical").fit(doubled, y), doubled, y).predict_interval(new)
+    np.testing.assert_allclose(interval.upper[0], plain.upper[0], rtol=1e-5)
+    assert np.isnan(interval.upper[1]).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_row_that_is_not_finite_is_refused_by_its_place(value: float) -> None:
+    told, new = told_of("poisson"), columns(3)
+    new[2, 1] = value
+    with pytest.raises(NonFiniteError, match=r"'x1' .* row 2"):
+        told.predict_interval(new)

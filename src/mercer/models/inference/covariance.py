@@ -29,7 +29,7 @@ Array = NDArray[Any]
 KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 #: the power of 1/(1 − leverage) that each residual is multiplied by
 LEVERAGE_POWER = {"HC2": 0.5, "HC3": 1.0}
-#: a move of η by less than this portion is none
+#: a move of η by less than this portion is rounding
 ROUNDING = 1e-13
 #: a coefficient whose determined part is smaller than this is not determined
 DETERMINED = 1e-7
@@ -49,6 +49,8 @@ class Covariance:
     #: parameters that the data determine: the rank, or less where a prior helps
     effective: float
     determined: Array
+    #: what the information says of the free parameters, and of which directions it says nothing
+    bread: Bread
     #: how far the coefficients are from the optimum for these data, at most, in standard errors
     distance: float
 
@@ -63,8 +65,7 @@ def covariance_of(fitted: Fitted, kind: str = "model", clusters: Any = None) -> 
     if kind == "model":
         spread = np.sqrt(dispersion) * bread.root
     elif kind == "cluster":
-        codes = _cluster_codes(clusters, len(fitted.observations))
-        spread, freedom = _clustered(fitted, bread, codes, freedom)
+        spread, freedom = _clustered(fitted, bread, _cluster_codes(clusters, fitted), freedom)
     else:
         spread = _robust(fitted, bread, kind)
     determined = _determined(fitted, bread)
@@ -72,7 +73,7 @@ def covariance_of(fitted: Fitted, kind: str = "model", clusters: Any = None) -> 
     of_user = fitted.to_user @ spread
     matrix = np.where(determined & determined[:, None], of_user @ of_user.T, np.nan)
     distance = _distance(fitted, bread, np.sqrt(np.diagonal(matrix)))
-    return Covariance(matrix, kind, spread, dispersion, freedom, effective, determined, distance)
+    return Covariance(matrix, kind, spread, dispersion, freedom, effective, determined, bread, distance)
 
 
 def _distance(fitted: Fitted, bread: Bread, errors: Array) -> float:
@@ -138,7 +139,7 @@ def _observed(fitted: Fitted, bread: Bread) -> Bread:
 
 
 def _clustered(fitted: Fitted, bread: Bread, codes: Array, freedom: float | None) -> tuple[Array, float | None]:
-    n_clusters = int(codes.max()) + 1
+    n_clusters = _n_clusters(codes, fitted)
     meat = sum((np.outer(s, s) if s.ndim == 1 else s.T @ s for s in _cluster_sums(fitted, codes)), start=np.zeros(()))
     meat = fitted.free.T @ meat @ fitted.free
     correction = n_clusters / (n_clusters - 1) * (fitted.n - 1) / (fitted.n - bread.rank)
@@ -171,19 +172,23 @@ def _cluster_sums(fitted: Fitted, codes: Array) -> Iterator[Array]:
     yield pending
 
 
-def _cluster_codes(clusters: Any, n_rows: int) -> Array:
-    """From 0 upwards, each of them used."""
-    labels = np.asarray(clusters)
+def _n_clusters(codes: Array, fitted: Fitted) -> int:
+    """How many there are; one whose rows all have the weight 0 does not count."""
+    return len(np.unique(codes[fitted.weight > 0]))
+
+
+def _cluster_codes(clusters: Any, fitted: Fitted) -> Array:
+    """A number from 0 upwards for each row."""
+    labels, n_rows = np.asarray(clusters), len(fitted.observations)
     if labels.shape != (n_rows,):
         raise DataError(f"clusters has the shape {labels.shape}, but X has {n_rows} rows; give one label for each row.")
     if labels.dtype.kind in "mM":
         labels = np.array([None if np.isnat(label) else str(label) for label in labels], dtype=object)
-    coded = code_array(labels).codes
-    if (missing := coded < 0).any():
+    codes = code_array(labels).codes
+    if (missing := codes < 0).any():
         row = int(np.argmax(missing))
         raise NonFiniteError(f"clusters has no label for row {row}; drop the rows without one, or make them a cluster.")
-    used, codes = np.unique(coded, return_inverse=True)
-    if len(used) < 2:
+    if _n_clusters(codes, fitted) < 2:
         raise InferenceError(
             "all rows are in one cluster, which tells nothing of how clusters differ; give two or more."
         )

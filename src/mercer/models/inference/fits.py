@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer.data.table import Table
 from mercer.designs import Design, Observations
 from mercer.families.penalties import Strengths
 from mercer.models.diagnosis import INTERCEPT
+from mercer.models.glm.inputs import refuse_spoilt_table
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.prediction import NewRows
 from mercer.models.inference.rows import Classes, OneMean
@@ -28,10 +30,19 @@ class Reading:
     fitted: Fitted
     #: from X, offset and exposure to a design in the same coordinates, and an offset
     new: Callable[[Any, Any, Any], tuple[Design, Array | None]]
+    #: what the columns of X are called
+    columns: list[str]
     notes: tuple[str, ...] = ()
 
     def predictor(self, X: Any, offset: Any, exposure: Any) -> NewRows:
-        return NewRows(self.fitted, *self.new(X, offset, exposure))
+        rows = NewRows(self.fitted, *self.new(X, offset, exposure))
+        self.refuse_spoilt(rows.eta, X, "predict_interval")
+        return rows
+
+    def refuse_spoilt(self, eta: Array, X: Any, who: str) -> None:
+        """Raise where a value of X that is not finite has spoilt linear predictors."""
+        if not np.isfinite(eta).all():
+            refuse_spoilt_table(Table.of(X), self.columns, estimator=who)
 
 
 class Beside(NamedTuple):

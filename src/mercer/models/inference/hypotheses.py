@@ -22,7 +22,7 @@ from scipy.stats import chi2, f
 
 from mercer._errors import InferenceError
 from mercer._suggest import did_you_mean
-from mercer.models.inference.bread import bread_of
+from mercer.models.inference.bread import Bread, bread_of
 from mercer.models.inference.covariance import Covariance, dispersion_of
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.restricted import Face, unit_rows, warn_if_far
@@ -108,14 +108,14 @@ def wald_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) ->
 
 
 def likelihood_ratio_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
-    objective = _restricted(fitted, hypothesis).trace[-1]
-    # what is left of a difference smaller than rounding is none
+    objective = _restricted(fitted, covariance.bread, hypothesis).trace[-1]
+    # a difference below 0 is rounding
     drop = max(0.0, 2 * (objective - fitted.objective) / covariance.dispersion)
     return _verdict("likelihood ratio", hypothesis, drop, _residual_freedom(fitted, covariance))
 
 
 def score_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
-    theta = _restricted(fitted, hypothesis).value
+    theta = _restricted(fitted, covariance.bread, hypothesis).value
     there = fitted.moved(theta)
     root = fitted.free @ bread_of(there).root
     pull = root.T @ there.score_at(theta)
@@ -123,9 +123,9 @@ def score_test(fitted: Fitted, covariance: Covariance, hypothesis: Hypothesis) -
     return _verdict("score", hypothesis, float(pull @ pull) / dispersion, None)
 
 
-def _restricted(fitted: Fitted, hypothesis: Hypothesis) -> Solution:
+def _restricted(fitted: Fitted, bread: Bread, hypothesis: Hypothesis) -> Solution:
     """The best fit under the hypothesis."""
-    face = Face.of(fitted, bread_of(fitted), hypothesis.matrix @ fitted.to_user)
+    face = Face.of(fitted, bread, hypothesis.matrix @ fitted.to_user)
     solution = face.minimum(hypothesis.values)
     warn_if_far(solution.certificate)
     return solution

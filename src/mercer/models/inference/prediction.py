@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +18,7 @@ from mercer.data.blocks import rows_per_block
 from mercer.data.frame_like import frame_like
 from mercer.designs import Design
 from mercer.families import IDENTITY, Distribution, Family, Gaussian
-from mercer.models.inference.covariance import Covariance
+from mercer.models.inference.covariance import DETERMINED, Covariance
 from mercer.models.inference.fitted import Fitted, squared_lengths
 from mercer.models.inference.profile import quantile
 from mercer.models.inference.rows import OneMean
@@ -59,17 +61,36 @@ class NewRows:
     design: Design
     offset: Array | None
 
+    @cached_property
     def eta(self) -> Array:
+        """η of every row, of shape (rows, predictors)."""
         eta = self.design.times(self.fitted.theta.reshape(self.fitted.rows.predictors, -1).T)
         return eta if self.offset is None else eta + self.offset[:, None]
 
 
+def _errors_of_predictor(new: NewRows, covariance: Covariance) -> Array:
+    """Standard errors of η, where there is one for each row; see `_errors`."""
+    return _errors(lambda root: np.sqrt(squared_lengths(new.design, root)), new, covariance)
+
+
+def _errors(moved: Callable[[Array], Array], new: NewRows, covariance: Covariance) -> Array:
+    """Standard errors of what `moved` says how far it moves as θ goes along the columns of a matrix.
+
+    NaN where the rows of the fit do not determine it: collinear columns no longer go together, or a column that did not
+    vary has another value.
+    """
+    errors, bread, free = moved(covariance.spread), covariance.bread, new.fitted.free
+    if not bread.flat.size:
+        return errors
+    return np.where(moved(free @ bread.flat) > DETERMINED * moved(free @ bread.root), np.nan, errors)
+
+
 def interval_of_mean(new: NewRows, covariance: Covariance, level: float) -> PredictionInterval:
     """On the scale of the linear predictor, where the estimate is nearest to normal, and carried over to the mean."""
-    wanted, rows, eta = quantile(covariance, level), new.fitted.rows, new.eta()
+    wanted, rows, eta = quantile(covariance, level), new.fitted.rows, new.eta
     if not isinstance(rows, OneMean):
         return PredictionInterval(*_shares(new, covariance, eta, wanted), level, "mean")
-    eta, half = eta[:, 0], wanted * np.sqrt(squared_lengths(new.design, covariance.spread))
+    eta, half = eta[:, 0], wanted * _errors_of_predictor(new, covariance)
     mean, *ends = (rows.response.limited_mean(eta + move, eta) for move in (0.0, -half, half))
     lower, upper = np.sort(ends, axis=0)  # some links fall
     return PredictionInterval(mean, lower, upper, level, "mean")
@@ -78,14 +99,17 @@ def interval_of_mean(new: NewRows, covariance: Covariance, level: float) -> Pred
 def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> tuple[Array, Array, Array]:
     """Probabilities of classes, by the delta method on their log odds: log p_k/(1 − p_k) = η_k − log Σ_{j≠k} e^η_j."""
     k = eta.shape[1]
-    roots = covariance.spread.reshape(k, -1, covariance.spread.shape[1])
 
     def of_block(block: slice) -> Array:
         others = np.where(np.eye(k, dtype=bool), -np.inf, eta[block, None, :])
         slopes = np.eye(k) - softmax(others, axis=2)  # (rows, class, predictor)
         rows = new.design.rows(block)
-        moves = np.stack([rows.times(root) for root in roots], axis=1)
-        half = wanted * np.sqrt(np.square(slopes @ moves).sum(axis=2))
+
+        def moved(root: Array) -> Array:
+            moves = np.stack([rows.times(part) for part in root.reshape(k, -1, root.shape[1])], axis=1)
+            return np.asarray(np.sqrt(np.square(slopes @ moves).sum(axis=2)))
+
+        half = wanted * _errors(moved, new, covariance)
         odds = eta[block] - logsumexp(others, axis=2)
         return np.stack([expit(odds - half), expit(odds + half)])
 
@@ -103,16 +127,16 @@ def interval_of_observation(new: NewRows, covariance: Covariance, level: float) 
     rows = new.fitted.rows
     if not isinstance(rows, OneMean):
         raise InferenceError("a class is no number that an interval could hold; use predict_proba, or kind='mean'.")
-    wanted, eta = quantile(covariance, level), new.eta()[:, 0]
-    variance = squared_lengths(new.design, covariance.spread)
+    wanted, eta = quantile(covariance, level), new.eta[:, 0]
+    error = _errors_of_predictor(new, covariance)
     if isinstance(rows.family, Gaussian) and rows.response.link == IDENTITY:
-        half = wanted * np.sqrt(variance + covariance.dispersion)
+        half = wanted * np.sqrt(np.square(error) + covariance.dispersion)
         return PredictionInterval(eta, eta - half, eta + half, level, "observation")
     nodes, shares = np.polynomial.hermite_e.hermegauss(NODES)
     mean = rows.response.limited_mean(eta, eta)
-    means = rows.response.limited_mean(eta + np.sqrt(variance) * nodes[:, None], eta)
+    means = rows.response.limited_mean(eta + error * nodes[:, None], eta)
     mixture = Mixture.of(rows.family, means, covariance.dispersion, shares[:, None] / shares.sum())
-    lower, upper = (mixture.quantile(q) for q in ((1 - level) / 2, (1 + level) / 2))
+    lower, upper = (np.where(np.isnan(error), np.nan, mixture.quantile((1 + s) / 2)) for s in (-level, level))
     return PredictionInterval(mean, lower, upper, level, "observation")
 
 

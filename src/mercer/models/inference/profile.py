@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm, t
 
 from mercer._errors import InferenceError
-from mercer.models.inference.bread import Bread, bread_of
+from mercer.models.inference.bread import Bread
 from mercer.models.inference.covariance import Covariance
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.restricted import Face, warn_if_far
@@ -44,8 +44,7 @@ def profile_interval(fitted: Fitted, covariance: Covariance, position: int, leve
     """Both ends for the coefficient at `position`; infinite where the profile never falls far enough."""
     if not covariance.determined[position]:
         raise InferenceError(f"the data do not determine {fitted.names[position]!r}; leave a collinear column out.")
-    bread = bread_of(fitted)
-    profile = Profile(fitted, bread, position, covariance.dispersion)
+    profile = Profile(fitted, covariance.bread, position, covariance.dispersion)
     wanted = quantile(covariance, level)
     return profile.end(-wanted), profile.end(wanted)
 

@@ -115,13 +115,14 @@ class Given:
         problem = Problem(self._observations, response, self._strengths)
         coefficients, intercept = np.ravel(self.model.coef_).astype(float), float(np.squeeze(self.model.intercept_))
         w = self._design[0].coordinates.from_user(coefficients, intercept)
-        return Reading(fitted_of(problem, w, column_names(self.model), title=self._title), self._new)
+        names = column_names(self.model)
+        return Reading(fitted_of(problem, w, names, title=self._title), self._new, names)
 
     def reading_of_classes(self) -> Reading:
         """With one for each class."""
         names = column_names(self.model)
         fitted = fitted_classes(self.model, self._observations, self._strengths, names, None, title=self._title)
-        return Reading(fitted, self._new)
+        return Reading(fitted, self._new, names)
 
     @property
     def _title(self) -> str:

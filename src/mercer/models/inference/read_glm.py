@@ -13,7 +13,7 @@ from mercer.designs import Design, Observations, design_of
 from mercer.families import Categorical, NegativeBinomial, family_from, penalty_from
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.models.base import checked_table, checked_weight
+from mercer.models.base import checked_table, checked_weight, column_names
 from mercer.models.glm.inputs import read_offset
 from mercer.models.glm.separation import CODE, weak_prior
 from mercer.models.glm.target import read_target
@@ -59,7 +59,7 @@ def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
         problem = Problem(observations, Response(model.family_, model.link_), strengths)
         w = design.coordinates.from_user(model.coef_, model.intercept_)
         fitted = fitted_of(problem, w, terms.names, firth=separated and model.on_separation == "firth", **more)
-    return Reading(fitted, new, _of_separation(model))
+    return Reading(fitted, new, column_names(model), _of_separation(model))
 
 
 def _title(model: Any) -> str:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import InferenceError
-from mercer.data.table import Table
-from mercer.models.base import column_names
-from mercer.models.glm.inputs import refuse_spoilt_table
 from mercer.models.inference.fits import Beside, Reading
 from mercer.models.inference.read_drop_ins import (
     read_glm_regressor,
@@ -26,7 +22,7 @@ AFTER_L1 = (
     "errors computed as if the choice had been made beforehand would be too small. Choose columns on one half of the "
     "rows and fit them without a penalty on the other, use an L2 penalty (which has a posterior), or bootstrap the fit."
 )
-#: who has inference, as the user knows them
+#: the estimators that have inference, by the names that users know
 READABLE = (
     "GLM, LinearRegression, Ridge, RidgeCV, LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor "
     "and TweedieRegressor of mercer"
@@ -37,7 +33,7 @@ def refuse_selection(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
     raise InferenceError(AFTER_L1)
 
 
-#: who reads which estimator, by its class or one that it derives from
+#: what reads an estimator, by its class or one that it derives from
 READERS: dict[str, Callable[[Any, Any, Any, Beside], Reading]] = {
     "GLM": read_glm,
     "GLMRegressor": read_glm_regressor,
@@ -58,6 +54,5 @@ def reading_of(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, e
     reading = reader(model, X, y, Beside(sample_weight, offset, exposure))
     if reading.fitted.strengths.l1.any():
         raise InferenceError(AFTER_L1)
-    if not np.isfinite(reading.fitted.eta).all():
-        refuse_spoilt_table(Table.of(X), column_names(model), estimator="summary")
+    reading.refuse_spoilt(reading.fitted.eta, X, "summary")
     return reading

@@ -88,7 +88,7 @@ def summary(
     """
     reading = reading_of(model, X, y, sample_weight=sample_weight, offset=offset, exposure=exposure)
     found = covariance_of(reading.fitted, covariance, clusters)
-    quantile(found, level)  # refuses a level that is none
+    quantile(found, level)  # refuses a level that is not between 0 and 1
     return Summary(reading, found, criteria_of(reading.fitted, found), level)
 
 
@@ -238,7 +238,8 @@ class Summary:
         Returns
         -------
         interval : PredictionInterval
-            Mean, lower and upper end for each row; `.frame()` as in `Summary`.
+            Mean, lower and upper end for each row; `.frame()` as in `Summary`. Ends are NaN where the rows of the fit do
+            not determine the mean: columns that were collinear there no longer go together.
         """
         if kind not in ("mean", "observation"):
             raise InferenceError(f'kind is "mean" or "observation", not {kind!r}.')
