@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer._errors import FitInterrupted
+from mercer._errors import DataError, FitInterrupted
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.engines.running import current_run
-from mercer.models.base import Array, forget_fit
+from mercer.models._agreement import refuse_labels_of_other_type
+from mercer.models.base import NO_WEIGHT, Array, forget_fit
 from mercer.models.streaming.chunks import reader_of, refuse_offset, streamed_plan
 from mercer.solvers.certificate import Certificate, Solution
 
@@ -37,15 +38,16 @@ def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *,
     try:
         for chunk in _weighted(source):
             learn(chunk)
-    except FitInterrupted:
-        raise
+        if not hasattr(model, "coef_"):
+            raise DataError(NO_WEIGHT)
+        model.n_iter_ = 1
+        wrong = fold(partial(_mistakes, _scorer(model), zero_is_positive), source, operator.add)
     except KeyboardInterrupt:
-        certificate = Certificate("separation", np.inf, 0.0, "was not looked at: there was no time for it")
-        raise FitInterrupted(STOPPED, Solution(getattr(model, "coef_", None), certificate, ())) from None
-    model.n_iter_ = 1
-    reader = reader_of(model)
-    reader.coef_, reader.intercept_, reader.classes_ = model.coef_, model.intercept_, model.classes_
-    wrong = fold(partial(_mistakes, reader, zero_is_positive), source, operator.add)
+        if not hasattr(model, "coef_"):  # nothing was learnt, and the old model stays
+            raise
+        # that of the last chunk speaks of its rows alone
+        model.certificate_ = Certificate("separation", np.inf, 0.0, "was not looked at: there was no time for it")
+        raise FitInterrupted(STOPPED, Solution(model.coef_, model.certificate_, ())) from None
     model.certificate_ = Certificate("separation", wrong, 0.0, SENTENCE)
     path = f"{model.plan_.path}, in one pass"
     model.plan_ = streamed_plan(path, model.plan_.dtype)
@@ -53,7 +55,7 @@ def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *,
 
 def labels_of(source: Source) -> Array:
     """All labels, in ascending order: one pass."""
-    return fold(_labels, source, np.union1d)
+    return fold(_labels, source, _all_labels)
 
 
 def _weighted(source: Source) -> Iterator[Chunk]:
@@ -76,5 +78,17 @@ def _mistakes(reader: Any, zero_is_positive: bool, chunk: Chunk) -> float:
     return float(wrong.sum() if chunk.weight is None else wrong[chunk.weight > 0].sum())
 
 
+def _scorer(model: Any) -> Any:
+    """The model with no more than it takes to score chunks: small, so that it can be sent anywhere."""
+    reader = reader_of(model)
+    reader.coef_, reader.intercept_, reader.classes_ = model.coef_, model.intercept_, model.classes_
+    return reader
+
+
 def _labels(chunk: Chunk) -> Array:
     return encode_labels(chunk.y)[0]
+
+
+def _all_labels(mine: Array, theirs: Array) -> Array:
+    refuse_labels_of_other_type(theirs, mine)
+    return np.union1d(mine, theirs)

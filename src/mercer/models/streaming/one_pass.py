@@ -15,7 +15,7 @@ from mercer.engines.folding import fold
 from mercer.engines.running import current_run
 from mercer.models._agreement import refuse_labels_of_other_type
 from mercer.models._refusal import refuse_no_target
-from mercer.models.base import Plan
+from mercer.models.base import NO_WEIGHT, Plan
 from mercer.models.streaming.chunks import refuse_offset
 from mercer.stats.by_class import ByClass
 
@@ -29,7 +29,7 @@ def fit_in_one_pass(model: Any, source: Source) -> None:
     opened._sees_part = True
     statistic = fold(functools.partial(_summary, opened), source, functools.partial(_merged, opened))
     if not statistic.weight.any():
-        raise DataError("Sample weights must contain at least one non-zero number. Every row weighs 0.")
+        raise DataError(NO_WEIGHT)
     vars(model).update(vars(opened), _sees_part=False)
     model._classes_fixed = False
     dtype = str(getattr(first.X, "dtype", "mixed"))
