@@ -65,6 +65,26 @@ def test_rows_are_flagged_against_usual_ones() -> None:
     assert "10%" in found.described
 
 
+@pytest.mark.parametrize("unit", [1e-4, 1e4])
+def test_a_missing_value_is_not_odd_and_hides_none_whatever_the_unit(unit: float) -> None:
+    """Its density is 1, of which values in small units have more, and those in large ones less."""
+    frame = mixed()
+    frame["weight"] *= unit
+    frame.loc[100:150, "weight"] = np.nan
+    frame.loc[3, "size"] = -30.0
+    frame.loc[5, "weight"] = 90 * unit
+    found = unusual_rows(Table.of(frame), most=None)
+    odd = dict(zip(found.rows.tolist(), found.odd, strict=True))
+    assert odd[3] == ["size"]
+    assert odd[5] == ["weight"]
+    assert not any("weight" in odd[row] for row in range(100, 151))
+
+
+def test_a_small_share_is_not_rounded_to_none() -> None:
+    told = unusual_rows(Table.of(mixed()), reference=Table.of(mixed()), fdr=0.001).described
+    assert "at most 0.1% are usual" in told
+
+
 def test_what_has_no_density_is_refused() -> None:
     with pytest.raises(DataError, match="sparse"):
         unusual_rows(Table.of(sparse.csr_matrix(np.eye(4))))

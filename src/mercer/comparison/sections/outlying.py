@@ -41,8 +41,7 @@ def outlying(view: View) -> Section | None:
 
 def _value(view: View, name: str, row: int) -> str:
     coded = view.table.coded(view.table.names.index(name))
-    code = int(coded.codes[row])
-    return "missing" if code < 0 else written(coded.labels[code])
+    return written(coded.labels[int(coded.codes[row])])
 
 
 def _truth(view: View, row: int) -> str:

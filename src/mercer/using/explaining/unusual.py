@@ -23,8 +23,8 @@ Array = NDArray[Any]
 TOGETHER, ROWS_TOGETHER = 5, 50
 #: rows that a kernel density, which compares each with all others, is asked about
 MOST_TOGETHER = 20_000
-#: columns that are named as odd
-MOST_ODD = 3
+#: columns that are named as odd, and how rare a value has to be in its column
+MOST_ODD, RAREST = 3, 0.05
 OWN_STANDARD = (
     "The rows are their own standard: either half is scored by a density of the other, p-values are ranks within a "
     "half, and no row is called an outlier."
@@ -98,14 +98,14 @@ def unusual_rows(
         detector = DensityOutliers(density, fdr=fdr, random_state=seed).fit(usual.native, np.zeros(usual.n_rows))
         rows, scores, p_values, flagged = _ranked(detector, None if reference is None else asked)
     kept = slice(0, most)
-    promise = OWN_STANDARD if reference is None else f"Of the rows flagged at most {fdr:.0%} are usual, on average."
+    of_flags = f"Of the rows flagged at most {100 * fdr:g}% are usual, on average."
     return Unusual(
         rows[kept],
         scores[kept],
         p_values[kept],
         flagged[kept],
         _odd_columns(usual, asked, rows[kept]),
-        f"Scored by {told}. {promise}",
+        f"Scored by {told}. {OWN_STANDARD if reference is None else of_flags}",
     )
 
 
@@ -151,15 +151,27 @@ def _density(usual: Table) -> tuple[Any, str]:
 
 
 def _odd_columns(usual: Table, asked: Table, rows: Array) -> list[list[str]]:
-    """For each row the columns whose own density is among the lowest of that column."""
+    """For each row the columns whose value has one of the lowest densities of that column."""
     model = NaiveBayes().fit(usual.native, np.zeros(usual.n_rows))
-    every = evidence_of(model, usual.native)
-    few = evidence_of(model, asked.take(rows).native)
-    usual_scores = np.sort(every.additive.contributions[:, :, 0], axis=0)
+    names, every = _column_scores(model, usual)
+    _, few = _column_scores(model, asked.take(rows))
+    share = np.column_stack([_share_below(known, scores) for known, scores in zip(every.T, few.T, strict=True)])
     found = []
-    for scores in few.additive.contributions[:, :, 0]:
-        below = np.array([np.searchsorted(usual_scores[:, j], s, "right") for j, s in enumerate(scores.tolist())])
-        share = below / len(usual_scores)
-        order = sorted(range(len(share)), key=lambda j: (share[j], scores[j]))
-        found.append([every.names[j] for j in order[:MOST_ODD] if share[j] <= 0.05])
+    for shares, scores in zip(share, few, strict=True):
+        order = sorted(np.flatnonzero(shares <= RAREST).tolist(), key=lambda j: (shares[j], scores[j]))
+        found.append([names[j] for j in order[:MOST_ODD]])
     return found
+
+
+def _column_scores(model: NaiveBayes, table: Table) -> tuple[tuple[str, ...], Array]:
+    """The log density of each value in its column; NaN where it is missing, which is neither odd nor usual."""
+    told = evidence_of(model, table.native)
+    missing = np.column_stack([table.coded(j).codes < 0 for j in range(table.n_columns)])
+    return told.names, np.where(missing, np.nan, told.additive.contributions[:, :, 0])
+
+
+def _share_below(known: Array, scores: Array) -> Array:
+    """Which share of the scores that are known is no higher than each of these; NaN where there is none."""
+    known = np.sort(known[~np.isnan(known)])
+    below = np.searchsorted(known, scores, "right") / max(len(known), 1)
+    return np.where(np.isnan(scores), np.nan, below)
