@@ -283,6 +283,20 @@ def test_interrupting_keeps_what_was_learnt(how: How) -> None:
     assert solution.value.coefficients.any()
 
 
+@pytest.mark.parametrize("name", ["logistic", "sigmoid"])
+@pytest.mark.parametrize("how", [How(rate=1.0), incremental(rate=1.0)])
+def test_weights_that_have_moved_since_the_last_look_have_no_certificate(name: str, how: How) -> None:
+    """The look saw every row on its side; the step after it need not have left it there."""
+    lesson = lesson_of(np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, 0, 1, 1])
+    with pytest.raises(FitInterrupted) as stopped:
+        learn(lesson, RULES[name], how, blank(lesson), tolerance=1e-9, most_passes=99, progress=stop_at(7))
+    assert not stopped.value.solution.certificate.holds
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        finished = learn(lesson, RULES[name], how, blank(lesson), tolerance=1e-9, most_passes=7)
+    assert (finished.certificate.kind, finished.certificate.holds) == ("separation", True)
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_interrupting_before_anything_was_looked_at_is_not_called_a_choice(name: str) -> None:
     X, codes = overlapping()

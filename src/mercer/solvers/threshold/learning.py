@@ -105,6 +105,7 @@ class Course:
         self._log, self._pocket = Log(), Pocket(lesson)
         self._descent = Descent(lesson, rule, how, self._rate, tolerance, self._weights())
         self._judge: Pocket | Descent = self._descent if rule.has_gradient else self._pocket
+        #: whether the judge has seen the weights as they are
         self._looked = False
 
     def run(self, most_passes: int, progress: Progress | None) -> None:
@@ -138,12 +139,13 @@ class Course:
         done = done or self._settled(None if self._how.average else errors)
         if not done:
             units.move(rate * errors.gradient, intercept=lesson.intercept)
+            self._looked = False
         self._log.keep(units.w, units.bias)
         return done
 
     def _incremental_pass(self, number: int, last: bool) -> bool:
         lesson, rule, units = self._lesson, self._rule, self._units
-        at_first = self._rate.after(units.passes)
+        at_first, self._looked = self._rate.after(units.passes), False
         fared = online.pass_over(lesson, rule, units, self._rate, order=self._order(), average=self._how.average)
         lost = self._note(fared._replace(finite=fared.finite and bool(np.isfinite(units.w).all())), at_first)
         self._log.keep(units.w, units.bias)
