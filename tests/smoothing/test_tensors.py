@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from mercer.smoothing.kernels import KERNELS, smoothing_kernel_from
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import LocalMeans
 from mercer.smoothing.regression import answers as answers_of_arrays
-from mercer.smoothing.tensors import answers, is_summed, log_density
+from mercer.smoothing.tensors import _once, answers, is_summed, log_density
 from tests._gpu._devices import DEVICES, TOLERANCE
 
 torch = pytest.importorskip("torch")
@@ -66,6 +68,17 @@ def test_points_are_copied_once_for_a_device_and_a_type():
     log_density(windows, torch.as_tensor(queries).float())
     assert list(windows.there) == [(torch.device("cpu"), torch.float32)]
     assert "there" not in windows.__getstate__()
+
+
+def test_tensors_of_another_type_may_come_at_the_same_time():
+    """Another thread, which keeps the points in its own type, does not take away what was made for this one."""
+
+    class Shared(dict):
+        def __setitem__(self, key, value):
+            super().__setitem__(key, value)
+            super().clear()  # as the other thread does, right after
+
+    assert _once(Shared(), SimpleNamespace(device="cpu", dtype="float32"), lambda: "made") == "made"
 
 
 def test_which_kernels_are_summed():

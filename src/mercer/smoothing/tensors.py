@@ -154,8 +154,8 @@ def answers(fit: LocalFit, X: Tensor, out_of_reach: str) -> Tensor:
 def _once(there: dict[Any, Any], X: Tensor, make: Any) -> Any:
     """What was copied to the device of X, in its type, or is now; of others nothing is kept."""
     key = (X.device, X.dtype)
-    if key not in there:
-        made = make()
+    if (points := there.get(key)) is None:
+        points = make()
         there.clear()
-        there[key] = made
-    return there[key]
+        there[key] = points
+    return points
