@@ -3,7 +3,7 @@ Words that tell spam: log-count ratios
 ======================================
 
 What does a naive Bayes filter go by? For every word it has log p(word | spam)/p(word | ham), and a message is judged by
-their sum. Smoothing keeps words that were seen once from deciding alone. The messages are made, the method is not.
+their sum. Smoothing keeps words that were seen once from deciding alone. The messages are invented.
 
 Read on: :doc:`/guides/text`.
 """

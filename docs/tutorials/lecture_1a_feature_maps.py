@@ -137,7 +137,7 @@ for each in axes:
 plt.show()
 
 # %%
-# The dashed lines are the raw features. On the left the line is flat, on the right it belongs to the few products
+# The dashed lines are the raw features. On the left the line is flat; on the right it is pulled by the few products
 # that sold a million times.
 #
 # Interacting features

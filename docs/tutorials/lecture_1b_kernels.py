@@ -268,8 +268,9 @@ for intercept in (True, False):
 # -----------------------
 #
 # Whatever has the form :math:`R(\|w\|) + L(\langle w, x_1 \rangle, \ldots, \langle w, x_n \rangle)` with an
-# increasing :math:`R` has its optimum in the span of the rows, and can be kernelized. ``kernelize`` does so; a
-# penalty that is no norm, such as the lasso's, is refused.
+# increasing :math:`R` of the Euclidean norm has its optimum in the span of the rows, and can be kernelized.
+# ``kernelize`` does so. The penalty of the lasso is a sum of absolute values, not a function of :math:`\|w\|`, and is
+# refused.
 
 logistic = kernelize(LogisticRegression(C=10.0), kernels.RBF(sigma=0.5)).fit(X, y)
 print(f"logistic regression on an RBF kernel: {logistic.score(X, y):.0%} of the rings")

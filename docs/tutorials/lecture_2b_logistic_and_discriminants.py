@@ -135,8 +135,8 @@ ax.legend(fontsize=8)
 plt.show()
 
 # %%
-# The sigmoid rule has almost given up on rows that are very wrong, on the left; it needs layers, of which this
-# library has none.
+# The sigmoid rule hardly corrects rows that are badly wrong, on the left, where the slope of :math:`\sigma` vanishes.
+# It is the rule by which multilayer networks are trained, which are outside the scope of this library.
 #
 # Gaussian naive Bayes and linear discriminants
 # ---------------------------------------------
@@ -213,7 +213,7 @@ for ax, kind in zip(axes.flat, kinds, strict=True):
         ax.plot(*X[y == k].T, style, color=colour, ms=2.5, alpha=0.6)
         ax.contour(across, up, density[..., k], levels=density[..., k].max() * np.array([0.14, 0.6]), colors=colour)
     ax.contour(across, up, density[..., 1] - density[..., 0], levels=[0], colors="k")
-    ax.set_title(f"{kind}: {model.score(X, y):.0%} are told right")
+    ax.set_title(f"{kind}: {model.score(X, y):.0%} classified correctly")
 figure.supxlabel("sepal width in cm")
 figure.supylabel("petal length in cm")
 plt.show()
@@ -226,8 +226,8 @@ plt.show()
 # -----------------------------------------
 #
 # **Few rows.** If its assumption is right, LDA needs fewer rows. If it is wrong, logistic regression is better in the
-# limit. Two made tables show it: normal classes of 20 columns with one covariance; and columns far from normal, of
-# which :math:`P(y \mid x)` is logistic all the same.
+# limit. Two simulated tables show it: normal classes of 20 columns with one covariance; and columns far from normal,
+# of which :math:`P(y \mid x)` is logistic all the same.
 
 
 def normal_classes(rows, columns=20):

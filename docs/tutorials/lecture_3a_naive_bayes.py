@@ -225,7 +225,7 @@ for k in (0, 1):
         + np.log(shares)
     )
 np.testing.assert_allclose(model.predict_joint_log_proba(patients), joint)
-print(f"{model.score(patients, ill):.0%} of the patients are told right")
+print(f"{model.score(patients, ill):.0%} of the patients are classified correctly")
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
 rates = np.linspace(80, 220, 200)

@@ -33,7 +33,7 @@ rng = np.random.default_rng(0)
 #    P(Y = 1 \mid x) = \sigma(x^\top \beta) = \frac{1}{1 + \exp(-x^\top \beta)}, \qquad
 #    \sigma'(z) = \sigma(z)\,(1 - \sigma(z)) .
 #
-# The lecture's picture is sex against height. Here are 200 made people.
+# The lecture's picture is sex against height. Here are 200 simulated people.
 
 man = rng.integers(2, size=200)
 height = np.where(man, 178, 165) + rng.normal(scale=7, size=200)
@@ -305,9 +305,9 @@ axes[1].set(xlabel="price β", title="dual: every price is a bound, the best is 
 plt.show()
 
 # %%
-# A support vector machine is fitted that way, and certified by the two numbers meeting. Its rows obey the conditions
-# of Karush, Kuhn and Tucker: a price above 0 means that the constraint is met exactly, and no price that it is met
-# with room.
+# A support vector machine is fitted that way, and its certificate is that the two numbers meet. Its rows obey the
+# conditions of Karush, Kuhn and Tucker: a row beyond the margin has the price 0; a price between 0 and C puts a row
+# exactly on the margin; and a row within the margin, or on the wrong side, has the highest price, C.
 
 iris = load_iris()
 two = iris.target != 2

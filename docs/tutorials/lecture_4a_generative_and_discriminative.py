@@ -86,7 +86,7 @@ ax.set_title("Each word adds its log ratio to the score")
 plt.show()
 
 # %%
-# The lecture leaves a blank: if both are linear classifiers, wherein do naive Bayes and logistic regression differ?
+# The lecture leaves a blank: if both are linear classifiers, how do naive Bayes and logistic regression differ?
 # In what they maximise: the *joint* likelihood :math:`\sum_n \log \, p(x_n, y_n)`, or the *conditional* one
 # :math:`\sum_n \log \, p(y_n | x_n)`. The next example shows what difference that makes.
 #
@@ -168,7 +168,7 @@ plt.show()
 # :math:`x^\top A x + b^\top x + c = 0` with :math:`A = \frac{1}{2}(\Sigma_2^{-1} - \Sigma_1^{-1})`, a *conic*: an
 # ellipse if the eigenvalues of :math:`A` have one sign, a hyperbola if they have two. (The lecture says a parabola,
 # which is the case in between.) With one shared :math:`\Sigma` it is a line. These are quadratic and linear
-# discriminant analysis. The data here are made: heights and weights, with men varying more, as in the lecture's plot.
+# discriminant analysis. The data are simulated: heights and weights, with men varying more, as in the lecture's plot.
 
 rng = np.random.default_rng(0)
 men = rng.multivariate_normal([178, 82], [[60, 55], [55, 160]], size=250)
@@ -277,7 +277,7 @@ print(partner)
 # Which one to use?
 # -----------------
 # There is no fixed rule, the lecture says: it depends on whether the assumption fits, and on how many rows there are.
-# Two made data sets show both ends. In the first, classes are normal with one covariance, as LDA assumes. In the
+# Two simulated data sets show both ends. In the first, classes are normal with one covariance, as LDA assumes. In the
 # second, columns are squares of exponential variables, far from normal, and :math:`p(y|x)` is logistic.
 
 rng = np.random.default_rng(1)

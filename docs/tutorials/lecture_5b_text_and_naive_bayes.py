@@ -134,8 +134,8 @@ print("log coefficient of half a document:", log_coefficient.round(4))
 #    p_{i,k} = \frac{\mathrm{documents \; of \;} k \mathrm{\; with \;} i + \alpha}
 #    {\mathrm{documents \; of \;} k + 2 \alpha}.
 #
-# On the same documents it comes to the other answer: "Chinese" thrice is no more than once, and that Beijing,
-# Shanghai and Macao are absent speaks a little for Japan.
+# On the same documents it comes to the other answer: three mentions of "Chinese" count as one, and that
+# Beijing, Shanghai and Macao are absent speaks a little for Japan.
 
 there = (counts > 0).astype(int)
 with_word = np.array([there[labels == k].sum(axis=0) for k in "cj"])
@@ -166,7 +166,7 @@ ax.bar(place - 0.2, by_count, 0.4, color=BLUE, label="multinomial: counts")
 ax.bar(place + 0.2, by_presence, 0.4, color=ORANGE, hatch="//", edgecolor="white", label="Bernoulli: there or not")
 ax.axhline(0, color="black", lw=0.8)
 ax.set_xticks(place, words)
-ax.set(ylabel="evidence for c", title="To Bernoulli, 'Chinese' thrice is once")
+ax.set(ylabel="evidence for c", title="To Bernoulli, three mentions of 'Chinese' are one")
 ax.legend(frameon=False, fontsize=8)
 plt.show()
 
