@@ -138,6 +138,8 @@ def test_what_a_map_may_give() -> None:
     expected = X[:, :1] @ X[:, :1].T
     for feature in (lambda x: x[0], lambda A: sp.csr_array(A[:, :1])):
         np.testing.assert_allclose(k.Linear().of(feature)(X), expected, atol=1e-14)
+    for feature in (lambda A: A[:, 0], lambda x: x[0]):
+        np.testing.assert_allclose(k.OneDimensional(feature)(sp.csr_array(X)), expected, atol=1e-14)
     assert k.Linear().of(lambda A: A[:, :1])(X[:0]).shape == (0, 0)
 
 

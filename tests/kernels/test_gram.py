@@ -97,6 +97,28 @@ def test_nothing_depends_on_the_threads() -> None:
     np.testing.assert_array_equal(k.Gram(kernel, X).times(v), product)
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        k.Polynomial(degree=7).normalised(),
+        1e-30 * k.Polynomial(degree=7),
+        1e30 * (1e-30 * k.Linear()),
+        (k.Linear() + k.Polynomial(degree=7)) * k.Constant(1e-30),
+        k.Linear() ** 3,
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("scale", [1e3, 1.0, 1e-8])
+def test_float32_has_room_for_all_that_a_kernel_is_made_of(kernel: k.Kernel, scale: float) -> None:
+    """A part of it may be beyond float32 where the whole is not, and short rows below it where long ones are not."""
+    rows = scale * np.vstack([X[:40], 1e4 + X[:40]])
+    exact, rough = k.Gram(kernel, rows), k.Gram(kernel, rows, tolerance=1e-4)
+    lengths = np.sqrt(exact.diagonal)
+    with np.errstate(all="raise", under="ignore"):
+        found = rough.matrix()
+    assert (np.abs(found - exact.matrix()) <= 1e-4 * np.outer(lengths, lengths)).all()
+
+
 def test_single_precision_where_the_tolerance_allows_it() -> None:
     X, Z, v = rng.normal(size=(70, 5)), rng.normal(size=(40, 5)), rng.normal(size=40)
     for kernel in (

@@ -25,7 +25,7 @@ from mercer._errors import (
 )
 from mercer._jit.kernels.rows import add_rows, put
 from mercer._suggest import did_you_mean
-from mercer.kernels.views import Memo, Side, Views
+from mercer.kernels.views import Memo, Side, Values, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
@@ -114,6 +114,13 @@ class Kernel(ABC):
     def sensitivity(self, left: Any, right: Any) -> float:
         """By how much a relative error of products of rows grows; infinite where float32 will not do."""
         return np.inf
+
+    def fits_single(self, side: Any) -> bool:
+        """Whether float32 has room for the rows and for their k(x, x); the same of the kernels this one is made of.
+
+        Asked only where the `sensitivity` is finite.
+        """
+        return bool(side.fits_single) and Values(self.diagonal(side)).fits_single
 
     def feature_map(self, columns: Any) -> FeatureMap:
         """ψ for rows of so many columns, where it is finite: ⟨ψ(x), ψ(z)⟩ = k(x, z).

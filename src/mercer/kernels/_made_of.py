@@ -35,6 +35,9 @@ class OfOne(Kernel):
     def sensitivity(self, left: Any, right: Any) -> float:
         return self.kernel.sensitivity(left, right)
 
+    def fits_single(self, side: Any) -> bool:
+        return super().fits_single(side) and self.kernel.fits_single(side)
+
 
 @dataclass(frozen=True, repr=False)
 class OfTwo(Kernel):
@@ -49,6 +52,10 @@ class OfTwo(Kernel):
 
     def prepared(self, views: Views) -> Several:
         return Several((self.k1.prepared(views), self.k2.prepared(views)))
+
+    def fits_single(self, side: Several) -> bool:
+        own = super().fits_single(side)
+        return own and self.k1.fits_single(side.sides[0]) and self.k2.fits_single(side.sides[1])
 
 
 def written(kernel: Kernel, binding: int) -> str:

@@ -18,7 +18,7 @@ from mercer._errors import AsymmetricKernelError, DataError
 from mercer._jit.gram import mirror
 from mercer._threads import ordered_stream, row_blocks
 from mercer.kernels._base import Kernel, finite_diagonal
-from mercer.kernels.views import Values, Views, rounding_error
+from mercer.kernels.views import Views, rounding_error
 
 Array = NDArray[Any]
 A = TypeVar("A")
@@ -68,8 +68,8 @@ class Gram:
         self._diagonal = diagonals[0] if self.square else np.zeros(0)
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
         sensitivity = kernel.sensitivity(self._left, self._right) if tolerance > 0 else np.inf
-        sides: tuple[Any, ...] = (self._left, self._right, *map(Values, diagonals))
-        if rounding_error(sensitivity, np.float32) <= tolerance and all(side.fits_single for side in sides):
+        enough = rounding_error(sensitivity, np.float32) <= tolerance
+        if enough and all(kernel.fits_single(side) for side in (self._left, self._right)):
             exact = copy(self)
             self._make_exact: Callable[[], Gram] = lambda: exact
             self._become_single()

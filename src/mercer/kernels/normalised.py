@@ -52,6 +52,9 @@ class Normalised(OfOne):
     def sensitivity(self, left: Several, right: Several) -> float:
         return self.kernel.sensitivity(left.sides[0], right.sides[0])
 
+    def fits_single(self, side: Several) -> bool:
+        return Kernel.fits_single(self, side) and self.kernel.fits_single(side.sides[0])
+
     def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import Unit
 

@@ -13,6 +13,7 @@ from mercer._errors import KernelError, NonFiniteError
 from mercer.kernels._base import Kernel
 from mercer.kernels._functions import applied, name_of
 from mercer.kernels._parameters import number
+from mercer.kernels.inputs import dense
 from mercer.kernels.spectra import Normal
 from mercer.kernels.views import Memo, Values, Views
 
@@ -65,7 +66,7 @@ class OneDimensional(Kernel):
         return After(Coordinates(1), inner, of_things=not isinstance(columns, Integral))
 
     def _feature(self, views: Views) -> Array:
-        values = np.asarray(applied(self.f, views.rows, ndim=1), dtype=float)
+        values = np.asarray(dense(applied(self.f, views.rows, ndim=1)), dtype=float)
         if not np.isfinite(values).all():
             row = int(np.argmax(~np.isfinite(values)))
             raise NonFiniteError(f"{self!r} has the feature {values[row]} in row {row}; let f be finite everywhere.")

@@ -30,8 +30,8 @@ Memo = dict[Any, Array] | None
 GOOD = 1e-12
 #: error of a squared distance from products, in roundings of ‖x‖² + ‖z‖²
 ROUNDINGS = 4.0
-#: squares that are far from the ends of the range of float32
-SINGLE_LEAST, SINGLE_MOST = 1e-25, 1e25
+#: the largest of some squares is far from the ends of the range of float32, and the smallest above 0 is within it
+SINGLE_LEAST, SINGLE_MOST, SINGLE_SMALLEST = 1e-25, 1e25, 1e-36
 #: pairs at once whose distance is computed anew in sparse rows
 PAIRS = 4096
 
@@ -39,8 +39,8 @@ PAIRS = 4096
 class Side(Protocol):
     """Rows made ready for a kernel.
 
-    Where its `sensitivity` is finite they also have `fits_single`, whether float32 has room for their numbers and the
-    squares of these, and `single`, the same rows in float32.
+    Where the kernel's `sensitivity` is finite they also have `fits_single`, whether float32 has room for their numbers
+    and the squares of these, and `single`, the same rows in float32.
     """
 
     def __len__(self) -> int: ...
@@ -94,8 +94,9 @@ class Values:
 
     @property
     def fits_single(self) -> bool:
-        largest = float(np.abs(self.values).max(initial=0.0))
-        return largest == 0 or SINGLE_LEAST < largest < SINGLE_MOST
+        sizes = np.abs(self.values)
+        largest, smallest = float(sizes.max(initial=0.0)), float(sizes.min(initial=np.inf, where=sizes > 0))
+        return largest == 0 or (SINGLE_LEAST < largest < SINGLE_MOST and smallest > SINGLE_SMALLEST)
 
     def __len__(self) -> int:
         return len(self.values)
