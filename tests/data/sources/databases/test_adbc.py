@@ -65,6 +65,25 @@ def test_queries_to_sqlite(tmp_path: Path) -> None:
     assert mercer.data.open(path, sql="t").n_rows == 10
 
 
+@pytest.mark.parametrize("name", ["my table", "my.table"])
+def test_the_only_table_of_sqlite_may_have_any_name(tmp_path: Path, name: str) -> None:
+    path = sqlite_file(tmp_path / "a.sqlite", "x", [(1,), (2,)], table=name)
+    assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path)] == [[1, 2]]
+
+
+def test_a_query_to_sqlite_may_end_with_a_comment(tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path / "a.sqlite", "x", [(1,), (2,)])
+    assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path, sql="SELECT x FROM t -- all")] == [[1, 2]]
+
+
+def test_sqlite_may_have_more_columns_than_one_answer_has_room_for_their_types(tmp_path: Path) -> None:
+    names = [f"c{j}" for j in range(1200)]
+    path = sqlite_file(tmp_path / "a.sqlite", ", ".join(names), [[j + 0.5 * (j % 3) for j in range(1200)]])
+    (chunk,) = mercer.data.open(path)
+    assert chunk.X.column_names == names
+    assert [column[0].as_py() for column in chunk.X.columns] == [j + 0.5 * (j % 3) for j in range(1200)]
+
+
 def test_what_sqlite_files_may_not_hold(tmp_path: Path) -> None:
     with pytest.raises(ColumnTypeError, match=r"Column 'b' of 'a\.sqlite' holds bytes, in 1 rows"):
         mercer.data.open(sqlite_file(tmp_path / "a.sqlite", "b", [(b"\0",), (1,)]))

@@ -41,6 +41,11 @@ def test_queries(tmp_path: Path) -> None:
         mercer.data.open(path, sql="SELECT q FROM b")
 
 
+def test_the_only_table_may_have_any_name(tmp_path: Path) -> None:
+    path = duckdb_file(tmp_path / "a.duckdb", **{"my table": "SELECT 1 AS x"})
+    assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path)] == [[1]]
+
+
 def test_a_relation_is_asked_by_every_pass() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT range AS x, range % 2 AS y FROM range(3000)")
@@ -74,5 +79,5 @@ def test_a_connection_that_somebody_else_uses() -> None:
 
     source = Relation(duckdb.sql("SELECT 1 AS x, 0 AS y"), Asked(target="y"))
     source._relation = Busy()
-    with pytest.raises(DataError, match=r"stopped to answer: .*busy\. Leave its connection alone"):
+    with pytest.raises(DataError, match=r"stopped answering: .*busy\. Leave its connection alone"):
         source.head()

@@ -16,6 +16,11 @@ from mercer.data.readers.sql import spelled
 from mercer.data.sources.databases.base import Answer, Database
 from mercer.data.sources.files.stamps import Stamp
 
+#: what a value of SQLite may be
+HELD = ("integer", "real", "text", "blob")
+#: an answer of SQLite has no more than 2,000 columns
+MOST_SUMS = 1600
+
 
 class _Connected(Database):
     """A database that ADBC has a driver for."""
@@ -25,7 +30,7 @@ class _Connected(Database):
         """A reader of record batches of what is answered; `of` is the query to complain of."""
 
     def _schema(self, query: str) -> Any:
-        with self._asked(f"SELECT * FROM ({query}) AS rows LIMIT 0", of=query) as reader:
+        with self._asked(f"SELECT * FROM {_inside(query)} AS rows LIMIT 0", of=query) as reader:
             return reader.schema
 
     def _row(self, sql: str, of: str) -> list[Any]:
@@ -56,13 +61,16 @@ class SQLite(_Connected):
         )
 
     def look(self, query: str) -> Answer:
-        """One pass over the types of all values: whole numbers, fractions among them, or text among them."""
+        """A look at the types of all values: whole numbers, fractions among them, or text among them."""
         import pyarrow as pa
 
         names = [str(name) for name in self._schema(query).names]
-        held = ("integer", "real", "text", "blob")
-        counts = ", ".join(f"sum(typeof({spelled(name)}) = '{what}')" for name in names for what in held)
-        rows, *each = (count or 0 for count in self._row(f"SELECT count(*), {counts} FROM ({query})", query))
+        sums = [f"sum(typeof({spelled(name)}) = '{what}')" for name in names for what in HELD]
+        rows, each = 0, list[int]()
+        for start in range(0, len(sums), MOST_SUMS):
+            some = ", ".join(sums[start : start + MOST_SUMS])
+            rows, *found = (count or 0 for count in self._row(f"SELECT count(*), {some} FROM {_inside(query)}", query))
+            each += found
         types = {}
         for position, name in enumerate(names):
             whole, broken, text, raw = each[4 * position : 4 * position + 4]
@@ -81,7 +89,7 @@ class SQLite(_Connected):
         written = {pa.string(): ("''", "TEXT"), pa.float64(): ("0.5", "REAL"), pa.int64(): ("0", "INTEGER")}
         first = ", ".join(f"{written[kind][0]} AS {spelled(name)}" for name, kind in types.items())
         others = ", ".join(f"CAST({spelled(name)} AS {written[kind][1]})" for name, kind in types.items())
-        sql, surplus = f"SELECT {first} UNION ALL SELECT {others} FROM ({query})", 1
+        sql, surplus = f"SELECT {first} UNION ALL SELECT {others} FROM {_inside(query)}", 1
         with self._asked(sql, of=query, at_once=at_once) as reader:
             for batch in reader:
                 if batch.num_rows > surplus:
@@ -121,15 +129,18 @@ class PostgreSQL(_Connected):
             "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
         )
 
+    def table(self, name: str) -> str:
+        return ".".join(map(spelled, name.split(".", 1)))  # that of its schema comes first
+
     def look(self, query: str) -> Answer:
         types = {str(field.name): _comes_as(field.type) for field in self._schema(query)}
-        (rows,) = self._row(f"SELECT count(*) FROM ({query}) AS rows", query)
+        (rows,) = self._row(f"SELECT count(*) FROM {_inside(query)} AS rows", query)
         return Answer(types, rows)
 
     def rows(self, query: str, types: dict[str, Any], at_once: int) -> Iterator[Any]:
         schema = self._schema(query)
         columns = ", ".join(_as_known(name, schema.field(name).type) for name in types)
-        with self._asked(f"SELECT {columns} FROM ({query}) AS rows", of=query, at_once=at_once) as reader:
+        with self._asked(f"SELECT {columns} FROM {_inside(query)} AS rows", of=query, at_once=at_once) as reader:
             yield from reader
 
     def _asked(self, sql: str, *, of: str, at_once: int = 1) -> AbstractContextManager[Any]:
@@ -141,6 +152,11 @@ class PostgreSQL(_Connected):
             # a scan may begin where another one is, which is another order of rows
             before=("SET TRANSACTION READ ONLY", "SET synchronize_seqscans TO off"),
         )
+
+
+def _inside(query: str) -> str:
+    """A query as part of another one; it may end with a comment, which would go on to the end of the line."""
+    return f"({query}\n)"
 
 
 def _comes_as(kind: Any) -> Any:

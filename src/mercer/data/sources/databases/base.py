@@ -52,9 +52,13 @@ class Database(ABC):
     def query(self, sql: str | None) -> str:
         """A query, the table that is named instead, or the only one that there is."""
         if sql is None:
-            sql = only_table(self.tables(), self.name, ", as in sql={!r}")
+            return f"SELECT * FROM {self.table(only_table(self.tables(), self.name, ', as in sql={!r}'))}"
         sql = sql.strip().rstrip(";")
         return sql if re.search(r"\s", sql) else f"SELECT * FROM {'.'.join(map(spelled, sql.split('.')))}"
+
+    def table(self, name: str) -> str:
+        """One of `tables` as SQL has it, whatever letters are in its name."""
+        return spelled(name)
 
 
 class DatabaseRows(Stream):

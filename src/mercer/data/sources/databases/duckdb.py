@@ -73,7 +73,7 @@ class Relation(Stream):
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowException, OSError, RuntimeError, duckdb.Error) as failure:
             raise DataError(
-                f"The relation of DuckDB stopped to answer: {what_failed(failure)}. Leave its connection alone while a "
+                f"The relation of DuckDB stopped answering: {what_failed(failure)}. Leave its connection alone while a "
                 "model is fitted."
             ) from None
 
