@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from mercer._errors import DataError
-from mercer.data.readers import open_rows
+from mercer.data.readers import Reading, open_rows
 
 TABLE = pa.table({"x": list(range(100)), "c": ["a", "b"] * 50})
 
@@ -40,3 +41,27 @@ def test_words_in_one_file_and_numbers_in_another_are_named(tmp_path: Path) -> N
         parquet.write_table(pa.table({"x": values}), tmp_path / f"{name}.parquet")
     with pytest.raises(DataError, match=r"Column 'x' is of the type string in 'b.parquet', but double in 'a.parquet'"):
         open_rows(tmp_path).table()
+
+
+@pytest.mark.parametrize("name", ["_part.parquet", ".part.parquet", "_old/part.parquet"])
+def test_a_folder_of_files_that_are_not_for_readers(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    parquet.write_table(pa.table({"x": [1]}), tmp_path / name)
+    (tmp_path / "empty.parquet").mkdir()
+    with pytest.raises(DataError, match="is a folder without data"):
+        open_rows(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "names"),
+    [
+        ([3.0, float("nan"), None, 1.0], ["3", None, None, "1"]),
+        ([3.0, float("nan"), 1.5], ["3", None, "1.5"]),
+        ([3.0, float("inf")], ["3", "inf"]),
+    ],
+)
+@pytest.mark.parametrize("held", ["category", "text"])
+def test_names_written_as_numbers(tmp_path: Path, numbers: Any, names: Any, held: Any) -> None:
+    parquet.write_table(pa.table({"ward": pa.array(numbers)}), tmp_path / "a.parquet")
+    rows = open_rows(tmp_path / "a.parquet", Reading(held={"ward": held}))
+    assert rows.table()["ward"].to_pylist() == names

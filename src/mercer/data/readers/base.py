@@ -220,11 +220,23 @@ def _as_held(column: Any, what: Held) -> Any:
         return column if plain else pc.cast(column, pa.float64())
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
-    if pa.types.is_floating(column.type) and pc.all(pc.equal(pc.floor(column), column)).as_py():
-        column = pc.cast(column, pa.int64())  # names written as numbers: 3, not 3.0
+    if pa.types.is_floating(column.type):
+        column = _as_names(column)
     strings = pc.cast(column, pa.string())
     # declared levels, so that nobody takes it for a text or an identifier
     return strings.dictionary_encode() if what == "category" else strings
+
+
+def _as_names(column: Any) -> Any:
+    """Names that were written as numbers: 3, not 3.0, and no name where there is no number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    try:
+        return pc.cast(column, pa.int64())
+    except pa.ArrowInvalid:  # not all are whole, or one is beyond all integers
+        return column
 
 
 def _spelled(column: Any, what: Held) -> Any:

@@ -109,7 +109,7 @@ def _file(path: Path, reading: Reading) -> Rows:
 
 
 def _folder(path: Path, reading: Reading) -> Rows:
-    if any(ending_of(file) in PARQUET for file in path.rglob("*")) and not _files_in(path, besides=PARQUET):
+    if _holds_parquet(path) and not _files_in(path, besides=PARQUET):
         return Parquet(path, reading)
     files = [path / name for name in _files_in(path)]
     if not files:
@@ -124,6 +124,17 @@ def _folder(path: Path, reading: Reading) -> Rows:
             f"files: {listed([file.name for file in files])}."
         )
     return Folder(path, reading, tuple(_file(file, reading) for file in files))
+
+
+def _holds_parquet(folder: Path) -> bool:
+    """Whether there is such a file in it, or in a folder inside."""
+    found = (file for file in folder.rglob("*") if ending_of(file) in PARQUET and file.is_file())
+    return any(not is_hidden(file, folder) for file in found)
+
+
+def is_hidden(file: Path, folder: Path) -> bool:
+    """Whether a part of its path inside the folder begins with a dot or an underscore, as what is not data does."""
+    return any(part[0] in "._" for part in file.relative_to(folder).parts)
 
 
 def _endings() -> list[str]:
@@ -148,5 +159,5 @@ def _files_in(folder: Path, besides: frozenset[str] = frozenset()) -> list[str]:
     return sorted(
         file.name
         for file in folder.iterdir()
-        if ending_of(file) in known and file.is_file() and file.name[0] not in "._"
+        if ending_of(file) in known and file.is_file() and not is_hidden(file, folder)
     )

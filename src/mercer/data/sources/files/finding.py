@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import listed
 from mercer.data.readers.base import Reading
-from mercer.data.readers.opening import CALLED, ending_of, format_of, nothing_at
+from mercer.data.readers.opening import CALLED, ending_of, format_of, is_hidden, nothing_at
 
 SVMLIGHT = frozenset({".svm", ".svmlight", ".libsvm"})
 SQLITE = frozenset({".sqlite", ".sqlite3", ".db"})
@@ -88,13 +88,9 @@ def _like(pattern: Path) -> list[tuple[Path, dict[str, str | None]]]:
 
 
 def _inside(folder: Path, files: Iterable[Path]) -> list[Path]:
-    """Files of data in a folder, in the order of their paths; what begins with a dot or a line is not for readers."""
+    """Files of data in a folder, in the order of their paths."""
     known = CALLED.keys() | SVMLIGHT | SQLITE
-    return sorted(
-        file
-        for file in files
-        if ending_of(file) in known and not any(part[0] in "._" for part in file.relative_to(folder).parts)
-    )
+    return sorted(file for file in files if ending_of(file) in known and not is_hidden(file, folder))
 
 
 def _values(folders: Iterable[str]) -> dict[str, str | None]:
