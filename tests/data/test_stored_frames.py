@@ -70,6 +70,28 @@ def test_more_rows_than_bytes_can_hold_are_refused() -> None:
         frame_of_bytes(stream(pa.table({"a": pa.nulls(10**9)})), "pandas")
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.FixedSizeListArray.from_arrays(pa.nulls(10**9), 10**9),
+        pa.LargeListArray.from_arrays([0, 10**9], pa.nulls(10**9)),
+        pa.StructArray.from_arrays([pa.FixedSizeListArray.from_arrays(pa.nulls(10**9), 10**9)], ["a"]),
+        pa.array([], pa.list_(pa.list_(pa.int8(), 0), 10**9)),
+        pa.array([], pa.list_(pa.binary(0), 10**9)),
+    ],
+    ids=["fixed", "list", "struct", "lists of nothing", "bytes of nothing"],
+)
+def test_lists_of_what_takes_no_bytes_are_refused(values: pa.Array) -> None:
+    with pytest.raises(DataError, match="whose values take no bytes"):
+        frame_of_bytes(stream(pa.table({"a": values})), "pandas")
+
+
+def test_lists_and_structs_come_back() -> None:
+    table = pa.table({"l": [[1], [2, 3]], "s": [{"a": 1, "b": None}, {"a": 2, "b": None}], "t": [[["x"]], []]})
+    table = table.set_column(1, "s", table["s"].cast(pa.struct({"a": pa.int64(), "b": pa.string()})))
+    assert frame_of_bytes(frame_bytes(table), "pyarrow").equals(table)
+
+
 def test_bytes_that_are_no_frame_are_told() -> None:
     whole = stream(TABLE)
     rng = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """Data frames as bytes in Arrow's format: values and names, and nothing of a library's own.
 
 What is read takes no more memory than a small multiple of its bytes: streams that are compressed are refused before
-anything is made of them, and so are more rows than bytes can hold.
+anything is made of them, and so are more rows than bytes can hold, and lists of what takes no bytes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def frame_of_bytes(octets: NDArray[np.uint8], library: str) -> Any:
 
     try:
         _refuse_compressed(octets)
-        table = pa.ipc.open_stream(pa.py_buffer(octets)).read_all().replace_schema_metadata(None)
+        stream = pa.ipc.open_stream(pa.py_buffer(octets))
+        _refuse_hollow(stream.schema.types)
+        table = stream.read_all().replace_schema_metadata(None)
         table.validate(full=True)
     except (pa.ArrowException, OSError, EOFError, ValueError, struct.error) as error:
         raise DataError(f"These bytes are no frame: {error}") from None
@@ -67,6 +69,27 @@ def _refuse_compressed(octets: NDArray[np.uint8]) -> None:
     for message in pa.ipc.MessageReader.open_stream(pa.py_buffer(octets)):
         if _is_compressed(message.metadata.to_pybytes()):
             raise ValueError("it is compressed")
+
+
+def _refuse_hollow(types: list[Any]) -> None:
+    """Refuse lists, structs and the like of values that take no bytes: there may be any number of them."""
+    for kind in types:
+        inside = [kind.field(position).type for position in range(kind.num_fields)]
+        if any(map(_is_hollow, inside)):
+            raise ValueError(f"a column is of the type {kind}, whose values take no bytes")
+        _refuse_hollow(inside)
+
+
+def _is_hollow(kind: Any) -> bool:
+    """Whether values of a type may take no bytes of their own."""
+    import pyarrow as pa
+
+    inside = [kind.field(position).type for position in range(kind.num_fields)]
+    if pa.types.is_fixed_size_list(kind) or pa.types.is_struct(kind):
+        return getattr(kind, "list_size", 1) == 0 or all(map(_is_hollow, inside))
+    if pa.types.is_fixed_size_binary(kind):
+        return int(kind.byte_width) == 0
+    return pa.types.is_null(kind) or pa.types.is_run_end_encoded(kind)
 
 
 def _is_compressed(message: bytes) -> bool:
