@@ -27,6 +27,7 @@ TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
         ({"target": "y", "features": ["a", "y"]}, "Column 'y' cannot be both target and feature"),
         ({"target": "y", "drop": ["y"]}, "Column 'y' is the target, which cannot be dropped"),
         ({"target": "y", "drop": ["a", "b"]}, "Besides 'y' there is no column left to learn from"),
+        ({"drop": ["a", "b", "y"]}, "^There is no column left to learn from"),
         ({"rows": 0}, "rows must be at least 1, got 0"),
         ({"on_error": "ignore"}, "on_error must be 'raise' or 'skip', got 'ignore'"),
         ({"sql": "SELECT 1"}, "is put to a database, which an object of type Table is not"),

@@ -57,6 +57,10 @@ def test_types_of_all_frames() -> None:
 def test_frames_with_other_columns_are_named() -> None:
     with pytest.raises(DataError, match="'frame 1' has no column 'y', which 'frame 0' beside it has"):
         mercer.data.open([TABLE, TABLE.drop_columns("y")], target="y")
+    frames = [TABLE, TABLE.drop_columns("y")]
+    for what, described in ((lambda: frames, "what a function makes"), (iter(frames), "a stream")):
+        with pytest.raises(DataError, match=f"Some rows of {described} have no column 'y', which others have"):
+            list(mercer.data.open(what, target="y"))
 
 
 def test_what_is_no_frame() -> None:

@@ -53,7 +53,8 @@ class Asked:
             features = column_names(self.features, names)
         _refuse_two_roles(beside, features, dropped)
         if not features:
-            raise DataError(f"Besides {', '.join(map(repr, beside.values()))} there is no column left to learn from.")
+            apart = f"Besides {', '.join(map(repr, beside.values()))} there" if beside else "There"
+            raise DataError(f"{apart} is no column left to learn from.")
         return Columns(tuple(features), **beside)
 
     def told(self, names: Iterable[str]) -> dict[str, Any]:

@@ -54,7 +54,14 @@ class Layout(Packed):
         """The columns that are read, each of its one type."""
         import pyarrow as pa
 
-        table = without_markers(table.select(self.names), self.missing)
+        try:
+            table = without_markers(table.select(self.names), self.missing)
+        except KeyError:
+            absent = next(name for name in self.names if name not in table.column_names)
+            raise DataError(
+                f"Some rows of {place} have no column {absent!r}, which others have. They are read as one table: give "
+                "all of them the same columns."
+            ) from None
         if table.schema.equals(self.types, check_metadata=True):
             return table
         columns = [_cast(table.column(field.name), field, place) for field in self.types]

@@ -110,6 +110,14 @@ def test_fields_over_several_lines_are_one_piece(tmp_path: Path) -> None:
     assert skipped == ["A line of 'a.csv' with 2 fields, where others have 3: '1,2'."]
 
 
+def test_a_value_that_is_not_what_the_caller_says_in_a_file_that_is_not_cut(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('x,t,y\n1,"a\nb",0\nabc,"c\nd",1\n')
+    source = mercer.data.open(path, target="y", reading=Reading(held={"x": "number"}))
+    with pytest.raises(DataError, match=r"Column 'x' of 'a\.csv' is to hold numbers, but is 'abc' in line 4"):
+        list(source)
+
+
 def test_quotation_marks_that_quote_nothing(tmp_path: Path) -> None:
     rows = [f'{i},5" pipe,0' for i in range(50)]
     X, _ = table_of(mercer.data.open(written(tmp_path, "x,t,y", rows), target="y"))

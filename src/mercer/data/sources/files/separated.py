@@ -185,7 +185,8 @@ def _scan_whole(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
     for table, _ in _streamed(reader, list(columns), dict.fromkeys(columns, pa.string()), asked.skip, []):
         written = io.BytesIO()
         arrow_csv.write_csv(table, written, arrow_csv.WriteOptions(include_header=False))
-        read, parse, convert = dialect.options((), told)
+        # what the caller says is held against values when they are read, by a sentence that names the line
+        read, parse, convert = dialect.options((), dict.fromkeys(told, pa.string()))
         read.block_size = max(1, len(written.getvalue()))
         again = pa.BufferReader(written.getvalue())
         rows += table.num_rows
