@@ -89,7 +89,7 @@ def _is_hollow(kind: Any) -> bool:
         return getattr(kind, "list_size", 1) == 0 or all(map(_is_hollow, inside))
     if pa.types.is_fixed_size_binary(kind):
         return int(kind.byte_width) == 0
-    return pa.types.is_null(kind) or pa.types.is_run_end_encoded(kind)
+    return bool(pa.types.is_null(kind) or pa.types.is_run_end_encoded(kind))
 
 
 def _is_compressed(message: bytes) -> bool:
