@@ -13,8 +13,13 @@ from mercer import (
     GLM,
     SVC,
     GaussianNB,
+    KernelBayes,
+    KernelDensity,
     KernelRidge,
+    LocalLinear,
     LogisticRegression,
+    NadarayaWatson,
+    NadarayaWatsonClassifier,
     Nystroem,
     Perceptron,
     RandomFourierFeatures,
@@ -27,6 +32,7 @@ from mercer._errors import DataError, DeviceError, TooLargeError
 from mercer._threads import thread_count
 from mercer.data.sources.memory import InMemory
 from mercer.models.costs._work import DECOMPOSED, work_of
+from mercer.smoothing import Epanechnikov, LeastSquaresCV
 
 
 @pytest.fixture(autouse=True)
@@ -190,3 +196,42 @@ def test_a_source_is_estimated_by_its_first_chunk():
     assert cost.bytes == (thread_count() + 2) * 100 * 3 * 8
     assert "1 pass(es) over 900 rows in memory" in cost.sentence
     assert cost.fits
+
+
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [
+        (KernelDensity(), "a kernel around each row"),
+        (KernelDensity(kernel="linear", bandwidth=0.1), "a kernel around each row"),
+        (KernelBayes("epanechnikov"), "a kernel around each row"),
+        (KernelDensity(bandwidth="plugin"), "integrals over pairs"),
+        (KernelDensity(bandwidth=LeastSquaresCV()), "cross-validation"),
+        (KernelBayes(bandwidth="likelihood-cv"), "cross-validation"),
+        (NadarayaWatson(), "leaving rows out"),
+        (NadarayaWatsonClassifier(kernel=Epanechnikov()), "leaving rows out"),
+        (LocalLinear(bandwidth=0.3), "a kernel around each row"),
+    ],
+    ids=str,
+)
+def test_smoothing_kernels_are_laid_around_rows_and_need_no_matrix(model: object, path: str) -> None:
+    few, many = (work_of(model, rows(n)) for n in (500, 20_000))
+    assert path in few.path
+    assert few.flops <= many.flops
+    assert many.memory == 2 * 8 * 20_000 * 3
+    assert estimate_cost(model, rows(500)).seconds > 0
+
+
+def test_widths_are_looked_for_among_some_of_many_rows() -> None:
+    """Otherwise 40 times the rows would take 1600 times as long."""
+    few, many = (work_of(NadarayaWatson(), rows(n)).flops for n in (1000, 40_000))
+    assert few < many < 100 * few
+
+
+def test_features_alone_take_no_model_on_them() -> None:
+    X = rows(20_000)
+    for features, landmarks in ((Nystroem(n_components=300), 300), (RandomFourierFeatures(n_components=300), 0)):
+        work = work_of(features, X)
+        assert work.entries == landmarks**2
+        assert work.memory < 1e8
+    chosen = work_of(Nystroem(n_components=300, landmarks="rpcholesky"), X)
+    assert chosen.entries > 300**2

@@ -20,6 +20,10 @@ from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import is_precomputed, plain_kernel, sample_of
 from mercer.models.kernel_features.named_features import named_features
 from mercer.models.kernel_models.ridge_kernel import WIDTHS, is_several, ridge_kernel
+from mercer.smoothing.regression_search import PAIRS, SEARCHED
+from mercer.smoothing.rules import RULES, PlugIn
+from mercer.smoothing.rules.crossvalidation import MANY as MANY_POINTS
+from mercer.smoothing.rules.crossvalidation import CrossValidation
 from mercer.solvers.machines.feature_machine import COPIES
 from mercer.solvers.span.kernel_products import MOST_PIVOTS
 from mercer.solvers.span.kernel_products import SHARE as IN_MEMORY
@@ -52,6 +56,10 @@ SQUARED, CURVED, ROUGH_PASSES = 3, 6, 12
 #: M³ products that two decompositions of the kernel matrix of M landmarks take, and those that any features take: a
 #: factor of their square, or where penalties are chosen its decomposition
 DECOMPOSED, FACTORISED, EIGENVALUES = 19, 1, 10
+#: operations of a product of large matrices that a pair of points takes as long as, about, and one of the plug-in rule
+PER_PAIR, PER_PLUGGED_PAIR = 200, 1600
+#: widths that a search tries among some rows, and among all of many: of a regression, and of a density
+WALKED, SETTLED, CRITERIA, NEARBY = 200, 12, 70, 8
 #: what to do where there is no room for so many features, rows or columns
 FEWER_FEATURES = (
     "have fewer features (n_components of approximate=Nystroem(…) or RandomFourierFeatures(…)), or fit fewer rows"
@@ -167,10 +175,11 @@ class Features:
 
 def _features(model: Any, X: Any) -> Features | None:
     """What stands for the kernel; None if nothing does."""
-    if getattr(model, "approximate", None) is None:
-        return None
-    asked = named_features(model.approximate, count(X))
-    assert asked is not None
+    asked = named_features(getattr(model, "approximate", None), count(X))
+    return None if asked is None else _count_of(asked, X)
+
+
+def _count_of(asked: Any, X: Any) -> Features:
     many, rule = min(int(asked.n_components), count(X)), getattr(asked, "landmarks", None)
     looked_at = 0.0 if rule in (None, "uniform") else min(float(count(X)), ENTRIES / many)
     return Features(many, rule is not None, looked_at)
@@ -190,6 +199,38 @@ def on_features(X: Any, kernel: Kernel | None, features: Features, passes: int, 
     entries = n * M * (passes + 1 + 2 * tuned + (0 if kept else ROUGH_PASSES)) + times * features.looked_at * M
     memory = kept + 8 * features.looked_at * M + 40 * M**2 + _bytes(X)
     return Work(features.path, memory, flops, entries, ROUGH_PASSES * kept, kernel, FEWER_FEATURES)
+
+
+def feature_map(model: Any, X: Any) -> Work:
+    """Landmarks or frequencies alone, without a model on them."""
+    features = _count_of(model, X)
+    M = float(features.count)
+    entries = features.of_landmarks * M**2 + features.looked_at * M
+    memory = 8 * features.looked_at * M + 40 * M**2 + _bytes(X)
+    path = f"{features.count} features of the kernel"
+    return Work(path, memory, features.choosing, entries, _bytes(X), _kernel(model.kernel), FEWER_FEATURES)
+
+
+def windows(model: Any, X: Any) -> Work:
+    """Rows are kept, each with a kernel around it; pairs of them are met only to choose how wide these are."""
+    size = _bytes(X)
+    path, flops = _choosing_widths(model.bandwidth, float(count(X)))
+    return Work(path, 2 * size, flops, traffic=STEPS * size, instead=FEWER_COLUMNS)
+
+
+def _choosing_widths(asked: Any, n: float) -> tuple[str, float]:
+    """How widths are chosen, and what that takes."""
+    if isinstance(asked, str) and asked == "leave-one-out":
+        left_out = max(SEARCHED, PAIRS / n)
+        of_all = SETTLED * n * min(n, left_out) if n > SEARCHED else 0.0
+        return "leaving rows out, to choose the widths", PER_PAIR * (WALKED * min(n, SEARCHED) ** 2 + of_all)
+    rule = RULES.get(asked) if isinstance(asked, str) else asked
+    if isinstance(rule, CrossValidation):
+        of_all = NEARBY * n**2 if n > MANY_POINTS else 0.0
+        return "cross-validation, to choose the bandwidth", PER_PAIR * (CRITERIA * min(n, MANY_POINTS) ** 2 + of_all)
+    if isinstance(rule, PlugIn):
+        return "integrals over pairs of rows, to choose the bandwidth", PER_PLUGGED_PAIR * n**2
+    return "laying a kernel around each row", 0.0
 
 
 def perceptron(model: Any, X: Any) -> Work:
@@ -243,4 +284,9 @@ WORK: dict[str, Callable[[Any, Any], Work]] = {
     "SVC": support_vectors,
     "SVR": support_vectors,
     "KernelPerceptron": perceptron,
+    "Nystroem": feature_map,
+    "RandomFourierFeatures": feature_map,
+    "KernelDensity": windows,
+    "KernelBayes": windows,
+    "KernelSmoother": windows,
 }
