@@ -6,9 +6,11 @@ import pickle
 import warnings
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse, stats
 from sklearn.base import clone
@@ -202,6 +204,8 @@ def test_containers_do_not_matter():
     for make in (
         pd.DataFrame,
         lambda X: pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}),
+        lambda X: pa.record_batch({"a": X[:, 0], "b": X[:, 1]}),
+        lambda X: duckdb.arrow(pa.table({"a": X[:, 0], "b": X[:, 1]})),
         np.asfortranarray,
         np.ndarray.tolist,
     ):

@@ -19,7 +19,7 @@ from mercer.decide._power import warn_of_idle_batch, warn_of_idle_fit
 from mercer.decide._split import Part, split
 from mercer.decide.conformal import conformal_p_values, ranks_among_themselves, threshold
 from mercer.decide.false_discovery import benjamini_hochberg
-from mercer.models.base import checked_table, old_state_on_failure
+from mercer.models.base import checked_table, in_main_memory, old_state_on_failure
 from mercer.models.generative.generative import as_generator
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
@@ -138,6 +138,7 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         """
         with old_state_on_failure(self):
             self._validate_params()
+            X, y = in_main_memory(type(self).__name__, X=X, y=y)  # of what is split, rows have to be taken
             table, y = checked_table(self, X, y, reset=True)
             if table.n_rows < 2:
                 raise DataError("n_samples=1 leaves nothing to compare a row with; give two rows or more.")
