@@ -275,8 +275,10 @@ def test_parameters_are_checked(options: Any, match: str) -> None:
 
 def test_one_class_is_refused_in_the_words_of_scikit_learn() -> None:
     X, _ = blobs()
-    with pytest.raises(DataError, match=r"The number of classes has to be greater than one. Got 1 class.*'a'"):
+    with pytest.raises(DataError, match=r"The number of classes has to be greater than one. Got 1 class.* class 'a'"):
         GaussianDiscriminant().fit(X, ["a"] * len(X))
+    with pytest.raises(DataError, match="All rows are of class 3; add"):
+        GaussianDiscriminant().fit(X, np.full(len(X), 3))
 
 
 def test_a_singular_class_is_named_with_its_collinear_columns() -> None:

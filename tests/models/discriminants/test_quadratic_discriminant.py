@@ -83,7 +83,7 @@ def test_a_singular_class_is_a_linear_algebra_error_that_names_columns() -> None
 @pytest.mark.parametrize(
     ("rows", "match"),
     [
-        (slice(0, 3), "The number of classes has to be greater than one. Got 1 class"),
+        (slice(0, 3), "The number of classes has to be greater than one. Got 1 class. All rows are of class 'a'"),
         (slice(0, 5), "y has only 1 sample in class b"),
         (slice(0, 7), r"When using `solver='svd'` the number of samples in each class should be more"),
     ],

@@ -79,6 +79,14 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
     def _refuse_to_fit(self) -> None:
         """Raise if there is too little to fit a classifier to."""
 
+    def _refuse_one_class(self, advice: str = "") -> None:
+        """There must be two classes at least."""
+        if len(self.classes_) < 2:
+            raise DataError(
+                "The number of classes has to be greater than one. Got 1 class. All rows are of class "
+                f"{self.classes_.tolist()[0]!r}; add rows of another{advice}."
+            )
+
     def _em_limits(self) -> tuple[float, int]:
         """The gradient norm at which EM has converged, and the steps after which it gives up."""
         return TOLERANCE, MOST_STEPS

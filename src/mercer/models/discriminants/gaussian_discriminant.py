@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._errors import DataError
 from mercer.models.base import Array
 from mercer.models.discriminants._covariance import (
     STRUCTURES,
@@ -130,11 +129,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
         return ByClass.zero(labels, (ColumnMoments.zero(len(labels), self.n_features_in_),))
 
     def _refuse_to_fit(self) -> None:
-        if len(self.classes_) < 2:
-            raise DataError(
-                "The number of classes has to be greater than one. Got 1 class. All rows are of class "
-                f"{self.classes_[0]!r}; add rows of another, or learn them with partial_fit, which may start with one."
-            )
+        self._refuse_one_class(", or learn them with partial_fit, which may start with one")
 
     def _solved(self) -> tuple[Solution, Any]:
         if self._structure.shape == "full":

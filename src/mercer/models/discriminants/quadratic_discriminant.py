@@ -116,11 +116,7 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
         return False
 
     def _refuse_to_fit(self) -> None:
-        if len(self.classes_) < 2:
-            raise DataError(
-                "The number of classes has to be greater than one. Got 1 class. All rows are of class "
-                f"{self.classes_[0]!r}; add rows of another."
-            )
+        self._refuse_one_class()
 
     def _class_priors(self) -> Array:
         if self.priors is None:
