@@ -68,7 +68,7 @@ class ByFeatures:
 
 
 def by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any, centre: Array | None) -> Training:
-    """Rows, less their centre if there is one, seen through a feature map; see `_svm_training.by_kernel`."""
+    """Rows, less their centre if there is one, seen through a feature map; see `_training.by_kernel`."""
     n = count(kept)
     refuse_beyond_memory(
         8.0 * COPIES * n * map.n_features,

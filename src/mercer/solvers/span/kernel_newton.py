@@ -6,7 +6,7 @@ By the representer theorem the minimiser is such a sum, with ‖f‖² = αᵀK�
 gradient is ρ = λα + g, where g are the slopes of the losses, and the Hessian λI + WK, where W is their curvature: at
 the optimum α = −g/λ, for ridge regression (y − f)/λ. The intercept is not penalised; that of the best step is linear in
 f and put in, which leaves λI + W̃K with W̃ = W − W1(1ᵀW1)⁻¹1ᵀW. Steps are found by conjugate gradients, whose
-preconditioner is the inverse itself at an earlier point (`_kernel_products`), and halved until the objective falls: the
+preconditioner is the inverse itself at an earlier point (`kernel_products`), and halved until the objective falls: the
 values of f on the rows move along a line, so that trying costs no product with K.
 
 The length of the gradient is measured by the Hessian, in standard errors, as in `newton`.

@@ -1,4 +1,4 @@
-"""Losses of rows on a card: `_kernel_losses` for values η that are tensors."""
+"""Losses of rows on a card: `kernel_losses` for values η that are tensors."""
 
 from __future__ import annotations
 
