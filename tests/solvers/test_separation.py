@@ -149,6 +149,17 @@ def test_a_row_of_weight_zero_is_no_row() -> None:
     assert separation.bernoulli(observed(X, y, weight=np.array([1.0, 0.0, 1.0, 1.0]))).kind == "complete"
 
 
+@pytest.mark.parametrize("place", [0.0, 3.5])
+@pytest.mark.parametrize("ask", [separation.bernoulli, lambda these: separation.categorical(these, 2)])
+def test_a_column_that_only_rows_of_weight_zero_have_is_finite(ask: Any, place: float) -> None:
+    X = np.column_stack([np.append(np.arange(8.0), [place, place]), np.append(np.zeros(8), [1.0, 2.0])])
+    y, weight = np.array([0, 0, 0, 0, 1, 1, 1, 1, 0, 1.0]), np.append(np.ones(8), [0.0, 0.0])
+    found = ask(Observations(DenseDesign.of(X), y, weight))
+    assert found.kind == "complete"
+    limits = found.limits if found.limits.ndim == 1 else found.limits[:, 1]
+    assert_array_equal(limits, [np.inf, np.nan, -np.inf])
+
+
 def test_columns_that_depend_on_others_are_not_blamed_for_more_than_they_do() -> None:
     """The sum of two columns moves no row that they do not move, and c is not part of any of it."""
     rng = np.random.default_rng(0)

@@ -20,6 +20,8 @@ class Cone(ABC):
     """Rows a_i made from the rows of a design, and which of them ask for a_i · δ ≥ 0."""
 
     design: Design
+    #: which rows of the design there are: those with a weight above 0
+    counted: Array
 
     @property
     @abstractmethod
@@ -53,6 +55,7 @@ class Signed(Cone):
 
     design: Design
     sign: Array
+    counted: Array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -133,8 +136,12 @@ class Unmoved:
         basis = self.vectors / self.size[:, None]
         return np.asarray(basis / np.abs(basis).max(axis=0, initial=0.0))
 
-    def taken_out(self, direction: Array) -> Array:
-        """What moves the rows as `direction` does, and no more."""
+    def taken_out(self, direction: Array, *, intercept: bool) -> Array:
+        """What moves the rows as `direction` does, by coefficients as small as they can be.
+
+        The intercept, the last, may be any: of a column that does not vary among the rows it does all the work.
+        """
         scaled = (direction.T * self.size).T
-        scaled = scaled - self.vectors @ (self.vectors.T @ scaled)
-        return np.asarray((scaled.T / self.size).T)
+        columns = slice(0, len(self.size) - intercept)
+        share = np.linalg.lstsq(self.vectors[columns], scaled[columns], rcond=None)[0]
+        return np.asarray(((scaled - self.vectors @ share).T / self.size).T)

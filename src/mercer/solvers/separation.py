@@ -88,7 +88,7 @@ def bernoulli(observations: Observations) -> Separation:
     Parameters
     ----------
     observations : Observations
-        `y` is 0 or 1, or for a share of several trials anything in between. Rows of weight 0 are no rows.
+        `y` is 0 or 1, or for a share of several trials anything in between. Rows of weight 0 do not count.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def poisson(observations: Observations) -> Separation:
     Parameters
     ----------
     observations : Observations
-        Rows of weight 0 are no rows.
+        Rows of weight 0 do not count.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def categorical(observations: Observations, classes: int) -> Separation:
     Parameters
     ----------
     observations : Observations
-        `y` are codes from 0 to `classes` − 1. Rows of weight 0 are no rows.
+        `y` are codes from 0 to `classes` − 1. Rows of weight 0 do not count.
     classes : int
         How many there are.
 
@@ -146,7 +146,7 @@ def categorical(observations: Observations, classes: int) -> Separation:
 def _of_signs(observations: Observations, sign: Array) -> Separation:
     counted = _counted(observations)
     still = counted & (sign == 0)
-    cone = Signed(observations.design, np.where(counted, sign, 0.0))
+    cone = Signed(observations.design, np.where(counted, sign, 0.0), counted)
     if not still.any():
         return _Search(cone).run()
     return _Search(cone, Unmoved.by(observations.design, still).basis()).run()
@@ -233,16 +233,16 @@ class _Search:
     @functools.cached_property
     def _idle(self) -> Unmoved | None:
         design = self._cone.design
-        return Unmoved.by(design, np.ones(design.n_rows)) if design.n_columns <= MOST_COLUMNS else None
+        return Unmoved.by(design, self._cone.counted) if design.n_columns <= MOST_COLUMNS else None
 
     def _clean(self, direction: Array) -> Array:
         """In the units of the data, without what moves no row and without rounding errors."""
+        coordinates = self._cone.design.coordinates
         if direction.ndim == 2:
             direction = direction - direction.mean(axis=1, keepdims=True)
         if self._idle is not None and self._idle.vectors.size:
-            direction = self._idle.taken_out(direction)
+            direction = self._idle.taken_out(direction, intercept=coordinates.intercept)
         direction = np.where(np.abs(direction) > ZERO * np.abs(direction).max(), direction, 0.0)
-        coordinates = self._cone.design.coordinates
         coefficients, intercept = coordinates.to_user(direction)
         if not coordinates.intercept:
             return coefficients

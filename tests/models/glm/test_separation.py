@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from mercer import GLM, load, save, summary
 from mercer._errors import SeparationError, SeparationWarning, UnsuitableSolverError
@@ -169,3 +170,13 @@ def test_a_model_of_separated_responses_can_be_saved(tmp_path: Path) -> None:
     model = fitted(X, y, family="bernoulli")
     save(model, tmp_path / "model")
     assert finding_of(load(tmp_path / "model")) == finding_of(model)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
+def test_counts_of_too_many_columns_look_separated_and_are_fitted_all_the_same() -> None:
+    """More columns than a Gram matrix is formed of, which directions that leave counts alone are found by."""
+    X = sparse.random(40, 12_500, density=0.01, random_state=0, format="csr")
+    y = np.random.default_rng(0).poisson(0.5, 40)
+    with pytest.warns(SeparationWarning, match="too many columns to look for"):
+        model = GLM("poisson", max_iter=20).fit(X, y)
+    assert CODE in model.diagnosis_.codes

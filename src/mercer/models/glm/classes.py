@@ -65,7 +65,11 @@ class Classes(Kind):
         settled = Settled(solved, self._used(problem, solved.solution.value, dependence))
         if dependence is not None:
             value = dependence.smallest(solved.solution.value, problem.observations.design.coordinates)
-            settled = Settled(solved.with_value(value), settled.coefficients, *dependent(names, dependence))
+            settled = Settled(
+                solved.with_value(value),
+                settled.coefficients,
+                *dependent(names, dependence.columns(), dependence.constant),
+            )
         finding = None if problem.strengths.any else self._examined(solved, names)
         if finding is None:
             return settled
@@ -123,7 +127,9 @@ class Classes(Kind):
 
     def to_user(self, w: Array, coordinates: Coordinates) -> tuple[Array, Any]:
         coefficients, intercept = coordinates.to_user(self._all_columns(w))
-        if self.response.reference is None:  # the same more in all classes is no difference, unless to a reader
+        if (
+            self.response.reference is None
+        ):  # a constant for all classes changes no probability, and centred ones are easier to read
             intercept = intercept - intercept.mean()
         return np.ascontiguousarray(coefficients.T), intercept
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._errors import TooManyColumnsError
 from mercer._gpu import to_numpy
 from mercer.designs import Observations
 from mercer.families import LOG, Bernoulli, Binomial, NegativeBinomial, Poisson
@@ -29,7 +30,7 @@ from mercer.solvers.separation import Separation
 
 #: steps that a fit with a finite maximum rarely needs
 MANY_STEPS = 10
-#: what a row tells of η, compared with its weight, once it has all but stopped to
+#: the information of a row about η, per unit of its weight, below which it says next to nothing
 COLLAPSED = 1e-5
 #: standard deviation of the normal prior for on_separation="ridge", per standard deviation of a column
 PRIOR_DEVIATION = 2.5
@@ -39,6 +40,9 @@ SOME_ROWS = 10_000
 MOST_NAMES = 10
 
 CODE = "separation"
+#: why it is not said which coefficients are infinite
+OF_A_SOURCE = "A fit to a source does not look for those that are infinite."
+TOO_WIDE = "There are too many columns to look for those that are infinite."
 WORDS = {np.inf: "+∞", -np.inf: "−∞"}
 
 
@@ -68,8 +72,9 @@ def examine(problem: Problem, solution: Solution, names: Sequence[str]) -> Separ
     if problem.strengths.any or not _can_separate(problem.response) or not _looks_separated(problem, solution):
         return None
     if problem.observations.streamed:
-        return unproved()
-    return _finding(_separation(problem), names)
+        return unproved(OF_A_SOURCE)
+    found = _separation(problem)
+    return unproved(TOO_WIDE) if found is None else _finding(found, names)
 
 
 def examine_classes(
@@ -85,7 +90,7 @@ def examine_classes(
         told = _some_class_certain(some, response, solution)
         suspect = not _went_well(solution) or (told and _is_separated(separation.categorical(some, len(classes))))
         certain = suspect and class_collapsed(observations, response, solution.value, COLLAPSED)
-        return unproved() if certain else None
+        return unproved(OF_A_SOURCE) if certain else None
     if _went_well(solution) or not _some_class_certain(observations, response, solution):
         return None
     named = [f"{label}: {name}" for name in names for label in classes]
@@ -98,13 +103,13 @@ def _some_class_certain(observations: Observations, response: SoftmaxResponse, s
     return bool((own > 1 - COLLAPSED).any())
 
 
-def unproved() -> SeparationFinding:
-    """What is said of rows of a source: a proof would need all of them together."""
+def unproved(why: str) -> SeparationFinding:
+    """What is said where a proof would need more than can be had at once: all rows, or all pairs of columns."""
     return SeparationFinding(
         CODE,
         "warning",
-        "The responses look as if a hyperplane separated them: the fit dragged on, while some rows stopped to tell "
-        "anything. Which coefficients are infinite is not looked for in fits of a source.",
+        "The responses look as if a hyperplane separated them: the fit took many steps, and some rows came to say next "
+        f"to nothing about the coefficients. {why}",
         'Use on_separation="ridge", or a penalty, which keep coefficients finite; or fit to a sample in memory, which '
         "names the columns.",
     )
@@ -121,7 +126,7 @@ def _can_separate(response: Response) -> bool:
 
 
 def _looks_separated(problem: Problem, solution: Solution) -> bool:
-    """Whether the fit dragged on while some row stopped to tell anything."""
+    """Whether the fit took many steps and the information of some row collapsed."""
     if problem.observations.streamed:
         return _looks_separated_in_source(problem, solution)
     if _went_well(solution):
@@ -138,8 +143,8 @@ def _looks_separated_in_source(problem: Problem, solution: Solution) -> bool:
     return least_information(problem.observations, problem.response, solution.value) < COLLAPSED
 
 
-def _is_separated(found: Separation) -> bool:
-    return found.kind != "none"
+def _is_separated(found: Separation | None) -> bool:
+    return found is not None and found.kind != "none"
 
 
 def _some_information_collapsed(problem: Problem, solution: Solution) -> bool:
@@ -150,11 +155,15 @@ def _some_information_collapsed(problem: Problem, solution: Solution) -> bool:
     return bool((information < COLLAPSED).any())
 
 
-def _separation(problem: Problem) -> Separation:
+def _separation(problem: Problem) -> Separation | None:
+    """None where there are too many columns to find out."""
     observations, family = problem.observations.in_memory(), problem.response.family
-    if isinstance(family, Bernoulli | Binomial):
-        return separation.bernoulli(replace(observations, y=observations.y / family.n_trials))
-    return separation.poisson(observations)
+    try:
+        if isinstance(family, Bernoulli | Binomial):
+            return separation.bernoulli(replace(observations, y=observations.y / family.n_trials))
+        return separation.poisson(observations)
+    except TooManyColumnsError:
+        return None
 
 
 def _finding(found: Separation, names: Sequence[str]) -> SeparationFinding | None:

@@ -24,7 +24,7 @@ from mercer._suggest import listed
 from mercer.models._progress import Progress
 from mercer.models.base import Array
 from mercer.models.diagnosis import Finding
-from mercer.models.glm.rank import MOST_COLUMNS, Dependence, find_dependence
+from mercer.models.glm.rank import MOST_COLUMNS, find_dependence
 from mercer.models.glm.separation import examine, weak_prior
 from mercer.models.glm.solve import Limits, Solved, SolveInterrupted, solve
 from mercer.solvers.choose import Choice
@@ -98,7 +98,7 @@ def _unique(solved: Solved, names: Sequence[str]) -> Settled:
         return _wide(solved, names) or Settled(solved, used_coefficients(problem, solution.value))
     value = dependence.smallest(solution.value, problem.observations.design.coordinates)
     used = used_coefficients(problem, value, dependence.rank_lost)
-    return Settled(solved.with_value(value), used, *dependent(names, dependence))
+    return Settled(solved.with_value(value), used, *dependent(names, dependence.columns(), dependence.constant))
 
 
 def _wide(solved: Solved, names: Sequence[str]) -> Settled | None:
@@ -108,8 +108,7 @@ def _wide(solved: Solved, names: Sequence[str]) -> Settled | None:
     free = np.flatnonzero((strengths.l1 == 0) & (strengths.l2 == 0))
     if rows >= len(free):
         return None
-    every = Dependence(np.eye(len(names))[:, free])
-    return Settled(solved, rows, *dependent(names, every))
+    return Settled(solved, rows, *dependent(names, free.tolist()))
 
 
 def _unique_least_squares(solved: Solved, solution: LinearSolution, names: Sequence[str]) -> Settled:
@@ -121,14 +120,13 @@ def _unique_least_squares(solved: Solved, solution: LinearSolution, names: Seque
     if not collinear and fit.rank < columns - len(fit.constant):
         # with fewer rows than columns, any of them may be said to depend on the others
         collinear = tuple(set(range(columns)) - set(fit.constant))
-    dependence = Dependence(np.eye(len(names))[:, list(collinear)], fit.constant)
-    return Settled(solved, len(solution.value) - columns + fit.rank, *dependent(names, dependence))
+    return Settled(solved, len(solution.value) - columns + fit.rank, *dependent(names, collinear, fit.constant))
 
 
 def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
     """How many coefficients the data have determined.
 
-    Those that absolute values hold at their mean are none; of those that squares pull there it is tr H (H + L2)⁻¹.
+    One that an L1 penalty holds at its mean does not count; those under an L2 penalty count together as tr H (H + L2)⁻¹.
     """
     strengths = problem.strengths
     loose = (strengths.l1 == 0) | (w != strengths.mean)
@@ -142,10 +140,12 @@ def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
     return curvature.rank - curvature.share(strengths.l2[loose])
 
 
-def dependent(names: Sequence[str], dependence: Dependence) -> tuple[tuple[Finding, ...], tuple[CollinearWarning, ...]]:
-    """Which coefficients are not unique, for the diagnosis and as warnings."""
-    constant = tuple(names[column] for column in dependence.constant)
-    collinear = tuple(names[column] for column in dependence.columns() if column not in dependence.constant)
+def dependent(
+    names: Sequence[str], columns: Sequence[int], constant_columns: Sequence[int] = ()
+) -> tuple[tuple[Finding, ...], tuple[CollinearWarning, ...]]:
+    """Which coefficients are not unique, for the diagnosis and as warnings: those of columns that depend on others."""
+    constant = tuple(names[column] for column in constant_columns)
+    collinear = tuple(names[column] for column in columns if column not in constant_columns)
     findings = []
     if constant:
         sentence = f"There is no variation in {listed(list(constant))}: nothing tells the coefficient, and 0 is given."

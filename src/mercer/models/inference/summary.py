@@ -238,8 +238,8 @@ class Summary:
         Returns
         -------
         interval : PredictionInterval
-            Mean, lower and upper end for each row; `.frame()` as in `Summary`. Ends are NaN where the rows of the fit do
-            not determine the mean: columns that were collinear there no longer go together.
+            Mean, lower and upper end for each row; `.frame()` as in `Summary`. Ends are NaN where the rows of the fit
+            do not determine the mean: columns that were collinear there no longer go together.
         """
         if kind not in ("mean", "observation"):
             raise InferenceError(f'kind is "mean" or "observation", not {kind!r}.')

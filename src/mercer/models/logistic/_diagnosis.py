@@ -27,7 +27,8 @@ def settled(path: LogisticPath, point: Point, names: Sequence[str], classes: Seq
     separation = _separation(path, point, terms, classes)
     findings: list[Finding] = [] if separation is None else [replace(separation, remedy=REMEDY)]
     if dependence is not None:
-        findings += [replace(finding, remedy=REMEDY) for finding in dependent(terms, dependence)[0]]
+        found, _ = dependent(terms, dependence.columns(), dependence.constant)
+        findings += [replace(finding, remedy=REMEDY) for finding in found]
         point = _smallest(path, point, dependence)
     return point, Diagnosis(tuple(findings))
 
