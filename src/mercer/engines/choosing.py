@@ -55,8 +55,9 @@ def engine(where: Any = None, *, threads: int | None = None) -> Iterator[None]:
 
     A cluster of one's own, on which Dask's dashboard shows how far each pass is::
 
+        rows = mercer.data.open(pyarrow.dataset.dataset("s3://bucket/folder"), target="y")
         with mercer.engine(Client("tcp://scheduler:8786")):
-            LogisticRegression().fit(mercer.data.open("s3://bucket/folder", target="y"))
+            LogisticRegression().fit(rows)
     """
     with bounded(threads) if threads is not None else nullcontext(), _made(where) as chosen:
         token = _engine.set(chosen)

@@ -40,37 +40,37 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
     input : {"filename", "file", "content"}, default="content"
         What documents are: names of files, objects with a method `read`, or the text itself.
     encoding : str, default="utf-8"
-        Of bytes and files.
+        Encoding of bytes and files.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
-        What becomes of bytes that are not of this encoding.
+        What to do with bytes that are not valid in this encoding.
     strip_accents : {"ascii", "unicode"} or callable, default=None
-        Whether accents are taken off.
+        How accents are removed; None keeps them.
     lowercase : bool, default=True
-        Whether all becomes lower case.
+        Whether documents are converted to lower case.
     preprocessor : callable, default=None
-        In place of lower case and accents.
+        Replaces the conversion to lower case and the removal of accents.
     tokenizer : callable, default=None
-        In place of `token_pattern`.
+        Replaces `token_pattern`.
     stop_words : {"english"}, list, default=None
-        Words that are no terms.
+        Words to leave out.
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
-        What a word is: two or more letters or digits.
+        What counts as a word: by default, two or more letters or digits.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
-        How many words, or characters, a term has.
+        Smallest and largest number of words, or characters, in a term.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Whether terms are words, characters, or characters inside words; or a function from a document to its terms.
     max_df : float in range [0.0, 1.0] or int, default=1.0
         Terms in more documents than this part, or number, of them are left out.
     min_df : float in range [0.0, 1.0] or int, default=1
-        Terms in fewer documents are left out.
+        Terms in fewer documents than this part, or number, of them are left out.
     max_features : int, default=None
-        Only so many terms, the most frequent ones.
+        If given, keep only this many terms, the most frequent ones.
     vocabulary : Mapping or iterable, default=None
-        The terms, with their columns or in their order, if they are not to be learnt.
+        The terms, mapped to their columns or in the order of these, if they are not to be learnt.
     binary : bool, default=False
         Whether counts above 1 become 1.
     dtype : dtype, default=np.int64
-        Of the matrix.
+        Type of the matrix.
 
     Attributes
     ----------

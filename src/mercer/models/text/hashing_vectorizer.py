@@ -25,35 +25,35 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
     input : {"filename", "file", "content"}, default="content"
         What documents are: names of files, objects with a method `read`, or the text itself.
     encoding : str, default="utf-8"
-        Of bytes and files.
+        Encoding of bytes and files.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
-        What becomes of bytes that are not of this encoding.
+        What to do with bytes that are not valid in this encoding.
     strip_accents : {"ascii", "unicode"} or callable, default=None
-        Whether accents are taken off.
+        How accents are removed; None keeps them.
     lowercase : bool, default=True
-        Whether all becomes lower case.
+        Whether documents are converted to lower case.
     preprocessor : callable, default=None
-        In place of lower case and accents.
+        Replaces the conversion to lower case and the removal of accents.
     tokenizer : callable, default=None
-        In place of `token_pattern`.
+        Replaces `token_pattern`.
     stop_words : {"english"}, list, default=None
-        Words that are no terms.
+        Words to leave out.
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
-        What a word is: two or more letters or digits.
+        What counts as a word: by default, two or more letters or digits.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
-        How many words, or characters, a term has.
+        Smallest and largest number of words, or characters, in a term.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Whether terms are words, characters, or characters inside words; or a function from a document to its terms.
     n_features : int, default=2**20
         How many columns: a term has the column `|h| mod n_features`, h its MurmurHash3.
     binary : bool, default=False
-        Whether values become 1.
+        Whether all values that are not 0 become 1.
     norm : {"l1", "l2"} or None, default="l2"
-        By which rows get the length 1.
+        Norm by which rows are scaled to length 1.
     alternate_sign : bool, default=True
         Whether terms count by the sign of h, so that terms in the same column cancel rather than add up.
     dtype : dtype, default=np.float64
-        Of the matrix.
+        Type of the matrix.
 
     Attributes
     ----------

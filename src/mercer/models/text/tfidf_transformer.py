@@ -40,33 +40,34 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
     Parameters
     ----------
     norm : {"l1", "l2"} or None, default="l2"
-        By which rows get the length 1; of scikit-learn's weighting only.
+        Norm by which rows are scaled to length 1; only with scikit-learn's weighting.
     use_idf : bool, default=True
-        Whether columns weigh more that fewer documents have; no matter to log-count ratios.
+        Whether a term weighs more the fewer documents contain it; ignored by log-count ratios.
     smooth_idf : bool, default=True
-        Whether one more document is assumed that has every term; of scikit-learn's weighting only.
+        Whether to add one document that contains every term; only with scikit-learn's weighting.
     sublinear_tf : bool, default=False
-        Whether counts become 1 + log(count); of scikit-learn's weighting only.
+        Whether counts become 1 + log(count); only with scikit-learn's weighting.
     weighting : {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}, default="sklearn"
         "sklearn": count × (1 + log (n + 1)/(df + 1)), then `norm`. "lecture": the count as a part of the terms of its
         document, × log n/df; "lecture-smooth": × log n/(df + 1). "bm25": of Robertson and others, with `k1` and `b`.
         "log-count-ratio": count × the naive Bayes log ratio of two classes, for which `fit` needs y (Wang and Manning,
-        who use it on binary counts). A term of a given vocabulary that no document has is to "lecture" as if one had.
+        who use it on binary counts). A term of a given vocabulary that no document has is treated by "lecture" as if
+        one had it.
     k1 : float, default=1.2
-        Of BM25: how slowly more of the same stops to count.
+        BM25: the larger it is, the longer repetitions of a term keep adding weight.
     b : float, default=0.75
-        Of BM25: how much longer documents count less.
+        BM25: how much the length of a document is held against it, from 0 (not at all) to 1.
 
     Attributes
     ----------
     idf_ : ndarray of shape (n_features,)
-        Weights of the columns; of all weightings but log-count ratios, if `use_idf`.
+        Weights of the columns, if `use_idf`; absent with log-count ratios.
     log_count_ratio_ : ndarray of shape (n_features,)
-        Weights of the columns, above 0 where they speak for `classes_[1]`; of log-count ratios only.
+        Weights of the columns, above 0 where a term speaks for `classes_[1]`; only with log-count ratios.
     classes_ : ndarray of shape (2,)
         The classes of log-count ratios.
     average_length_ : float
-        Terms in a document, on average; of BM25 only.
+        Terms in a document, on average; only with BM25.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -36,51 +36,51 @@ class TfidfVectorizer(CountVectorizer):
     input : {"filename", "file", "content"}, default="content"
         What documents are: names of files, objects with a method `read`, or the text itself.
     encoding : str, default="utf-8"
-        Of bytes and files.
+        Encoding of bytes and files.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
-        What becomes of bytes that are not of this encoding.
+        What to do with bytes that are not valid in this encoding.
     strip_accents : {"ascii", "unicode"} or callable, default=None
-        Whether accents are taken off.
+        How accents are removed; None keeps them.
     lowercase : bool, default=True
-        Whether all becomes lower case.
+        Whether documents are converted to lower case.
     preprocessor : callable, default=None
-        In place of lower case and accents.
+        Replaces the conversion to lower case and the removal of accents.
     tokenizer : callable, default=None
-        In place of `token_pattern`.
+        Replaces `token_pattern`.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Whether terms are words, characters, or characters inside words; or a function from a document to its terms.
     stop_words : {"english"}, list, default=None
-        Words that are no terms.
+        Words to leave out.
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
-        What a word is: two or more letters or digits.
+        What counts as a word: by default, two or more letters or digits.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
-        How many words, or characters, a term has.
+        Smallest and largest number of words, or characters, in a term.
     max_df : float in range [0.0, 1.0] or int, default=1.0
         Terms in more documents than this part, or number, of them are left out.
     min_df : float in range [0.0, 1.0] or int, default=1
-        Terms in fewer documents are left out.
+        Terms in fewer documents than this part, or number, of them are left out.
     max_features : int, default=None
-        Only so many terms, the most frequent ones.
+        If given, keep only this many terms, the most frequent ones.
     vocabulary : Mapping or iterable, default=None
-        The terms, with their columns or in their order, if they are not to be learnt.
+        The terms, mapped to their columns or in the order of these, if they are not to be learnt.
     binary : bool, default=False
         Whether counts above 1 become 1.
     dtype : dtype, default=np.float64
-        Of the matrix.
+        Type of the matrix.
     norm : {"l1", "l2"} or None, default="l2"
-        By which rows get the length 1; of scikit-learn's weighting only.
+        Norm by which rows are scaled to length 1; only with scikit-learn's weighting.
     use_idf : bool, default=True
-        Whether columns weigh more that fewer documents have; no matter to log-count ratios.
+        Whether a term weighs more the fewer documents contain it; ignored by log-count ratios.
     smooth_idf : bool, default=True
-        Whether one more document is assumed that has every term; of scikit-learn's weighting only.
+        Whether to add one document that contains every term; only with scikit-learn's weighting.
     sublinear_tf : bool, default=False
-        Whether counts become 1 + log(count); of scikit-learn's weighting only.
+        Whether counts become 1 + log(count); only with scikit-learn's weighting.
     weighting : {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}, default="sklearn"
         What a count is worth: see `TfidfTransformer`.
     k1 : float, default=1.2
-        Of BM25: how slowly more of the same stops to count.
+        BM25: the larger it is, the longer repetitions of a term keep adding weight.
     b : float, default=0.75
-        Of BM25: how much longer documents count less.
+        BM25: how much the length of a document is held against it, from 0 (not at all) to 1.
 
     Attributes
     ----------
