@@ -271,3 +271,19 @@ def test_weights_do_not_hide_numbers_whose_fourth_powers_are_none():
     X, y = rng.normal(size=(20, 2)) * [1.0, 1e90], np.arange(20) % 2
     with pytest.raises(DegenerateDataError, match=r"'x1' .*fourth powers"):
         LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, y, sample_weight=np.full(20, 1e-150))
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_classes_that_have_no_prior_still_have_a_covariance(solver: str, gaps: bool) -> None:
+    """Those seen so far may be just these: what is known of them is kept until the others come."""
+    X, y = blobs()
+    if gaps:
+        X[::7, 1] = np.nan
+    first = y < 2
+    model = LinearDiscriminantAnalysis(solver, priors=[0.0, 0.0, 1.0], store_covariance=True)
+    plain = LinearDiscriminantAnalysis(solver, store_covariance=True)
+    for each, classes in ((model, [0, 1, 2]), (plain, [0, 1])):
+        each.partial_fit(X[first], y[first], classes=classes)
+    np.testing.assert_allclose(model.covariance_, plain.covariance_, rtol=1e-12)
+    assert (model.partial_fit(X[~first], y[~first]).predict(X) == 2).all()

@@ -130,7 +130,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return True
 
     def _contributions(self) -> Array | None:
-        return None if self.solver == "svd" else self._priors
+        return None if self.solver == "svd" else self._shares()
 
     def _refuse_to_fit(self) -> None:
         if self.statistic_.rows.sum() == len(self.classes_):
@@ -151,8 +151,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return priors
 
     def _shares(self) -> Array:
-        """The priors of the classes of which a row has been seen."""
+        """The priors of the classes of which a row has been seen; their weights, where none of these has a prior."""
         shares = np.where(self.statistic_.rows > 0, self._priors, 0.0)
+        shares = shares if shares.any() else self.statistic_.weight
         return np.asarray(shares / shares.sum())
 
     def _estimate(self, moments: ScatterMoments) -> None:
