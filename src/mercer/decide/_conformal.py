@@ -17,7 +17,7 @@ from mercer.decide._split import split_rows
 from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
 from mercer.decide.conformal import ROUNDING, exact_rank
 from mercer.decide.wrapped import WrapsModel, plan_of, refuse_unfitted
-from mercer.models.generative.generative import as_generator
+from mercer.families.draws import as_generator
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]

@@ -19,8 +19,8 @@ from mercer.decide._power import warn_of_idle_batch, warn_of_idle_fit
 from mercer.decide._split import Part, split
 from mercer.decide.conformal import conformal_p_values, ranks_among_themselves, threshold
 from mercer.decide.false_discovery import benjamini_hochberg
+from mercer.families.draws import as_generator
 from mercer.models.base import checked_table, in_main_memory, old_state_on_failure
-from mercer.models.generative.generative import as_generator
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.families._prior import Parameters
 from mercer.families.base import Array, Family
+from mercer.families.draws import as_generator, checked_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,4 @@ class Distribution:
 
     def sample(self, n: int = 1, random_state: Any = None) -> Array:
         """`n` draws of each row, of shape (n, rows)."""
-        if isinstance(random_state, np.random.RandomState):
-            rng = np.random.Generator(random_state._bit_generator)
-        else:
-            rng = np.random.default_rng(random_state)
-        return self.family.sample(self.parameters, n, rng)
+        return self.family.sample(self.parameters, checked_count(n), as_generator(random_state))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from mercer._errors import DataError
 from mercer.models.base import Array
 
 
@@ -50,10 +48,3 @@ class DensityEstimator(BaseEstimator):
             Σ log p(x): −inf if the density is 0 at a single row.
         """
         return float(self.score_samples(X).sum())
-
-
-def checked_count(n_samples: Any) -> int:
-    """A number of rows to draw."""
-    if not isinstance(n_samples, Integral) or n_samples < 0:
-        raise DataError(f"n_samples is a number of rows, 0 or more and whole; got {n_samples!r}.")
-    return int(n_samples)

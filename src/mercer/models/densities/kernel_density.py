@@ -14,6 +14,7 @@ from mercer._errors import BandwidthError, DataError, NoClosedFormError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._jit.smoothing.parzen import SIZE
 from mercer._threads import thread_count
+from mercer.families.draws import checked_count
 from mercer.models._agreement import refuse_other_columns, refuse_other_parameters
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor, checked_tensor_weight
@@ -21,7 +22,6 @@ from mercer.models.base import Array, Plan, checked, checked_weight, column_name
 from mercer.models.densities._kernel_questions import DensityQuestions
 from mercer.models.densities._kernel_rows import Rows, refuse_values
 from mercer.models.densities._kernel_tree import METRICS, TREES, TreeDensity, is_euclidean, tree_for
-from mercer.models.densities.estimator import checked_count
 from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing import SmoothingKernel, Windows, smoothing_kernel_from, tensors
 from mercer.smoothing.bandwidth import Bandwidth

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._errors import PriorError
+from mercer.families.draws import as_generator, checked_count
 from mercer.models.base import Array
-from mercer.models.densities.estimator import checked_count
 from mercer.models.generative.classifier import StatisticClassifier
 from mercer.models.generative.posterior import log_evidence
 
@@ -134,10 +134,3 @@ def checked_priors(priors: Any, classes: Array, *, normalised: bool = True) -> A
     if not 0 < values.sum() < np.inf:
         raise PriorError(f"Priors must be finite and not all 0. Got {priors!r}; give each class its probability.")
     return values
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from any of scikit-learn's ways to say `random_state`."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.Generator(random_state._bit_generator)
-    return np.random.default_rng(random_state)
