@@ -72,11 +72,11 @@ class Kernel(ABC):
         """k(x, z) for the rows of two sides, in an array of its own."""
 
     def put_tile(self, left: Any, right: Any, kept: Array, slots: Array, first: int) -> None:
-        """`tile` into the slots of its rows in an array where someone keeps them, from a column on."""
+        """`tile`, written into the slots that its rows have in the caller's array, from column `first` on."""
         put(self.tile(left, right, {} if self.parts else None), kept, slots, first)
 
     def fill_tile(self, left: Any, right: Any, out: Array) -> None:
-        """`tile` into memory that someone uses again and again: to be given new one takes longer than to fill it."""
+        """`tile`, written into memory that the caller reuses: allocating it anew takes longer than filling it."""
         out[...] = self.tile(left, right, {} if self.parts else None)
 
     def add_tile(self, left: Any, right: Any, factors: Array, total: Array) -> None:
@@ -95,24 +95,24 @@ class Kernel(ABC):
 
     @property
     def symmetric(self) -> bool:
-        """Whether k(x, z) = k(z, x) is certain: of a function of a user it is not."""
+        """Whether k(x, z) = k(z, x) is certain; for a user's function it is not."""
         return all(part.symmetric for part in self.parts)
 
     @property
     def numeric(self) -> bool:
         """Whether rows are rows of a table of numbers, to be checked as such; False where they are texts or graphs.
 
-        A kernel made of several is numeric if each of them is: a constant, or a function of a user, goes with any.
+        A kernel made of several is numeric if each of them is; a constant and a user's function go with either kind.
         """
         return all(part.numeric for part in self.parts)
 
     @property
     def slow(self) -> bool:
-        """Whether a tile takes so long that threads should not take several at a time."""
+        """Whether a tile takes so long that a thread should be given one at a time."""
         return any(part.slow for part in self.parts)
 
     def sensitivity(self, left: Any, right: Any) -> float:
-        """By how much a relative error of products of rows grows; infinite where float32 will not do."""
+        """The factor by which a relative error of products of rows grows; infinite where float32 will not do."""
         return np.inf
 
     def fits_single(self, side: Any) -> bool:
@@ -123,9 +123,9 @@ class Kernel(ABC):
         return bool(side.fits_single) and Values(self.diagonal(side)).fits_single
 
     def feature_map(self, columns: Any) -> FeatureMap:
-        """ψ for rows of so many columns, where it is finite: ⟨ψ(x), ψ(z)⟩ = k(x, z).
+        """ψ for rows with this many columns, if it is finite: ⟨ψ(x), ψ(z)⟩ = k(x, z).
 
-        A kernel of texts or graphs is given rows instead, and ψ has a column for whatever is in them.
+        A kernel of texts or graphs is given rows instead, and ψ has a column for everything that occurs in them.
 
         Examples
         --------
@@ -139,7 +139,7 @@ class Kernel(ABC):
         )
 
     def spectrum(self, columns: int) -> FrequencySpectrum:
-        """The distribution of frequencies of a kernel of x − z, for rows of so many columns (lecture 5).
+        """The distribution of frequencies of a kernel of x − z, for rows with this many columns (lecture 5).
 
         Examples
         --------
@@ -285,7 +285,7 @@ class Kernel(ABC):
 
 
 def finite_diagonal(kernel: Kernel, side: Any) -> Array:
-    """k(x, x), or an error where one is no float64: by Cauchy and Schwarz k(x, z) is finite where both of them are."""
+    """k(x, x), or an error if one is not finite: if all are, then by Cauchy and Schwarz so is every k(x, z)."""
     with np.errstate(over="ignore", invalid="ignore"):
         diagonal = kernel.diagonal(side)
     if not (finite := np.isfinite(diagonal)).all():
@@ -295,7 +295,7 @@ def finite_diagonal(kernel: Kernel, side: Any) -> Array:
 
 
 def beyond(kernel: Kernel, value: float, row: int, dtype: str) -> DataError:
-    """The error where k(x, x) of a row is no number of a type."""
+    """The error for a row whose k(x, x) is beyond the range of a type."""
     return DataError(
         f"k(x, x) of {kernel!r} is {value} in row {row}, beyond {dtype}; divide the columns by their scale, or choose "
         "a lower degree."

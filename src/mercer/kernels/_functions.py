@@ -1,4 +1,4 @@
-"""Functions of a user, which may take one row or a matrix of them."""
+"""Users' functions, which may take one row or a matrix of them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def takes_pairs_of_matrices(function: Callable[[Any, Any], Any], X: Any) -> bool
 
 
 def name_of(function: Any) -> str:
-    """What it is called where it was written; all that is known of it where it has no name."""
+    """Its name, or its repr if it has none."""
     return getattr(function, "__name__", None) or repr(function)
 
 

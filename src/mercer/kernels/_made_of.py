@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, repr=False)
 class OfOne(Kernel):
-    """A kernel made of one other, which it is but for what a subclass says."""
+    """A kernel made of one other; a subclass says in what it differs from that one."""
 
     kernel: Kernel
 

@@ -25,7 +25,7 @@ class DotProduct(Kernel):
 
     @abstractmethod
     def of_products(self, tile: Array, columns: int) -> None:
-        """Put f(s) in the place of every s, for rows of so many columns."""
+        """Replace every s by f(s), for rows with this many columns."""
 
     def prepared(self, views: Views) -> Points:
         return views.points
@@ -51,7 +51,7 @@ class Radial(Kernel):
 
     @abstractmethod
     def lower(self, columns: int) -> Any:
-        """f as a value that compiled loops dispatch on (`_jit.kernels.tiles`), for rows of so many columns."""
+        """f as a value that compiled loops dispatch on (`_jit.kernels.tiles`), for rows with this many columns."""
 
     @abstractmethod
     def slope(self, columns: int) -> float:
@@ -92,7 +92,7 @@ class Radial(Kernel):
             add_radial(kernel, left.X, left.squares, right.X, right.squares, factors, total)
 
     def _in_one_pass(self, side: Points) -> Any:
-        """f in the precision of the rows, where no pair of them has to be looked at again."""
+        """f in the precision of the rows if no pair of them has to be computed again; else None."""
         if side.squares.dtype != np.float32 or is_sparse(side.X):
             return None
         return in_precision_of(side.squares, self.lower(side.columns))

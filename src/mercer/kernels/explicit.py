@@ -63,7 +63,7 @@ class FeatureMap(ABC):
 
     @property
     def written_out(self) -> int:
-        """How many features take memory for every row, be they 0."""
+        """How many features take memory in every row, even where they are 0."""
         return self.n_features
 
     def __call__(self, X: Any) -> Any:

@@ -41,11 +41,11 @@ class GivenMatrix:
         return np.asarray(np.diagonal(self._matrix), dtype=float)
 
     def exact(self) -> GivenMatrix:
-        """Itself: there is nothing better to be had."""
+        """Itself: the matrix is as exact as it was given."""
         return self
 
     def part(self, rows: Any, columns: Any = None) -> GivenMatrix:
-        """The matrix of some rows with some columns, by their numbers; of the rows with themselves without columns."""
+        """The matrix of some rows and columns, by their numbers; without columns, of the rows with themselves."""
         return GivenMatrix(self._matrix[np.ix_(rows, rows if columns is None else columns)])
 
     def rows(self, numbers: Any) -> Array:

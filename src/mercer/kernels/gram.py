@@ -27,11 +27,11 @@ Cut = tuple[slice, slice]
 
 #: rows and columns of a tile, which stays in the L2 cache
 SIDE = 320
-#: tiles that a thread takes at a time: to hand over one takes as long as to make it
+#: tiles that a thread takes at a time: handing over a single one takes as long as making it
 TURN = 8
-#: whole rows are made in pieces of a multiple of so many columns, and about so many pieces
+#: whole rows are made in about PIECES pieces, each a multiple of PIECE columns
 PIECE, PIECES = 1000, 4
-#: rows that are summed up at once, and the fewest columns worth a thread of their own
+#: rows that are summed at once, and the fewest columns that are worth a thread of their own
 MANY, LEAST = 1024, 128
 #: relative difference of k(x, z) and k(z, x) that rounding explains
 SYMMETRIC = 1e-8
@@ -49,8 +49,8 @@ class Gram:
     Z : like X, default=None
         A column of the matrix for each; None means X.
     tolerance : float, default=0
-        Error of an entry, relative to √(k(x, x) k(z, z)), that does no harm: tiles are of float32 where their errors
-        stay below. Sums are of float64 in any case.
+        The error of an entry, relative to √(k(x, x) k(z, z)), that does no harm: tiles are of float32 if their errors
+        stay below it. Sums are always of float64.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Gram:
         return len(self._left), len(self._right)
 
     def _to_be_looked_at(self) -> list[Any]:
-        """Sides whose k(x, x) is wanted or may be beyond float64; functions and texts see to that themselves."""
+        """Sides whose k(x, x) is wanted, or might overflow; functions and kernels of texts check their own values."""
         if self.square:
             return [self._right]
         return [self._left, self._right] if self.kernel.numeric and self.kernel.symmetric else []
@@ -94,9 +94,9 @@ class Gram:
         return self if self.dtype == np.float64 else self._make_exact()
 
     def part(self, rows: Any, columns: Any = None) -> Gram:
-        """The matrix of some rows with some columns, by their numbers; of the rows with themselves without columns.
+        """The matrix of some rows and columns, by their numbers; without columns, of the rows with themselves.
 
-        What was made ready for all of them is used again.
+        What was prepared for all rows is used again.
         """
         part = copy(self)
         part._make_exact = lambda: self.exact().part(rows, columns)
@@ -122,7 +122,7 @@ class Gram:
         return tile
 
     def fill(self, rows: slice, out: Array) -> None:
-        """Some rows, of all columns, into memory that is used again; of k(X, Z), on the thread that asks."""
+        """All columns of some rows of k(X, Z), into memory that the caller reuses, on the calling thread."""
         self.kernel.fill_tile(self._left.take(rows), self._right, out)
 
     def rows(self, rows: Any) -> Array:
@@ -140,7 +140,7 @@ class Gram:
         return result
 
     def put_rows(self, numbers: Array, kept: Array, slots: Array) -> None:
-        """Rows by their numbers into the slots of an array of the same type, where someone keeps them."""
+        """Rows, by their numbers, into slots of the caller's array, which has the same type."""
         left, pieces = self._left.take(numbers), self._pieces()
         if len(pieces) > 1:
             self._each(lambda b: self.kernel.put_tile(left, self._right.take(b), kept, slots, b.start), pieces)
@@ -149,7 +149,7 @@ class Gram:
             self._each(lambda a: self.kernel.put_tile(left.take(a), self._right, kept, slots[a], 0), halves)
 
     def add_rows(self, numbers: Array, factors: Array, total: Array) -> None:
-        """Add Σ factor · row to a total of float64, for rows by their numbers, which are not kept."""
+        """Add Σ factor · row to a total of float64, for rows by their numbers; the rows are not kept."""
         for some in row_blocks(len(numbers), MANY):
             left, part = self._left.take(numbers[some]), factors[some]
             self._each(partial(self._add_piece, left, part, total), self._pieces())
@@ -158,7 +158,7 @@ class Gram:
         self.kernel.add_tile(left, self._right.take(columns), factors, total[columns])
 
     def matrix(self) -> Array:
-        """All of it; k(X) is exactly symmetric, and `AsymmetricKernelError` if a function of a user is not."""
+        """All of it; k(X) is exactly symmetric, and a user's function that is not is an `AsymmetricKernelError`."""
         result = np.empty(self.shape, self.dtype)
 
         def fill(cut: Cut) -> None:
@@ -194,7 +194,7 @@ class Gram:
         return result
 
     def _times_vector(self, v: Array) -> Array:
-        """k(X, Z) v of a symmetric kernel, by sums of the rows of k(Z, X), whose entries leave no cache."""
+        """k(X, Z) v of a symmetric kernel, by sums of the rows of k(Z, X), whose entries never leave the cache."""
         n, m = self.shape
         total = np.zeros(n)
 
@@ -233,7 +233,7 @@ class Gram:
 
     @property
     def _half(self) -> bool:
-        """Whether one triangle says it all."""
+        """Whether one triangle determines the matrix."""
         return self.square and self.kernel.symmetric
 
     def _cuts(self, *, half: bool) -> list[Cut]:
@@ -253,7 +253,7 @@ class Gram:
 
     def _stream(self, function: Callable[[A], T], cuts: list[A], turn: int = TURN) -> Iterator[T]:
         if not self.kernel.symmetric:
-            # a function of a user has never been asked whether it may be called by several threads
+            # a user's function may not be safe to call from several threads
             return map(function, cuts)
         turns = [cuts[cut] for cut in row_blocks(len(cuts), 1 if self.kernel.slow else turn)]
         return chain.from_iterable(ordered_stream(lambda turn: [function(cut) for cut in turn], turns))

@@ -47,16 +47,16 @@ class PivotedCholesky:
 
     @classmethod
     def of(cls, gram: Gram | GivenMatrix, most: int, enough: float, *, rng: Any = 0) -> Self:
-        """Of no more than `most` pivots, or as many as leave no more than `enough` of the diagonal, on average.
+        """Add pivots until there are `most`, or until the diagonal entries that are left average `enough` or less.
 
         Parameters
         ----------
         gram : Gram or GivenMatrix
             The matrix, of rows with themselves.
         most : int
-            Of pivots, each of which takes a column of L.
+            The largest number of pivots; each adds a column to L.
         enough : float
-            What may be left of a diagonal entry, on average.
+            What may be left of the diagonal entries, on average.
         rng : int or numpy.random.Generator, default=0
             What draws the pivots; the same seed draws the same ones.
         """
@@ -89,13 +89,13 @@ class PivotedCholesky:
 
 
 def _needed(added: Array, left: float, enough: float) -> int:
-    """How many of the new rows of Lᵀ, in their order, leave so little of the trace; all where none do."""
+    """How many of the new rows of Lᵀ, in order, bring what is left of the trace down to `enough`; all if none do."""
     reached = left - np.cumsum(np.einsum("ij,ij->i", added, added)) <= enough
     return int(np.argmax(reached)) + 1 if reached.any() else len(added)
 
 
 def drawn(chance: Array, size: int, draw: np.random.Generator) -> Array:
-    """Rows, each by its chance; some may come twice."""
+    """Numbers of rows, drawn in proportion to their chances, with replacement."""
     sums = np.cumsum(chance)
     places = np.searchsorted(sums, sums[-1] * draw.random(size), side="right")
     return np.asarray(np.minimum(places, len(sums) - 1))

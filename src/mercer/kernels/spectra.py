@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 #: a `numpy.random.Generator` or `RandomState`
 Rng = Any
-#: so many rows of so many standard normal numbers, each row by itself; rows may depend on each other
+#: (count, columns, rng) ↦ that many rows of standard normal numbers; rows may depend on each other
 Directions = Callable[[int, int, Rng], Array]
 
 
 def independent(count: int, columns: int, rng: Rng) -> Array:
-    """Standard normal rows that have nothing to do with each other."""
+    """Standard normal rows that are independent of each other."""
     return np.asarray(rng.standard_normal((count, columns)))
 
 
 @dataclass(frozen=True)
 class FrequencySpectrum(ABC):
-    """Where the frequencies of a kernel of x − z lie, for rows of so many columns."""
+    """The distribution of the frequencies of a kernel of x − z, for rows with this many columns."""
 
     columns: int
 
@@ -40,10 +40,10 @@ class FrequencySpectrum(ABC):
 
     @abstractmethod
     def scales(self, count: int, rng: Rng) -> Array:
-        """The random scales s of so many draws: of shape (count, 1), or (count, columns) where coordinates differ."""
+        """The random scales s of `count` draws: of shape (count, 1), or (count, columns) if coordinates differ."""
 
     def sample(self, count: int, rng: Rng, directions: Directions = independent) -> Array:
-        """So many frequencies w = s ∘ g, one in a row.
+        """`count` frequencies w = s ∘ g, one in a row.
 
         Examples
         --------
@@ -187,10 +187,10 @@ class OnColumns(FrequencySpectrum):
 
 
 def _shuffled(scales: Array, rng: Rng) -> Array:
-    """In another order: a mixture has its parts one after the other, and two that meet must not know of it."""
+    """In random order: the draws of a mixture are sorted by part, and those of two mixtures must not be aligned."""
     return np.asarray(scales[rng.permutation(len(scales))])
 
 
 def _positive(squares: Array) -> Array:
-    """A draw of χ² that is 0 in floating point has to be divided by all the same."""
+    """A draw of χ² may be 0 in floating point, and is a divisor."""
     return np.maximum(squares, np.finfo(float).tiny)

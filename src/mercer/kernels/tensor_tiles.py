@@ -1,4 +1,4 @@
-"""What each kernel makes of two tensors, and of each row with itself; a kernel of things other than numbers: an error.
+"""What each kernel makes of two tensors, and of each row with itself; kernels of other things than numbers are refused.
 
 `tile_of(kernel, X, Z, shift)` is k(x, z) for every pair, in a tensor of its own; `shift` is amid the rows.
 """

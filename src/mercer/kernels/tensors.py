@@ -176,7 +176,7 @@ class _Linear:
 
 
 class _Tiles:
-    """Products of a kernel that nobody knows more about, tile by tile."""
+    """Products of a kernel that has no faster way, tile by tile."""
 
     def __init__(self, kernel: Kernel, X: Any, Z: Any) -> None:
         self._gram = TensorGram(kernel, X, Z)

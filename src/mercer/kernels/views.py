@@ -23,16 +23,16 @@ from mercer.kernels.inputs import count, dense, is_sparse, is_table, matrix_of, 
 
 Array = NDArray[Any]
 T = TypeVar("T")
-#: products and distances of the tile at hand that parts of a kernel share; None where it has one part
+#: products and distances of the current tile that parts of a kernel share; None for a kernel of one part
 Memo = dict[Any, Array] | None
 
-#: relative error of an entry that is let pass
+#: relative error of an entry that is tolerated
 GOOD = 1e-12
 #: error of a squared distance from products, in roundings of ‖x‖² + ‖z‖²
 ROUNDINGS = 4.0
 #: the largest of some squares is far from the ends of the range of float32, and the smallest above 0 is within it
 SINGLE_LEAST, SINGLE_MOST, SINGLE_SMALLEST = 1e-25, 1e25, 1e-36
-#: pairs at once whose distance is computed anew in sparse rows
+#: pairs of sparse rows whose distances are computed anew at once
 PAIRS = 4096
 
 
@@ -56,7 +56,7 @@ class Points:
     squares: Array
     #: the largest ‖x‖² of all rows, not only those taken
     largest: float
-    #: equal for equal rows: tiles of the same origin are made once
+    #: which view the rows are of: tiles of the same origin are made once
     origin: object
 
     @classmethod
@@ -129,7 +129,7 @@ class Several:
 
 
 class Views:
-    """What kernels need of some rows; `like` are the views of the other side, which has to be shifted alike."""
+    """What kernels need of some rows; `like` are the views of the other side, whose shift is used here too."""
 
     def __init__(self, raw: Any, *, like: Views | None = None) -> None:
         self.raw, self.like = raw, like
@@ -237,8 +237,8 @@ def products(left: Points, right: Points, memo: Memo) -> Array:
 def squared_distances(left: Points, right: Points, memo: Memo, *, careful: bool) -> Array:
     """‖x − z‖² for every pair, in an array of its own.
 
-    From products, with an error of some roundings of ‖x‖² + ‖z‖²; carefully, pairs that are close together beside that
-    are computed from their differences.
+    They are computed from products, with an error of a few roundings of ‖x‖² + ‖z‖². With `careful`, pairs that are
+    close together compared with that are computed again from their differences.
     """
     return _remembered(("distances", left.origin, careful), memo, lambda: _squared_distances(left, right, careful))
 
@@ -282,5 +282,5 @@ def _refine_sparse(tile: Array, left: Points, right: Points, near: float) -> Non
 
 
 def rounding_error(sensitivity: float, dtype: Any) -> float:
-    """Error of an entry, where one relative to ‖x‖² + ‖z‖² grows by `sensitivity`."""
+    """The error of an entry, if an error relative to ‖x‖² + ‖z‖² grows by the factor `sensitivity`."""
     return ROUNDINGS * float(np.finfo(dtype).eps) * float(sensitivity)  # which may be beyond float32
