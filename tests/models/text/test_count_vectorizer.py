@@ -279,6 +279,13 @@ def test_a_failed_fit_leaves_the_old_vocabulary() -> None:
     assert words.partial_fit(["mat"]).vocabulary_ == {"cat": 0, "mat": 1, "the": 2}
 
 
+def test_a_fit_with_a_given_vocabulary_forgets_what_was_learnt_before() -> None:
+    words = CountVectorizer().fit(["old words"])
+    words.set_params(vocabulary=["given"]).fit(["given"])
+    words.set_params(vocabulary=None).partial_fit(["new text"])
+    assert words.get_feature_names_out().tolist() == ["new", "text"]
+
+
 def test_only_vectorizers_of_the_same_parameters_merge() -> None:
     words = CountVectorizer().fit(["the cat"])
     with pytest.raises(MergeError, match="different ngram_range"):

@@ -304,6 +304,8 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         self.fixed_vocabulary_ = self.vocabulary is not None
         if self.fixed_vocabulary_:
             self.vocabulary_ = numbered(self.vocabulary)
+            for name in ("_seen", "_chosen"):  # which an earlier fit may have learnt
+                self.__dict__.pop(name, None)
 
     def _learnt(self, raw_documents: Any, y: Any) -> sparse.csr_array:
         """What the documents have of the vocabulary that was given, or is learnt from them."""
