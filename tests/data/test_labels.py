@@ -85,7 +85,15 @@ def test_nullable_labels_without_nulls(dtype: str) -> None:
     assert encode_labels(pd.Series([1, 0, 1], dtype=dtype))[1].tolist() == [1, 0, 1]
 
 
-@pytest.mark.parametrize("y", [[0.0, np.nan], np.array(["a", None], dtype=object), pd.Series([1, None], dtype="Int64")])
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0.0, np.nan],
+        np.array(["a", None], dtype=object),
+        pd.Series([1, None], dtype="Int64"),
+        np.array(["2024-05-31", "NaT"], dtype="datetime64[D]"),
+    ],
+)
 def test_a_missing_label_is_named_by_its_row(y: Any) -> None:
     with pytest.raises(NonFiniteError, match=r"^Input y contains NaN\..*row 1"):
         encode_labels(y)

@@ -193,6 +193,14 @@ def test_a_dictionary_with_repeated_and_null_entries() -> None:
     assert labels.tolist() == ["x", "y"]
 
 
+def test_a_dictionary_of_decimals_has_the_labels_of_decimals() -> None:
+    decimals = pa.array([1.5, 2.0, None, 1.5]).cast(pa.decimal128(4, 2))
+    for column in (decimals, decimals.dictionary_encode()):
+        codes, labels = Table.of(pa.table({"c": column})).coded(0)
+        assert codes.tolist() == [0, 1, -1, 0]
+        assert labels.tolist() == [1.5, 2.0]
+
+
 @pytest.mark.parametrize(
     "frame",
     [pa.table({"x": pa.nulls(3)}), pl.DataFrame({"x": [None] * 3}), pd.DataFrame({"x": [np.nan] * 3})],

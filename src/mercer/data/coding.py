@@ -195,7 +195,7 @@ def _code_dictionary(array: Any) -> Coded:
     dictionary = array.dictionary
     if dictionary.null_count or len(dictionary.unique()) < len(dictionary):
         array = array.dictionary_decode().dictionary_encode()
-    if pa.types.is_floating(array.type.value_type):
+    if pa.types.is_floating(array.type.value_type) or pa.types.is_decimal(array.type.value_type):
         return code_arrow(array.dictionary_decode())
     return _from_dictionary(array)
 

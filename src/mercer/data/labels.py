@@ -76,7 +76,10 @@ def _by_sorting(y: Array) -> Coded:
             f"Labels must be all strings or all numbers, but y holds {', '.join(types)}. Convert them to one type, "
             "e.g. [str(label) for label in y]."
         ) from None
-    return Coded(codes.astype(np.int32), labels)
+    codes = codes.astype(np.int32)
+    if y.dtype.kind in "mM":  # NaT is the last in order
+        codes, labels = np.where(np.isnat(y), np.int32(-1), codes), labels[~np.isnat(labels)]
+    return Coded(codes, labels)
 
 
 def _refuse_continuous(coded: Coded) -> None:

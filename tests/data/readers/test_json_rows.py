@@ -25,6 +25,7 @@ EXPECTED = {"n": [1, None, 3.5], "word": ["red", "?", None]}
             "a JSON object in each line",
         ),
         ("a.json", '[{"n": 1, "word": "red"}, {"word": "?"}, {"n": 3.5}]', "a JSON list"),
+        ("a.json", "\n" * 5000 + '[{"n": 1, "word": "red"}, {"word": "?"}, {"n": 3.5}]', "a JSON list"),
         ("a.json", '{"n": 1, "word": "red"}\n{"word": "?"}\n{"n": 3.5}\n', "a JSON object in each line"),
     ],
 )

@@ -57,6 +57,8 @@ class JsonRows(Rows):
         """Whether the file is one list, which has to be read at once."""
         with self._opened() as stream:
             start = bytes(stream.read(1 << 12)).removeprefix(codecs.BOM_UTF8).lstrip()
+            while not start and (more := bytes(stream.read(1 << 12))):
+                start = more.lstrip()
         if not start:
             raise EmptyDataError(f"{self.path.name!r} is empty.")
         return start.startswith(b"[")
