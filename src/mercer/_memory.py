@@ -20,8 +20,8 @@ VERSIONS = {
 }
 #: of the memory that is left, what one request may take: the process needs some for everything else
 SHARE = 0.95
-#: seconds for which what was found is taken to be true: a look takes as long as much of a small fit, and nobody fills
-#: much of the rest in so short a time
+#: seconds for which a reading is reused: taking one is a good part of a small fit, and little memory is filled in so
+#: short a time
 FRESH = 0.1
 
 
@@ -61,7 +61,7 @@ def refuse_beyond_memory(needed: float, what: str, instead: str) -> None:
 
 
 def gigabytes(size: float) -> str:
-    """So many bytes in words, in units of 10⁹."""
+    """A number of bytes in words, in units of 10⁹."""
     return f"{size / 1e9:.3g} GB"
 
 

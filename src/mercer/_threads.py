@@ -61,7 +61,7 @@ class _OneBlasThread:
     """
 
     def __init__(self) -> None:
-        # one that its thread may take again: the collector may end somebody's use in the middle of this one
+        # reentrant: the garbage collector may end another use while this thread is in the middle of its own
         self._lock, self._inside = threading.RLock(), 0
         self._limit: Any = None
 
@@ -134,7 +134,7 @@ def row_blocks(n_rows: int, size: int) -> list[slice]:
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """So many threads, kept for the next call: to start them takes as long as a pass over some thousand rows."""
+    """A pool that is kept for the next call: starting its threads takes as long as a pass over some thousand rows."""
     return ThreadPoolExecutor(threads, thread_name_prefix="mercer")
 
 

@@ -17,7 +17,7 @@ from mercer._threads import row_blocks
 LOG2_E = log2(e)
 #: rows are padded to a multiple of so many, columns to so many at least
 ROWS, WIDTH = 256, 16
-#: columns that stay on the chip, and how many of more than those at a time
+#: the most columns that stay on the chip, and how many are taken at a time if there are more
 WIDEST, STEP = 128, 64
 #: exponents up to which powers of 2 may be multiplied in any order
 FACTORS = 30.0

@@ -51,7 +51,7 @@ class Learnt(NamedTuple):
 
 
 class Rule(ABC):
-    """How the model it was made from goes about it."""
+    """How the perceptron that it was made from learns."""
 
     @abstractmethod
     def learn(self, lesson: Lesson, progress: Progress | None) -> Learnt:

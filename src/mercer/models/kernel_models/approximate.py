@@ -27,7 +27,7 @@ from mercer.models.kernel_models.feature_function import MOST_LANDMARKS, WHITENE
 
 #: rows on which the exact model is fitted too, and as many to compare the two on
 SAMPLE = 500
-#: outputs of a model for which so many rows are no work
+#: outputs of a model up to which the sample has that many rows
 OUTPUTS = 20
 #: a spread, beside the values themselves, that is rounding
 FLAT = 1e-9
@@ -76,7 +76,7 @@ def features_for(model: Any, kernel: Kernel, X: Any) -> Map | None:
 
 
 def features_of(asked: Nystroem | RandomFourierFeatures, kernel: Kernel, X: Any) -> Map:
-    """ψ as a transformer that is not fitted yet has it, for a kernel: its own does not matter, nor does γ of that."""
+    """ψ of an unfitted transformer, for this kernel; the transformer's own kernel and γ are ignored."""
     asked._validate_params()
     if not isinstance(asked, Nystroem):
         if not kernel.numeric:
@@ -135,7 +135,7 @@ def _of_many_landmarks(map: LandmarkMap, X: Any) -> Approximation:
     """What is left of the trace, where that has room; an exact twin would take longer than the fit."""
     rows, error = take(X, sample_of(count(X), SAMPLE)), float("nan")
     if len(map.landmarks) <= MOST_LANDMARKS:
-        with suppress(ValueError, MemoryError):  # nothing that is told of a fit may make it fail
+        with suppress(ValueError, MemoryError):  # describing a fit must not make it fail
             error = trace_error(to_numpy(map(rows)), map.kernel.diag(to_numpy(rows)))
     return Approximation("nystroem", map.n_features, error, float("nan"), 0)
 
@@ -144,7 +144,7 @@ def _distance(values: Callable[[], tuple[Array, Array]]) -> float:
     """Between values of two models, relative to the spread of the first; NaN where either cannot be fitted."""
     try:
         exact, approximate = values()
-    except (ValueError, ArithmeticError, MemoryError):  # nothing that is told of a fit may make it fail
+    except (ValueError, ArithmeticError, MemoryError):  # describing a fit must not make it fail
         return float("nan")
     unit = max(float(np.abs(exact).max(initial=0.0)), np.finfo(float).tiny)  # whose square may be no number
     spread = float(np.sqrt(np.mean(((exact - exact.mean(axis=0)) / unit) ** 2)))

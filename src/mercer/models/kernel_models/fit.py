@@ -40,9 +40,9 @@ from mercer.solvers.span.mapped_newton import MappedFit
 from mercer.solvers.span.mapped_problem import MappedProblem
 from mercer.solvers.span.tensor_losses import OnDevice
 
-#: root mean square error of predictions, in standard deviations of the noise, that is the optimum to all who look
+#: root mean square error of predictions, in standard deviations of the noise, that makes no practical difference
 PREDICTIONS = 1e-5
-#: features of all rows from which on a digit that nobody sees costs time
+#: rows times features from which on digits that make no difference cost time
 MANY = 1e8
 #: … of tensors of float32 that are too many for float64
 SINGLE_PREDICTIONS = 5e-5
@@ -171,10 +171,10 @@ class _Fitting:
         self, kind: Kind, problem: MappedProblem, start: MappedFit | None, unit: Array | float = 1.0
     ) -> Fit:
         tolerance, most_steps = self.machine.limits
-        # what is asked for in standard errors is seen by nobody in predictions of many rows
+        # with many rows, such small fractions of a standard error make no difference to predictions
         if self._in_single or len(self.seen) * self.design.n_features > MANY:
-            seen_by_nobody = SINGLE_PREDICTIONS if self._in_single else PREDICTIONS
-            tolerance = max(tolerance, seen_by_nobody * np.sqrt(self.data.total))
+            negligible = SINGLE_PREDICTIONS if self._in_single else PREDICTIONS
+            tolerance = max(tolerance, negligible * np.sqrt(self.data.total))
         begin = None if start is None else start.w
         try:
             solution = mapped_newton.solve(

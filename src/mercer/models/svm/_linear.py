@@ -30,7 +30,7 @@ from mercer.solvers.sparse.squared_hinge import SquaredHinge, SquaredHingeProble
 
 #: the gap asked for, as a portion of the objective, for a `tol` of 1: liblinear's slopes of 1e-4 leave about 1e-6
 GAP_PER_TOL = 1e-2
-#: rows up to which Newton's method is worth its while, however many columns there are
+#: rows up to which Newton's method is worthwhile, however many columns there are
 FEW_ROWS = 300
 #: means, in standard deviations of their columns, whose squares leave few digits to the rest
 FAR = 1e5

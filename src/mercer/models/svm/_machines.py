@@ -1,4 +1,4 @@
-"""Solving the machines of a model one after the other, watched, within limits, and kept when it is stopped."""
+"""Solving the machines of a model one after the other, with progress and limits; a fit that is stopped is kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mercer.solvers.machines.feature_machine import FeatureRows
 
 @dataclass(eq=False)
 class Machines:
-    """What a fit has found: a solution for each machine, and how it ended where it was not left to end."""
+    """What a fit has found: a solution for each machine, and the interruption if there was one."""
 
     solutions: list[Solution] = field(default_factory=list)
     interruption: FitInterrupted | None = None

@@ -14,7 +14,7 @@ from mercer.models.base import Array
 
 
 def row_weights(sample_weight: Any, X: Any) -> Array:
-    """One for every row; as in libsvm, those that have none above 0 take no part."""
+    """One for every row; as in libsvm, rows without a weight above 0 take no part."""
     n = count(X)
     if sample_weight is None:
         return np.ones(n)

@@ -23,7 +23,7 @@ MANY, TOLERANCE = 1000, 1e-4
 FEW_NUMBERS = 2_000_000
 #: distance from the origin, in standard deviations, that costs products of rows more digits than they can spare
 FAR = 100.0
-#: rows on which a kernel of which nobody knows whether it is positive definite is looked at
+#: rows on which a kernel is checked if it is not known to be positive definite
 LOOKED_AT = 200
 #: relative error of an entry that a user's function or matrix may have: they may be of float32
 ENTRY = 1e-6

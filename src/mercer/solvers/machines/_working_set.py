@@ -22,7 +22,7 @@ FEW = 1024
 
 @dataclass(frozen=True)
 class Scores:
-    """−slope of the objective as each coordinate rises, and (with the other sign) as it falls; −∞ where it may not."""
+    """−slope of the objective as each coordinate rises, and the slope as it falls; −∞ if it is at that bound."""
 
     up: Array
     down: Array
@@ -62,7 +62,7 @@ def working_size(n: int) -> int:
 
 
 def working_set(scores: Scores, last: Array) -> tuple[Array, int]:
-    """Half of the last working set, its newest rows, and those that violate most; and how many of them are not new."""
+    """The newest half of the last working set and the rows that violate most; and how many of these are not new."""
     n, size = len(scores.up), working_size(len(scores.up))
     if n == size:
         return np.arange(n), len(last)
@@ -88,7 +88,7 @@ class WorkingTile:
     def __init__(self, gram: Gram | GivenMatrix) -> None:
         side = working_size(gram.shape[0])
         self._gram = gram
-        # written in turns: new memory for each tile takes as long as a tenth of its numbers
+        # used in turn: allocating a tile takes as long as computing a tenth of it
         self._last, self._next = (np.empty(side * side, gram.dtype) for _ in range(2))
         self._side = 0
 

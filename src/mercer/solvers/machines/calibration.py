@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 #: added to the diagonal of the kernel matrix of free support vectors, relative to it: equal rows span each other
 RIDGE = 1e-10
-#: the scale that scores get which say nothing, or the wrong thing: nearly equal probabilities, in the order of scores
+#: the scale for scores that say nothing, or the wrong thing: probabilities are nearly equal, in the order of the scores
 FLAT = 1e-3
 #: relative change of the scale at which its likelihood has its maximum
 ENOUGH = 1e-10

@@ -38,10 +38,10 @@ STEPS = 100
 MOST_STEPS, MOST_STEPS_A_ROW = 10_000_000, 100
 #: share of the tolerance that is left to rounding
 ROUNDING = 0.05
-#: violation, beside the largest target, that is worth its while in float32; and targets up to which, and down to whose
-#: inverse, squares of slopes are float32
+#: the least violation that float32 is asked for, relative to the largest target; and the largest target, whose inverse
+#: is the smallest, at which squares of slopes are within its range
 SINGLE, SINGLE_TARGET = 1e-5, 1e12
-#: rounds in which the dual did not rise, beside its rounding, nor the violation fall, after which they will not
+#: rounds without progress after which to stop: the dual rose by no more than its rounding, the violation did not fall
 IDLE, RISE = 3, 1e-15
 #: rows whose gradient is computed once more in float64
 CHECKED = 128
@@ -90,7 +90,7 @@ def solve(
         with blas_for(1):  # tiles have a thread each, and in between BLAS's own would go on spinning
             descent.run(callback)
     except KeyboardInterrupt:
-        # which may be behind, or of float32 with an error that nobody has measured
+        # the gradient may be behind β, or of float32 with an error that has not been measured
         descent.gradient, descent.error = _gradient(problem, problem.rows.exact(), descent.beta), 0.0
         message = f"interrupted after {limits.steps} steps; the best coefficients so far are kept."
         raise FitInterrupted(message, descent.solution()) from None
@@ -206,7 +206,7 @@ class _Descent:
         return Scores(up, down, problem.intercept)
 
     def _measure_error(self) -> None:
-        """How wrong float32 has made the gradient, where it decides about the certificate and at rows all over."""
+        """The error of the gradient in float32, at the rows that decide about the certificate and at others."""
         scores, n = self._scores(), len(self.beta)
         every = np.arange(0, n, max(1, n // (CHECKED // 2)))
         few = min(CHECKED // 4, n - 1)

@@ -37,11 +37,11 @@ GAP_PER_TOLERANCE = 1e-2
 CONSTANT = 10.0
 #: sizes of features that are left as they are
 LEAST_SIZE, MOST_SIZE = 1e-2, 1e2
-#: steps at most, where nobody says
+#: the most steps, if no limit is given
 MOST_STEPS = 1000
-#: bounds of β, for features and targets of about 1, that are no higher; and the part of one that is not near it
+#: bounds of β are capped at this, for features and targets of about 1; and the share of a bound up to which β is free
 HIGHEST, BELOW = 1e9, 0.5
-#: of the features, what is in memory at once: those of a pair of classes, or of rows on a corner, are copied
+#: copies of the features in memory at once: those of a pair of classes, or of rows on a corner, are copied
 COPIES = 2
 
 

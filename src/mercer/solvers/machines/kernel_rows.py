@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix that is too large to keep: those used last are kept, the others made when they are needed."""
+"""Rows of a kernel matrix that is too large to keep: the most recently used are kept, others are made when needed."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Rows(ABC):
 
     @abstractmethod
     def release(self, numbers: Array) -> None:
-        """Let the room of some rows be taken first: they are not expected to be needed again."""
+        """Let these rows be replaced first: they are not expected to be needed again."""
 
     @abstractmethod
     def clear(self) -> None:
-        """Give back the memory of what is kept."""
+        """Release the memory of the rows that are kept."""
 
     def exact(self) -> KernelRows:
         """The same rows in float64."""

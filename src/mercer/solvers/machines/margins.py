@@ -33,9 +33,9 @@ Array = NDArray[Any]
 
 #: gaps below this portion of the objective may be rounding
 LEAST_GAP = 1e-12
-#: smaller weights have no inverse
+#: weights below this have no finite inverse
 LEAST_WEIGHT = 1e-300
-#: a corner that is rounded off by less at first has a curvature that is no number
+#: the least width by which corners are rounded at first: of a smaller one the curvature would overflow
 LEAST_WIDTH = 1e-150
 #: numbers from which on rows are read block by block, in threads, and classes are fitted side by side
 WORTH_THREADS = 400_000
@@ -93,7 +93,7 @@ class MarginRows:
 
     @cached_property
     def _small(self) -> Array | None:
-        """Few dense rows with the constant beside them: plain products of these cost less than to cut them up."""
+        """Few dense rows with the constant beside them: plain products of these cost less than cutting them up."""
         if not isinstance(self.X, np.ndarray) or self.X.size >= WORTH_THREADS:
             return None
         return np.column_stack([self.X, np.full(self.n_rows, self.constant)])
@@ -291,9 +291,9 @@ class Descent(Protocol):
 
 
 def run(descents: Sequence[Descent], numbers: int, progress: Callable[[int, float, float], None] | None = None) -> None:
-    """Go on with all that are not finished, side by side if they are worth it; `numbers` is how many one step reads.
+    """Step until all are finished, in parallel if that is worth it; `numbers` is how many numbers one step reads.
 
-    Step by step, so that Ctrl-C finds each at a point it can stop at.
+    One step at a time, so that Ctrl-C finds each at a point where it can stop.
     """
     side_by_side = len(descents) > 1 and numbers >= WORTH_THREADS
     with blas_for(1):  # rows are read in threads, and in between BLAS's own would go on spinning

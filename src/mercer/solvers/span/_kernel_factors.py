@@ -23,7 +23,7 @@ WORTH_SINGLE = 2000
 SINGLE = 1e5
 #: columns up to which each is solved for by itself
 FEW_COLUMNS = 3
-#: curvatures below this portion of the largest, or that of λ, count as it: they would only make numbers too large
+#: curvatures are raised to these portions of the largest one and of λ: smaller ones would only make numbers overflow
 FLATTEST, FLATTEST_OF_STRENGTH = 1e-20, 1e-280
 
 

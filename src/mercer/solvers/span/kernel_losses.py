@@ -1,4 +1,4 @@
-"""The losses of rows as functions of their values η, whatever gives those: what a kernel model minimises but a norm.
+"""The losses of rows as functions of their values η, wherever these come from: a kernel model adds only a norm.
 
 η has a column for each output: one, one for each class, or one for each target.
 """
@@ -53,7 +53,7 @@ class Bend(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Separate(Bend):
-    """Outputs that have nothing to do with each other."""
+    """Outputs that are independent of each other."""
 
     h: Array
 
@@ -246,6 +246,6 @@ class OfClasses(Losses):
 
 
 def constant(y: Array, weight: Array | None, offset: Array | None) -> Observations:
-    """Rows about which nothing is known but their response."""
+    """Rows of which only the response is known: a design with an intercept and no columns."""
     nothing = DenseDesign(np.empty((len(y), 0)), Coordinates.plain(0, intercept=True))
     return Observations(nothing, y, weight, offset)

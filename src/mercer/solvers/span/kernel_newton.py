@@ -35,7 +35,7 @@ Array = NDArray[Any]
 INEXACT = 0.1
 #: rounding of an objective whose values are sums of many terms
 COARSE = 1e-10
-#: steps that a preconditioner of this very point must not need, or a better kind is worth what it costs
+#: if a preconditioner made at the current point needs more steps than this, a better kind is worth its cost
 POOR = 50
 #: rows below which a factor costs no more than a few steps
 ALWAYS_FACTOR = 500

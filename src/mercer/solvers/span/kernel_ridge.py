@@ -41,9 +41,9 @@ Array = NDArray[Any]
 TOLERANCE, AIM = 1e-8, 1e-9
 #: rows from which on conjugate gradients are tried
 MANY_ROWS = 2000
-#: what is left over of y that further corrections would not mend, and how many are tried
+#: what is left over of y that further corrections would not reduce, and how many are tried
 ROUNDING, CORRECTIONS = 1e-13, 3
-#: pivots without which steps are too many to be begun where the matrix has no room
+#: the fewest pivots with which steps are begun if the matrix has no room: with fewer they would be too many
 FEWEST_PIVOTS = 20
 #: right ↦ c, about
 Correction = Callable[[Array], Array]
@@ -84,7 +84,7 @@ def kernel_ridge(system: System, alpha: Array) -> Solution:
 
 
 def _with_weights_up_to_4(system: System, alpha: Array) -> tuple[System, Array]:
-    """The same equations in numbers that have squares: all divided by a power of 4, so that none is rounded."""
+    """The same equations divided by a power of 4, which rounds nothing, so that squares do not overflow."""
     heaviest = 0.0 if system.weight is None else float(system.weight.max(initial=0.0))
     if system.weight is None or not 0 < heaviest < np.inf:
         return system, alpha
@@ -167,7 +167,7 @@ def _solved(upper: Array, right: Array) -> Array:
 
 
 def by_least_squares(system: System, alpha: Array) -> Solution:
-    """The shortest of the best, by the eigenvalues that are not 0 but for rounding."""
+    """The shortest least squares solution, by the eigenvalues that are above rounding."""
     spectrum = eigenvalues(system)
     values = spectrum.values[:, None] + alpha
     size = np.abs(values).max(axis=0)

@@ -19,7 +19,7 @@ from mercer.solvers.span.kernel_system import INSTEAD, System
 
 Array = NDArray[Any]
 
-#: squares of memory that a decomposition takes: the matrix, which becomes the vectors, and work of two
+#: matrices of that size that a decomposition takes: the matrix, which becomes the vectors, and two as work space
 SQUARES = 3
 
 

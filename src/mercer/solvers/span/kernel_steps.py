@@ -46,7 +46,7 @@ TURNS, MADE_TOGETHER = 8, 8
 MOST_PIVOTS, SHARE_OF_PIVOTS, BYTES_PER_PIVOT = 3000, 0.4, 24.0
 #: … and of what is left then that tiles may take
 SHARE_OF_TILES = 0.7
-#: seconds that nobody waits for without being told
+#: seconds from which on a warning announces how long it will take
 LONG = 3600.0
 #: steps that are allowed at least, and compared with those that are expected; vectors of the length of y they need
 MOST_STEPS, UNEXPECTED, VECTORS = 1000, 3.0, 12

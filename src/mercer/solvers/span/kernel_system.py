@@ -20,11 +20,11 @@ from mercer.kernels.inputs import is_sparse
 Array = NDArray[Any]
 T = TypeVar("T")
 
-#: entries of a kernel matrix whose sums of squares are numbers
+#: entries of a kernel matrix up to which sums of squares do not overflow
 LARGEST = 1e140
 #: rows for each feature from which on there are few features
 ROWS_PER_FEATURE = 10
-#: squares of memory that it takes to make a matrix symmetric
+#: matrices of that size in memory at once while one is made symmetric
 SQUARES = 4
 #: what to do about too many rows
 INSTEAD = (
@@ -68,7 +68,7 @@ class System:
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, Y: Array, weight: Array | None = None) -> System:
-        """Of the rows X; what is not known to be symmetric is made once, and looked at."""
+        """For the rows X; the matrix of a kernel that may not be symmetric is made once, and checked."""
         gram = Gram(kernel, X)
         if not (sound := np.abs(gram.diagonal) < LARGEST).all():
             row = int(np.argmin(sound))

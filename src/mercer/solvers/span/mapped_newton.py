@@ -46,14 +46,14 @@ START_ROWS = 10
 FALL, MOST_FALLS = 100.0, 3
 #: products after which a Newton step is taken as it is
 MOST_PRODUCTS = 100
-#: steps that a preconditioner of another point must not need, or it is made anew
+#: if a preconditioner of an earlier point needs more steps than this, it is made anew
 POOR = 15
 #: a step that leaves more than this of the gradient was spoilt by rounding of float32, when there are so few standard
 #: errors to go that Newton's method takes them in a step or two
 SPOILT, NEAR = 0.5, 0.1
 #: portion of the tolerance that rounding of float32 may be
 ROUNDED = 0.6
-#: standard errors that nobody will ever see: as many as rounding may leave
+#: standard errors that are of no consequence, which rounding may leave
 UNSEEN = 1e-4
 
 
