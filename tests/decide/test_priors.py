@@ -187,7 +187,7 @@ def test_classes_that_the_model_does_not_tell_apart_have_any_priors():
     found = estimate_priors(np.log(np.column_stack([0.3 * (1 - third), 0.7 * (1 - third), third])), trained, LABELS)
     assert np.isinf(found.standard_errors[:2]).all()
     assert 0 < found.standard_errors[2] < 0.2
-    assert "cannot be told" in found.sentence()
+    assert "does not tell them apart" in found.sentence()
     assert "'a', 'b'" in found.sentence()
     blind = estimate_priors(np.log(np.tile([0.5, 0.3, 0.2], (50, 1))), np.array([0.5, 0.3, 0.2]), LABELS)
     assert np.isinf(blind.standard_errors).all()

@@ -154,6 +154,7 @@ def warn_if_too_few(n: int, coverage: float, consequence: str) -> None:
         needed = ceil(coverage / (1 - coverage) - ROUNDING)
         warn(
             f"{n} row(s) held out are too few for a coverage of {coverage:g}: {consequence}. Hold out {needed:,} or "
-            "more (more rows, a larger share with calibration=…, or cv=5, which holds out all in turn), or less.",
+            "more (give more rows, a larger share with calibration=…, or cv=5, which holds out all of them in turn), "
+            "or ask for a lower coverage.",
             CalibrationWarning,
         )

@@ -120,7 +120,7 @@ class DecisionQuestions:
         return float(np.average(paid[counted], weights=weight[counted])) if weight[counted].any() else float("nan")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows for which the action is their true class; rejected rows are none of them.
+        """The share of rows for which the action is their true class; for rejected rows it is not.
 
         Parameters
         ----------

@@ -310,4 +310,7 @@ def _finite(scores: Array) -> Array:
     if np.isfinite(scores).all():
         return scores
     row = int(np.argmin(np.isfinite(scores).all(axis=1)))
-    raise NonFiniteError(f"the model's scores of row {row} are {scores[row].tolist()}, of which nothing can be made.")
+    raise NonFiniteError(
+        f"the model's scores of row {row} are {scores[row].tolist()}, from which no probability follows; look at what "
+        "is unusual about this row, or leave it out."
+    )

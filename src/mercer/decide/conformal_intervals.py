@@ -285,7 +285,8 @@ def _predicted(model: Any, X: Any) -> Array:
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         raise NonFiniteError(
-            f"{type(model).__name__} predicts {values[row]} for row {row}, around which is no interval."
+            f"{type(model).__name__} predicts {values[row]} for row {row}, so that there is no interval around it; "
+            "look at what is unusual about this row, or leave it out."
         )
     return values
 

@@ -206,7 +206,7 @@ def _checked(costs: Costs, classes: Array) -> Costs:
 def _refuse_unknown(names: Any, known: list[Any], what: str) -> None:
     if unknown := [name for name in names if name not in known]:
         meant = did_you_mean(str(unknown[0]), map(str, known))
-        raise CostError(f"costs names the {what} {quoted(unknown[0])}, which is none. {meant}")
+        raise CostError(f"costs names the {what} {quoted(unknown[0])}, but there is none of this name. {meant}")
 
 
 def _few(labels: Array) -> str:

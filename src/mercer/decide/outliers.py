@@ -161,7 +161,7 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         except DataError as refusal:
             fitted(self.density, X, y)  # tells what is wrong by its place among all rows
             raise type(refusal)(
-                f"{refusal} So it is with {len(learnt.rows)} of the {n} rows; calibration={self.calibration:g} holds "
+                f"{refusal} This is about {len(learnt.rows)} of the {n} rows: calibration={self.calibration:g} holds "
                 "out the others."
             ) from None
         self._parts: tuple[Part, ...] = (learnt, held)

@@ -69,7 +69,7 @@ class PriorShift(NamedTuple):
         """What was found, in words."""
         if (lost := np.isinf(self.standard_errors)).any():
             names = ", ".join(quoted(label) for label in self.classes[lost].tolist()[:6])
-            return f"It cannot be told how frequent these classes are, between which the model does not tell: {names}."
+            return f"How frequent these classes are is unknown, as the model does not tell them apart: {names}."
         now = _written(self.classes, self.priors)
         before = _written(self.classes, self.trained)
         if self.shifted:
@@ -161,8 +161,8 @@ def estimate_priors(log_p: Array, trained: Array, classes: Array) -> PriorShift:
     )
     if not certificate.holds:
         warn(
-            f"the class priors were not found in {MOST_STEPS} steps: {certificate}. Look for rows of which the model "
-            "is all too sure, and calibrate it.",
+            f"the class priors were not found in {MOST_STEPS} steps: {certificate}. Look for rows about which the "
+            "model is far too sure, and calibrate it.",
             NotConvergedWarning,
         )
     centred = tuple(float(value - trace[0]) for value in trace)

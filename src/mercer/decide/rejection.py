@@ -1,4 +1,4 @@
-"""To decide nothing, as one action more."""
+"""Rejection: to decide nothing, as one more action."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ NEGLIGIBLE = 0.02
 
 
 class CalibrationCurve(NamedTuple):
-    """For each bin of rows: what was predicted on average, and how often it was so, with an interval.
+    """For each bin of rows: what was predicted on average, and how often it happened, with an interval.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Interval = tuple[float, float]
 
-#: an overflow, or a mean that does not exist, is told by the value
+#: an overflow, or a mean that does not exist, shows in the value itself
 silent = np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore")
 
 

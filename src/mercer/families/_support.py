@@ -11,16 +11,16 @@ SMALLEST = float(np.finfo(float).tiny)
 
 
 def not_positive(x: Array) -> Array:
-    """Where a number is none above 0."""
+    """Where a number is not above 0, or infinite."""
     return np.asarray((np.asarray(x) <= 0) | np.isinf(x))
 
 
 def negative(x: Array) -> Array:
-    """Where a number is none from 0 upwards."""
+    """Where a number is negative or infinite."""
     return np.asarray((np.asarray(x) < 0) | np.isinf(x))
 
 
 def not_a_count(x: Array) -> Array:
-    """Where a number is none of 0, 1, 2, …"""
+    """Where a number is not one of 0, 1, 2, …"""
     x = np.asarray(x, dtype=float)
     return np.asarray(negative(x) | (np.floor(x) < x))

@@ -246,7 +246,7 @@ def log_or_minus_infinity(x: Array) -> Array:
 
 
 def refuse_degenerate(family: str, data: str, where: Array) -> None:
-    """Raise if there is no maximum likelihood fit anywhere; the index says for which class and column."""
+    """Raise if there is a place without a maximum likelihood fit; its index says for which class and column."""
     if not where.any():
         return
     places = ", ".join(str(tuple(map(int, place))) for place in np.argwhere(where)[:5])

@@ -44,7 +44,8 @@ def singular_covariance(covariance: Array, names: Sequence[str] | None = None) -
     """The error to raise for a covariance matrix without an inverse; columns by name, or by index without names."""
     columns = collinear_columns(covariance)
     listed = ", ".join(str(j) if names is None else repr(names[j]) for j in columns[:10])
-    what = f"columns {listed}{', …' if len(columns) > 10 else ''} are collinear or constant" if columns else "nearly so"
+    more = ", …" if len(columns) > 10 else ""
+    what = f"columns {listed}{more} are collinear or constant" if columns else "its columns are nearly collinear"
     return SingularCovarianceError(
         f"the covariance matrix is singular: {what}. Leave columns out, or use shrinkage or a prior."
     )

@@ -16,12 +16,12 @@ from mercer.models._tensor_kernels import kernel_rows, responses
 from mercer.models._tensors import in_memory
 from mercer.models.base import Array, checked, checked_weight
 
-#: rows from which a kernel that nobody knows is told not to be one
+#: rows on which a kernel is tested that gives no reason why it is positive definite
 SAMPLE = 500
 
 
 def refuse_no_kernel(kernel: Kernel, X: Any) -> None:
-    """`NotPositiveDefiniteError` where some of the rows prove that a kernel nobody knows is none."""
+    """`NotPositiveDefiniteError` if a kernel has no reason to be positive definite and some rows prove the contrary."""
     if kernel.reason is None:
         n = count(X)
         some = take(X, np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))

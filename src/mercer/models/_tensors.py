@@ -23,7 +23,7 @@ from mercer.models.base import Array, Plan, checked_weight
 def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Rows as a matrix of float32 or float64 on their device; `reset` in a fit, which says how many columns there are.
 
-    Whether all numbers are finite is left to who looks at them anyhow; see `_finite.refuse_not_finite`.
+    Whether all numbers are finite is left to whatever reads them anyway; see `_finite.refuse_not_finite`.
     """
     import torch
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, column_or_1d, validate_data
 
 from mercer._errors import (
     ColumnMismatchError,
@@ -25,6 +25,7 @@ from mercer._errors import (
 from mercer._gpu import is_tensor, to_numpy
 from mercer._memory import gigabytes
 from mercer.data.select import fetched
+from mercer.data.side_by_side import rows_of_arrow
 from mercer.data.storages.dense import unmasked
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
@@ -102,7 +103,7 @@ def adopt_columns(estimator: Any, fitted: Any) -> None:
 
 
 def in_main_memory(estimator: str, **given: Any) -> tuple[Any, ...]:
-    """What was given, with tensors as arrays, for who computes with arrays alone, and the rows of a DuckDB relation.
+    """What was given for computing with arrays alone: tensors as arrays, a DuckDB relation as its rows.
 
     What a mask hides is missing. Nothing is fetched from a card.
     """
@@ -126,17 +127,18 @@ def _is_unknown_frame(X: Any) -> bool:
 def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool = False, **options: Any) -> Any:
     """scikit-learn's `validate_data` without its pass over the values: statistics find NaN and infinity themselves.
 
-    `Encoded` rows stay so for who asks for `codes`; others get a sparse matrix, or an array if they take no such.
+    `Encoded` rows stay so where `codes` are asked for; otherwise they become a sparse matrix, or an array if the
+    estimator takes none.
     """
     X, y = in_main_memory(type(estimator).__name__, X=X, y=y)
     options.setdefault("accept_sparse", "csr")
     options.setdefault("ensure_all_finite", False)
-    given, numeric = {"X": X} if y is None else {"X": X, "y": y}, options.get("y_numeric", False)
+    numeric = options.get("y_numeric", False)
     try:
         if isinstance(X, Encoded):
             taken = checked_encoded(estimator, X, y, reset=reset, codes=codes, **options)
         else:
-            taken = validate_data(estimator, **given, reset=reset, **options)
+            taken = _validated(estimator, X, y, reset=reset, **options)
             taken = _as_numbers(taken) if y is None else (_as_numbers(taken[0]), taken[1])
         if numeric and y is not None and taken[1].dtype.kind in "US":
             taken = (taken[0], taken[1].astype(np.float64))  # words, which scikit-learn leaves to who computes
@@ -150,6 +152,17 @@ def checked(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool =
     return taken
 
 
+def _validated(estimator: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> Any:
+    """scikit-learn's `validate_data`; tables of pyarrow become rows without it, which it makes a column at a time."""
+    given = {} if y is None else {"y": y}
+    if (rows := rows_of_arrow(X)) is None:
+        return validate_data(estimator, X, **given, reset=reset, **options)
+    validate_data(estimator, X, **given, reset=reset, skip_check_array=True)  # names, and how many there are
+    if y is None:
+        return check_array(rows, estimator=estimator, input_name="X", **options)
+    return check_X_y(rows, y, estimator=estimator, **options)
+
+
 def _as_numbers(X: Any) -> Any:
     """X with numbers where scikit-learn left objects, as it does with frames of several types but pandas'."""
     return X.astype(np.float64) if X.dtype == object else X
@@ -158,7 +171,7 @@ def _as_numbers(X: Any) -> Any:
 def checked_table(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool = False) -> tuple[Any, Any]:
     """`checked` for columns of any type: X as a table, nothing converted, and y as a vector of labels.
 
-    `Encoded` rows stay so for who asks for `codes`; for others they are a table of numbers.
+    `Encoded` rows stay so where `codes` are asked for; otherwise they become a table of numbers.
     """
     X, y = in_main_memory(type(estimator).__name__, X=X, y=y)
     if isinstance(X, Encoded):
@@ -239,7 +252,7 @@ def in_precision(value: Array, dtype: Any) -> Array:
 
 
 def is_sparse(X: Any) -> bool:
-    """`scipy.sparse.issparse`, whose type guard knows less about X than nothing."""
+    """`scipy.sparse.issparse` without its type guard, which would make mypy forget what X is."""
     return bool(sp.issparse(X))
 
 

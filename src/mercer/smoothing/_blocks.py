@@ -13,7 +13,7 @@ from mercer._jit.smoothing.parzen import SIZE
 
 Array = NDArray[Any]
 
-#: where the points are that fill up the last block: nothing is nearer to them than to others, and 0 times it is 0
+#: where the points lie that fill up the last block: nearest to nothing, but finite, so that 0 times it is 0
 AWAY = 1e300
 
 

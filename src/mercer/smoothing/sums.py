@@ -42,7 +42,7 @@ TURN = 8
 ROUNDING = 60.0
 #: sums below this have lost digits, or are 0: they are taken again, as multiples of what is nearest
 TINY = 2.0**-800
-#: exponents of which the last digit is a power of 2 that decides between 1 and 0
+#: exponents so large that the rounding of their last digit decides between a term of 1 and one of 0
 VAGUE = 1e12
 
 

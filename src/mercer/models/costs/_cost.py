@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: seconds that nobody minds
+#: seconds that a fit may take without being asked about
 BEARABLE = 10.0
 
 
@@ -19,7 +19,7 @@ class Cost:
 
     @property
     def bearable(self) -> bool:
-        """Whether nobody would mind: what `approximate="auto"` is exact for."""
+        """Whether it fits and takes no longer than anybody would wait: `approximate="auto"` is exact then."""
         return self.fits and self.seconds <= BEARABLE
 
     def __str__(self) -> str:
