@@ -188,6 +188,14 @@ def test_outliers(run: Run, people: Path, tmp_path: Path) -> None:
     assert "flagged" in held.stdout
 
 
+def test_a_missing_value_that_is_kept_beside_outliers_stays_missing(run: Run, people: Path) -> None:
+    with people.open("a") as file:
+        file.write("80,9.5,,tall\n")
+    ask = ("outliers", people, "--most", "1", "--keep", "city")
+    assert run(*ask, "-o", "-", "-q").stdout.splitlines()[1].startswith("80,,")
+    assert "None" not in run(*ask).stdout
+
+
 def test_outliers_among_columns_that_both_tables_have(run: Run, people: Path) -> None:
     (usual := people.with_name("usual.csv")).write_text(
         "".join(f"{line},{'more' if k == 0 else k}\n" for k, line in enumerate(people.read_text().splitlines()))

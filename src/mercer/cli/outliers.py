@@ -129,7 +129,7 @@ def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
     ]
     rows = []
     for k, row in enumerate(found.rows.tolist()):
-        kept = [str(frame.column(name)[row].as_py()) for name in keep]
+        kept = [None if (value := frame.column(name)[row].as_py()) is None else str(value) for name in keep]
         odd = ", ".join(found.odd[k])
         flagged = [("yes" if found.flagged[k] else "")] if flags else []
         rows.append((row, *kept, float(found.p_values[k]), float(found.scores[k]), odd, *flagged))
