@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.comparison.sections.predictions import binned_means
+from mercer.comparison.sections.predictions import _rootogram, binned_means
 from mercer.report import Chart, Page, Points
 from tests.comparison.sections._pages import blocks, section
 
@@ -16,6 +16,14 @@ def test_predictions_of_numbers_and_of_counts(of_numbers: Page, of_counts: Page)
     np.testing.assert_allclose(means.x, means.y, atol=2)
     counted = [chart.title for chart in blocks(section(of_counts, "predictions"), Chart)]
     assert "How often each count occurs" in counted
+
+
+def test_a_huge_count_takes_no_room() -> None:
+    truth = np.append(np.arange(60.0) % 7, 3e13)
+    (observed, _) = _rootogram(np.full(61, 3.0), truth).marks
+    assert isinstance(observed, Points)
+    assert observed.y[:7] == (9, 9, 9, 9, 8, 8, 8)
+    assert sum(observed.y) == 60
 
 
 def test_means_of_bins_are_inside_their_intervals() -> None:

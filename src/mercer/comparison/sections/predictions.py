@@ -98,7 +98,7 @@ def _rootogram(predicted: Array, truth: Array) -> Chart:
     values = np.arange(top + 1)
     mean = np.maximum(predicted, 1e-12)
     expected = np.array([np.sum(poisson.pmf(value, mean)) for value in values])
-    observed = np.bincount(truth.astype(int), minlength=top + 1)[: top + 1]
+    observed = np.bincount(truth[truth <= top].astype(int), minlength=top + 1)
     return Chart(
         "How often each count occurs",
         Axis("count", form=".0f"),
