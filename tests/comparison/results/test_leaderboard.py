@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from mercer.comparison import Comparison
+from mercer.report.page.limits import Limits
+from mercer.report.page.tables import table_html
 
 
 def test_the_leaderboard_has_intervals(five: Comparison) -> None:
@@ -26,6 +31,17 @@ def test_the_leaderboard_has_intervals(five: Comparison) -> None:
     assert rows["sure"][1] == "inf"
     assert rows["ridge"][1] == rows["broken"][2] == "–"
     assert "broken: fold 1: ValueError: not | today" in board.notes
+
+
+def test_sizes_are_sorted_as_numbers_on_the_page_whatever_their_unit(five: Comparison) -> None:
+    """950 B are less than 2.05 kB."""
+    entries = tuple(
+        replace(entry, size_bytes=size) for entry, size in zip(five.entries[:3], (2048, 950, 999_600), strict=True)
+    )
+    board = replace(five, entries=entries).leaderboard()
+    assert [row[-1] for row in board.written()] == ["2.05 kB", "950 B", "1 MB"]
+    sizes = re.findall(r'data-v="([\d.]+)">[\d.]+ k?M?B<', table_html(board, Limits()))
+    assert sizes == ["2048.0", "950.0", "999600.0"]
 
 
 @pytest.mark.parametrize("library", [None, "pandas", "polars", "pyarrow"])

@@ -11,7 +11,6 @@ import numpy as np
 from mercer.comparison.measuring.paired import Interval
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
-from mercer.report.grid import NOTHING
 from mercer.using.metrics import CLASSES
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def leaderboard(comparison: Comparison) -> Grid:
             *([_calibration(entry)] if calibrated else []),
             entry.fit_seconds,
             entry.predict_seconds,
-            bytes_in_words(entry.size_bytes),
+            Bytes(entry.size_bytes),
         )
         for entry in comparison.entries
     )
@@ -91,15 +90,15 @@ def _calibration(entry: Entry) -> Cell:
     return None if found is None else f"{found.error:.3f} ({found.low:.3f}–{found.high:.3f})"
 
 
-def bytes_in_words(size: float) -> str:
-    """Three digits and a unit.
+class Bytes(float):
+    """A number of bytes, which is written with three digits and a unit, and sorted as a number.
 
     Examples
     --------
-    >>> bytes_in_words(2048.0), bytes_in_words(950.0)
-    ('2.05 kB', '950 B')
+    >>> f"{Bytes(2048)}", f"{Bytes(950)}", f"{Bytes(999_600)}"
+    ('2.05 kB', '950 B', '1 MB')
     """
-    if math.isnan(size):
-        return NOTHING
-    power = min(max(int(math.log10(max(size, 1)) // 3), 0), 3)
-    return f"{size / 1000**power:.3g} {('B', 'kB', 'MB', 'GB')[power]}"
+
+    def __format__(self, form: str) -> str:
+        power = next((power for power in range(3) if float(f"{self / 1000**power:.3g}") < 1000), 3)
+        return f"{self / 1000**power:.3g} {('B', 'kB', 'MB', 'GB')[power]}"
