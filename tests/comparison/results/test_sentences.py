@@ -120,3 +120,22 @@ def test_a_pair_is_judged_as_in_the_table_of_differences(five: Comparison) -> No
     alone, among = (replace(five, entries=(best, worse, *some)) for some in ([], others))
     assert "but not beyond chance" not in alone.sentences()[-1]
     assert "but not beyond chance" in among.sentences()[-1]
+
+
+def test_what_no_test_has_shown_is_not_told_as_a_finding(five: Comparison) -> None:
+    """A single split has no p-value, and two infinite losses have no difference."""
+    best = replace(reached(five, "lr", [0.2]), kind="discriminative")
+    worse = replace(reached(five, "nb", [0.4]), kind="generative", partner="lr")
+    guess = replace(reached(five, "guess", [0.5]), kind="baseline")
+    single = replace(five, entries=(best, worse, guess), splits=five.splits[:1]).sentences()
+    assert "But it is not better than guessing (guess) beyond chance" in single[1]
+    assert "lr is ahead" in single[-1]
+    assert "but not beyond chance" in single[-1]
+    endless = [
+        replace(each, scores={**each.scores, "log_loss": np.array([0.3, np.inf, 0.2])}) for each in (best, worse)
+    ]
+    told = replace(five, entries=tuple(endless)).sentences()
+    assert not any("Of the pair" in sentence for sentence in told)
+    infinite = replace(reached(five, "nb", [0.4, np.inf, 0.3]), kind="generative", partner="lr")
+    ahead = replace(five, entries=(replace(best, scores=reached(five, "", [0.2, 0.3, 0.25]).scores), infinite))
+    assert "(log loss 0.250 against inf): there are rows enough" in ahead.sentences()[-1]

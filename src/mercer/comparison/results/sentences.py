@@ -112,7 +112,8 @@ def _against_baseline(comparison: Comparison, best: Entry, tests: dict[str, Diff
             f"But guessing ({baseline.name}) has the better {comparison.task.metric.heading}, because the model is too "
             "sure of itself: use its decisions, and calibrate its probabilities, e.g. with Calibrated."
         )
-    if tests[baseline.name].p >= LEVEL:
+    found = tests[baseline.name]
+    if math.isfinite(found.mean) and not found.p < LEVEL:  # of a single split nobody knows
         return (
             f"But it is not better than guessing ({baseline.name}) beyond chance: there may be nothing to learn from "
             "these columns, or too few rows to learn it from."
@@ -186,9 +187,11 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
     metric, rows = comparison.task.metric, len(comparison.splits[0][0])
     ahead = metric.gain(generative.mean(metric.name)) > metric.gain(partner.mean(metric.name))
     first, second = (generative, partner) if ahead else (partner, generative)
-    if p is None:
-        one, other = (metric.gain(each.scores[metric.name]) for each in (first, second))
-        p = difference_of(one, other, overlap_of(comparison.splits)).p
+    one, other = (metric.gain(each.scores[metric.name]) for each in (first, second))
+    found = difference_of(one, other, overlap_of(comparison.splits))
+    if math.isnan(found.mean):  # both are infinite somewhere
+        return ""
+    p = found.p if p is None else p
     figures = f"{metric.heading} {first.mean(metric.name):#.3g} against {second.mean(metric.name):#.3g}"
     why = (
         "a model of the columns needs fewer rows to settle, and its assumptions seem to do little harm here"
@@ -196,7 +199,7 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
         else "there are rows enough to learn the boundary itself, and it assumes less about the columns"
     )
     pair = f"Of the pair {generative.name} (generative) and {partner.name} (discriminative),"
-    if p >= LEVEL:
+    if math.isfinite(found.mean) and not p < LEVEL:  # of a single split nobody knows
         return (
             f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}), but not beyond chance: more rows, or "
             "more repeats, would tell."
