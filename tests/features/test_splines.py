@@ -101,6 +101,14 @@ def test_knots_that_cannot_be_told_apart_from_afar_are_one() -> None:
     assert np.isfinite(Splines(knots, natural=True)(x)).all()
 
 
+def test_values_that_differ_by_rounding_are_one_knot() -> None:
+    x = np.concatenate([np.full(10, 0.3), np.full(10, 0.1 + 0.2), [0.5, 0.6, 0.9, 1.0]])
+    splines = Splines(quantile_knots(x, 5), natural=True, linear=True)
+    values = splines(np.linspace(0, 2, 50))
+    np.testing.assert_allclose(values.sum(axis=1), 1, rtol=1e-12)
+    assert np.abs(values).max() < 100
+
+
 def test_denormal_values_are_one_place() -> None:
     assert len(quantile_knots(np.array([0.0, 5e-324]), 5)) == 2
     assert np.ptp(quantile_knots(np.array([0.0, 5e-324]), 5)) >= 1

@@ -23,6 +23,9 @@ Array = NDArray[Any]
 
 #: rows that are made at once
 BLOCK = 1 << 13
+#: knots that are learnt lie farther apart than this part of their range: what is nearer differs by rounding, as
+#: 0.1 + 0.2 does from 0.3, and natural splines would be as large as one over their distance
+ROUNDING = 1e-12
 
 
 def quantile_knots(x: Array, count: int) -> Array:
@@ -39,11 +42,11 @@ def even_knots(x: Array, count: int) -> Array:
 
 
 def _apart(knots: Array) -> Array:
-    """Without those that are next to another one, as seen from as far away as the first and the last are."""
+    """Without those that only rounding tells from the one before, as seen from as far away as the ends are."""
     if knots[0] / 2 == knots[-1] / 2:  # also of denormal numbers
         return knots[:1]
     places = _in_units(knots, knots)
-    seen = np.append(True, np.diff(np.maximum.accumulate(places)) > 0)
+    seen = np.append(True, np.diff(np.maximum.accumulate(places)) > ROUNDING)
     return np.append(knots[seen][:-1], knots[-1])
 
 
