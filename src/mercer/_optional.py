@@ -23,6 +23,6 @@ def require(package: str, *, purpose: str, extra: str | None = None) -> ModuleTy
             raise
         wanted = missing.name if extra is None else f"'mercer[{extra}]'"
         raise MissingDependencyError(
-            f"{purpose} needs the package {package!r}, which is not installed: pip install {wanted}",
+            f"{purpose} needs the package {missing.name!r}, which is not installed: pip install {wanted}",
             name=missing.name,
         ) from None
