@@ -291,7 +291,7 @@ def test_bad_input_is_named():
     for row in (5, 6, 7, 8):  # whichever part it is in
         with pytest.raises(NonFiniteError, match=f"'x0' is inf in row {row}"):
             DensityOutliers(random_state=0).fit(np.where(np.arange(300)[:, None] == row, np.inf, USUAL))
-    with pytest.raises(BandwidthError, match=r"1 point.*1 of the 300 rows; calibration=0\.999 holds out the others"):
+    with pytest.raises(BandwidthError, match=r"1 point.*1 of the 300 rows: calibration=0\.999 holds out the others"):
         DensityOutliers(calibration=0.999).fit(USUAL)
     with pytest.raises(DataError, match="inconsistent numbers"):
         DensityOutliers(NaiveBayes()).fit(USUAL, LABELS[:7])
