@@ -112,8 +112,9 @@ def test_far_from_zero_and_extreme_units() -> None:
     X = rng.normal(size=(60, 4))
     y = X @ [3.0, -2.0, 0.0, 1.0] + rng.normal(size=60)
     plain = Lasso(0.1, tol=1e-12).fit(X, y)
-    far = Lasso(0.1, tol=1e-12).fit(X + 1e8, y + 1e8)
-    np.testing.assert_allclose(far.coef_, plain.coef_, rtol=1e-6, atol=1e-8)
+    for wrap in (np.asarray, sparse.csr_array):
+        far = Lasso(0.1, tol=1e-12).fit(wrap(X + 1e8), y + 1e8)
+        np.testing.assert_allclose(far.coef_, plain.coef_, rtol=1e-6, atol=1e-8)
     for unit in (1e150, 1e-150):
         np.testing.assert_allclose(Lasso(0.1 * unit, tol=1e-12).fit(X, unit * y).coef_, unit * plain.coef_, rtol=1e-10)
         np.testing.assert_allclose(Lasso(0.1 * unit, tol=1e-12).fit(unit * X, y).coef_ * unit, plain.coef_, rtol=1e-10)

@@ -58,6 +58,33 @@ def test_all_products_are_those_of_the_matrix(kind: str, centred: bool, monkeypa
     np.testing.assert_allclose(columns.gram(ids, ids, h), (Z[:, ids].T * h) @ Z[:, ids], **close)
 
 
+@pytest.mark.parametrize("far", [1e4, 1e8])
+def test_a_sparse_column_far_from_zero_keeps_its_digits(far: float) -> None:
+    """Products about zero would leave nothing of its spread; a row of weight 0 need not have it stored."""
+    X, rng = values(600), np.random.default_rng(1)
+    X[:, 0], X[:, 1] = far + rng.normal(size=600), far
+    X[-1] = 0.0
+    weight = np.append(rng.random(599), 0.0)
+    columns, squares = made("csc", X, centred=True, weight=weight)
+    Z = (X - X[0]) - np.average(X - X[0], axis=0, weights=weight)
+    Z /= columns.scale
+    np.testing.assert_allclose(squares[2:], weight @ Z[:, 2:] ** 2, rtol=1e-9)
+    assert squares[0] == pytest.approx(weight @ Z[:, 0] ** 2, rel=1e-7)
+    assert squares[1] == 0.0
+    V, ids = weight * rng.normal(size=(2, 600)), np.array([0, 4])
+    np.testing.assert_allclose(columns.products(V, ids), V @ Z[:, ids], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(columns.gram(ids, ids, weight), (Z[:, ids].T * weight) @ Z[:, ids], rtol=1e-6, atol=1e-6)
+    assert columns.centre[0] == pytest.approx(np.average(X[:, 0], weights=weight), rel=1e-14)
+
+
+def test_a_zero_of_next_to_no_weight_leaves_a_column_its_centre() -> None:
+    X, weight = np.array([[5.0], [5.0], [0.0]]), np.array([1.0, 1.0, 1e-7])
+    columns, squares = made("csc", X, centred=True, weight=weight)
+    away = X[:, 0] - np.average(X[:, 0], weights=weight)
+    assert squares[0] * columns.scale[0] ** 2 == pytest.approx(weight @ away**2, rel=1e-6)
+    np.testing.assert_allclose(columns.combination(np.array([0]), np.ones((1, 1)))[0], away / columns.scale[0])
+
+
 @pytest.mark.parametrize("kind", ["C", "F", "csc"])
 def test_a_sweep_is_that_of_each_column_in_turn(kind: str) -> None:
     X, rng = values(), np.random.default_rng(1)

@@ -26,6 +26,10 @@ WORTH_THREADS = 1 << 19
 BLOCK = 512
 #: bytes of columns that are copied at once
 COPIED = 1 << 26
+#: a column that deviates from its mean by this portion of it is constant but for rounding
+CONSTANT = 1e-14
+#: squares about the mean that are less than this portion of those about zero have lost digits to it
+CANCELLED = 1e-6
 
 
 class Columns(ABC):
@@ -183,7 +187,11 @@ class DenseColumns(Columns):
 
 
 class SparseColumns(Columns):
-    """Columns of a sparse matrix; centres are taken out of the products."""
+    """Columns of a sparse matrix; centres are taken out of the products.
+
+    Not those of columns far from zero, whose products would lose their digits: of these every entry is stored, and the
+    centre is taken out of the entries.
+    """
 
     def __init__(self, X: Any, centre: Array, scale: Array) -> None:
         X = X.tocsc()
@@ -193,6 +201,8 @@ class SparseColumns(Columns):
         self.n_rows, self.n_columns = X.shape
         self.centre, self.scale = centre, scale
         self._entries = Entries.of(X)
+        #: centres that are to be taken out of products
+        self._left = centre
 
     @classmethod
     def standardised(cls, X: Any, weight: Array, *, centred: bool) -> tuple[SparseColumns, Array]:
@@ -204,9 +214,32 @@ class SparseColumns(Columns):
         if centred:
             columns.centre = columns._stored(weight[:, None], columns.all_ids())[:, 0] / total
             squares = second - total * np.square(columns.centre)
-            squares[squares <= 1e-12 * second] = 0.0  # the rounding of a constant column
+            squares[squares <= 1e-12 * second] = 0.0  # rounding
+            columns._left = columns.centre.copy()
+            columns._move((squares <= CANCELLED * second) & (second > 0), weight, squares)
         columns.scale = unit_of(squares)
         return columns, squares / np.square(columns.scale)
+
+    def _move(self, far: Array, weight: Array, squares: Array) -> None:
+        """Take the centres of columns that are far from zero out of their entries, and put their squares right."""
+        if not far.any():
+            return
+        indptr, indices, values = self._entries
+        values, heavy, total = values.astype(np.float64), np.count_nonzero(weight), weight.sum()
+        for j in np.flatnonzero(far):
+            entries = slice(int(indptr[j]), int(indptr[j + 1]))
+            h = weight[indices[entries]]
+            if np.count_nonzero(h) < heavy:  # zeros that are not stored, beside which the spread is not small
+                continue
+            away = values[entries] - self.centre[j]
+            rest = h @ away / total
+            values[entries] = away - rest
+            self.centre[j] += rest
+            squares[j] = h @ np.square(values[entries])
+            if squares[j] <= total * np.square(CONSTANT * self.centre[j]):
+                squares[j] = 0.0
+            self._left[j] = 0.0
+        self._entries = Entries(indptr, indices, values)
 
     def _stored(self, V: Array, ids: Array) -> Array:
         """Products of the stored entries alone with V (n, m): (ids, m)."""
@@ -226,13 +259,13 @@ class SparseColumns(Columns):
     def products(self, V: Array, ids: Array | None = None) -> Array:
         ids = self.all_ids() if ids is None else ids
         stored = self._stored(V.T, ids).T
-        return np.asarray((stored - V.sum(axis=1)[:, None] * self.centre[ids]) / self.scale[ids])
+        return np.asarray((stored - V.sum(axis=1)[:, None] * self._left[ids]) / self.scale[ids])
 
     def combination(self, ids: Array, W: Array) -> Array:
         scaled = (W / self.scale[ids]).T
         out = np.zeros((self.n_rows, W.shape[0]))
         loops.combine_sparse(*self._entries, ids, np.ascontiguousarray(scaled), out)
-        return np.asarray((out - self.centre[ids] @ scaled).T)
+        return np.asarray((out - self._left[ids] @ scaled).T)
 
     def _matrix(self, ids: Array) -> Any:
         return sparse.csc_array(self._entries.for_scipy(), shape=(self.n_rows, self.n_columns))[:, ids]
@@ -241,8 +274,8 @@ class SparseColumns(Columns):
         left, right = self._matrix(rows), self._matrix(columns)
         weighted = left.multiply(h[:, None]).tocsc()
         total = np.asarray((weighted.T @ right).toarray(), dtype=np.float64)
-        if self.centre.any():
-            mine, theirs = self.centre[rows], self.centre[columns]
+        if self._left.any():
+            mine, theirs = self._left[rows], self._left[columns]
             total -= np.outer(mine, right.T @ h) + np.outer(left.T @ h, theirs) - h.sum() * np.outer(mine, theirs)
         return np.asarray(total / self.scale[rows, None] / self.scale[columns])
 

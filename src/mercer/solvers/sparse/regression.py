@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mercer._errors import NonFiniteError
 from mercer.families.penalties import Strengths
 from mercer.solvers.least_squares.rows import Rows
-from mercer.solvers.sparse._columns import SMALL, Columns, DenseColumns, SparseColumns, unit_of
+from mercer.solvers.sparse._columns import CONSTANT, SMALL, Columns, DenseColumns, SparseColumns, unit_of
 from mercer.solvers.sparse.duality import STRONGEST, Penalty
 from mercer.stats.normal_equations import NormalEquations
 
@@ -19,8 +19,6 @@ Array = NDArray[Any]
 
 #: columns up to which all of their products are formed, if there are so many times as many rows
 ALL_AT_ONCE, ROWS_PER_COLUMN = 1_000, 2
-#: a column that deviates from its mean by this portion of it is constant but for rounding
-CONSTANT = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
