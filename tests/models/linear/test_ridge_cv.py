@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import linear_model
@@ -112,6 +113,14 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
         model.set_params(alphas=[-1.0, 1.0]).fit(X, y)
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is before[name] for name in before if name != "alphas")
+
+
+def test_a_fit_by_other_splits_leaves_nothing_of_the_fit_before() -> None:
+    X, y = draw(30, 2)
+    model = RidgeCV(store_cv_results=True).fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    model.set_params(cv=3, store_cv_results=False).fit(X, y)
+    assert not hasattr(model, "cv_results_")
+    assert not hasattr(model, "feature_names_in_")
 
 
 def test_a_row_that_explains_itself_has_no_error_when_left_out() -> None:

@@ -22,7 +22,7 @@ from sklearn.utils.metadata_routing import (
 from mercer._errors import DataError
 from mercer._warn import warn
 from mercer.data.sources.base import Source
-from mercer.models.base import Array, is_sparse, old_state_on_failure
+from mercer.models.base import Array, forget_fit, is_sparse, old_state_on_failure
 from mercer.models.linear.least_squares import LeastSquaresRegressor
 from mercer.models.linear.ridge import Ridge
 from mercer.models.linear.ridge_tuning import Score, cross_validated
@@ -222,6 +222,7 @@ class RidgeCV(LeastSquaresRegressor):
         alphas = {"alpha": self._checked_alphas(zero=True)}
         search = GridSearchCV(model, alphas, cv=self.cv, scoring=self._scorer()).fit(X, y, **params)
         best = search.best_estimator_
+        forget_fit(self)
         self.alpha_, self.best_score_ = best.alpha, search.best_score_
         for name in ("coef_", "intercept_", "n_features_in_", "diagnosis_", "certificate_", "plan_"):
             setattr(self, name, getattr(best, name))
