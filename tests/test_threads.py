@@ -113,6 +113,8 @@ def test_the_limit_that_joblib_sets_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
     assert thread_count() == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "0")
     assert thread_count() == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "2, 1")  # one for each level of nesting
+    assert thread_count() == 2
 
 
 @pytest.mark.usefixtures("two_blas_threads")

@@ -36,7 +36,8 @@ def thread_count() -> int:
     limits = [available_cores()]
     if (own := _limit.get()) is not None:
         limits.append(own)
-    if (inherited := os.environ.get("OMP_NUM_THREADS", "")).isdigit():
+    # OpenMP allows one number for each level of nesting: the first is that of the outermost
+    if (inherited := os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()).isdigit():
         limits.append(max(1, int(inherited)))
     return 1 if _inside_pool.get() else min(limits)
 
