@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from mercer import GLM, SVC, Calibrated
+from mercer import GLM, SVC, Calibrated, NaiveBayes
 from mercer._errors import NoExplanationError
 from mercer.families import L2
 from mercer.using.explaining.learnt import learnt
@@ -28,6 +28,17 @@ def test_tables_of_naive_bayes_and_coefficients() -> None:
 def test_a_kernel_machine_has_none() -> None:
     with pytest.raises(NoExplanationError, match="SVC has neither"):
         learnt(fitted("SVC", FRAME, CLASSES).model)
+
+
+def test_parameters_are_not_called_levels_and_columns_that_are_left_out_are_counted() -> None:
+    rows = np.random.default_rng(0).poisson(3, size=(60, 45))
+    (grid,) = learnt(NaiveBayes("poisson").fit(rows, np.arange(60) % 2))
+    assert [field.heading for field in grid.fields] == ["column", "parameter", "0", "1"]
+    assert grid.rows[0][:2] == ("x0", "rate")
+    assert grid.notes == ("The first 40 of 45 columns.",)
+    (numbers,) = learnt(NaiveBayes().fit(rows + 0.5, np.arange(60) % 2))
+    assert len(numbers.rows) == 40
+    assert numbers.notes[-1] == "The first 40 of 45 columns."
 
 
 def test_coefficients_of_pairs_are_called_so_and_no_log_odds() -> None:

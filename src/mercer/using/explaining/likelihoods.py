@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from mercer.decide.wrapped import last_step
 from mercer.models import GaussianNB, NaiveBayes
 from mercer.models.base import column_names
+from mercer.models.reader import columns_of_fit
 from mercer.report import Field, Grid
 from mercer.report.wording import in_full, written
 from mercer.using.explaining.coefficients import feature_names
@@ -20,7 +23,8 @@ def likelihood_grids(model: Any) -> list[Grid]:
     """Means and deviations, shares of levels, or words; none where the model is no naive Bayes."""
     last = last_step(model)
     if isinstance(last, NaiveBayes):
-        return _of_tables(last.tables(), [str(label) for label in last.classes_.tolist()])
+        named = {column.name for column in columns_of_fit(last) if column.levels}
+        return _of_tables(last.tables(), [str(label) for label in last.classes_.tolist()], named)
     if isinstance(last, GaussianNB):
         names = column_names(last)
         tables = {
@@ -37,8 +41,11 @@ def likelihood_grids(model: Any) -> list[Grid]:
     return []
 
 
-def _of_tables(tables: dict[Any, Any], classes: list[str]) -> list[Grid]:
-    numbers, levels = [], []
+def _of_tables(tables: dict[Any, Any], classes: list[str], named: Collection[str] = ()) -> list[Grid]:
+    """Of the columns that are `named` the shares of their levels, of others what their distributions are given by."""
+    numbers: list[tuple[Any, ...]] = []
+    levels: list[tuple[Any, ...]] = []
+    others: list[tuple[Any, ...]] = []
     for name, by_class in list(tables.items())[:MOST_COLUMNS]:
         parameters = list(by_class.values())
         if set(parameters[0]) == {"mean", "variance"} and np.ndim(parameters[0]["mean"]) == 0:
@@ -46,7 +53,7 @@ def _of_tables(tables: dict[Any, Any], classes: list[str]) -> list[Grid]:
                 (str(name), *(f"{in_full(p['mean'])} ± {in_full(np.sqrt(p['variance']), 3)}" for p in parameters))
             )
         elif all(np.ndim(value) == 0 for value in parameters[0].values()):
-            levels += _of_levels(str(name), parameters)
+            (levels if str(name) in named else others).extend(_of_levels(str(name), parameters))
     fields = tuple(map(Field, classes))
     found = []
     if numbers:
@@ -55,11 +62,18 @@ def _of_tables(tables: dict[Any, Any], classes: list[str]) -> list[Grid]:
     if levels:
         shares = tuple(Field(label, ".3g") for label in classes)
         found.append(Grid("Likelihoods of levels", (Field("column"), Field("level"), *shares), tuple(levels)))
+    if others:
+        values = tuple(Field(label, ".4g") for label in classes)
+        fields = (Field("column"), Field("parameter"), *values)
+        found.append(Grid("Parameters of the distributions", fields, tuple(others)))
+    if found and len(tables) > MOST_COLUMNS:
+        note = f"The first {MOST_COLUMNS} of {len(tables):,} columns."
+        found[0] = replace(found[0], notes=(*found[0].notes, note))
     return found
 
 
 def _of_levels(name: str, parameters: list[dict[Any, float]]) -> list[tuple[Any, ...]]:
-    """The levels whose shares differ most between classes."""
+    """The levels, or parameters, that differ most between classes."""
     keys = list(parameters[0])
     apart = [max(p[key] for p in parameters) - min(p[key] for p in parameters) for key in keys]
     kept = sorted(np.argsort(-np.array(apart), kind="stable")[:MOST_LEVELS].tolist())
