@@ -42,6 +42,19 @@ def test_nobody_is_told_to_guess_where_a_model_decides_better() -> None:
     assert "sure comes before guess although its log loss is higher" in str(comparison)
 
 
+def test_guessing_that_is_ahead_beyond_chance_is_not_called_worse(five: Comparison) -> None:
+    best = reached(five, "sure", [0.80, 0.90, 0.85])
+    guess = replace(reached(five, "guess", [0.55, 0.65, 0.6001]), kind="baseline")
+    worse = reached(five, "nb", [1.80, 1.90, 1.8501])
+    found = replace(five, entries=(best, guess, worse))
+    assert found.sentences()[1].startswith("But guessing (guess) has the better log loss")
+    assert found.sentences()[2] == "nb is worse beyond chance."
+    also = replace(found, entries=(*found.entries, reached(five, "worst", [2.0, 2.1, 2.0501])))
+    assert also.sentences()[2] == "nb and worst are worse beyond chance."
+    alone = replace(five, entries=(best, guess)).sentences()
+    assert not any("worse" in sentence for sentence in alone)
+
+
 def of_noise() -> Comparison:
     rng = np.random.default_rng(4)
     noise, labels = rng.normal(size=(60, 2)), np.arange(60) % 2

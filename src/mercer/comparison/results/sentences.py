@@ -134,7 +134,7 @@ def _guessing_is_ahead(comparison: Comparison, best: Entry) -> bool:
 def _ties(comparison: Comparison, best: Entry, tests: dict[str, Difference]) -> str:
     alike = tied(comparison)
     if not alike:
-        return _worse([name for name, found in tests.items() if verdict(found).startswith("yes")], len(tests))
+        return _worse(tests)
     sentence = f"{_named([entry.name for entry in alike])} may be as good: the difference is within chance"
     merits = [(entry.name, found) for entry in alike if (found := _merits(best, entry))]
     if not merits:
@@ -144,14 +144,16 @@ def _ties(comparison: Comparison, best: Entry, tests: dict[str, Difference]) -> 
     return f"{sentence}; of these, {'; '.join(f'{name} {found}' for name, found in merits[:2])}."
 
 
-def _worse(names: list[str], others: int) -> str:
-    """Of models none of which is as good: for how many of them that is certain."""
+def _worse(tests: dict[str, Difference]) -> str:
+    """Of models none of which is as good: for how many of them that is certain. Guessing may be ahead of the best."""
+    certain = [name for name, found in tests.items() if verdict(found).startswith("yes")]
+    names = [name for name in certain if tests[name].mean > 0]
     if not names:
         return ""
-    if len(names) == others:
-        return "Every other model is worse beyond chance." if others > 1 else f"{names[0]} is worse beyond chance."
-    are = "is" if len(names) == 1 else "are"
-    return f"{_named(names)} {are} worse beyond chance; of the others, more repeats would tell."
+    if len(names) == len(tests) > 1:
+        return "Every other model is worse beyond chance."
+    open_ones = "" if len(certain) == len(tests) else "; of the others, more repeats would tell"
+    return f"{_named(names)} {'is' if len(names) == 1 else 'are'} worse beyond chance{open_ones}."
 
 
 def _merits(best: Entry, entry: Entry) -> str:
