@@ -15,6 +15,8 @@ from mercer.solvers.sparse._columns import CONSTANT, SMALL, Columns, DenseColumn
 from mercer.solvers.sparse.duality import STRONGEST, Penalty
 from mercer.stats.normal_equations import NormalEquations
 
+__all__ = ["CONSTANT", "Regression"]
+
 Array = NDArray[Any]
 
 #: columns up to which all of their products are formed, if there are so many times as many rows
