@@ -19,7 +19,9 @@ from mercer.solvers.least_squares.nonnegative import nonnegative_least_squares
 
 
 class LinearRegression(LeastSquaresRegressor):
-    """Ordinary least squares; scikit-learn's with a proof, every digit there is, and the rank found in any units.
+    """Ordinary least squares; scikit-learn's with a proof and every digit there is.
+
+    With more rows than columns the rank does not depend on the units of the columns.
 
     Parameters
     ----------
