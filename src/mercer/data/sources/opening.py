@@ -40,11 +40,11 @@ def open(
     rows: int | None = None,
     on_error: Literal["raise", "skip"] = "raise",
 ) -> Source:
-    """Open rows that need not fit into memory: `fit(source)` of every estimator takes the result for X and y.
+    """Open rows that need not fit into memory; `fit(source)` of every estimator takes the result in place of X and y.
 
-    Every column has one type, the same in all chunks: that of the file, or for files of text the narrowest that fits
-    all its values, for which they are read once before the first pass. Strings stay strings, so that a category may
-    turn up in the last block. Rows without a target are left out and counted.
+    Every column has one type, the same in all chunks: that of the file or, for files of text, the narrowest that fits
+    all its values, so that these files are read once before the first pass. Strings stay strings, since a new category
+    may turn up in the last block. Rows without a target are left out and counted.
 
     Parameters
     ----------
@@ -53,27 +53,27 @@ def open(
         of such files, also with folders like `year=2024` inside; a pattern (`part-*.csv`), or a list of these; the
         address of a PostgreSQL server (`postgresql://user@host/database`). Or what is in memory: an array, a memory
         map, a sparse matrix, a frame, a list of frames. A reader of record batches or a generator of frames can be
-        read once; a function that makes one, as often as it takes.
+        read once; a function that makes one, as often as needed.
     y : array, default=None
-        Targets of rows that are in memory; those of others are a column.
+        Targets of rows in memory; elsewhere the target is a column.
     target : str, default=None
         The column to predict.
     weight, offset : str, default=None
         Columns of weights and offsets; arrays for rows in memory.
     features : list of str, default=None
-        Columns to learn from; all others by default. Of svmlight files, how many there are.
+        Columns to learn from; by default all that are not named otherwise. For svmlight files, how many there are.
     drop : list of str, default=()
         Columns to leave out.
     reading : Reading, default=None
         How to read files of text, where that is not to be guessed.
     sql : str, default=None
-        What to ask a database: a query, or the name of a table. Needless where there is one table only.
+        What to ask a database: a query, or the name of a table. Not needed where there is only one table.
     schema : Schema, default=None
-        What columns hold, where their types do not tell or are not to be found out.
+        What the columns hold, where their types do not tell or are not to be inferred.
     rows : int, default=None
-        Most rows of a chunk; about 32 MB of them by default.
+        Largest number of rows in a chunk; by default as many as take about 32 MB.
     on_error : {"raise", "skip"}, default="raise"
-        Whether row groups, record batches and lines that cannot be read are an error, or left out and named.
+        Whether row groups, record batches and lines that cannot be read raise an error, or are left out and named.
 
     Returns
     -------

@@ -45,16 +45,17 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
     min_frequency : int or float, default=None
         Levels of fewer rows are pooled into one; a float is a share of all rows. None pools nothing.
     max_levels : int, default=None
-        Columns at most for each column of X: where there are more levels, the rarest share the last. None is no limit.
+        Largest number of features for each column of X: where there are more levels, the rarest share the last. None
+        is no limit.
     handle_unknown : {"pool", "ignore", "error"}, default="pool"
-        What a value becomes that was never seen in the fit: one of the rare, where the column has pooled some, and
-        zeros where not; always zeros; or an error that names it.
+        What happens to a value that was never seen in the fit: it joins the rare ones, where the column has pooled
+        some, and is all zeros elsewhere; it is always zeros; or it is an error that names it.
     missing : {"level", "zeros", "error"}, default="level"
         What a missing value becomes: a level like any other (if none is missing in the fit, one never seen); zeros in
         all columns; or an error.
     hashed : int, default=None
-        If given, so many columns for each column of X, whatever its levels: a hash, which is the same everywhere, says
-        which one. Nothing is learned, so that no level is rare or unknown.
+        If given, the number of features for each column of X, whatever its levels: a hash, which is the same
+        everywhere, says which one a value has. Nothing is learnt, so that no level is rare or unknown.
     drop_first : bool, default=False
         Whether the first level has no column, but is what all others are compared with. Without it, and without a
         penalty, the columns and an intercept are collinear.

@@ -35,7 +35,7 @@ MOST_REASONS = 5
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
-    """Columns of any kind as features: looks at each column of a frame, and does with it what is usual for its kind.
+    """Columns of any kind as features: each column of a frame is treated as is usual for its kind.
 
     Numbers and counts are standardised, two values become 0 and 1, categories one feature for each level (kept as
     codes), text is vectorised, dates become days since the first and, where they vary, weekday, month and hour, by the
@@ -48,14 +48,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     kinds : dict, default=None
-        From names of columns (or positions) to what they are, where a look at the values is mistaken: "number",
-        "count", "binary", "category", "text", "date", or "identifier" or "constant", which are left out.
+        What columns are, by name or position, where their values suggest something else: "number", "count", "binary",
+        "category", "text", "date", or "identifier" or "constant", which are left out.
     exclude : sequence of str, default=()
         Columns to leave out.
     missing : {"indicator", "keep", "error"}, default="indicator"
-        "indicator" fills numbers by the mean, and says by a feature of its own where they were missing if rows of the
-        fit have gaps; missing is a level of categories; missing text has no words. "keep" leaves NaN for models that
-        integrate it out, such as `GaussianNB` and `GaussianDiscriminant`.
+        "indicator" replaces missing numbers by the mean and, if rows of the fit have gaps, adds a feature that tells
+        where they were; a missing category is a level of its own, and missing text has no words. "keep" leaves NaN for
+        models that integrate it out, such as `GaussianNB` and `GaussianDiscriminant`. "error" refuses it.
     unseen : {"warn", "error", "ignore"}, default="warn"
         What happens when a category has a level that no row of the fit has. If not refused, it counts as infrequent,
         where such levels were pooled, or else all features of the column are 0; in a column of two values it becomes
@@ -65,7 +65,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     min_frequency : int or float, default=None
         Levels in fewer rows than this number, or part, of them are pooled.
     max_levels : int, default=1000
-        At most so many levels of a column are told apart, the most frequent ones; None for all.
+        How many levels of a column are told apart at most, the most frequent ones; None for all.
     text : {"tfidf", "counts"} or vectoriser, default="tfidf"
         What makes features of text: `TfidfVectorizer`, `CountVectorizer`, or one with parameters of your own.
     formula : str, default=None
