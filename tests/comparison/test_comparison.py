@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,3 +72,19 @@ def test_of_a_regression() -> None:
     assert comparison.frame().shape[0] == 2
     assert json.dumps(comparison.json(), allow_nan=False)
     assert [field.heading for field in comparison.leaderboard().fields[1:4]] == ["RMSE", "explained", "MAE"]
+
+
+class OfFewRows(GaussianNB):  # type: ignore[misc]
+    """Cannot be fitted to all rows."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        if len(y) > 100:
+            raise MemoryError("too many rows")
+        return super().fit(X, y)
+
+
+def test_a_page_is_written_though_the_best_model_cannot_be_fitted_to_all_rows(tmp_path: Path) -> None:
+    found = compare(X, Y, models={"few": OfFewRows()}, cv=3)
+    assert found.report(tmp_path / "page.html").read_text().count("few") > 1
+    with pytest.raises(MemoryError, match="too many rows"):
+        found.best_  # noqa: B018

@@ -192,7 +192,7 @@ class Comparison:
         name. Ctrl-C leaves no half of a page.
         """
         from mercer._atomic import write_atomically
-        from mercer.comparison.racing.budget import Budget, OutOfTime
+        from mercer.comparison.racing.budget import Budget
         from mercer.comparison.racing.race import untold
         from mercer.comparison.sections.whole import STEPS, page
         from mercer.report.page import page_html
@@ -200,7 +200,8 @@ class Comparison:
         tell, budget = progress or untold, Budget.of(time_limit)
         if self.done and not self.entry().fit_seconds > budget.left:
             tell("refit", 0, 1, self.entry().name)
-            with suppress(OutOfTime), budget.cutting():
+            # out of time, or all rows are too much for a model that the splits were not: the page goes without it
+            with suppress(Exception), budget.cutting():
                 self.fitted()
             tell("refit", 1, 1, "")
         made = page(self, budget=budget, progress=tell)
