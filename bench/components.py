@@ -1,7 +1,7 @@
 """`python -m bench.components`: time and error of kernel ridge regression against the number of features.
 
 Prints the table of docs/guides/large-kernels.md: the same rows by Nyström features (uniform landmarks, or by randomly
-pivoted Cholesky) and by Fourier features, and the exact fit of as many rows as it takes ten seconds for.
+pivoted Cholesky) and by Fourier features.
 """
 
 from __future__ import annotations
