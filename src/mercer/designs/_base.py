@@ -23,14 +23,14 @@ Array = NDArray[Any]
 MOST_GRAM_COLUMNS = 12_000
 #: rows are cut into a multiple of so many blocks, so that two or four threads have the same to do
 FAIR = 4
-#: … unless they are so many times fewer than a block may have
+#: … unless all of them are no more than this part of what one block may hold
 SPLIT = 8
 
 
 class Tile(ABC):
     """Some rows of a design, to be multiplied at once: it lives until the next tile is asked for.
 
-    Products are the caller's, to be changed at will.
+    Products belong to the caller, who may change them.
     """
 
     @abstractmethod

@@ -34,7 +34,8 @@ NEAR = 64.0
 class Coordinates:
     """Column j is (x_j − shift_j) / scale_j; with an intercept, a column of ones comes last.
 
-    A shift moves the intercept, so that without one there is none. Scales are powers of two: they round nothing.
+    A shift moves the intercept, so that without an intercept there are no shifts. Scales are powers of two: they round
+    nothing.
     """
 
     shift: Array

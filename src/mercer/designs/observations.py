@@ -60,7 +60,7 @@ class Observations:
 
     @property
     def heavy(self) -> int:
-        """How many rows have a weight."""
+        """How many rows have a weight above 0."""
         return len(self) if self.weight is None else int(np.count_nonzero(to_numpy(self.weight)))
 
     @property
@@ -77,7 +77,7 @@ class Observations:
         return 0.0 if self.offset is None else self._average(self.offset)
 
     def _average(self, values: Any) -> float:
-        """Infinite or no number where the sum is."""
+        """Infinite or NaN where the sum is."""
         with np.errstate(over="ignore", invalid="ignore"):
             return float(values.mean() if self.weight is None else (self.weight * values).sum() / self.weight.sum())
 

@@ -81,7 +81,7 @@ class StreamedObservations(Streamed):
     survey: Survey
     #: the rows at hand
     sample: Observations
-    #: what the last pass told, for who asks the same again
+    #: the sums of the last pass, for a caller that asks for the same again
     seen: list[Any] = field(default_factory=list)
 
     streamed: ClassVar[bool] = True

@@ -23,7 +23,8 @@ class Certificate:
     True
     """
 
-    kind: str  # "closed form", "gradient norm", "duality gap" or "KKT"
+    #: "closed form", "gradient norm", "duality gap" or "KKT"; of hyperplanes "separation" or "no separation"
+    kind: str
     value: float
     tolerance: float
     sentence: str

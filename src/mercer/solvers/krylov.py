@@ -87,7 +87,7 @@ class _Search:
         self._known: float | None = None  # the error of v, where it was computed anew
 
     def run(self, tolerance: float, most_steps: int) -> None:
-        """Search until the residual, computed anew, is small; the recursion drifts away from it by and by."""
+        """Search until the residual, computed anew, is small; the recursion gradually drifts away from it."""
         error, least, best = np.inf, self._error(self._residual), (self._v, self._residual)
         while len(self._trace) < most_steps:
             self._descend(tolerance, most_steps)

@@ -12,7 +12,7 @@ BELOW = 0.7
 
 
 class Measured:
-    """By the curvature of a point, where steps are taken by that of the start."""
+    """A length by the curvature of the point, for solvers whose steps use that of the start."""
 
     def __init__(self, measure: Callable[[], float]) -> None:
         self._measure = measure

@@ -44,6 +44,6 @@ def no_overdispersion(family: Family) -> tuple[Finding, ...]:
         "no overdispersion",
         "note",
         "The counts spread no more than a Poisson's: the likelihood of the negative binomial grows with r without end.",
-        'Use family="poisson", whose fit is the same and has one parameter less.',
+        'Use family="poisson", whose fit is the same and has one parameter fewer.',
     )
     return (finding,)

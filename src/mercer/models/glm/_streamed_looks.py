@@ -25,7 +25,7 @@ def cross_products(observations: Any, *, counted: bool) -> Array:
 
 
 def least_information(observations: Any, response: Response, w: Array) -> float:
-    """What the row that tells least of η tells of it, at these coefficients, for a weight of 1."""
+    """The least information about η that any row has at these coefficients, for a weight of 1."""
     return fold(partial(_least_information, observations.prepare, response, w), observations.source, min)
 
 

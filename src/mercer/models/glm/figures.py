@@ -43,7 +43,7 @@ def figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -
     """Figures of a fit that used so many coefficients; `weight_kind` says how many observations the weights make."""
     problem = replace(problem, observations=problem.observations.vectors_in_memory())
     observations, response = problem.observations, problem.response
-    # of means that are next to nothing, and of rows without weight, which may be anything; figures need not be finite
+    # means close to 0, and rows of weight 0 whatever they hold, may overflow; figures need not be finite
     with np.errstate(all="ignore"):
         goodness = reduce(Goodness(response, w), observations)
         told = told_by(goodness, response, coefficients, weight_kind)

@@ -280,7 +280,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
                 solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.progress)
                 settled = self._kind.settle(solved, self._names, self.on_separation, self._limits, watch.progress)
             except SolveInterrupted as stop:
-                # who stops a fit does not wait for another pass over a source
+                # whoever stops a fit should not have to wait for another pass over the source
                 told = UNKNOWN if problem.observations.streamed else None
                 self._store(Settled(stop.solved, len(self._names)), told)
                 if watch.stopped:

@@ -68,7 +68,7 @@ def find_dependence(observations: Observations, strengths: Strengths) -> Depende
 
 def _dependence(products: Array, free: Array) -> Dependence | None:
     diagonal = np.diagonal(products)
-    if not np.isfinite(diagonal).all():  # squares that are no numbers tell of nothing
+    if not np.isfinite(diagonal).all():  # squares that overflow tell nothing
         return None
     scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
     scaled = products * scale * scale[:, None] + np.diag(np.where(free, 0.0, 1.0))

@@ -126,7 +126,8 @@ def _unique_least_squares(solved: Solved, solution: LinearSolution, names: Seque
 def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
     """How many coefficients the data have determined.
 
-    One that an L1 penalty holds at its mean does not count; those under an L2 penalty count together as tr H (H + L2)⁻¹.
+    One that an L1 penalty holds at its mean does not count; those under an L2 penalty count together as
+    tr H (H + L2)⁻¹.
     """
     strengths = problem.strengths
     loose = (strengths.l1 == 0) | (w != strengths.mean)

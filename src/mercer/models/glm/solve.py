@@ -66,9 +66,9 @@ def solve(
 
 
 def _begin(problem: Problem, start: Array | None) -> Array | None:
-    """The start, unless it is none: where rows have no mean, or where a constant mean for all would be better.
+    """The start that was given, unless some row has no mean there, or a constant mean for all rows would be better.
 
-    So far away there may be neither slope nor curvature to find back by.
+    That far from the optimum there may be neither slope nor curvature to lead back.
     """
     if start is not None:
         value, plain = (look(problem, w, LOSS).value for w in (start, problem.start()))

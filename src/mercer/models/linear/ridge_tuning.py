@@ -96,7 +96,7 @@ def _summed(spectrum: Spectrum, rows: Rows, alphas: Array) -> Array:
 
 
 def chosen(alphas: Array, scores: Array, targets: int) -> Choice:
-    """The first of the best; a score that is no number is none."""
+    """The first of the best; NaN counts as the worst score of all."""
     scores = np.where(np.isnan(scores), -np.inf, scores)
     best = np.argmax(scores, axis=0)
     score = np.take_along_axis(scores, np.asarray(best)[None], axis=0)[0]

@@ -202,7 +202,7 @@ class LogisticPath:
         """In the units of the data."""
         with np.errstate(over="ignore", invalid="ignore"):  # a column of 1e-310 has a coefficient without float
             coef, intercept = self._coordinates.to_user(working)
-        if self.n_classes > 2:  # the same more in all classes is no difference, unless to a reader
+        if self.n_classes > 2:  # a constant for all classes changes no probability, and centred ones are easier to read
             intercept = intercept - intercept.mean()
         return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
 

@@ -116,7 +116,7 @@ def _refuse_huge(X: Any, estimator: Any) -> None:
     if largest > LIBLINEAR_LARGEST:
         raise DataError(
             "Using the 'liblinear' solver while X contains a maximum value > 1e30 results in a frozen fit. Please "
-            "choose another solver or rescale the input X. The others are at ease with such values here."
+            "choose another solver or rescale the input X. Here the other solvers can handle such values."
         )
 
 

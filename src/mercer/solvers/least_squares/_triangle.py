@@ -103,7 +103,7 @@ class Penalised:
 
 
 def lengths(R: Array) -> Array:
-    """Euclidean norms of the columns, without squaring numbers whose squares are none."""
+    """Euclidean norms of the columns, without squares that overflow or vanish."""
     largest = np.abs(R).max(axis=0, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
     return np.asarray(unit * np.linalg.norm(R / unit, axis=0))

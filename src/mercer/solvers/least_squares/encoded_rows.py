@@ -68,7 +68,7 @@ class EncodedRows(EncodedBlocks):
         return super().summarised(kind)
 
     def _heavy(self) -> Self:
-        """Without the rows of weight 0, which are none, whatever they hold."""
+        """Without the rows of weight 0, which do not count, whatever they hold."""
         if self.weight is None or self.weight.all():
             return self
         heavy = self.weight > 0

@@ -48,5 +48,7 @@ def solve_least_squares(problem: Problem) -> LinearSolution:
 def _strengths(problem: Problem) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Of the penalty on each coefficient in the units of the data."""
     scale = problem.observations.design.coordinates.scale
-    with np.errstate(over="ignore"):  # the strength of so large a column was raised, and is none that can be told
+    with np.errstate(
+        over="ignore"
+    ):  # the strength for a column so large was raised to a bound, and cannot be told any more
         return np.asarray(problem.strengths.l2[: len(scale)] * scale * scale)

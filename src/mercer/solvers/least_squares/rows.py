@@ -90,7 +90,7 @@ class Rows:
         return replace(self, Y=self.Y[:, targets])
 
     def one_by_one(self) -> Rows:
-        """The same rows for who needs all digits of products, at whatever price."""
+        """The same rows, read so that products keep all their digits, whatever that costs."""
         return self
 
     def view(self, rows: slice) -> Any:

@@ -71,7 +71,7 @@ class TensorRows(Rows):
         return Sums(count, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
 
     def _weighted(self, joined: Any, rows: slice) -> Any:
-        """Each row times its weight; one of weight 0 is no row, whatever it holds."""
+        """Each row times its weight; one of weight 0 does not count, whatever it holds."""
         if self.weight is None:
             return joined
         weight = like(self.weight[rows], joined)

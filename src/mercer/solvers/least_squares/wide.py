@@ -127,7 +127,7 @@ def by_singular_values(wide: Wide, alpha: Array, precision: float) -> Solution:
     smallest = max(len(every) * ROUNDING, DATA_ROUNDING * precision) * every.max(initial=0.0)
     kept = every > max(smallest, np.finfo(float).tiny)  # below it numbers lose their digits, and have no reciprocals
     U, S, V = U[:, kept], every[kept, None], Q @ right[kept].T
-    w = V @ ((U.T @ wide.y) / (S + alpha / S))  # S / (S² + alpha), but squares may be no numbers
+    w = V @ ((U.T @ wide.y) / (S + alpha / S))  # S / (S² + alpha), but squares may overflow
     gradient = S * (U.T @ (wide.y - whole @ w)) - alpha * (V.T @ w)
     left = lengths(gradient / np.hypot(S, np.sqrt(alpha)))
     constant = tuple(np.flatnonzero(~whole.any(axis=0)).tolist())
@@ -143,5 +143,5 @@ def column_tiles(X: Any) -> Iterator[tuple[slice, Array]]:
 def _average(values: Array, weight: Array | None) -> Array:
     """Weighted mean of the columns, exact for constant ones."""
     first = values[0].astype(float)
-    with np.errstate(over="ignore", invalid="ignore"):  # who asks for the fit finds what is not finite
+    with np.errstate(over="ignore", invalid="ignore"):  # whether the fit is finite is checked at the end
         return np.asarray(first + np.average(values - first, axis=0, weights=weight))

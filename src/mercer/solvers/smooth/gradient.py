@@ -168,7 +168,7 @@ class Errors:
     @classmethod
     def of(cls, lesson: Lesson, rule: Rule, w: Array) -> Self:
         """Of all rows."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is asked for by who needs to know
+        with np.errstate(over="ignore", invalid="ignore"):  # callers that mind look whether the sums are finite
             return reduce(cls.at(lesson, rule, w), lesson.observations)
 
     @classmethod

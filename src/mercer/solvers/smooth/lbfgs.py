@@ -174,8 +174,9 @@ class Descent:
     def run(self, most_steps: int) -> None:
         """Step down until there, or until there is no way down.
 
-        What is there by the curvature of the start need not be there by that of the point it has come to. To go on
-        takes less than all steps: who has used up all of them has not come to the end of the first stretch.
+        What has arrived by the curvature of the start need not have arrived by that of the point it has come to. Then
+        the search goes on, but stops one step short of the limit: one that made all its steps did not get through the
+        first stretch.
         """
         aim: float | None = self._tolerance
         if not self._descend(self._length_at_first, self._tolerance, most_steps):

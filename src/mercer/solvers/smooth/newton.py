@@ -132,7 +132,7 @@ class Descent:
         self._model = Model(Curvature.of(np.eye(problem.n_columns)) if sample is None else sample.curvature)
         begin = problem.start() if start is None else np.array(start, dtype=float)
         self.w = begin if sample is None else sample.w
-        # of a direction that no row of the sample moves in, only all rows can tell
+        # a direction in which no row of the sample moves can only be judged by all rows
         known = sample is not None and sample.curvature.definite
         self._arrive(look(self._problem, self.w, GRADIENT if known and self._cheap else HESSIAN))
         self.trace = [self.here.value]

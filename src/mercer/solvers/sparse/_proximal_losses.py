@@ -1,4 +1,4 @@
-"""Losses of rows at a linear predictor, and how much they lose by a share of their slopes: see `_duality`.
+"""Losses of rows at a linear predictor, and how much they lose by a share of their slopes: see `duality`.
 
 By the definition of the conjugate, D(s) = f(η) − f(η') − f'(η') (η − η') at the η' where f'(η') = s f'(η): Bregman's
 divergence. For the losses below it is one of Kullback and Leibler's, K(a, b) = a log(a/b) − a + b:

@@ -41,7 +41,7 @@ class Penalty(NamedTuple):
     def times(self, factor: float) -> Penalty:
         with np.errstate(over="ignore"):
             l1, l2 = factor * self.l1, factor * self.l2
-        # infinity times a coefficient of 0 would be no number
+        # infinity times a coefficient of 0 would be NaN
         return Penalty(np.minimum(l1, STRONGEST), np.minimum(l2, STRONGEST), self.positive)
 
     def value(self, w: Array) -> float:

@@ -142,7 +142,7 @@ class OfClasses:
 
     def coefficients(self, u: Array) -> Array:
         W = self.problem.strengths.mean[:, None] + u.reshape(self._classes, -1).T
-        # what nothing penalises may be the same more in all classes: as in memory, it sums to zero
+        # without a penalty a constant may be added to all classes: as in memory, they sum to zero
         free = (self.problem.strengths.l1 == 0) & (self.problem.strengths.l2 == 0)
         W[free] -= W[free].mean(axis=1, keepdims=True)
         return np.asarray(W)
