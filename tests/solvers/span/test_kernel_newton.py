@@ -17,7 +17,7 @@ from mercer.solvers.span import kernel_newton
 from mercer.solvers.span._kernel_factors import FactorisedByClass, _plus_diagonal
 from mercer.solvers.span.kernel_freedom import used_degrees
 from mercer.solvers.span.kernel_losses import Losses, OfClasses, OfResponse, Separate
-from mercer.solvers.span.kernel_newton import KernelProblem, conjugate_gradient, solve
+from mercer.solvers.span.kernel_newton import Expansion, KernelProblem, conjugate_gradient, solve
 from mercer.solvers.span.kernel_products import products_of
 from tests._ctrl_c import stop_at
 
@@ -177,6 +177,18 @@ def test_a_certificate_does_not_hold_where_rounding_is_all_there_is() -> None:
     gram = Gram(Linear(), 1e100 * X)
     solution = solve(KernelProblem(products_of(gram), LOSSES["logit"], 1.0))
     assert not solution.certificate.holds
+
+
+def test_a_start_that_is_worse_than_none_is_not_taken() -> None:
+    """Where e^η is huge, each Newton step lowers η by 1: from 200 a hundred of them do not suffice."""
+    made, alpha = problem("poisson", strength=1e-3), np.zeros((N, 1))
+    alpha[0] = 200.0
+    far = Expansion(alpha, np.zeros(1), np.zeros((N, 1)))
+    best, found = solve(made), solve(made, far)
+    assert found.certificate.holds
+    np.testing.assert_allclose(found.trace, best.trace)
+    near = Expansion(best.value.alpha, best.value.intercept, np.zeros((N, 1)))
+    assert len(solve(made, near).trace) < len(best.trace)
 
 
 def test_where_no_start_has_a_mean_an_error_says_so() -> None:

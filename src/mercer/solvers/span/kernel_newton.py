@@ -76,7 +76,7 @@ def solve(
     problem : KernelProblem
         Its strength must be above 0.
     start : Expansion, optional
-        Where to begin; by default with f = 0.
+        Where to begin, if that is better than f = 0, the default.
     tolerance : float
         How small the gradient has to become, in standard errors.
     most_steps : int
@@ -124,18 +124,24 @@ class Descent:
     ) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
         shape = len(problem.products), problem.losses.outputs
-        if start is None:
-            level = problem.losses.start() if problem.intercept else np.zeros(shape[1])
-            self.alpha, self.intercept, self._f = np.zeros(shape), level, np.zeros(shape)
-        else:
-            self.alpha, self.intercept = np.array(start.alpha), np.array(start.intercept)
-            self._f = problem.products.times(self.alpha)
+        level = problem.losses.start() if problem.intercept else np.zeros(shape[1])
+        self.alpha, self.intercept, self._f = np.zeros(shape), level, np.zeros(shape)
         self._preconditioner: Preconditioner | None = None
         self._fresh = self._better = False
         self.length = np.inf
-        self.trace = [self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))]
+        self.trace = [self._objective(self._f, self.intercept, 0.0)]
+        if start is not None:
+            self._begin_at(start)
         if np.isinf(self.trace[0]):
             self._begin_midway()
+
+    def _begin_at(self, start: Expansion) -> None:
+        """At a start that is given, unless f = 0 is better: from far above it Newton's steps may not come down."""
+        f = self._problem.products.times(start.alpha)
+        value = self._objective(f, start.intercept, np.vdot(start.alpha, f))
+        if value <= self.trace[0]:
+            self.alpha, self.intercept, self._f = np.array(start.alpha), np.array(start.intercept), f
+            self.trace = [value]
 
     def _begin_midway(self) -> None:
         """Where not every η has a mean, and 0 has none: from a least squares fit to means that there are."""
