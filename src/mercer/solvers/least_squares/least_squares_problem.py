@@ -48,7 +48,6 @@ def solve_least_squares(problem: Problem) -> LinearSolution:
 def _strengths(problem: Problem) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Of the penalty on each coefficient in the units of the data."""
     scale = problem.observations.design.coordinates.scale
-    with np.errstate(
-        over="ignore"
-    ):  # the strength for a column so large was raised to a bound, and cannot be told any more
+    # the strength for a column so large that this overflows was raised to a bound, and cannot be told any more
+    with np.errstate(over="ignore"):
         return np.asarray(problem.strengths.l2[: len(scale)] * scale * scale)

@@ -18,6 +18,10 @@ from mercer.stats.r_factor import RFactor
 
 Array = NDArray[Any]
 
+#: how the coefficients were found
+ACTIVE_SET = "active set (NNLS) on the triangle of X"
+BOUNDED = f"{ACTIVE_SET}, which took too many steps, then L-BFGS-B"
+
 
 def nonnegative_least_squares(rows: Rows, alpha: Array, *, intercept: bool, most_steps: int | None = None) -> Solution:
     """Minimise Σ weight (y − X w − b)² + alpha ‖w‖² over w ≥ 0, for each target; see `least_squares`.
@@ -31,19 +35,19 @@ def nonnegative_least_squares(rows: Rows, alpha: Array, *, intercept: bool, most
         if not (np.isfinite(size).all() and np.isfinite(largest).all()):
             raise NonFiniteError(NOT_FINITE)
         A = np.where(size < np.finfo(float).tiny, 0.0, A)  # numbers that have lost their digits, and no reciprocals
-        w, worst = np.empty((A.shape[1], rows.targets)), 0.0
+        w, worst, path = np.empty((A.shape[1], rows.targets)), 0.0, ACTIVE_SET
         for k, strength in enumerate(alpha.tolist()):
             stacked, unit = _of_unit_length(A, size, strength)
             target = np.concatenate([y[:, k] / (largest[k] or 1.0), np.zeros(len(stacked) - len(A))])
-            scaled = _one_target(stacked, target, most_steps)
+            scaled, found_by = _one_target(stacked, target, most_steps)
+            path = path if found_by == ACTIVE_SET else found_by
             worst = max(worst, _violation(stacked, target, scaled))
             w[:, k] = scaled * largest[k] / unit
         certificate = Certificate(
             "KKT", worst, TOLERANCE, "largest violation of the optimality conditions of w ≥ 0, as a part of y"
         )
         x, level = mean
-        fit = LinearFit(w, level - x @ w, "active set (NNLS) on the triangle of X")
-        return refuse_not_representable(Solution(fit, certificate, ()))
+        return refuse_not_representable(Solution(LinearFit(w, level - x @ w, path), certificate, ()))
 
 
 def _of_unit_length(A: Array, size: Array, strength: float) -> tuple[Array, Array]:
@@ -69,9 +73,10 @@ def _reduced(rows: Rows, intercept: bool) -> tuple[Array, Array, tuple[Array, Ar
     return R, z, factor.mean if intercept else (np.zeros(d), np.zeros(rows.targets))
 
 
-def _one_target(A: Array, y: Array, most_steps: int | None) -> Array:
+def _one_target(A: Array, y: Array, most_steps: int | None) -> tuple[Array, str]:
+    """The coefficients of columns of unit length, and how they were found."""
     try:
-        return np.asarray(optimize.nnls(A, y, maxiter=most_steps)[0])
+        return np.asarray(optimize.nnls(A, y, maxiter=most_steps)[0]), ACTIVE_SET
     except RuntimeError:  # too many steps
         gram, moment = A.T @ A, A.T @ y
         found = optimize.fmin_l_bfgs_b(
@@ -80,7 +85,7 @@ def _one_target(A: Array, y: Array, most_steps: int | None) -> Array:
             bounds=[(0, None)] * len(moment),
             maxiter=most_steps or 15_000,
         )
-        return np.asarray(found[0])
+        return np.asarray(found[0]), BOUNDED
 
 
 def _violation(A: Array, y: Array, w: Array) -> float:
