@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from mercer._errors import FitInterrupted, UnsuitableSolverError
+from mercer._errors import UnsuitableSolverError
 from mercer.solvers.certificate import Progress, Solution
 from mercer.solvers.least_squares.least_squares_problem import has_closed_form, solve_least_squares
 from mercer.solvers.problem import Problem
@@ -115,18 +114,16 @@ def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, option
         lasso: Solution = solver.solve(problem, start, **options)
         return lasso
     begin = None if start is None else problem.vector(start)
-    try:
-        if by == "lbfgs":
-            solution = softmax.by_lbfgs(problem, begin, **options)
-        elif by == "newton-cg":
-            begin = problem.start() if begin is None else begin
-            solution = newton_cg.descend(problem, begin, problem.scaling(), **options)
-        else:
-            solution = OF_ONE_PREDICTOR[by](problem, begin, **options)
-    except FitInterrupted as stop:
-        stop.solution = replace(stop.solution, value=problem.matrix(stop.solution.value))
-        raise
-    return replace(solution, value=problem.matrix(solution.value))
+    return softmax.with_matrix(problem, lambda: _solve_for_point(problem, by, begin, options))
+
+
+def _solve_for_point(problem: SoftmaxProblem, by: str, start: Array | None, options: dict[str, Any]) -> Solution:
+    if by == "lbfgs":
+        return softmax.by_lbfgs(problem, start, **options)
+    if by == "newton-cg":
+        begin = problem.start() if start is None else start
+        return newton_cg.descend(problem, begin, problem.scaling(), **options)
+    return OF_ONE_PREDICTOR[by](problem, start, **options)
 
 
 def _refuse_unsuitable(problem: AnyProblem, asked: str) -> None:

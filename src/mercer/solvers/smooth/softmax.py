@@ -7,6 +7,7 @@ is therefore looked for among those only: W = mean + V Bᵀ, where the columns o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, cast
@@ -221,12 +222,18 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
+    options = {"tolerance": tolerance, "most_steps": most_steps, "progress": progress}
+    return with_matrix(problem, lambda: _solve(problem, start, **options))
+
+
+def with_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solution]) -> Solution:
+    """A solution with the matrix of coefficients for a value, also where the user stops the search for it."""
     try:
-        solution = _solve(problem, start, tolerance=tolerance, most_steps=most_steps, progress=progress)
+        solution = solve_for_point()
     except FitInterrupted as stop:
-        stop.solution = _as_matrix(problem, stop.solution)
+        stop.solution = replace(stop.solution, value=problem.matrix(stop.solution.value))
         raise
-    return _as_matrix(problem, solution)
+    return replace(solution, value=problem.matrix(solution.value))
 
 
 def by_newton(problem: SoftmaxProblem) -> bool:
@@ -255,7 +262,3 @@ def by_lbfgs(problem: SoftmaxProblem, start: Array | None, **options: Any) -> So
 
 def _solve_few(problem: SoftmaxProblem, *, tolerance: float) -> Solution:
     return _solve(problem, None, tolerance=tolerance)
-
-
-def _as_matrix(problem: SoftmaxProblem, solution: Solution) -> Solution:
-    return replace(solution, value=problem.matrix(solution.value))
