@@ -59,7 +59,8 @@ class Decision(DecisionChoices, WrapsModel, ClassifierMixin, BaseEstimator):
         What `predict` says of rejected rows. By default "reject" where the actions are text, and −1 where they are
         numbers.
     threshold : float, default=None
-        For two classes: the second is chosen where its probability is above this, instead of by the costs.
+        For two classes: the second of two actions is chosen where the probability of the second class is above this,
+        instead of by the costs. Actions have to be in the order of the classes.
 
     Attributes
     ----------
