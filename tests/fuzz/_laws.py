@@ -310,6 +310,8 @@ def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
         if law == "form":  # whoever takes no sparse matrix says so
             return "form: refused"
         raise AssertionError(f"{law}: {refusal}") from refusal
+    if not said.keys() & again.keys():  # LinearSVC, say, of a class without weight: held, but for nothing
+        return f"{law}: says nothing"
     if option in subject.many_optima and weight is not None:
         said, again = ({name: answer[weight > 0] for name, answer in one.items()} for one in (said, again))
     close(again, said, digits)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
 
 from tests.fuzz._page import PAGE, written
+from tests.fuzz.conftest import Campaign
 from tests.fuzz.test_estimators import SUBJECTS
 
 LAW = "test_estimators.py::test_whatever_is_given[Ridge]"
@@ -26,6 +28,17 @@ def test_what_came_of_the_inputs_of_a_law() -> None:
     page = written(record(fitted=1200, refused=34))
     assert "1,234 random inputs in 1 minutes" in page
     assert "| `Ridge` | 1,234 | 1,200 | 34 | 0.50 |" in page
+
+
+@pytest.mark.parametrize("find", [AssertionError, pytest.fail.Exception])
+def test_a_find_is_counted_however_a_law_tells_it(find: type[BaseException]) -> None:
+    def law(value: int) -> str:
+        raise find("no")
+
+    campaign = Campaign(0.0)
+    with pytest.raises(find, match="no"):
+        campaign(law, st.integers())
+    assert campaign.outcomes == {"find": 1}
 
 
 def test_finds_are_mended_first_and_tried_again() -> None:
