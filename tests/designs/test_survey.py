@@ -106,3 +106,18 @@ def test_labels_of_two_types_are_refused() -> None:
     numbers, words = (Survey.of(Seen(X[:2], y, None, None), LABELS) for y in (np.array([0, 1]), np.array(["a", "b"])))
     with pytest.raises(DataError, match="all strings or all numbers"):
         numbers.merge(words)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("row", [0, 199])
+def test_a_number_that_is_not_finite_is_found_wherever_it_is(value: float, row: int) -> None:
+    spoilt = X.copy()
+    spoilt[row, 2] = value
+    with pytest.raises(NonFiniteError, match="not finite"):
+        surveyed(spoilt, Y, None, LABELS, 200)
+
+
+def test_the_ends_of_columns() -> None:
+    found = surveyed(np.asfortranarray(X.astype(np.float32)), Y, None, LABELS, 60)
+    np.testing.assert_array_equal(found.lowest, X.astype(np.float32).min(axis=0))
+    np.testing.assert_array_equal(found.highest, X.astype(np.float32).max(axis=0))

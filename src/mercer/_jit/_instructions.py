@@ -89,3 +89,12 @@ def put_eight(typing, data, position, value):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return types.void(data, types.intp, types.uint64), write
+
+
+@intrinsic
+def number_at(typing, address, like):  # type: ignore[no-untyped-def]
+    def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kind = context.get_data_type(signature.return_type)
+        return builder.load(builder.inttoptr(values[0], kind.as_pointer()), align=1)
+
+    return like.dtype(types.intp, like), write

@@ -42,6 +42,11 @@ def put_eight(data: Any, position: Any, value: Any) -> None:
     data[position : position + 8] = np.frombuffer(np.uint64(value).tobytes(), dtype=np.uint8)
 
 
+def number_at(address: Any, like: Any) -> Any:
+    """The number at an address in memory, of the type of an array; the caller keeps alive what lies there."""
+    return np.ctypeslib.as_ctypes_type(like.dtype).from_address(int(address)).value
+
+
 @overload(eight_bytes)
 def _eight_bytes(data, position) -> Any:  # type: ignore[no-untyped-def]
     from mercer._jit import _instructions
@@ -88,3 +93,11 @@ def _put_eight(data, position, value) -> Any:  # type: ignore[no-untyped-def]
 
     compiled: Any = _instructions.put_eight
     return lambda data, position, value: compiled(data, position, value)
+
+
+@overload(number_at)
+def _number_at(address, like) -> Any:  # type: ignore[no-untyped-def]
+    from mercer._jit import _instructions
+
+    compiled: Any = _instructions.number_at
+    return lambda address, like: compiled(address, like)

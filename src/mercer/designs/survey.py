@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import DataError, NonFiniteError
+from mercer._jit.designs.dense import widen
 from mercer.data.labels import encode_labels
 from mercer.data.table import Table
 from mercer.designs.category import Category, category_places, in_order
@@ -224,7 +225,7 @@ def _bytes(X: Any) -> int:
 
 
 def is_sparse(X: Any) -> bool:
-    """`scipy.sparse.issparse`, whose type guard knows less about X than nothing."""
+    """`scipy.sparse.issparse` as a plain bool: its type guard would hide what else is known of X."""
     return bool(sparse.issparse(X))
 
 
@@ -233,10 +234,11 @@ def _summed(values: Array, weight: Array | None) -> float:
 
 
 def _extent(numbers: Array) -> tuple[Array, Array]:
-    lowest, highest = numbers.min(axis=0), numbers.max(axis=0)
-    if not (np.isfinite(lowest).all() and np.isfinite(highest).all()):
+    """The least and the greatest number of each column."""
+    lowest, highest = np.full(numbers.shape[1], np.inf), np.full(numbers.shape[1], -np.inf)
+    if np.isnan(widen(np.require(numbers, requirements=["C", "W"]), lowest, highest)):
         raise NonFiniteError("X holds values that are not finite.")
-    return lowest.astype(float), highest.astype(float)
+    return lowest, highest
 
 
 def _largest(matrix: Any) -> Array:

@@ -9,8 +9,12 @@ import numpy as np
 
 from mercer._errors import DegenerateDataError, NonFiniteError
 from mercer._gpu import is_tensor
+from mercer._threads import ordered_map, row_blocks
 from mercer.designs.encoded import Encoded
 from mercer.models.base import Array, column_names, first_where, is_sparse, refuse_where
+
+#: numbers that one thread adds up: with fewer, threads would cost more than they gain
+SUMMED = 1 << 20
 
 
 def refuse_not_finite(estimator: Any, X: Any) -> None:
@@ -34,8 +38,10 @@ def adds_up(X: Any) -> bool:
         return bool(X.sum(dtype=torch.float64).isfinite())
     if isinstance(X, Encoded):
         return False
+    values = X.data if is_sparse(X) else X
+    parts = row_blocks(len(values), max(1, SUMMED // max(1, values[:1].size)))
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite((X.data if is_sparse(X) else X).sum(dtype=np.float64)))
+        return bool(np.isfinite(sum(ordered_map(lambda rows: values[rows].sum(dtype=np.float64), parts))))
 
 
 def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainccinv
 
 from mercer._errors import NoClosedFormError, OutOfReachError
+from mercer._threads import ordered_map, row_blocks
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.boxes import box_probability, in_order
 from mercer.smoothing.density import Density, Rng
@@ -33,6 +34,8 @@ LEAST_HEIGHT = 1e-12
 MOST_CLUSTERS = 64
 #: rows that decide where the origin is put
 SOME_ROWS = 1001
+#: rows whose least and greatest one thread finds: with fewer, threads would cost more than they gain
+BOX_ROWS = 1 << 20
 
 
 class Windows(Density):
@@ -288,7 +291,9 @@ class Windows(Density):
     @cached_property
     def _corners(self) -> tuple[Array, Array]:
         """Of the box around all points."""
-        return self.points.min(axis=0), self.points.max(axis=0)
+        blocks = (self.points[rows] for rows in row_blocks(len(self.points), BOX_ROWS))
+        ends = np.array(ordered_map(lambda block: (block.min(axis=0), block.max(axis=0)), blocks))
+        return ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)
 
     def _whitened(self, X: Array) -> Array:
         # what is too far away to be told is as far as it can be

@@ -1,1 +1,1 @@
-"""Loops that `data` calls: labels as codes."""
+"""Loops that `data` calls: labels as codes, columns side by side."""

@@ -1,8 +1,21 @@
-"""Rows of a matrix as a tile of working coordinates: shifted, scaled and weighted in one pass."""
+"""Rows of a matrix: as a tile of working coordinates, shifted, scaled and weighted in one pass; and how far they go."""
 
 from __future__ import annotations
 
 from mercer._jit import jit
+
+
+@jit
+def widen(X, lowest, highest):  # type: ignore[no-untyped-def]
+    """Let `lowest` and `highest` of each column take in these rows; NaN instead of 0 if a number is not finite."""
+    spoilt = 0.0
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            value = X[i, j]
+            lowest[j] = min(lowest[j], value)
+            highest[j] = max(highest[j], value)
+            spoilt += 0.0 * value
+    return spoilt
 
 
 @jit

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mercer._errors import ColumnTypeError, DataError
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
+from mercer.data.side_by_side import fill_rows
 from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, column_of
 from mercer.data.storages.pandas_columns import typed
 from mercer.data.storages.time_columns import DATES, TIMES, TimeColumn
@@ -81,9 +82,11 @@ class FrameStorage:
     def numbers(self, columns: list[int]) -> Array:
         types = {self.columns[j].float_type for j in columns}
         out = np.empty((self.n_rows, len(columns)), dtype=types.pop() if len(types) == 1 else np.float64)
-        for position, column in enumerate(columns):
-            out[:, position] = self.columns[column].floats(self.start, self.stop)
-        return out
+
+        def read(rows: slice) -> list[Array]:
+            return [self.columns[j].floats(self.start + rows.start, self.start + rows.stop) for j in columns]
+
+        return fill_rows(out, read)
 
     def zone(self, column: int) -> str:
         return found.zone if isinstance(found := self.columns[column], TimeColumn) else ""

@@ -1,0 +1,76 @@
+"""A frame becomes the same rows however many there are, and whatever library it came in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mercer import GaussianNB
+from mercer.data import Table
+from mercer.data.side_by_side import FEW, rows_of_arrow
+
+MANY = FEW // 4 + 3
+RNG = np.random.default_rng(0)
+COLUMNS: dict[str, Any] = {
+    "a": RNG.normal(size=MANY),
+    "b": RNG.integers(0, 9, MANY),
+    "c": RNG.normal(size=MANY).astype(np.float32),
+    "d": RNG.random(MANY) < 0.5,
+    "e": np.where(RNG.random(MANY) < 0.1, np.nan, RNG.normal(size=MANY)),
+}
+EXPECTED = np.stack([column.astype(float) for column in COLUMNS.values()], axis=1)
+
+
+@pytest.mark.parametrize("rows", [5, MANY])
+@pytest.mark.parametrize("library", [pa.table, pl.DataFrame, pd.DataFrame])
+def test_columns_of_several_types(library: Any, rows: int) -> None:
+    table = Table.of(library(COLUMNS)).rows(slice(2, rows))
+    np.testing.assert_array_equal(table.numbers(), EXPECTED[2:rows])
+    np.testing.assert_array_equal(table.numbers([4, 0]), EXPECTED[2:rows, [4, 0]])
+
+
+def test_columns_of_a_matrix_lie_in_steps() -> None:
+    matrix = RNG.normal(size=(MANY, 12))
+    np.testing.assert_array_equal(Table.of(pd.DataFrame(matrix[::-1, ::2])).numbers(), matrix[::-1, ::2])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_tables_of_one_type_become_rows(dtype: type) -> None:
+    matrix = RNG.normal(size=(MANY, 9)).astype(dtype)
+    table = pa.table({str(j): column for j, column in enumerate(matrix.T)})
+    rows = rows_of_arrow(table.slice(7))
+    assert rows is not None
+    assert rows.dtype == dtype
+    np.testing.assert_array_equal(rows, matrix[7:])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pa.table({"a": [1.0, None]}),
+        pa.table({"a": [1, 2]}),
+        pa.table({"a": [1.0, 2.0], "b": pa.array([1, 2], pa.float32())}),
+        pa.table({"a": pa.chunked_array([[1.0], [2.0]])}),
+        pa.table({}),
+        np.ones((2, 2)),
+    ],
+)
+def test_anything_else_is_left_to_others(X: Any) -> None:
+    assert rows_of_arrow(X) is None
+
+
+def test_names_are_kept_and_compared() -> None:
+    y = np.arange(MANY) % 2
+    X = pa.table({name: COLUMNS[name] for name in ("a", "e")})
+    model = GaussianNB().fit(X, y)
+    assert model.feature_names_in_.tolist() == ["a", "e"]
+    np.testing.assert_array_equal(model.theta_, GaussianNB().fit(EXPECTED[:, [0, 4]], y).theta_)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X.select(["e", "a"]))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        GaussianNB().fit(X, y[1:])
