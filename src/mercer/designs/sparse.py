@@ -134,12 +134,13 @@ class SparseTile(Tile):
         return product
 
     def transposed_times(self, r: Array) -> Array:
-        product = self._entries_times(np.ascontiguousarray(r))
+        product = self.entries_times(np.ascontiguousarray(r))
         if self.coordinates.shifted:
             product -= np.multiply.outer(self.coordinates.shift, r.sum(axis=0))
         return self._scaled(product)
 
-    def _entries_times(self, r: Array) -> Array:
+    def entries_times(self, r: Array) -> Array:
+        """Xᵀ r of the stored entries, neither shifted nor scaled."""
         product = loops.transposed_times if r.ndim == 1 else loops.transposed_times_matrix
         return np.asarray(product(*self._rows, r, self.coordinates.n_columns))
 
@@ -149,7 +150,7 @@ class SparseTile(Tile):
         loops.add_pairs(indptr[self.start : self.stop + 1], indices, values, h, True, pairs)
         pairs += pairs.T
         if self.coordinates.shifted:
-            cross = np.multiply.outer(self._entries_times(h) - 0.5 * h.sum() * shift, shift)
+            cross = np.multiply.outer(self.entries_times(h) - 0.5 * h.sum() * shift, shift)
             pairs -= cross + cross.T
         return self._scaled(self._scaled(pairs).T)
 

@@ -33,8 +33,11 @@ def column_squares(design: Design, h: Array) -> Array:
 
 def _of_tile(tile: Tile, h: Array) -> Array:
     if isinstance(tile, SparseTile):
-        scale = tile.coordinates.scale
-        total = loops.squares(*tile.entries, tile.start, tile.stop, np.ascontiguousarray(h), len(scale))
+        scale, h = tile.coordinates.scale, np.ascontiguousarray(h)
+        total = loops.squares(*tile.entries, tile.start, tile.stop, h, len(scale))
+        if tile.coordinates.shifted:
+            shift = tile.coordinates.shift
+            total = np.maximum(total + shift * (shift * h.sum() - 2 * tile.entries_times(h)), 0.0)
         return np.asarray(total / scale / scale)
     if isinstance(tile, CodesTile):  # ones are their own squares
         return tile.transposed_times(h)

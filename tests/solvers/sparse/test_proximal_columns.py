@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.designs import SparseDesign
+from mercer.designs import Coordinates, MixedDesign, SparseDesign
 from mercer.solvers.sparse import _proximal_columns
 from mercer.solvers.sparse._proximal_columns import DesignColumns
 from tests.solvers.sparse._proximal_cases import DESIGNS
@@ -29,3 +29,18 @@ def test_places_stored_twice_count_as_the_sum() -> None:
     X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
     ours = DesignColumns(SparseDesign.of(X))
     np.testing.assert_allclose(ours.squares(np.arange(2), np.ones(2)), [9.0, 25.0])
+
+
+def test_columns_of_a_sparse_matrix_that_are_shifted_multiply_as_the_design_does() -> None:
+    """As of rows of a source at hand, whose numbers are about their means."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(60, 6, density=0.5, random_state=0, format="csr")
+    shift = np.array([0.0, 2.0, 0.0, 0.0, -1.0, 0.0])
+    part = SparseDesign.within(X, Coordinates(shift, np.full(6, 0.5), intercept=False)).rows(slice(5, 55))
+    made = MixedDesign.of(sparse=part, intercept=True)
+    Z, h, d, ids = made.dense(), rng.random(50), rng.normal(size=4), np.array([1, 0, 6, 4])
+    ours = DesignColumns(made)
+    np.testing.assert_allclose(ours.gram(ids, np.arange(7), h), (Z[:, ids].T * h) @ Z, atol=1e-12)
+    np.testing.assert_allclose(ours.squares(ids, h), np.square(Z[:, ids]).T @ h, atol=1e-12)
+    np.testing.assert_allclose(ours.times(ids, d), Z[:, ids] @ d, atol=1e-12)
+    np.testing.assert_allclose(ours.products(ids, h), Z[:, ids].T @ h, atol=1e-12)

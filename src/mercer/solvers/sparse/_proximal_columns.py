@@ -49,6 +49,9 @@ class DesignColumns:
         self._part, self._place = np.zeros((2, self.n_columns), dtype=np.intp)
         for part, where in parts:
             self._add(_columns(part, self.dtype), places[where])
+            if isinstance(part, SparseDesign) and part.coordinates.shifted:
+                shifted = np.flatnonzero(part.coordinates.shift)
+                self._add(_shifted_columns(part, shifted), places[where][shifted])
         if design.coordinates.intercept:
             self._add(
                 NumberColumns(DenseColumns(np.ones((self.n_rows, 1)), np.zeros(1), np.ones(1))),
@@ -237,6 +240,13 @@ def _columns(design: Design, dtype: Any) -> Part:
         return StoredColumns(design.entries, design.start, design.n_rows, coordinates.scale, dtype)
     assert isinstance(design, CodesDesign)
     return StoredColumns(_ones(design), 0, design.n_rows, coordinates.scale, dtype)
+
+
+def _shifted_columns(design: SparseDesign, ids: Array) -> NumberColumns:
+    """Columns of a sparse matrix that are not about zero: written out, since no entry stands for their zeros."""
+    rows = sparse.csr_array(design.entries.for_scipy(), shape=(len(design.entries.indptr) - 1, design.n_columns))
+    X = np.ascontiguousarray(rows[design.start : design.stop][:, ids].toarray(), dtype=np.float64)
+    return NumberColumns(DenseColumns(X, design.coordinates.shift[ids], design.coordinates.scale[ids]))
 
 
 def _ones(design: CodesDesign) -> Entries:
