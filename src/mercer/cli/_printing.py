@@ -52,11 +52,6 @@ def remark(text: str, quiet: bool = False) -> None:
         print(wrapped(text), file=sys.stderr)
 
 
-def counted(number: int, what: str) -> str:
-    """So many of something."""
-    return f"{number} {what}{'s' if number != 1 else ''}"
-
-
 def wrapped(text: str) -> str:
     """Lines that end between words where standard error is a terminal; elsewhere a sentence is a line."""
     if not sys.stderr.isatty():
@@ -70,6 +65,8 @@ def wrapped(text: str) -> str:
 
 def remark_problem(data: str, rows: Rows, problem: Problem, quiet: bool) -> None:
     """What was read, and which of it is to be predicted."""
+    from mercer.report.wording import counted
+
     remark(
         f"{data}: {rows.described}; {counted(problem.X.num_rows, 'row')}, target {problem.target!r}.",
         quiet,

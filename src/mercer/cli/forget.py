@@ -31,8 +31,9 @@ def forget(
     mercer forget patients.mercer withdrawn.csv --target outcome -o patients.mercer
     """
     from mercer.cli._models import named, read_by, rows_for, usable
-    from mercer.cli._printing import check_places, counted, remark
+    from mercer.cli._printing import check_places, remark
     from mercer.files import save
+    from mercer.report.wording import counted
     from mercer.using.datasets import problem_of
     from mercer.using.reading import columns_of
 
