@@ -54,7 +54,8 @@ def refuse_other_class(mine: Any, other: Any) -> None:
     """Merging is for models of the same class."""
     if type(other) is not type(mine):
         raise MergeError(
-            f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; both have to be of the same class."
+            f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; both have to be models of mercer, of "
+            "the same class."
         )
 
 

@@ -175,7 +175,7 @@ def test_different_edges_cannot_be_merged(X: np.ndarray) -> None:
         one.merge(other)
     with pytest.raises(MergeError, match="different columns"):
         model.merge(HistogramDensity(3).fit(X))
-    with pytest.raises(MergeError, match="merge models of one class"):
+    with pytest.raises(MergeError, match="of the same class"):
         model.merge(OfAnyColumns(3).fit(X))
 
 

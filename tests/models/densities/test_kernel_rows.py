@@ -46,7 +46,7 @@ def test_only_likes_merge() -> None:
         (KernelDensity(bandwidth=[1.0, 1.0]).fit(rows()), "bandwidth"),
         (KernelDensity(kernel="cosine").fit(rows()), "kernel"),
         (KernelDensity().fit(rows(d=3)), "columns"),
-        (neighbors.KernelDensity().fit(rows()), "another one"),
+        (neighbors.KernelDensity().fit(rows()), "both have to be models of mercer"),
     ):
         with pytest.raises(MergeError, match=message):
             model.merge(other)
