@@ -1,7 +1,7 @@
 """Data frames as bytes in Arrow's format: values and names, and nothing of a library's own.
 
 What is read takes no more memory than a small multiple of its bytes: streams that are compressed are refused before
-anything is made of them, and so are more rows than bytes can hold, and lists of what takes no bytes.
+anything is made of them, and so are more rows, or more values in lists, than bytes can hold.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mercer.data.frame_like import module_of
 
 #: whose frames can be written
 LIBRARIES = ("pandas", "polars", "pyarrow")
-#: rows that may be there without bytes for each: a column in which nothing is known takes none
+#: rows, and values in lists, that may be there without bytes for each: what is missing takes none
 ROWS = 1_000_000
 #: messages of a stream that hold values, and where in these the table with their buffers is (None: it is the message)
 BATCHES = {2: 1, 3: None}
@@ -49,13 +49,14 @@ def frame_of_bytes(octets: NDArray[np.uint8], library: str) -> Any:
 
     try:
         _refuse_compressed(octets)
-        stream = pa.ipc.open_stream(pa.py_buffer(octets))
-        _refuse_hollow(stream.schema.types)
-        table = stream.read_all().replace_schema_metadata(None)
+        table = pa.ipc.open_stream(pa.py_buffer(octets)).read_all().replace_schema_metadata(None)
         table.validate(full=True)
+        most = 8 * len(octets) + ROWS
+        for chunk in (chunk for column in table.columns for chunk in column.chunks):
+            _refuse_more_values(chunk, most)
     except (pa.ArrowException, OSError, EOFError, ValueError, struct.error) as error:
         raise DataError(f"These bytes are no frame: {error}") from None
-    if table.num_rows > 8 * len(octets) + ROWS:
+    if table.num_rows > most:
         raise DataError(f"These bytes are no frame: {table.num_rows:,} rows are more than they can hold")
     if library == "pyarrow":
         return table
@@ -71,25 +72,25 @@ def _refuse_compressed(octets: NDArray[np.uint8]) -> None:
             raise ValueError("it is compressed")
 
 
-def _refuse_hollow(types: list[Any]) -> None:
-    """Refuse lists, structs and the like of values that take no bytes: there may be any number of them."""
-    for kind in types:
-        inside = [kind.field(position).type for position in range(kind.num_fields)]
-        if any(map(_is_hollow, inside)):
-            raise ValueError(f"a column is of the type {kind}, whose values take no bytes")
-        _refuse_hollow(inside)
-
-
-def _is_hollow(kind: Any) -> bool:
-    """Whether values of a type may take no bytes of their own."""
+def _refuse_more_values(array: Any, most: int) -> None:
+    """Refuse lists of more values than bytes can hold: a null takes none, and views of lists may share theirs."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    inside = [kind.field(position).type for position in range(kind.num_fields)]
-    if pa.types.is_fixed_size_list(kind) or pa.types.is_struct(kind):
-        return getattr(kind, "list_size", 1) == 0 or all(map(_is_hollow, inside))
-    if pa.types.is_fixed_size_binary(kind):
-        return int(kind.byte_width) == 0
-    return bool(pa.types.is_null(kind) or pa.types.is_run_end_encoded(kind))
+    inside, values = list[Any](), 0
+    if pa.types.is_struct(array.type):
+        inside = array.flatten()
+    elif pa.types.is_dictionary(array.type):
+        inside = [array.dictionary]
+    elif pa.types.is_map(array.type):
+        inside, values = [array.keys, array.items], len(array.keys)
+    elif pa.types.is_nested(array.type) and hasattr(array, "flatten"):
+        values = pc.sum(pc.list_value_length(array)).as_py() or 0
+        inside = [array.flatten()] if values <= most else []
+    if values > most:
+        raise ValueError(f"{values:,} values are more than they can hold")
+    for part in inside:
+        _refuse_more_values(part, most)
 
 
 def _is_compressed(message: bytes) -> bool:
