@@ -80,6 +80,15 @@ class TestExplain:
         predicted = run("predict", tmp_path / "m", people, "-q").stdout.splitlines()[1].split(",")[-1]
         assert f"tall: {float(predicted):.4f})" in told.stdout
 
+    def test_a_model_that_decides_by_costs(self, run: Run, tmp_path: Path) -> None:
+        rows = np.arange(6.0)[:, None]
+        decides = mercer.Decision(mercer.GaussianNB().fit(rows, [0, 0, 0, 1, 1, 1]), priors={0: 0.2, 1: 0.8})
+        mercer.save(decides, tmp_path / "m")
+        told = run("explain", tmp_path / "m", '{"x0": 2}')
+        assert told.exit_code == 0, told.output
+        assert "What columns add is told before costs and priors, the prediction after them." in told.stderr
+        assert "What adds to the log odds" in told.stdout
+
     @pytest.mark.filterwarnings("always::mercer._errors.UnseenCategoryWarning")
     def test_a_model_of_a_formula_and_a_warning_told_once(self, run: Run, people: Path, tmp_path: Path) -> None:
         pytest.importorskip("formulaic")

@@ -82,14 +82,17 @@ def _check_use(model: str, row: str | None, data: str | None) -> None:
 
 
 def _before_corrections(model: Any) -> Any:
-    """The model that columns add up to, without what calibrates it or puts intervals around its predictions."""
+    """The model that columns add up to, without what calibrates it, decides by it or puts intervals around it."""
     from mercer.cli._printing import remark
-    from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor
+    from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor, Decision
+    from mercer.models.reader import inside
 
-    while isinstance(model, Calibrated | ConformalClassifier | ConformalRegressor):
+    while isinstance(model, Calibrated | ConformalClassifier | ConformalRegressor | Decision):
         if isinstance(model, Calibrated):
             remark("What columns add is told before calibration, the prediction after it.")
-        model = model.model_
+        if isinstance(model, Decision):
+            remark("What columns add is told before costs and priors, the prediction after them.")
+        model = inside(model)
     return model
 
 

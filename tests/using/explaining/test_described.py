@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mercer.families import Poisson
+from mercer.kernels import RBF
 from mercer.using.explaining.described import described
 from mercer.using.fitting import fitted
 from tests.using.explaining._table import CLASSES, FRAME
@@ -20,3 +22,10 @@ def test_what_is_around_a_model_is_described_in_a_line() -> None:
     lines = list(described(fitted("NaiveBayes", FRAME, CLASSES).model))
     assert lines[0] == "NaiveBayes()"  # whose families are the table below
     assert "c       category" in lines[-1]
+
+
+def test_what_is_no_model_is_written_as_it_is() -> None:
+    """Files hold families and kernels, too."""
+    assert list(described(Poisson())) == ["Poisson()"]
+    assert next(described(RBF(gamma=0.5))).startswith("RBF(gamma=0.5")
+    assert len(next(described(list(range(1000))))) == 200

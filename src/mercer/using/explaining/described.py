@@ -11,7 +11,11 @@ import numpy as np
 from mercer._suggest import listed
 from mercer.data import Schema
 from mercer.decide.wrapped import layers
+from mercer.report.wording import shortened
 from mercer.using.reading import columns_of, reader_of
+
+#: characters of what is no model
+LONGEST = 200
 
 
 def described(model: Any) -> Iterator[str]:
@@ -35,7 +39,12 @@ def described(model: Any) -> Iterator[str]:
 
 
 def _written(model: Any) -> str:
-    """A model with the parameters that differ from their defaults; a schema is shown as a table instead."""
+    """A model with the parameters that differ from their defaults; a schema is shown as a table instead.
+
+    Files may hold a family or a kernel by itself, too, or numbers.
+    """
+    if not hasattr(model, "get_params"):
+        return shortened(repr(model), LONGEST)
     usual = {name: each.default for name, each in inspect.signature(type(model)).parameters.items()}
     changed = [
         f"{name}={value!r}"

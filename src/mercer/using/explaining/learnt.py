@@ -11,6 +11,7 @@ from mercer._errors import NoExplanationError
 from mercer.data import Kind
 from mercer.decide.wrapped import last_step
 from mercer.models.linear_forms.linear_form import HasLinearForm
+from mercer.models.reader import inside
 from mercer.report import Grid
 from mercer.using.explaining import coefficients, likelihoods
 from mercer.using.reading import reader_of
@@ -44,7 +45,7 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
 
 def _innermost(model: Any) -> Any:
     """The model within what calibrates it or decides by it."""
-    while not hasattr(model, "steps") and (inner := getattr(model, "model_", None) or getattr(model, "model", None)):
+    while not hasattr(model, "steps") and (inner := inside(model)) is not None:
         model = inner
     return model
 
