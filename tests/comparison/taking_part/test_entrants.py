@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from mercer import GaussianNB, LogisticRegression
 from mercer._errors import DataError
 from mercer.comparison import compare
 from mercer.comparison.taking_part import kernel_machines
@@ -235,6 +236,12 @@ def test_learning_rules_get_columns_that_they_can_learn_from() -> None:
     board = compare(far, Y, cv=2)
     notes = {entry.name: " ".join(entry.notes) for entry in board.entries}
     assert notes["LinearThreshold('perceptron')"] == notes["LinearThreshold('lms')"] == ""
+
+
+def test_names_that_are_numbers_are_names() -> None:
+    found = compare(NUMBERS, Y, models={1: GaussianNB(), 2: LogisticRegression()}, cv=3)
+    assert sorted(found.names) == ["1", "2"]
+    assert found.sentences()[0].startswith(f"Use {found.names[0]}: ")
 
 
 def test_nobody_to_compare_is_an_error() -> None:

@@ -28,7 +28,7 @@ def by_name(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
         if isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "get_params"):
             raise DataError(f"A model is an estimator such as GaussianNB(), not {model!r}.")
     if isinstance(models, Mapping):
-        return dict(models)
+        return {str(name): model for name, model in models.items()}
     names = [type(innermost(model)).__name__ for model in given]
     if len(set(names)) < len(names):
         names = [" ".join(repr(model).split()) for model in given]

@@ -52,7 +52,7 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
     for model in models.values():
         if isinstance(model, type) or not hasattr(model, "fit"):
             raise DataError(f"models has {model!r}, which is no model; give one such as GaussianNB(), or its name.")
-    given = [Entrant(name, model, table, kind_of(model)) for name, model in models.items()]
+    given = [Entrant(str(name), model, table, kind_of(model)) for name, model in models.items()]
     return Invitation(with_partners(given), [])
 
 
