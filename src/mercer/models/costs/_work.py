@@ -20,10 +20,6 @@ from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import is_precomputed, plain_kernel, sample_of
 from mercer.models.kernel_features.named_features import named_features
 from mercer.models.kernel_models.ridge_kernel import WIDTHS, is_several, ridge_kernel
-from mercer.smoothing.regression_search import PAIRS, SEARCHED
-from mercer.smoothing.rules import RULES, PlugIn
-from mercer.smoothing.rules.crossvalidation import MANY as MANY_POINTS
-from mercer.smoothing.rules.crossvalidation import CrossValidation
 from mercer.solvers.machines.feature_machine import COPIES
 from mercer.solvers.span.kernel_products import MOST_PIVOTS
 from mercer.solvers.span.kernel_products import SHARE as IN_MEMORY
@@ -220,6 +216,12 @@ def windows(model: Any, X: Any) -> Work:
 
 def _choosing_widths(asked: Any, n: float) -> tuple[str, float]:
     """How widths are chosen, and what that takes."""
+    # only here, since kernel models load this file and have no use for that room
+    from mercer.smoothing.regression_search import PAIRS, SEARCHED
+    from mercer.smoothing.rules import RULES, PlugIn
+    from mercer.smoothing.rules.crossvalidation import MANY as MANY_POINTS
+    from mercer.smoothing.rules.crossvalidation import CrossValidation
+
     if isinstance(asked, str) and asked == "leave-one-out":
         left_out = max(SEARCHED, PAIRS / n)
         of_all = SETTLED * n * min(n, left_out) if n > SEARCHED else 0.0
