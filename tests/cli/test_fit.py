@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 import mercer
 from mercer._errors import WriteError
+from mercer.cli._options import setting_of
 from mercer.using.preparing import CLASSIFIERS, MODELS
 from tests.cli._program import Run
 
@@ -39,6 +41,15 @@ def test_models_of_every_kind_take_the_table(run: Run, people: Path, tmp_path: P
     result = run("predict", saved, people, "-q")
     assert result.exit_code == 0, result.output
     assert len(result.stdout.splitlines()) == 81
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("10", 10), ("1e-3", 0.001), ("inf", math.inf), ("-inf", -math.inf), ("None", None), ("True", True)]
+    + [('["a", 1]', ["a", 1]), ("auto", "auto"), ("a=b", "a=b")],
+)
+def test_a_setting_is_what_it_looks_like(given: str, meant: object) -> None:
+    assert setting_of([f"C={given}"]) == {"C": meant}
 
 
 def test_every_public_estimator_that_predicts_has_a_name_here() -> None:

@@ -172,8 +172,12 @@ def missing_again(reading: Reading) -> str | None:
     return f"It does not keep what is missing: give `mercer predict` {' '.join(given)}, too." if given else None
 
 
+#: what Python calls otherwise than JSON
+IN_JSON = {"True": "true", "False": "false", "None": "null", "inf": "Infinity", "-inf": "-Infinity"}
+
+
 def setting_of(given: list[str] | None) -> dict[str, object]:
-    """PARAMETER=VALUE, taken apart: numbers, true, false, null and lists as JSON has them, anything else is a word."""
+    """PARAMETER=VALUE, taken apart: a value as JSON or Python has it, anything else is a word."""
     import json
 
     settings: dict[str, object] = {}
@@ -182,7 +186,7 @@ def setting_of(given: list[str] | None) -> dict[str, object]:
         if not equals or not name:
             raise DataError(f"--set takes PARAMETER=VALUE, e.g. C=10, not {each!r}.")
         try:
-            settings[name] = json.loads({"True": "true", "False": "false", "None": "null"}.get(value, value))
+            settings[name] = json.loads(IN_JSON.get(value, value))
         except ValueError:
             settings[name] = value
     return settings
