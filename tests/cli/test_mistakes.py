@@ -161,8 +161,8 @@ MISTAKES = [
         "Column 'height' is the string 'tall' in row 0, but has to be a number",
     ),
     ("explain people.mercer {height:1.9}", "is no JSON: "),
-    ("merge people.mercer -o a.mercer", "To merge takes two models or more"),
-    ("export people.mercer --to onnx", "say where it goes with --output model.onnx"),
+    ("merge people.mercer -o a.mercer", "Merging takes two models or more"),
+    ("export people.mercer --to onnx", "Name a file for it, e.g. --output model.onnx"),
     (
         "forget people.mercer people.csv --target city -o a.mercer",
         "Column 'city' is one that the model reads; name the",

@@ -72,8 +72,8 @@ def compare(
 ) -> None:
     """Cross-validate every model that suits DATA; say which to use, and why.
 
-    What was guessed and how far it is goes to standard error, the answer to standard output. Nothing is written but
-    where you say so. The first run on a machine compiles, which takes half a minute.
+    Guesses and progress go to standard error, the answer to standard output; files are written only where you ask
+    for them. The first run on a machine compiles, which takes half a minute.
 
     \b
     mercer compare iris

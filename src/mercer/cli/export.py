@@ -30,7 +30,7 @@ def export(
     from mercer.cli._printing import check_places, remark, write
 
     if to == "onnx" and output == "-":
-        raise DataError("ONNX is no text: say where it goes with --output model.onnx.")
+        raise DataError("ONNX is not text. Name a file for it, e.g. --output model.onnx.")
     check_places(output, kept=(model,))
     write(_written(usable(model), to, table), output)
     if output != "-":

@@ -30,7 +30,7 @@ def merge(
 
     check_places(output, kept=tuple(models))
     if len(models) < 2:
-        raise MergeError("To merge takes two models or more: mercer merge A B -o C.")
+        raise MergeError("Merging takes two models or more: mercer merge A B -o C.")
     first, *others = (usable(path, predicts=False) for path in models)
     if not hasattr(first, "merge"):
         raise MergeError(

@@ -88,11 +88,11 @@ def _sure(model: Any, X: Any, predicted: Array, least: float) -> Array:
     """Predictions whose probability is large enough; None for the others."""
     if not hasattr(model, "predict_proba"):
         raise ScoresOnlyError(
-            "To abstain where it is not sure takes a model that has probabilities, which this one has not. Fit one "
-            "that has, such as LogisticRegression or NaiveBayes."
+            "Abstaining where it is not sure takes a model with probabilities, and this one has none. Fit one that "
+            "has, such as LogisticRegression or NaiveBayes."
         )
     if not 0 <= least <= 1:
-        raise DataError(f"To abstain takes a probability from 0 to 1, not {least:g}.")
+        raise DataError(f"Abstaining takes a probability from 0 to 1, not {least:g}.")
     sure = np.asarray(model.predict_proba(X)).max(axis=1) >= least
     written = [str(label) if known else None for label, known in zip(predicted.tolist(), sure.tolist(), strict=True)]
     return np.array(written, dtype=object)
