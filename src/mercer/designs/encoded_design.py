@@ -15,7 +15,7 @@ from mercer.designs.coordinates import Coordinates
 from mercer.designs.dense import DenseDesign
 from mercer.designs.encoded import CodePart, Encoded, NumberPart, SparsePart
 from mercer.designs.mixed import MixedDesign
-from mercer.designs.sparse import SparseDesign
+from mercer.designs.sparse import SparseDesign, far_columns
 
 Array = NDArray[Any]
 
@@ -42,10 +42,22 @@ def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = F
 
 
 def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Design:
-    """A sparse matrix, and where there is an intercept a column of ones beside it."""
-    part = _part_of_matrix(X, known and replace(known, intercept=False))
+    """A sparse matrix, and where there is an intercept a column of ones beside it.
+
+    Columns that are far from zero are written out, so that their shift is taken out of the numbers themselves: taken
+    out of products, it would take their digits with it.
+    """
     intercept = intercept if known is None else known.intercept
-    return MixedDesign.of(sparse=part, intercept=True) if intercept else part
+    if not intercept:
+        return _part_of_matrix(X, known)
+    X = X.tocsr()
+    far = far_columns(X, known)
+    near = np.setdiff1d(np.arange(X.shape[1]), far)
+    numbers = _dense_part(X[:, far].toarray(), known and known.at(far), intercept=True) if len(far) else None
+    if not len(near):
+        return MixedDesign.of(numbers, intercept=True)
+    part = _part_of_matrix(X[:, near] if len(far) else X, known and known.at(near))
+    return MixedDesign.of(numbers, part, places=(far, near) if len(far) else None, intercept=True)
 
 
 def _places(X: Encoded, kind: type) -> Array:
@@ -71,7 +83,10 @@ def numbers_of(X: Encoded) -> Array:
 
 
 def _part_of_numbers(X: Encoded, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
-    numbers = numbers_of(X)
+    return _dense_part(numbers_of(X), known, intercept=intercept)
+
+
+def _dense_part(numbers: Array, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
     if known is None:
         known = replace(Coordinates.of(numbers, intercept=intercept), intercept=False)
     return DenseDesign(numbers, known)

@@ -26,6 +26,12 @@ ENTRIES_PER_COLUMN = 16
 ENTRY_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 #: columns are scaled where some entry is smaller or larger than these
 COMFORTABLE = 1e-6, 1e6
+#: a column whose mean is more than so many spreads from zero is far from it: squares would lose half of their digits
+FAR = 1e3
+#: … unless it is constant but for rounding
+CONSTANT = 1e-14
+#: rows that tell which columns are far from zero: those have no zeros among them
+FEW_ROWS = 64
 
 
 class Entries(NamedTuple):
@@ -62,7 +68,7 @@ class SparseDesign(Design):
 
     A matrix in another format than CSR is converted once. Places that are stored twice count as the sum; zeros that are
     stored are entries like any other. No shift is ever chosen, but where coordinates come with one (from a fit to a
-    dense matrix), it is taken out of the products.
+    dense matrix), it is taken out of the products; columns far from zero are better written out (`sparse_design`).
 
     Examples
     --------
@@ -207,3 +213,22 @@ def _comfortable(values: Array) -> bool:
         row_blocks(len(values), BLOCK_ENTRIES),
     )
     return not any(counts)
+
+
+def far_columns(X: Any, known: Coordinates | None = None) -> Array:
+    """Columns of a CSR matrix that are far from zero beside their spread, or that coordinates shift by as much.
+
+    Of such a column no entry is zero, so that a few rows tell, and nothing is gained by its being sparse.
+    """
+    some = X[np.unique(np.linspace(0, max(0, X.shape[0] - 1), FEW_ROWS).astype(np.int64))] if X.shape[0] else X
+    columns, counts = np.unique(some.indices, return_counts=True)
+    stored: Array = columns[counts == some.shape[0]].astype(np.int64)
+    if known is not None:
+        return stored[np.abs(known.shift[stored]) > FAR * known.scale[stored]]
+    if not len(stored):
+        return stored
+    rows: Array = some[:, stored].toarray().astype(float)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that are none are left for the products to find
+        mean, spread = np.abs(rows.mean(axis=0)), rows.std(axis=0)
+        far: Array = (mean > FAR * spread) & (spread > CONSTANT * mean)
+    return stored[far]

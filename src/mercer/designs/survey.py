@@ -19,7 +19,7 @@ from mercer.designs.coordinates import PILOT_ROWS, Coordinates
 from mercer.designs.encoded import Encoded, NumberPart
 from mercer.designs.encoded_design import number_places, numbers_of
 from mercer.designs.row_sample import RowSample
-from mercer.designs.sparse import Entries, largest_entries, scale_of
+from mercer.designs.sparse import Entries, far_columns, largest_entries, scale_of
 
 Array = NDArray[Any]
 
@@ -166,6 +166,9 @@ class Survey:
         made = Coordinates(np.zeros(columns), scale_of(self.largest, columns), intercept)
         if isinstance(first, Encoded) and len(where := number_places(first)):
             chosen = of_numbers(pilot[: 10 * PILOT_ROWS, where].toarray())
+            made.shift[where], made.scale[where] = chosen.shift, chosen.scale
+        elif shifted and len(where := far_columns(pilot)):
+            chosen = Coordinates.of(pilot[:, where].toarray(), intercept=True)
             made.shift[where], made.scale[where] = chosen.shift, chosen.scale
         return made
 

@@ -26,6 +26,7 @@ from mercer.designs import (
     design_of,
 )
 from mercer.designs.encoded import Encoded
+from mercer.designs.encoded_design import sparse_design
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response
@@ -212,8 +213,9 @@ def _design(X: Any, *, intercept: bool, shifted: bool) -> Design:
     if isinstance(X, Encoded):
         return design_of(X, intercept=intercept)[0]
     if is_sparse(X):
-        sparse = SparseDesign.of(X)
-        return MixedDesign.of(sparse=sparse, intercept=True) if intercept else sparse
+        if shifted or not intercept:
+            return sparse_design(X, None, intercept=intercept)
+        return MixedDesign.of(sparse=SparseDesign.of(X), intercept=True)
     matrix = TensorDesign if is_tensor(X) else DenseDesign
     if shifted or not intercept:
         return matrix.of(X, intercept=intercept)
