@@ -51,13 +51,14 @@ def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False)
     if not intercept:
         return _part_of_matrix(X, known)
     X = X.tocsr()
-    far = far_columns(X, known)
-    near = np.setdiff1d(np.arange(X.shape[1]), far)
-    numbers = _dense_part(X[:, far].toarray(), known and known.at(far), intercept=True) if len(far) else None
+    if not len(far := far_columns(X, known)):
+        return MixedDesign.of(sparse=_part_of_matrix(X, known and replace(known, intercept=False)), intercept=True)
+    numbers = _dense_part(X[:, far].toarray(), known and known.at(far), intercept=True)
+    near = np.delete(np.arange(X.shape[1]), far)
     if not len(near):
         return MixedDesign.of(numbers, intercept=True)
-    part = _part_of_matrix(X[:, near] if len(far) else X, known and known.at(near))
-    return MixedDesign.of(numbers, part, places=(far, near) if len(far) else None, intercept=True)
+    rest = _part_of_matrix(X[:, near], known and known.at(near))
+    return MixedDesign.of(numbers, rest, places=(far, near), intercept=True)
 
 
 def _places(X: Encoded, kind: type) -> Array:
