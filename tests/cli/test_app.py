@@ -40,6 +40,10 @@ def test_the_commands() -> None:
     ]
 
 
+def test_no_summary_of_a_command_is_cut_off(run: Run) -> None:
+    assert "..." not in run("--help", env={"COLUMNS": "80"}).stdout.split("Commands:")[1]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(run: Run, command: str) -> None:
     result = run(command, "--help")

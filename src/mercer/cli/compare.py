@@ -70,7 +70,7 @@ def compare(
     *,
     reading: Reading,
 ) -> None:
-    """Cross-validate every model that suits DATA; say which to use, and why.
+    """Cross-validate every model that suits DATA; say which to use.
 
     Guesses and progress go to standard error, the answer to standard output; files are written only where you ask
     for them. The first run on a machine compiles, which takes half a minute.

@@ -6,7 +6,9 @@ from mercer.cli._options import Model
 
 
 def describe(model: Model) -> None:
-    """Say what a model file holds: the model, its parameters, the columns it reads, its certificate.
+    """Say what a model file holds.
+
+    The model, its parameters, the columns it reads, and its certificate.
 
     \b
     mercer describe patients.mercer

@@ -36,10 +36,10 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Show the coefficients or likelihoods of a model; or what each column says of one row.
+    """Show what a model has learnt, or what it makes of one row.
 
-    What columns say is the weight of evidence: what they add to the log odds, or to the prediction. It adds up to what
-    the model predicts.
+    Without a row: its coefficients or likelihoods. With one: the weight of evidence of each column, which is what it
+    adds to the log odds, or to the prediction. Together they are what the model predicts.
 
     \b
     mercer explain patients.mercer

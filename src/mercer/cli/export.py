@@ -19,7 +19,9 @@ def export(
     table: Annotated[str, typer.Option(help="With --to sql: the table that is asked.")] = "data",
     quiet: Quiet = False,
 ) -> None:
-    """Write a model so that it gives the same predictions without mercer.
+    """Write a model as SQL, ONNX or Python.
+
+    It gives the same predictions there, without mercer.
 
     \b
     mercer export patients.mercer --to sql --table patients -o patients.sql

@@ -23,7 +23,9 @@ def forget(
     target: Target = None,
     quiet: Quiet = False,
 ) -> None:
-    """Take rows out of a model, exactly: what is left is what the other rows alone would have given.
+    """Take rows out of a model, exactly.
+
+    What is left is the model that the other rows alone would have given.
 
     NaiveBayes, GaussianNB and GaussianDiscriminant can forget. Levels that only those rows had stay known.
 

@@ -17,7 +17,9 @@ def merge(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where the merged model goes.")],
     quiet: Quiet = False,
 ) -> None:
-    """Merge models that were fitted to different rows into the one that all rows would have given.
+    """Merge models that were fitted to different rows.
+
+    The result is the model that all rows together would have given.
 
     NaiveBayes, GaussianNB and GaussianDiscriminant can be merged exactly.
 

@@ -42,7 +42,9 @@ def outliers(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """List the most unusual rows of DATA, with p-values and the columns in which they are odd.
+    """List the most unusual rows of DATA.
+
+    With p-values, and the columns in which each is odd.
 
     \b
     mercer outliers patients.csv --drop id

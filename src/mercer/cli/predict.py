@@ -61,9 +61,10 @@ def predict(
     quiet: Quiet = False,
     progress: Bars = None,
 ) -> None:
-    """Predict the rows of DATA with a model, some at a time, so that they need not fit into memory.
+    """Predict the rows of DATA with a model.
 
-    Columns are found by their names, in any order; others are ignored. The rows come out in the order they came in.
+    They are read some at a time, and need not fit into memory. Columns are found by their names, in any order; others
+    are ignored. The rows come out in the order they came in.
 
     \b
     mercer predict patients.mercer tomorrow.csv -o predicted.csv --keep id

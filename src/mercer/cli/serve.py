@@ -27,7 +27,9 @@ def serve(
     max_concurrency: Annotated[int, typer.Option(min=1, help="The most requests at a time.")] = 64,
     quiet: Quiet = False,
 ) -> None:
-    """Serve a model until Ctrl-C: /predict, /schema, /health, and a small page to try it.
+    """Serve a model over HTTP until Ctrl-C.
+
+    There are /predict, /schema and /health, and a small page to try it.
 
     \b
     mercer serve patients.mercer
