@@ -13,6 +13,7 @@ import pytest
 from mercer import GaussianNB
 from mercer.data import Table
 from mercer.data.side_by_side import FEW, rows_of_arrow
+from mercer.data.storages.frame_columns import SeriesColumn
 
 MANY = FEW // 4 + 3
 RNG = np.random.default_rng(0)
@@ -37,6 +38,23 @@ def test_columns_of_several_types(library: Any, rows: int) -> None:
 def test_columns_of_a_matrix_lie_in_steps() -> None:
     matrix = RNG.normal(size=(MANY, 12))
     np.testing.assert_array_equal(Table.of(pd.DataFrame(matrix[::-1, ::2])).numbers(), matrix[::-1, ::2])
+
+
+def test_a_column_with_gaps_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To cut a few rows out of it takes longer than to read them: a wide table would take several times as long."""
+    columns = {str(j): RNG.normal(size=8 * 1024) for j in range(600)}
+    table = Table.of(pa.table(columns | {"gaps": pa.array(columns["0"], mask=columns["0"] > 0)}))
+    read, floats = [], SeriesColumn.floats
+
+    def noted(column: SeriesColumn, start: int, stop: int) -> Any:
+        read.append((start, stop))
+        return floats(column, start, stop)
+
+    monkeypatch.setattr(SeriesColumn, "floats", noted)
+    expected = [*columns.values(), np.where(columns["0"] > 0, np.nan, columns["0"])]
+    np.testing.assert_array_equal(table.rows(slice(2, None)).numbers(), np.stack(expected, axis=1)[2:])
+    np.testing.assert_array_equal(table.numbers([600]), expected[-1][:, None])
+    assert read == [(2, 8 * 1024), (0, 8 * 1024)]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
