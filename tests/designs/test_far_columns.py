@@ -11,6 +11,7 @@ from scipy import sparse
 import mercer
 from mercer import GLM, LogisticRegression, PoissonRegressor
 from mercer.designs import Coordinates, SparseDesign
+from mercer.designs.encoded import CodePart, Encoded, NumberPart, SparsePart
 from mercer.designs.encoded_design import sparse_design
 from mercer.designs.sparse import far_columns
 
@@ -31,6 +32,47 @@ def test_which_columns_are_far() -> None:
     assert far_columns(sparse.csr_array(X)).tolist() == [1, 3]  # constant columns are as good as they are
     assert far_columns(sparse.csr_array(X[:0])).tolist() == []
     assert far_columns(sparse.csr_array(away(10.0))).tolist() == []
+
+
+def test_places_stored_twice_count_as_their_sum() -> None:
+    X = sparse.csr_array(away(1e8))
+    twice = sparse.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2), shape=X.shape)
+    assert far_columns(twice).tolist() == [1, 3]
+    assert twice.nnz == 2 * X.nnz  # the user's matrix is as it was
+    expected = GLM("bernoulli").fit(away(1e8), Y).coef_
+    np.testing.assert_allclose(GLM("bernoulli").fit(twice, Y).coef_, expected, rtol=1e-6)
+
+
+def test_a_few_values_that_differ_are_enough() -> None:
+    X = np.full((20_000, 1), 1e8)
+    X[2900:3100] += 1.0  # none of the rows that tell whether there are zeros
+    assert len(np.unique(X[np.linspace(0, 19_999, 64).astype(int)])) == 1
+    assert far_columns(sparse.csr_array(X)).tolist() == [0]
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e170])
+def test_columns_of_any_size_may_be_far(size: float) -> None:
+    assert far_columns(sparse.csr_array(size * away(1e6))).tolist() == [1, 3]
+
+
+def test_a_row_with_a_zero_is_shifted_like_the_others() -> None:
+    known = Coordinates(np.array([1e8]), np.ones(1), intercept=True)
+    X = np.array([[1e8 + 1], [0.0], [1e8 - 1]])
+    np.testing.assert_array_equal(sparse_design(sparse.csr_array(X), known).dense()[:, 0], X[:, 0] - 1e8)
+    assert far_columns(sparse.csr_array(X), known).tolist() == [0]
+
+
+@pytest.mark.parametrize("chunks", [False, True])
+@pytest.mark.parametrize("beside", ["numbers", "codes"])
+def test_sparse_columns_beside_others(beside: str, chunks: bool) -> None:
+    codes = np.arange(300) % 3
+    numbers = beside == "numbers"
+    part: Any = NumberPart(Z[:, :1] + 5) if numbers else CodePart(codes, 3)
+    X = Encoded.of([SparsePart(sparse.csr_array(away(1e8))), part])
+    expected = LogisticRegression().fit(X.toarray(), Y)
+    fitted = LogisticRegression().fit(mercer.data.open(X, Y, rows=70)) if chunks else LogisticRegression().fit(X, Y)
+    np.testing.assert_allclose(fitted.coef_, expected.coef_, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(fitted.predict_proba(X), expected.predict_proba(X.toarray()), rtol=1e-4)
 
 
 def test_rows_of_a_fit_are_read_as_they_were() -> None:

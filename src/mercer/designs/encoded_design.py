@@ -32,33 +32,53 @@ def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = F
     if all(kind is SparsePart for kind in kinds):
         return sparse_design(_counts(X), known, intercept=intercept)
     places = _places(X, NumberPart), _places(X, SparsePart), codes
-    return MixedDesign.of(
-        _part_of_numbers(X, known and known.at(places[0]), intercept=intercept) if len(places[0]) else None,
-        _part_of_matrix(_counts(X), known and known.at(places[1])) if len(places[1]) else None,
+    return _side_by_side(
+        numbers_of(X),
+        _counts(X) if len(places[1]) else None,
         _codes(X) if len(codes) else None,
-        places=tuple(where for where in places if len(where)),
+        places,
+        known,
         intercept=intercept if known is None else known.intercept,
     )
 
 
 def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Design:
-    """A sparse matrix, and where there is an intercept a column of ones beside it.
-
-    Columns that are far from zero are written out, so that their shift is taken out of the numbers themselves: taken
-    out of products, it would take their digits with it.
-    """
+    """A sparse matrix, and where there is an intercept a column of ones beside it."""
     intercept = intercept if known is None else known.intercept
     if not intercept:
         return _part_of_matrix(X, known)
-    X = X.tocsr()
-    if not len(far := far_columns(X, known)):
-        return MixedDesign.of(sparse=_part_of_matrix(X, known and replace(known, intercept=False)), intercept=True)
-    numbers = _dense_part(X[:, far].toarray(), known and known.at(far), intercept=True)
-    near = np.delete(np.arange(X.shape[1]), far)
-    if not len(near):
-        return MixedDesign.of(numbers, intercept=True)
-    rest = _part_of_matrix(X[:, near], known and known.at(near))
-    return MixedDesign.of(numbers, rest, places=(far, near), intercept=True)
+    nothing = np.zeros(0, dtype=np.int64)
+    places = nothing, np.arange(X.shape[1]), nothing
+    return _side_by_side(np.empty((X.shape[0], 0)), X.tocsr(), None, places, known, intercept=True)
+
+
+def _side_by_side(
+    numbers: Array,
+    matrix: Any,
+    codes: CodesDesign | None,
+    places: tuple[Array, Array, Array],
+    known: Coordinates | None,
+    *,
+    intercept: bool,
+) -> MixedDesign:
+    """Numbers, a sparse matrix and codes, each at their places.
+
+    Columns of the matrix that are far from zero are written out beside the numbers, so that their shift is taken out of
+    the numbers themselves: taken out of products, it would take their digits with it.
+    """
+    of_numbers, of_matrix, of_codes = places
+    if intercept and matrix is not None and len(far := far_columns(matrix, known and known.at(of_matrix))):
+        numbers = np.hstack([numbers, matrix[:, far].toarray()])
+        near = np.delete(np.arange(len(of_matrix)), far)
+        matrix = matrix[:, near]
+        of_numbers, of_matrix = np.append(of_numbers, of_matrix[far]), of_matrix[near]
+    return MixedDesign.of(
+        _part_of_numbers(numbers, known and known.at(of_numbers), intercept=intercept) if len(of_numbers) else None,
+        _part_of_matrix(matrix, known and known.at(of_matrix)) if len(of_matrix) else None,
+        codes,
+        places=tuple(where for where in (of_numbers, of_matrix, of_codes) if len(where)),
+        intercept=intercept,
+    )
 
 
 def _places(X: Encoded, kind: type) -> Array:
@@ -83,11 +103,7 @@ def numbers_of(X: Encoded) -> Array:
     return found[0] if len(found) == 1 else np.hstack([np.empty((X.n_rows, 0)), *found])
 
 
-def _part_of_numbers(X: Encoded, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
-    return _dense_part(numbers_of(X), known, intercept=intercept)
-
-
-def _dense_part(numbers: Array, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
+def _part_of_numbers(numbers: Array, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
     if known is None:
         known = replace(Coordinates.of(numbers, intercept=intercept), intercept=False)
     return DenseDesign(numbers, known)

@@ -14,7 +14,7 @@ from mercer._jit.designs import sparse as loops
 from mercer._threads import ordered_map, ordered_stream, row_blocks
 from mercer.designs._base import MOST_GRAM_COLUMNS, Design, Tile
 from mercer.designs.codes import CodesTile
-from mercer.designs.coordinates import Coordinates, power_of_two
+from mercer.designs.coordinates import PILOT_ROWS, Coordinates, power_of_two
 
 Array = NDArray[Any]
 
@@ -28,10 +28,10 @@ ENTRY_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 COMFORTABLE = 1e-6, 1e6
 #: a column whose mean is more than so many spreads from zero is far from it: squares would lose half of their digits
 FAR = 1e3
-#: … unless it is constant but for rounding
-CONSTANT = 1e-14
-#: rows that tell which columns are far from zero: those have no zeros among them
+#: rows that tell which columns have no zeros
 FEW_ROWS = 64
+#: numbers of such columns that tell which of them are far from zero
+LOOKED_AT = 1 << 20
 
 
 class Entries(NamedTuple):
@@ -216,19 +216,25 @@ def _comfortable(values: Array) -> bool:
 
 
 def far_columns(X: Any, known: Coordinates | None = None) -> Array:
-    """Columns of a CSR matrix that are far from zero beside their spread, or that coordinates shift by as much.
+    """Columns of a CSR matrix that are far from zero beside their spread, or that known coordinates shift by as much.
 
     Of such a column no entry is zero, so that a few rows tell, and nothing is gained by its being sparse.
     """
-    some = X[np.unique(np.linspace(0, max(0, X.shape[0] - 1), FEW_ROWS).astype(np.int64))] if X.shape[0] else X
-    columns, counts = np.unique(some.indices, return_counts=True)
-    stored: Array = columns[counts == some.shape[0]].astype(np.int64)
     if known is not None:
-        return stored[np.abs(known.shift[stored]) > FAR * known.scale[stored]]
+        return _far(known)
+    some = _rows_of(X, FEW_ROWS)
+    some.sum_duplicates()
+    stored = np.flatnonzero(np.bincount(some.indices, minlength=X.shape[1]) == max(1, some.shape[0]))
     if not len(stored):
         return stored
-    rows: Array = some[:, stored].toarray().astype(float)
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers that are none are left for the products to find
-        mean, spread = np.abs(rows.mean(axis=0)), rows.std(axis=0)
-        far: Array = (mean > FAR * spread) & (spread > CONSTANT * mean)
-    return stored[far]
+    rows = _rows_of(X, min(PILOT_ROWS, max(FEW_ROWS, LOOKED_AT // len(stored))))[:, stored].toarray()
+    return np.asarray(stored[_far(Coordinates.of(rows, intercept=True))])
+
+
+def _far(coordinates: Coordinates) -> Array:
+    return np.flatnonzero(np.abs(coordinates.shift) > FAR * coordinates.scale)
+
+
+def _rows_of(X: Any, most: int) -> Any:
+    """A copy of so many rows at most, from the first to the last."""
+    return X[np.unique(np.linspace(0, X.shape[0] - 1, most).astype(np.int64))[: X.shape[0]]]

@@ -164,11 +164,11 @@ class Survey:
             return replace(of_numbers(pilot), intercept=intercept)
         columns = pilot.shape[1]
         made = Coordinates(np.zeros(columns), scale_of(self.largest, columns), intercept)
+        if shifted and len(where := far_columns(pilot)):
+            chosen = Coordinates.of(pilot[:, where].toarray(), intercept=True)
+            made.shift[where], made.scale[where] = chosen.shift, chosen.scale
         if isinstance(first, Encoded) and len(where := number_places(first)):
             chosen = of_numbers(pilot[: 10 * PILOT_ROWS, where].toarray())
-            made.shift[where], made.scale[where] = chosen.shift, chosen.scale
-        elif shifted and len(where := far_columns(pilot)):
-            chosen = Coordinates.of(pilot[:, where].toarray(), intercept=True)
             made.shift[where], made.scale[where] = chosen.shift, chosen.scale
         return made
 
