@@ -70,6 +70,12 @@ def test_more_rows_than_bytes_can_hold_are_refused() -> None:
         frame_of_bytes(stream(pa.table({"a": pa.nulls(10**9)})), "pandas")
 
 
+def views_of_one(text: bytes, rows: int, kind: pa.DataType) -> pa.Array:
+    """Rows all of which are the same bytes in memory."""
+    gaps, view, octets = pa.array([text], kind).buffers()
+    return pa.Array.from_buffers(kind, rows, [gaps, pa.py_buffer(view.to_pybytes() * rows), octets])
+
+
 NULLS = pa.FixedSizeListArray.from_arrays(pa.nulls(10**9), 10**9)
 
 
@@ -81,8 +87,10 @@ NULLS = pa.FixedSizeListArray.from_arrays(pa.nulls(10**9), 10**9)
         pa.StructArray.from_arrays([NULLS], ["a"]),
         pa.ListArray.from_arrays([0, 1], NULLS),
         pa.ListViewArray.from_arrays([0] * 5000, [1000] * 5000, pa.array(range(1000))),
+        views_of_one(b"x" * 10**5, 100, pa.string_view()),
+        pa.ListArray.from_arrays([0, 100], views_of_one(b"x" * 10**5, 100, pa.binary_view())),
     ],
-    ids=["fixed", "list", "struct", "nested", "view"],
+    ids=["fixed", "list", "struct", "nested", "view", "texts", "bytes"],
 )
 def test_more_values_than_bytes_can_hold_are_refused(values: pa.Array) -> None:
     with pytest.raises(DataError, match="values are more than they can hold"):
@@ -92,6 +100,8 @@ def test_more_values_than_bytes_can_hold_are_refused(values: pa.Array) -> None:
 def test_lists_and_structs_come_back() -> None:
     maps = pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64()))
     table = pa.table({"l": [[1], None], "s": [{"a": 1, "b": None}] * 2, "t": [[["x"]], []], "e": [[], []], "m": maps})
+    views = pa.array([None, "x" * 99], pa.string_view())
+    table = table.append_column("v", views).append_column("w", pa.nulls(2, pa.binary_view()))
     assert frame_of_bytes(frame_bytes(table), "pyarrow").equals(table)
 
 

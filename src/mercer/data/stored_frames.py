@@ -73,7 +73,7 @@ def _refuse_compressed(octets: NDArray[np.uint8]) -> None:
 
 
 def _refuse_more_values(array: Any, most: int) -> None:
-    """Refuse lists of more values than bytes can hold: a null takes none, and views of lists may share theirs."""
+    """Refuse lists, and texts, of more than bytes can hold: a null takes none, and views may share what they show."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -82,6 +82,8 @@ def _refuse_more_values(array: Any, most: int) -> None:
         inside = array.flatten()
     elif pa.types.is_dictionary(array.type):
         inside = [array.dictionary]
+    elif pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
+        values = _characters(array)
     elif pa.types.is_map(array.type):
         inside, values = [array.keys, array.items], len(array.keys)
     elif pa.types.is_nested(array.type) and hasattr(array, "flatten"):
@@ -91,6 +93,13 @@ def _refuse_more_values(array: Any, most: int) -> None:
         raise ValueError(f"{values:,} values are more than they can hold")
     for part in inside:
         _refuse_more_values(part, most)
+
+
+def _characters(array: Any) -> int:
+    """Bytes that all views of an array show together: of the four numbers of a view its length is the first."""
+    lengths = np.frombuffer(array.buffers()[1], dtype="<i4")[::4][array.offset : array.offset + len(array)]
+    shown: int = lengths.sum(dtype=np.int64, where=array.is_valid().to_numpy(zero_copy_only=False))
+    return shown
 
 
 def _is_compressed(message: bytes) -> bool:
