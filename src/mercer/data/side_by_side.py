@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,17 @@ Array = NDArray[Any]
 FEW = 1 << 14
 
 
-def fill_rows(out: Array, read: Callable[[slice], Sequence[Array]]) -> Array:
-    """`out` with one column for each array that `read(rows)` gives, whatever the types and steps of these."""
+def fill_rows(out: Array, columns: Sequence[Array]) -> Array:
+    """`out` with these columns, whatever their types and steps."""
     if out.size < FEW:
-        for j, column in enumerate(read(slice(0, len(out)))):
+        for j, column in enumerate(columns):
             out[:, j] = column
         return out
 
     def fill(rows: slice) -> None:
-        columns = [np.asarray(column, dtype=out.dtype) for column in read(rows)]
-        addresses = np.array([column.__array_interface__["data"][0] for column in columns], dtype=np.intp)
-        interleave(addresses, np.array([column.strides[0] for column in columns], dtype=np.intp), out[rows])
+        parts = [np.asarray(column[rows], dtype=out.dtype) for column in columns]
+        addresses = np.array([part.__array_interface__["data"][0] for part in parts], dtype=np.intp)
+        interleave(addresses, np.array([part.strides[0] for part in parts], dtype=np.intp), out[rows])
 
     ordered_map(fill, row_blocks(len(out), rows_per_block(out.shape[1], COPIED_BLOCK)))
     return out
@@ -48,4 +48,4 @@ def rows_of_arrow(X: Any) -> Array | None:
     if any(column.num_chunks != 1 or column.null_count for column in X.columns):
         return None
     columns = [column.chunk(0).to_numpy() for column in X.columns]
-    return fill_rows(np.empty(X.shape, dtype=columns[0].dtype), lambda rows: [column[rows] for column in columns])
+    return fill_rows(np.empty(X.shape, dtype=columns[0].dtype), columns)

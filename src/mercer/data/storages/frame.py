@@ -15,7 +15,7 @@ from mercer._errors import ColumnTypeError, DataError
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
 from mercer.data.side_by_side import fill_rows
-from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, ViewedColumn, column_of
+from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, column_of
 from mercer.data.storages.pandas_columns import typed
 from mercer.data.storages.time_columns import DATES, TIMES, TimeColumn
 
@@ -82,19 +82,8 @@ class FrameStorage:
     def numbers(self, columns: list[int]) -> Array:
         types = {self.columns[j].float_type for j in columns}
         out = np.empty((self.n_rows, len(columns)), dtype=types.pop() if len(types) == 1 else np.float64)
-        found = [self.columns[j] for j in columns]
-        for position, column in enumerate(found):
-            if not isinstance(column, ViewedColumn):  # once: to cut out a few rows of it takes longer than to read them
-                out[:, position] = column.floats(self.start, self.stop)
-
-        def read(rows: slice) -> list[Array]:
-            first, last = self.start + rows.start, self.start + rows.stop
-            return [
-                column.floats(first, last) if isinstance(column, ViewedColumn) else out[rows, position]
-                for position, column in enumerate(found)
-            ]
-
-        return fill_rows(out, read) if any(isinstance(column, ViewedColumn) for column in found) else out
+        # each is read once: to cut a few rows out of one that is no view takes longer than to read them
+        return fill_rows(out, [self.columns[j].floats(self.start, self.stop) for j in columns])
 
     def zone(self, column: int) -> str:
         return found.zone if isinstance(found := self.columns[column], TimeColumn) else ""

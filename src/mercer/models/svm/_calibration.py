@@ -1,7 +1,7 @@
 """The scale τ of the scores in the probabilities of a support vector classifier, without a second fit.
 
-It is fitted on approximate leave-one-out decisions (`solvers.machines.calibration`) of a sample of the rows, when it is first
-asked for.
+It is fitted on approximate leave-one-out decisions (`solvers.machines.calibration`) of a sample of the rows, when it is
+first asked for.
 """
 
 from __future__ import annotations
