@@ -180,3 +180,4 @@ def test_counts_of_too_many_columns_look_separated_and_are_fitted_all_the_same()
     with pytest.warns(SeparationWarning, match="too many columns to look for"):
         model = GLM("poisson", max_iter=20).fit(X, y)
     assert CODE in model.diagnosis_.codes
+    assert "sample" not in finding_of(model).remedy  # of rows that are in memory anyhow

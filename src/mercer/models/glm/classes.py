@@ -127,9 +127,8 @@ class Classes(Kind):
 
     def to_user(self, w: Array, coordinates: Coordinates) -> tuple[Array, Any]:
         coefficients, intercept = coordinates.to_user(self._all_columns(w))
-        if (
-            self.response.reference is None
-        ):  # a constant for all classes changes no probability, and centred ones are easier to read
+        if self.response.reference is None:
+            # a constant for all classes changes no probability, and centred ones are easier to read
             intercept = intercept - intercept.mean()
         return np.ascontiguousarray(coefficients.T), intercept
 

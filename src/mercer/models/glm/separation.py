@@ -40,9 +40,12 @@ SOME_ROWS = 10_000
 MOST_NAMES = 10
 
 CODE = "separation"
-#: why it is not said which coefficients are infinite
-OF_A_SOURCE = "A fit to a source does not look for those that are infinite."
-TOO_WIDE = "There are too many columns to look for those that are infinite."
+#: why it is not said which coefficients are infinite, and who would say it
+OF_A_SOURCE = (
+    "A fit to a source does not look for those that are infinite.",
+    "; or fit to a sample in memory, which names the columns",
+)
+TOO_WIDE = "There are too many columns to look for those that are infinite.", ""
 WORDS = {np.inf: "+∞", -np.inf: "−∞"}
 
 
@@ -103,15 +106,15 @@ def _some_class_certain(observations: Observations, response: SoftmaxResponse, s
     return bool((own > 1 - COLLAPSED).any())
 
 
-def unproved(why: str) -> SeparationFinding:
+def unproved(reason: tuple[str, str]) -> SeparationFinding:
     """What is said where a proof would need more than can be had at once: all rows, or all pairs of columns."""
+    why, otherwise = reason
     return SeparationFinding(
         CODE,
         "warning",
         "The responses look as if a hyperplane separated them: the fit took many steps, and some rows came to say next "
         f"to nothing about the coefficients. {why}",
-        'Use on_separation="ridge", or a penalty, which keep coefficients finite; or fit to a sample in memory, which '
-        "names the columns.",
+        f'Use on_separation="ridge", or a penalty, which keep coefficients finite{otherwise}.',
     )
 
 

@@ -146,7 +146,8 @@ def dependent(
 ) -> tuple[tuple[Finding, ...], tuple[CollinearWarning, ...]]:
     """Which coefficients are not unique, for the diagnosis and as warnings: those of columns that depend on others."""
     constant = tuple(names[column] for column in constant_columns)
-    collinear = tuple(names[column] for column in columns if column not in constant_columns)
+    still = set(constant_columns)
+    collinear = tuple(names[column] for column in columns if column not in still)
     findings = []
     if constant:
         sentence = f"There is no variation in {listed(list(constant))}: nothing tells the coefficient, and 0 is given."
