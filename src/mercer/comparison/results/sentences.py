@@ -113,7 +113,9 @@ def _against_baseline(comparison: Comparison, best: Entry, tests: dict[str, Diff
             "sure of itself: use its decisions, and calibrate its probabilities, e.g. with Calibrated."
         )
     found = tests[baseline.name]
-    if math.isfinite(found.mean) and not found.p < LEVEL:  # of a single split nobody knows
+    if math.isfinite(found.mean) and math.isnan(found.p):
+        return f"But a single split cannot tell whether it is better than guessing ({baseline.name}) beyond chance."
+    if found.p >= LEVEL:
         return (
             f"But it is not better than guessing ({baseline.name}) beyond chance: there may be nothing to learn from "
             "these columns, or too few rows to learn it from."
