@@ -291,8 +291,11 @@ class Windows(Density):
     @cached_property
     def _corners(self) -> tuple[Array, Array]:
         """Of the box around all points."""
-        blocks = (self.points[rows] for rows in row_blocks(len(self.points), BOX_ROWS))
-        ends = np.array(ordered_map(lambda block: (block.min(axis=0), block.max(axis=0)), blocks))
+
+        def of_block(rows: slice) -> tuple[Array, Array]:
+            return self.points[rows].min(axis=0), self.points[rows].max(axis=0)
+
+        ends = np.array(ordered_map(of_block, row_blocks(len(self.points), BOX_ROWS)))
         return ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)
 
     def _whitened(self, X: Array) -> Array:
