@@ -92,9 +92,9 @@ class Comparison:
             if not self.done:
                 raise DataError(f"None of the models could be fitted: {self.entries[0].notes[0]}.")
             return self.entries[0]
-        found = next((entry for entry in self.entries if entry.name == name), None)
+        found = next((entry for entry in self.entries if entry.name == str(name)), None)
         if found is None:
-            raise DataError(f"No model {name!r} took part. {did_you_mean(name, self.names)}")
+            raise DataError(f"No model {name!r} took part. {did_you_mean(str(name), self.names)}")
         return found
 
     def fitted(self, name: str | None = None) -> Any:

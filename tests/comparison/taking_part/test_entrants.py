@@ -14,6 +14,7 @@ from scipy import sparse
 from mercer import GaussianNB, LogisticRegression
 from mercer._errors import DataError
 from mercer.comparison import compare
+from mercer.comparison.experiments._experiment import by_name
 from mercer.comparison.taking_part import kernel_machines
 from mercer.comparison.taking_part.candidates import RULE_ROWS
 from mercer.comparison.taking_part.entrants import entrants_for
@@ -242,6 +243,16 @@ def test_names_that_are_numbers_are_names() -> None:
     found = compare(NUMBERS, Y, models={1: GaussianNB(), 2: LogisticRegression()}, cv=3)
     assert sorted(found.names) == ["1", "2"]
     assert found.sentences()[0].startswith(f"Use {found.names[0]}: ")
+    assert found.entry(1).name == "1"
+    with pytest.raises(DataError, match="No model 3 took part"):
+        found.entry(3)
+
+
+def test_names_that_are_written_alike_are_refused() -> None:
+    alike: Any = {1: GaussianNB(), "1": LogisticRegression()}
+    for asked in (lambda: compare(NUMBERS, Y, models=alike, cv=3), lambda: by_name(alike)):
+        with pytest.raises(DataError, match="Two models have the same name, as it is written: 1, '1'"):
+            asked()
 
 
 def test_nobody_to_compare_is_an_error() -> None:

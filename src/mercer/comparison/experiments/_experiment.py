@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError, EmptyDataError, ExperimentInterrupted
 from mercer.comparison.experiments.subsets import deal
+from mercer.comparison.taking_part.entrants import by_written_name
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.data.labels import encode_labels
 from mercer.using.tasks import Classification
@@ -28,7 +29,7 @@ def by_name(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
         if isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "get_params"):
             raise DataError(f"A model is an estimator such as GaussianNB(), not {model!r}.")
     if isinstance(models, Mapping):
-        return {str(name): model for name, model in models.items()}
+        return by_written_name(models)
     names = [type(innermost(model)).__name__ for model in given]
     if len(set(names)) < len(names):
         names = [" ".join(repr(model).split()) for model in given]

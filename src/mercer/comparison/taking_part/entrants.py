@@ -52,8 +52,16 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
     for model in models.values():
         if isinstance(model, type) or not hasattr(model, "fit"):
             raise DataError(f"models has {model!r}, which is no model; give one such as GaussianNB(), or its name.")
-    given = [Entrant(str(name), model, table, kind_of(model)) for name, model in models.items()]
+    given = [Entrant(name, model, table, kind_of(model)) for name, model in by_written_name(models).items()]
     return Invitation(with_partners(given), [])
+
+
+def by_written_name(models: Mapping[Any, Any]) -> dict[str, Any]:
+    """Models under their names as they are written: numbers may be names, too, but 1 and "1" are one."""
+    named = {str(name): model for name, model in models.items()}
+    if len(named) < len(models):
+        raise DataError(f"Two models have the same name, as it is written: {', '.join(map(repr, models))}.")
+    return named
 
 
 def entrants_for(table: Table, asked: Question) -> Invitation:
