@@ -23,30 +23,34 @@ Array = NDArray[Any]
 
 #: rows that are made at once
 BLOCK = 1 << 13
-#: knots that are learnt lie farther apart than this part of their range: what is nearer differs by rounding, as
-#: 0.1 + 0.2 does from 0.3, and natural splines would be as large as one over their distance
+#: knots of natural splines that are learnt lie farther apart than this part of their range: what is nearer differs by
+#: rounding, as 0.1 + 0.2 does from 0.3, and the splines would be as large as one over their distance
 ROUNDING = 1e-12
 
 
-def quantile_knots(x: Array, count: int) -> Array:
-    """Knots at quantiles, from the smallest value to the largest; fewer where values are equal, but two at least."""
+def quantile_knots(x: Array, count: int, apart: float = ROUNDING) -> Array:
+    """Knots at quantiles, from the smallest value to the largest; fewer where values are equal, but two at least.
+
+    They lie farther than `apart` from each other, as a part of their range. For B-splines, which stay below 1, that
+    may be 0: one number that stands for a missing value, such as 1e20, then leaves the others their knots.
+    """
     if not len(x):
         return np.array([0.0, 1.0])
     x, unit = halved(x)
-    return _two_at_least(_apart(np.unique(np.quantile(x, np.linspace(0.0, 1.0, count)) * unit)))
+    return _two_at_least(_apart(np.unique(np.quantile(x, np.linspace(0.0, 1.0, count)) * unit), apart))
 
 
 def even_knots(x: Array, count: int) -> Array:
     """Knots at equal distances, from the smallest value to the largest."""
-    return _two_at_least(_apart(equal_widths(x, count - 1))) if len(x) else np.array([0.0, 1.0])
+    return _two_at_least(_apart(equal_widths(x, count - 1), 0.0)) if len(x) else np.array([0.0, 1.0])
 
 
-def _apart(knots: Array) -> Array:
-    """Without those that only rounding tells from the one before, as seen from as far away as the ends are."""
+def _apart(knots: Array, least: float) -> Array:
+    """Without those that are no farther from the one before than this, as seen from as far away as the ends are."""
     if knots[0] / 2 == knots[-1] / 2:  # also of denormal numbers
         return knots[:1]
     places = _in_units(knots, knots)
-    seen = np.append(True, np.diff(np.maximum.accumulate(places)) > ROUNDING)
+    seen = np.append(True, np.diff(np.maximum.accumulate(places)) > least)
     return np.append(knots[seen][:-1], knots[-1])
 
 

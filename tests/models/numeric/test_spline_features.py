@@ -116,3 +116,14 @@ def test_what_makes_no_sense_is_refused() -> None:
         SplineFeatures(knots={7: [0, 1]}).fit(X)
     with pytest.raises(NonFiniteError, match="'x2' is inf in row 0"):
         SplineFeatures().fit(np.where(np.arange(3) == 2, np.inf, X))
+
+
+def test_a_number_that_stands_for_a_missing_one_leaves_the_others_their_knots() -> None:
+    x = np.linspace(0, 1, 100)
+    with_a_code = np.append(x, 1e13)[:, None]
+    model = SplineFeatures(n_knots=5).fit(with_a_code)
+    np.testing.assert_allclose(model.knots_[0], [0, 25 / 99, 50 / 99, 75 / 99, 1e13])
+    np.testing.assert_allclose(model.transform(with_a_code).sum(axis=1), 1)
+    assert np.ptp(model.transform(x[:, None]), axis=0).max() > 0.5  # they still bend where the rows are
+    natural = SplineFeatures(n_knots=5, natural=True).fit_transform(with_a_code)
+    np.testing.assert_allclose(natural.sum(axis=1), 1)

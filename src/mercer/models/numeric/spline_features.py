@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import BinsError
 from mercer._memory import refuse_beyond_memory
-from mercer.features.splines import Splines, even_knots, quantile_knots
+from mercer.features.splines import ROUNDING, Splines, even_knots, quantile_knots
 from mercer.models.base import Array, column_names
 from mercer.models.numeric._columns import by_column, increasing
 from mercer.models.numeric._rows import NumericTransformer
@@ -96,7 +97,8 @@ class SplineFeatures(NumericTransformer):
         if self.natural and self.degree != 3:
             raise BinsError(f"natural splines are cubic, but degree is {self.degree}; leave it out, or natural=True.")
         given = by_column("knots", self.knots, column_names(self), _checked_knots)
-        place = even_knots if isinstance(self.knots, str) and self.knots == "width" else quantile_knots
+        by_width = isinstance(self.knots, str) and self.knots == "width"
+        place = even_knots if by_width else partial(quantile_knots, apart=ROUNDING if self.natural else 0.0)
         columns = (X[~np.isnan(X[:, j]), j] for j in range(X.shape[1]))
         self.knots_ = [given[j] if j in given else place(x, self.n_knots) for j, x in enumerate(columns)]
         linear = self.extrapolation == "linear"
