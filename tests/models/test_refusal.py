@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ import pytest
 
 from mercer import models
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
+from mercer.data.sources.memory import InMemory
 
 # LogisticRegressionCV announces what its parameters will be
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -155,3 +158,29 @@ def test_names_that_occur_twice(name: str) -> None:
     twice = pd.DataFrame(X, columns=["a", "a"])
     with pytest.raises(DataError, match=r"column 'a' 2 times\. Rename its columns"):
         getattr(models, name)().fit(twice, LABELS + 1)
+
+
+def test_more_classes_than_half_the_rows_of_a_tensor() -> None:
+    torch = pytest.importorskip("torch")
+    rows = torch.tensor(np.random.default_rng(1).normal(size=(30, 2)))
+    with pytest.warns(UserWarning, match="16 classes among 30 rows"):
+        models.LogisticRegression().fit(rows, torch.arange(30) % 16)
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@pytest.mark.parametrize("name", ["LinearSVC", "LogisticRegression", "LogisticRegressionCV", "SVC"])
+def test_more_classes_than_half_the_rows_may_be_numbers(name: str) -> None:
+    rows = np.random.default_rng(1).normal(size=(30, 2))
+    options = {"Cs": 2, "cv": 2, "scoring": "accuracy"} if name == "LogisticRegressionCV" else {}
+    model = getattr(models, name)(**options)
+    many = (
+        r"^The number of unique classes is greater than 50% of the number of samples\. .* 16 classes among 30 rows\.$"
+    )
+    with pytest.warns(UserWarning, match=many):
+        model.fit(rows, np.arange(30) % 16)
+    with pytest.warns(UserWarning, match=many):
+        model.fit(InMemory(rows, np.arange(30) % 16, rows=7))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "The number of unique classes")
+        model.fit(rows, np.arange(30) % 15)
+        model.fit(rows[:20], np.arange(20) % 16)

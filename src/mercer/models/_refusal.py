@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer._suggest import quoted
+from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.data.table import Table
 
@@ -74,6 +75,16 @@ def refuse_one_class_of_solver(classes: Array) -> None:
         raise DataError(
             "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
             f"{classes.tolist()[0]!r}. Look at how y was selected."
+        )
+
+
+def warn_of_many_classes(classes: Array, rows: int) -> None:
+    """More classes than half the rows may be numbers to predict; of a few rows nothing is said, as in scikit-learn."""
+    if rows > 20 and len(classes) > round(0.5 * rows):
+        warn(
+            "The number of unique classes is greater than 50% of the number of samples. `y` could represent a "
+            f"regression problem, not a classification problem. There are {len(classes)} classes among {rows} rows.",
+            UserWarning,
         )
 
 

@@ -18,6 +18,7 @@ from mercer.designs.survey import Survey
 from mercer.models._finite import refuse_not_finite, refuse_unrepresentable
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import watched, with_callbacks
+from mercer.models._refusal import warn_of_many_classes
 from mercer.models._tensors import checked_tensor, coded, tensor_plan
 from mercer.models.base import NO_WEIGHT, Plan, column_names, in_main_memory, old_state_on_failure, publish
 from mercer.models.diagnosis import Diagnosis
@@ -241,6 +242,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
     def _coded(self, survey: Survey) -> Responses:
         """Labels that were found as classes."""
         refuse_few_classes(survey.labels, self.solver)
+        warn_of_many_classes(survey.labels, survey.rows)
         self.classes_ = survey.labels
         if not survey.weight > 0:
             raise DataError(NO_WEIGHT)
@@ -254,6 +256,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
         X = checked_tensor(self, X, reset=True)
         self.classes_, codes = coded(y, X)
         refuse_few_classes(self.classes_, self.solver)
+        warn_of_many_classes(self.classes_, len(codes))
         return X, codes, tensor_row_weights(sample_weight, X, self.class_weight, self.classes_, codes)
 
     def _solved(self, path: LogisticPath, penalised: Penalised, X: Any, y: Any, sample_weight: Any) -> Point:

@@ -17,7 +17,7 @@ from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk
 from mercer.designs.survey import Seen
 from mercer.models._finite import refuse_not_finite
-from mercer.models._refusal import refuse_no_target, refuse_one_class_of_solver
+from mercer.models._refusal import refuse_no_target, refuse_one_class_of_solver, warn_of_many_classes
 from mercer.models._tensors import refuse_other_device
 from mercer.models.base import Array, checked, checked_weight
 from mercer.models.logistic._path import Point
@@ -66,6 +66,7 @@ def classes_and_codes(y: Any, solver: str) -> tuple[Array, Array]:
     """The labels and their codes; there must be two of them, or more if the solver takes them."""
     classes, codes = encode_labels(y)
     refuse_few_classes(classes, solver)
+    warn_of_many_classes(classes, len(codes))
     return classes, codes
 
 

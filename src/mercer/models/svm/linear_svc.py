@@ -13,7 +13,7 @@ from mercer._errors import DataError
 from mercer.data.labels import encode_labels
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import Progress, watched
-from mercer.models._refusal import refuse_one_class_of_solver
+from mercer.models._refusal import refuse_one_class_of_solver, warn_of_many_classes
 from mercer.models.base import Array, old_state_on_failure
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._linear import (
@@ -184,6 +184,7 @@ class LinearSVC(LinearClassifier):
         X, y = checked_rows(self, X, y)
         self.classes_, codes = encode_labels(y)
         refuse_one_class_of_solver(self.classes_)
+        warn_of_many_classes(self.classes_, len(codes))
         weight = row_weights(sample_weight, X)
         of_class = self._class_weights(y, weight)
         rows = MarginRows.of(X, constant(self))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError
 from mercer.data.labels import encode_labels
 from mercer.models._comparisons import ByKernel, count
-from mercer.models._refusal import refuse_one_class
+from mercer.models._refusal import refuse_one_class, warn_of_many_classes
 from mercer.models.base import Array, old_state_on_failure
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._approximate import ByFeatures
@@ -219,6 +219,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
             X, y = self._checked(X, y, numeric=False)
             self.classes_, codes = encode_labels(y)
             refuse_one_class(self.classes_)
+            warn_of_many_classes(self.classes_, len(codes))
             self.class_weight_ = prices(self.class_weight, self.classes_, y)
             weight = row_weights(sample_weight, X)
             kept = self._kept(codes, weight)
