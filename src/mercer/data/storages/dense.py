@@ -60,7 +60,7 @@ def as_matrix(X: Any, *, spelled: bool = True) -> Array:
             values = np.asarray(X, dtype=object)  # [["red", 1.5]] has a number in it, which NumPy would print
     except ValueError as uneven:
         reason = str(uneven).rstrip(".")
-        raise DataError(f"X is not a table: {reason}. Give every row the same number of values.") from None
+        raise DataError(f"{reason}. X is not a table: give every row the same number of values.") from None
     if values.ndim != 2:
         if isinstance(X, Mapping):
             raise DataError(
