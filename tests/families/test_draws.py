@@ -27,6 +27,6 @@ def test_a_random_state_goes_on_where_it_was() -> None:
 def test_a_number_of_rows_is_whole_and_not_negative(n: object) -> None:
     with pytest.raises(DataError, match="n_samples"):
         checked_count(n)
-    with pytest.raises(DataError, match="n_samples"):
+    with pytest.raises(DataError, match=r"^n is a number of draws"):
         Distribution(Poisson(), PoissonParameters(np.ones(2))).sample(n)  # type: ignore[arg-type]
     assert checked_count(np.int32(0)) == 0

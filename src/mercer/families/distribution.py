@@ -82,4 +82,5 @@ class Distribution:
 
     def sample(self, n: int = 1, random_state: Any = None) -> Array:
         """`n` draws of each row, of shape (n, rows)."""
-        return self.family.sample(self.parameters, checked_count(n), as_generator(random_state))
+        count = checked_count(n, "n is a number of draws")
+        return self.family.sample(self.parameters, count, as_generator(random_state))

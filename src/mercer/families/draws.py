@@ -17,8 +17,8 @@ def as_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def checked_count(n_samples: Any) -> int:
-    """A number of rows to draw."""
-    if not isinstance(n_samples, Integral) or n_samples < 0:
-        raise DataError(f"n_samples is a number of rows, 0 or more and whole; got {n_samples!r}.")
-    return int(n_samples)
+def checked_count(number: Any, what: str = "n_samples is a number of rows") -> int:
+    """A number of rows to draw, or of draws: what the caller calls it is told where it is none."""
+    if not isinstance(number, Integral) or number < 0:
+        raise DataError(f"{what}, 0 or more and whole; got {number!r}.")
+    return int(number)
