@@ -181,6 +181,16 @@ def test_bad_input_is_an_error_that_leaves_the_old_model(change: Any, error: Any
     assert_array_equal(model.coef_, before)
 
 
+@pytest.mark.parametrize("classes", [[], [0], [0, 1], [1, 2, 3]])
+def test_labels_that_were_not_announced(classes: list[int]) -> None:
+    X, y = load_iris(return_X_y=True)
+    first = 1 if classes == [0] else 2 if 0 in classes else 0
+    with pytest.raises(
+        DataError, match=rf"^classes should include all valid labels that can be in y\. .* is {first}\."
+    ):
+        Perceptron().partial_fit(X, y, classes=classes)
+
+
 def test_what_does_not_go_with_single_passes() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):

@@ -252,11 +252,17 @@ class Perceptron(LinearClassifier):
                 self._refuse_in_partial_fit()
             X, y = self._checked(X, y, reset=first)
             self.classes_ = self._announced(classes, first)
+            codes = codes_of(y, self.classes_)
+            if np.any(codes < 0):
+                raise DataError(
+                    "classes should include all valid labels that can be in y. The first that is not among them is "
+                    f"{np.asarray(y)[codes < 0].tolist()[0]!r}."
+                )
             refuse_one_class(self.classes_)
             if not hasattr(self, "coef_"):
                 self._begin(X, None, None)
                 self.t_ = 1.0
-            self._learn(X, y, codes_of(y, self.classes_), sample_weight, passes=1)
+            self._learn(X, y, codes, sample_weight, passes=1)
         return self
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
