@@ -287,3 +287,11 @@ def test_classes_that_have_no_prior_still_have_a_covariance(solver: str, gaps: b
         each.partial_fit(X[first], y[first], classes=classes)
     np.testing.assert_allclose(model.covariance_, plain.covariance_, rtol=1e-12)
     assert (model.partial_fit(X[~first], y[~first]).predict(X) == 2).all()
+
+
+def test_a_single_row_is_refused_in_scikit_learns_words() -> None:
+    with pytest.raises(ValueError, match="Found array with 1 sample") as theirs:
+        discriminant_analysis.LinearDiscriminantAnalysis().fit([[1.0, 2.0]], [0])
+    with pytest.raises(DataError) as ours:
+        LinearDiscriminantAnalysis().fit([[1.0, 2.0]], [0])
+    assert str(ours.value).startswith(str(theirs.value))

@@ -142,3 +142,11 @@ def test_a_covariance_that_regularising_leaves_singular_is_refused_by_fit():
     X = 1e12 * rng.normal(size=(20, 1)) @ np.ones((1, 2))
     with pytest.raises(SingularCovarianceError, match="class 0"):
         QuadraticDiscriminantAnalysis(reg_param=0.1).fit(X, np.arange(20) % 2)
+
+
+def test_priors_of_single_precision_keep_their_digits():
+    X, y = blobs()
+    model = QuadraticDiscriminantAnalysis().fit(X.astype(np.float32), y)
+    theirs = discriminant_analysis.QuadraticDiscriminantAnalysis().fit(X.astype(np.float32), y)
+    assert model.priors_.dtype == theirs.priors_.dtype == np.float64
+    np.testing.assert_allclose(model.priors_, theirs.priors_, rtol=1e-15)

@@ -133,7 +133,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return None if self.solver == "svd" else self._shares()
 
     def _refuse_to_fit(self) -> None:
-        if self.statistic_.rows.sum() == len(self.classes_):
+        rows = self.statistic_.rows.sum()
+        if rows == 1:
+            raise DataError(
+                f"Found array with 1 sample(s) (shape=(1, {self.n_features_in_})) while a minimum of 2 is required by "
+                f"{type(self).__name__}. One row says nothing about a covariance; add rows."
+            )
+        if rows == len(self.classes_):
             raise DataError(
                 "The number of samples must be more than the number of classes. Every class has but 1 sample, which "
                 "says nothing about its covariance; add rows."

@@ -168,7 +168,8 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
         )
 
     def _settle(self) -> None:
-        publish(self, priors_=self._priors, class_prior_=self._priors, means_=self._densities.mean)
+        publish(self, means_=self._densities.mean)
+        self.class_prior_ = self.priors_ = self._priors
         self.scalings_ = [scaling for scaling, _ in self._axes]
         self.rotations_ = [rotation for _, rotation in self._axes]
         if self.store_covariance:
