@@ -116,6 +116,14 @@ class Coordinates:
         return Strengths(np.append(l1, free), np.append(l2, free), np.append(mean * self.scale, free))
 
 
+def that_count(X: Any, weight: Any) -> Any:
+    """The rows that weigh something, from which coordinates are chosen; X itself where all of them do, or none does."""
+    if weight is None:
+        return X
+    counts = weight != 0
+    return X if bool(counts.all()) or not bool(counts.any()) else X[counts]
+
+
 def _bounded(penalty: Array, strength: Array) -> Array:
     """A strength within bounds; 0 only where the penalty is."""
     return np.where(penalty > 0, np.clip(strength, SMALLEST_STRENGTH, LARGEST_STRENGTH), 0.0)

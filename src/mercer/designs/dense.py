@@ -15,7 +15,7 @@ from mercer._jit.product import square
 from mercer._threads import WORTH_THREADS, ordered_stream, row_blocks
 from mercer.data.blocks import rows_per_block
 from mercer.designs._base import Design, Tile, symmetric
-from mercer.designs.coordinates import Coordinates
+from mercer.designs.coordinates import Coordinates, that_count
 
 Array = NDArray[Any]
 
@@ -45,9 +45,9 @@ class DenseDesign(Design):
     coordinates: Coordinates
 
     @classmethod
-    def of(cls, X: Array, *, intercept: bool = True) -> Self:
-        """With shift and scale from rows spread over X."""
-        return cls(X, Coordinates.of(X, intercept=intercept))
+    def of(cls, X: Array, *, intercept: bool = True, weight: Array | None = None) -> Self:
+        """With shift and scale from rows spread over X, those of no weight left out."""
+        return cls(X, Coordinates.of(that_count(X, weight), intercept=intercept))
 
     @property
     def n_rows(self) -> int:

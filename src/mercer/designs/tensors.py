@@ -14,7 +14,7 @@ from mercer._gpu import is_tensor, like, row_products, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._threads import row_blocks
 from mercer.designs._base import Design, Tile
-from mercer.designs.coordinates import Coordinates
+from mercer.designs.coordinates import Coordinates, that_count
 from mercer.designs.dense import DenseDesign
 from mercer.designs.observations import Observations
 
@@ -48,9 +48,10 @@ class TensorDesign(Design):
     coordinates: Coordinates
 
     @classmethod
-    def of(cls, X: Any, *, intercept: bool = True) -> Self:
-        """With shift and scale from rows spread over X."""
-        return cls(X, Coordinates.of(_Read(X), intercept=intercept))  # type: ignore[arg-type]
+    def of(cls, X: Any, *, intercept: bool = True, weight: Any = None) -> Self:
+        """With shift and scale from rows spread over X, those of no weight left out."""
+        counted = _Read(that_count(X, weight if weight is None or is_tensor(weight) else on_device(weight, X)))
+        return cls(X, Coordinates.of(counted, intercept=intercept))  # type: ignore[arg-type]
 
     @property
     def n_rows(self) -> int:

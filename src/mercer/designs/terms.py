@@ -20,7 +20,7 @@ from mercer.data.table import Table
 from mercer.designs._base import Design
 from mercer.designs.category import Category, category_places
 from mercer.designs.codes import CodesDesign
-from mercer.designs.coordinates import Coordinates
+from mercer.designs.coordinates import Coordinates, that_count
 from mercer.designs.dense import DenseDesign
 from mercer.designs.encoded import Encoded
 from mercer.designs.encoded_design import encoded_design, sparse_design
@@ -119,7 +119,9 @@ class Terms:
                 )
 
 
-def design_of(data: Any, *, intercept: bool = True, drop_first: bool = True) -> tuple[Design, Terms]:
+def design_of(
+    data: Any, *, intercept: bool = True, drop_first: bool = True, weight: Array | None = None
+) -> tuple[Design, Terms]:
     """The design of a matrix or frame, and what its coefficients stand for.
 
     Numbers and booleans have one coefficient each, categories one for each level that occurs: in the order that their
@@ -134,18 +136,25 @@ def design_of(data: Any, *, intercept: bool = True, drop_first: bool = True) -> 
     drop_first : bool, default=True
         Whether the first level of each category has no coefficient: it is what the others are compared with. Without
         a penalty, all levels together would be collinear with the intercept.
+    weight : array, optional
+        Of each row: numbers in rows that weigh nothing, however wild, do not decide how columns are shifted and scaled.
 
     Returns
     -------
     (Design, Terms)
     """
     if isinstance(data, Encoded):
-        design = encoded_design(data, None, intercept=intercept)
+        some = that_count(data, weight)
+        known = None if some is data else encoded_design(some, None, intercept=intercept).coordinates
+        design = encoded_design(data, known, intercept=intercept)
         names = None if data.given_names is None else tuple(data.given_names)
         return design, Terms(data.shape[1], names, {}, design.coordinates)
     table = data if isinstance(data, Table) else Table.of(data)
     if table.library == "scipy":
-        design = sparse_design(table.native, None, intercept=intercept)
+        X = table.native.tocsr()
+        some = that_count(X, weight)
+        known = None if some is X else sparse_design(some, None, intercept=intercept).coordinates
+        design = sparse_design(X, known, intercept=intercept)
         return design, Terms(table.n_columns, None, {}, design.coordinates)
     positions = category_places(table)
     # asked of no rows: some libraries convert a column to find its levels
@@ -159,7 +168,9 @@ def design_of(data: Any, *, intercept: bool = True, drop_first: bool = True) -> 
     found = dict(zip(positions, ordered_map(read, positions), strict=True))
     categories = {j: category for j, (category, _) in found.items()}
     reading = _Reading(table, list(range(table.n_columns)), categories, [codes for _, codes in found.values()])
-    design = reading.design(None, intercept=intercept)
+    heavy = that_count(np.arange(table.n_rows), weight)
+    known = reading.take(heavy).design(None, intercept=intercept).coordinates if len(heavy) < table.n_rows else None
+    design = reading.design(known, intercept=intercept)
     return design, Terms(table.n_columns, table.column_names, categories, design.coordinates)
 
 
@@ -171,6 +182,9 @@ class _Reading:
     positions: list[int]
     categories: Mapping[int, Category]
     codes: list[Array]
+
+    def take(self, rows: Array) -> _Reading:
+        return replace(self, table=self.table.take(rows), codes=[codes[rows] for codes in self.codes])
 
     def design(self, known: Coordinates | None, *, intercept: bool = False) -> Design:
         """In known coordinates, or in ones chosen by the data."""

@@ -33,9 +33,9 @@ def read_tensors(model: Any, X: Any, y: Any, *beside: Any) -> tuple[Any, ...]:
     return X, checked_table(model, shown, in_memory(y), reset=False)[1], *map(in_memory, beside)
 
 
-def tensor_terms(X: Any, *, intercept: bool) -> tuple[TensorDesign, Terms]:
+def tensor_terms(X: Any, weight: Any, *, intercept: bool) -> tuple[TensorDesign, Terms]:
     """`design_of` for a tensor, all columns of which are numbers."""
-    design = TensorDesign.of(X, intercept=intercept)
+    design = TensorDesign.of(X, intercept=intercept, weight=weight)
     return design, Terms(X.shape[1], None, {}, design.coordinates)
 
 

@@ -303,10 +303,10 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         drop_first = penalty is None and self.fit_intercept
         design: Any
         if is_tensor(table):
-            design, self._terms = tensor_terms(table, intercept=self.fit_intercept)
+            design, self._terms = tensor_terms(table, weight, intercept=self.fit_intercept)
             self.plan_ = tensor_plan("", table)
         else:
-            design, self._terms = design_of(table, intercept=self.fit_intercept, drop_first=drop_first)
+            design, self._terms = design_of(table, intercept=self.fit_intercept, drop_first=drop_first, weight=weight)
             self.plan_ = Plan("", dtype_of(design), len(design.blocks()), thread_count())
         of_rows = TensorObservations.of if isinstance(design, TensorDesign) else Observations
         observations = of_rows(design, target.values, weight, read_offset(offset, exposure, link, len(y)))

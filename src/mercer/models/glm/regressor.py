@@ -211,9 +211,11 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
     def _problem(self, X: Any, y: Array, weight: Array | None) -> Problem:
         observations: Observations
         if is_tensor(X):
-            observations = TensorObservations.of(TensorDesign.of(X, intercept=self.fit_intercept), y, weight)
+            observations = TensorObservations.of(
+                TensorDesign.of(X, intercept=self.fit_intercept, weight=weight), y, weight
+            )
         else:
-            observations = Observations(design_of(X, intercept=self.fit_intercept)[0], y, weight)
+            observations = Observations(design_of(X, intercept=self.fit_intercept, weight=weight)[0], y, weight)
         return self._penalised(observations, X.shape[1])
 
     def _penalised(self, observations: Observations, columns: int) -> Problem:

@@ -100,7 +100,7 @@ class Given:
 
     @cached_property
     def _design(self) -> tuple[Design, Terms]:
-        return design_of(self.X, intercept=self.model.fit_intercept)
+        return design_of(self.X, intercept=self.model.fit_intercept, weight=self.weight)
 
     @property
     def _observations(self) -> Observations:

@@ -33,7 +33,8 @@ def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
     table, y = checked_table(model, X, y, reset=False, codes=True)
     weight = checked_weight(beside.sample_weight, y)
     target = read_target(model.family_, y, weight)
-    design, terms = design_of(table, intercept=model.fit_intercept, drop_first=penalty is None and model.fit_intercept)
+    drop_first = penalty is None and model.fit_intercept
+    design, terms = design_of(table, intercept=model.fit_intercept, drop_first=drop_first, weight=weight)
     _refuse_other_data(model, terms.names, target.classes)
     offset = read_offset(beside.offset, beside.exposure, model.link_, len(y))
     observations = Observations(design, target.values, weight, offset)

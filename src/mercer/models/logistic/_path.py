@@ -25,8 +25,8 @@ from mercer.designs import (
     TensorObservations,
     design_of,
 )
+from mercer.designs.coordinates import that_count
 from mercer.designs.encoded import Encoded
-from mercer.designs.encoded_design import sparse_design
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response
@@ -101,7 +101,7 @@ class LogisticPath:
     @classmethod
     def of(cls, model: Any, X: Any, codes: Array, weight: Array | None) -> Self:
         """Rows in memory, or on a device, for a model that has its `classes_`."""
-        design = _design(X, intercept=model.fit_intercept, shifted=model.solver != "liblinear")
+        design = _design(X, weight, intercept=model.fit_intercept, shifted=model.solver != "liblinear")
         of_rows: Any = TensorObservations.of if isinstance(design, TensorDesign) else Observations
         return cls.over(model, of_rows(design, codes, weight))
 
@@ -208,16 +208,16 @@ class LogisticPath:
         return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
 
 
-def _design(X: Any, *, intercept: bool, shifted: bool) -> Design:
+def _design(X: Any, weight: Any, *, intercept: bool, shifted: bool) -> Design:
     """Where the intercept is penalised it must stay the user's: columns are not shifted."""
-    if isinstance(X, Encoded):
-        return design_of(X, intercept=intercept)[0]
+    movable = shifted or not intercept
+    if isinstance(X, Encoded) or (is_sparse(X) and movable):
+        return design_of(X, intercept=intercept, weight=weight)[0]
     if is_sparse(X):
-        if shifted or not intercept:
-            return sparse_design(X, None, intercept=intercept)
-        return MixedDesign.of(sparse=SparseDesign.of(X), intercept=True)
+        scaled = SparseDesign.of(that_count(X.tocsr(), weight)).coordinates
+        return MixedDesign.of(sparse=SparseDesign.within(X, scaled), intercept=True)
     matrix = TensorDesign if is_tensor(X) else DenseDesign
-    if shifted or not intercept:
-        return matrix.of(X, intercept=intercept)
-    plain = matrix.of(X, intercept=False).coordinates
+    if movable:
+        return matrix.of(X, intercept=intercept, weight=weight)
+    plain = matrix.of(X, intercept=False, weight=weight).coordinates
     return matrix(X, replace(plain, intercept=True))

@@ -9,6 +9,7 @@ from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.designs import Category, Terms
 from mercer.designs.category import category_places
+from mercer.designs.coordinates import that_count
 from mercer.designs.streamed import Reading, Responses, StreamedObservations
 from mercer.designs.survey import Drawing, Survey
 from mercer.designs.terms import with_categories
@@ -60,7 +61,8 @@ def observe(
         j: Category(first.X.names[j], levels.in_order(), drop_first)
         for j, levels in zip(places, survey.levels, strict=True)
     }
-    coordinates = survey.coordinates(first.X, columns[0], intercept=intercept, shifted=intercept and shifted)
+    pilot = that_count(columns[0], columns[-1 - survey.has_offset] if survey.weighted else None)
+    coordinates = survey.coordinates(first.X, pilot, intercept=intercept, shifted=intercept and shifted)
     if categories:
         coordinates = with_categories(coordinates, categories, n_columns)
     terms = Terms(n_columns, names, categories, coordinates)
