@@ -65,7 +65,7 @@ def take(X: Any, numbers: Array) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[numbers]
     if is_sparse(X):
-        return sp.csr_matrix(X)[numbers]
+        return X.tocsr()[numbers]
     if is_tensor(X):
         import torch
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import ColumnTypeError, DataError, NonFiniteError
+from mercer._errors import ColumnTypeError, DataError, NonFiniteError, PenaltyError
 from mercer._suggest import quoted
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
@@ -136,3 +136,9 @@ def _first_not_a_number(words: Iterable[Any]) -> Any:
         except (TypeError, ValueError):
             return word
     return None
+
+
+def refuse_no_alphas(alphas: Any) -> None:
+    """For models that choose among strengths of the penalty."""
+    if not len(alphas):
+        raise PenaltyError("alphas is empty; give at least one strength of the penalty to choose from.")

@@ -397,3 +397,10 @@ def test_features_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
     with pytest.raises(TooLargeError, match="300 rows of 5 features"):
         model.transform(rows())
+
+
+@pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix, sp.csc_array])
+def test_landmarks_are_sparse_as_the_rows_were(container: Any) -> None:
+    X = container(np.eye(6))
+    ours, theirs = Nystroem(n_components=3).fit(X), kernel_approximation.Nystroem(n_components=3).fit(X)
+    assert type(ours.components_) is type(theirs.components_)

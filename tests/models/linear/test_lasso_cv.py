@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn import config_context, linear_model
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 
-from mercer._errors import DataError, FitInterrupted, NonFiniteError
+from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
 from mercer.models.linear import _coordinate_cv
 from mercer.models.linear.lasso_cv import LassoCV
 from mercer.solvers.sparse._walk import Walk
@@ -147,3 +147,8 @@ def test_a_constant_column_beside_a_response_of_enormous_numbers() -> None:
     model = LassoCV(alphas=5, cv=3).fit(X, 1e150 * rng.normal(size=8))
     assert model.coef_[0] == 0.0
     assert np.isfinite(model.mse_path_).all()
+
+
+def test_there_is_a_strength_to_choose() -> None:
+    with pytest.raises(PenaltyError, match="alphas is empty; give at least one"):
+        LassoCV(alphas=[]).fit(np.eye(9), np.arange(9.0))

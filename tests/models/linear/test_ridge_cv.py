@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn import linear_model
 
-from mercer._errors import DataError, NonFiniteError
+from mercer._errors import DataError, NonFiniteError, PenaltyError
 from mercer.models.linear import ridge_cv
 from mercer.models.linear.ridge_cv import RidgeCV
 from tests.models.linear._regressions import Array, assert_same_attributes, draw
@@ -130,3 +130,8 @@ def test_a_row_that_explains_itself_has_no_error_when_left_out() -> None:
     model = RidgeCV().fit(X, rng.normal(size=39), sample_weight=1e150 * np.random.default_rng(3).random(39))
     assert np.isfinite(model.coef_).all()
     assert not np.isnan(model.best_score_)
+
+
+def test_there_is_a_strength_to_choose() -> None:
+    with pytest.raises(PenaltyError, match="alphas is empty; give at least one"):
+        RidgeCV(alphas=[]).fit(np.eye(3), np.arange(3.0))

@@ -22,6 +22,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import DataError, FitInterrupted
 from mercer.models._progress import bar
+from mercer.models._refusal import refuse_no_alphas
 from mercer.models.base import Array
 from mercer.models.linear._coordinate_fit import columnwise
 from mercer.models.linear._coordinate_folds import best, mean_squared_errors
@@ -121,6 +122,7 @@ class CoordinateCV(CoordinateRegressor, ABC):
         if isinstance(self.alphas, Integral):
             largest = steepest(task, intercept=self.fit_intercept, positive=self.positive)
             return [alpha_grid(largest, l1_ratio, self.eps, int(self.alphas)) for l1_ratio in l1_ratios]
+        refuse_no_alphas(self.alphas)
         for index, alpha in enumerate(self.alphas):
             check_scalar(alpha, f"alphas[{index}]", target_type=Real, min_val=0.0, include_boundaries="left")
         return [descending(self.alphas)] * len(l1_ratios)

@@ -22,6 +22,7 @@ from sklearn.utils.metadata_routing import (
 from mercer._errors import DataError
 from mercer._warn import warn
 from mercer.data.sources.base import Source
+from mercer.models._refusal import refuse_no_alphas
 from mercer.models.base import Array, forget_fit, is_sparse, old_state_on_failure
 from mercer.models.linear.least_squares import LeastSquaresRegressor
 from mercer.models.linear.ridge import Ridge
@@ -190,6 +191,7 @@ class RidgeCV(LeastSquaresRegressor):
     def _checked_alphas(self, *, zero: bool) -> Array:
         check = partial(check_scalar, target_type=Real, min_val=0.0, include_boundaries="left" if zero else "neither")
         if isinstance(self.alphas, np.ndarray | list | tuple) and np.ndim(self.alphas) > 0:
+            refuse_no_alphas(self.alphas)
             for index, alpha in enumerate(self.alphas):
                 check(alpha, "alphas" if len(self.alphas) == 1 else f"alphas[{index}]")
         return np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
