@@ -41,3 +41,18 @@ def test_a_line_has_no_slope_across_points_on_a_line() -> None:
     query = Rows(np.array([[0.5, 0.7]]))
     assert_allclose(lines.slopes(query), [[[2.0, 0.0]]], atol=1e-10)
     assert_allclose(lines.at(query), [[2.0]], atol=1e-10)
+
+
+def test_a_bandwidth_beyond_all_distances_leaves_the_line_of_least_squares() -> None:
+    """In units of the bandwidth squares are 1e-306, and the inverse of a covariance that is nearly flat no float."""
+    rng = np.random.default_rng(0)
+    t = rng.normal(size=20)
+    X = np.column_stack([t, t + 1e-4 * rng.normal(size=20)])
+    Y = X @ [[1.0], [2.0]] + 3.0
+    lines = fit(LocalLines, "gaussian", 1e153, X, Y, np.ones(20))
+    assert_allclose(lines.at(Rows(X)), Y, atol=1e-6)
+    assert_allclose(lines.slopes(Rows(X)), np.tile([1.0, 2.0], (20, 1, 1)), rtol=1e-4)
+    ones = np.column_stack([np.ones(20), X])
+    hat = ones @ np.linalg.pinv(ones)
+    assert_allclose(lines.weights(Rows(X)), hat, atol=1e-6)
+    assert_allclose(lines.variances(Rows(X), np.ones((20, 1)))[:, 0], np.diag(hat), atol=1e-6)

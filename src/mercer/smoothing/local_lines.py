@@ -36,25 +36,28 @@ class LocalLines(LocalFit):
     def slopes(self, rows: Rows) -> Array:
         """∂/∂x_j of each line, of shape (m, outputs, d), in units of the columns; NaN where no point is in reach."""
         found = np.empty((rows.count, self.outputs, self._sums.points.numbers.shape[1]))
-        for block, slope, _, _ in self._lines(self._in_bandwidths(rows), None):
-            found[block] = np.swapaxes(slope, 1, 2)
+        for block, slope, _, _, unit in self._lines(self._in_bandwidths(rows), None):
+            found[block] = np.swapaxes(slope / unit[:, :, None], 1, 2)
         return _uncoloured(self.bandwidth, found)
 
     def _answer(self, queries: Rows, itself: Array | None) -> Array:
         found = np.empty((queries.count, self.outputs))
-        for block, slope, mean, z in self._lines(queries, itself):
+        for block, slope, mean, z, _ in self._lines(queries, itself):
             found[block] = mean - np.einsum("md,mdk->mk", z, slope)
         return found
 
-    def _lines(self, queries: Rows, itself: Array | None) -> Iterator[tuple[slice, Array, Array, Array]]:
-        """Some queries after the other: slopes, means of the values, and means of the points from the query."""
+    def _lines(self, queries: Rows, itself: Array | None) -> Iterator[tuple[slice, Array, Array, Array, Array]]:
+        """Some queries after the other: slopes, means of the values, means of the points from the query, and units.
+
+        Slopes and points are in these units, one for each axis.
+        """
         for block in self._moment_blocks(queries):
             own = None if itself is None else itself[block]
             S, T, _ = self._sums.local_moments(queries.take(block), self._values, itself=own)
-            inverse, z = _inverse_spread(S)
+            inverse, z, unit = _inverse_spread(S)
             moments = T / _total(S)
             mean = moments[:, 0]
-            yield block, inverse @ (moments[:, 1:] - z[:, :, None] * mean[:, None, :]), mean, z
+            yield block, inverse @ (moments[:, 1:] / unit[:, :, None] - z[:, :, None] * mean[:, None, :]), mean, z, unit
 
     def _moment_blocks(self, queries: Rows) -> list[slice]:
         """Queries whose matrices of all pairs of columns are held together."""
@@ -70,9 +73,9 @@ class LocalLines(LocalFit):
     def _weights(self, queries: Rows, of_mean: Array) -> Array:
         """w_j (1 − z̄ᵀ C⁺ (z_j − z̄)) for points at z_j from the query, C their covariance."""
         S, _, _ = self._sums.local_moments(queries, self._values[:, :1])
-        inverse, z = _inverse_spread(S)
-        lever = np.einsum("md,mde->me", z, inverse)
-        shift = np.einsum("md,md->m", queries.numbers + z, lever)
+        inverse, z, unit = _inverse_spread(S)
+        lever = np.einsum("md,mde->me", z, inverse) / unit
+        shift = np.einsum("md,md->m", queries.numbers + z * unit, lever)
         return np.asarray(of_mean * (1 + shift[:, None] - lever @ self._sums.points.numbers.T))
 
     def _from_squares(self, queries: Rows, squares: MixedSums) -> tuple[Array, Array]:
@@ -82,10 +85,10 @@ class LocalLines(LocalFit):
             some = queries.take(block)
             S, _, scale = self._sums.local_moments(some, values)
             squared, _, twice = squares.local_moments(some.times(squares.narrower), values)
-            inverse, z = _inverse_spread(S)
+            inverse, z, unit = _inverse_spread(S)
             lever = np.einsum("md,mde->me", z, inverse)
             prolonged = np.einsum("md,md->m", z, lever)
-            line = np.column_stack([1 + prolonged, -lever / squares.narrower])
+            line = np.column_stack([1 + prolonged, -lever / unit / squares.narrower])
             total, of_squares = _total(S)[:, 0, 0], _total(squared)
             with np.errstate(invalid="ignore"):
                 ratio = np.exp(twice + np.log(of_squares[:, 0, 0]) - 2 * (scale + np.log(total)))
@@ -94,10 +97,11 @@ class LocalLines(LocalFit):
         return found, vague
 
 
-def _inverse_spread(S: Array) -> tuple[Array, Array]:
-    """C⁺ of the covariance of points in reach, directions without spread left out, and their mean from the query.
+def _inverse_spread(S: Array) -> tuple[Array, Array, Array]:
+    """C⁺ of the covariance of points in reach, directions without spread left out; their mean from the query; units.
 
-    Axes are in units of the distances along them first, however small the bandwidth makes these.
+    C⁺ and the mean are in these units, the distances along each axis: a bandwidth may make distances so small that C⁺
+    would be beyond all floats.
     """
     moments = S[:, 1:] / _total(S)
     z, squares = moments[:, :, 0], moments[:, :, 1:]
@@ -108,9 +112,8 @@ def _inverse_spread(S: Array) -> tuple[Array, Array]:
     with blas_for(C.shape[1]):
         spread, axes = np.linalg.eigh(np.where(there[:, None, None], C, 0.0))
         kept: Array = np.asarray(spread > FLAT)
-        scaled = axes / unit[:, :, None]
-        halves = scaled * np.where(kept, 1 / np.where(kept, spread, 1.0), 0.0)[:, None, :]
-        return halves @ np.swapaxes(scaled, 1, 2), z
+        halves = axes * np.where(kept, 1 / np.where(kept, spread, 1.0), 0.0)[:, None, :]
+        return halves @ np.swapaxes(axes, 1, 2), z / unit, unit
 
 
 def _total(S: Array) -> Array:
