@@ -118,10 +118,12 @@ class FourierMap:
         return out
 
     def single_will_do(self, X: Any) -> bool:
-        """Whether float32 has digits enough for wᵀ(x − shift), which is no more than ‖w‖‖x − shift‖."""
+        """Whether float32 has room for w, and digits enough for wᵀ(x − shift), at most ‖w‖‖x − shift‖."""
         if is_sparse(X) and self.shift is not None:
             return False
         longest = float(np.sqrt(np.square(self.weights, dtype=np.float64).sum(axis=0).max(initial=0.0)))
+        if longest > float(np.finfo(np.float32).max):
+            return False
         height = tile_size(X) // X.shape[1] if is_tensor(X) else SOME
         farthest = max((self._farthest(X[rows]) for rows in row_blocks(X.shape[0], max(1, height))), default=0.0)
         return bool(longest * farthest * np.finfo(np.float32).eps < ROUGH)

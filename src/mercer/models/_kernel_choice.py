@@ -24,6 +24,8 @@ GAMMA_CONSTRAINTS = [StrOptions({"scale", "auto", "median"}), Interval(Real, 0.0
 
 #: rows whose distances give the median
 SAMPLE = 500
+#: least and largest variance that float32 has all digits of
+LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def width_of(gamma: Any, X: Any) -> float:
 
 
 def _of_variance(X: Any) -> float:
-    variance = float(variance_of(X))
+    variance = variance_of(X)
     width = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
     if not (np.isfinite(variance) and np.isfinite(width)):
         raise DataError(
@@ -116,13 +118,16 @@ def _of_variance(X: Any) -> float:
     return width
 
 
-def variance_of(X: Any) -> Any:
+def variance_of(X: Any) -> float:
     """Of all numbers of a matrix or tensor."""
     with np.errstate(over="ignore", invalid="ignore"):
         if is_sparse(X):
             X = X.astype(np.float64)  # a square of 8 bits is none
-            return max(X.multiply(X).mean() - X.mean() ** 2, 0.0)
-        return X.var(correction=0) if is_tensor(X) else X.var()
+            return max(float(X.multiply(X).mean() - X.mean() ** 2), 0.0)
+        variance = float(X.var(correction=0) if is_tensor(X) else X.var())
+        if X.dtype.itemsize < 8 and not LEAST <= variance <= MOST:  # where squares are no float32
+            return float(X.double().var(correction=0) if is_tensor(X) else X.var(dtype=np.float64))
+        return variance
 
 
 def _of_median(X: Any) -> float:

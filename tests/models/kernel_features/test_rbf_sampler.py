@@ -156,3 +156,24 @@ def test_the_variance_of_small_integers_is_that_of_their_values() -> None:
 def test_a_variance_beyond_all_numbers_is_refused() -> None:
     with pytest.raises(DataError, match=r"^The variance of X is too large for float64"):
         RBFSampler(gamma="scale").fit([[1e300], [-1e300], [0.0]])
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e-25, 1e-40, 1e25])
+@pytest.mark.parametrize("form", ["array", "sparse", "tensor"])
+def test_a_variance_beyond_single_precision(unit: float, form: str) -> None:
+    """Squares of 1e-20 vanish in float32: the variance was 0, or had no inverse. Frequencies of 1e40 are float64."""
+    X = (unit * rows(d=2)).astype(np.float32)
+    expected = RBFSampler(gamma="scale", random_state=0).fit_transform(X.astype(float))
+    given: Any = X
+    if form == "tensor":
+        given = pytest.importorskip("torch").as_tensor(X)
+    elif form == "sparse":
+        given = sp.csr_array(X)
+    sampler = RBFSampler(gamma="scale", random_state=0).fit(given)
+    assert sampler.random_weights_.dtype == (np.float64 if unit == 1e-40 else np.float32)
+    np.testing.assert_allclose(np.asarray(sampler.transform(given)), expected, atol=1e-5)
+
+
+def test_a_variance_without_an_inverse_is_refused() -> None:
+    with pytest.raises(DataError, match=r"^The variance of X is too small"):
+        RBFSampler(gamma="scale").fit([[1e-155], [-1e-155], [0.0]])

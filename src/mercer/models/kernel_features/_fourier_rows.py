@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._gpu import is_tensor
 from mercer.features.fourier import FourierMap
+from mercer.models import base
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor
 from mercer.models.base import Array, checked
@@ -57,6 +58,6 @@ class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 
 def in_precision(values: Array, X: Any) -> Array:
-    """A fitted attribute in the precision of the rows, as scikit-learn has it."""
+    """A fitted attribute in the precision of the rows, as scikit-learn has it, if that has room for it."""
     single = str(X.dtype) in ("float32", "torch.float32")
-    return values.astype(np.float32 if single else np.float64, copy=False)
+    return base.in_precision(values, np.float32 if single else np.float64)

@@ -121,4 +121,7 @@ def _of_variance(X: Any) -> float:
     variance = variance_of(X)
     if not variance < np.inf:
         raise DataError('The variance of X is too large for float64, and gamma="scale" its inverse; scale the columns.')
-    return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0
+    gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    if not gamma < np.inf:
+        raise DataError('The variance of X is too small for gamma="scale", which is its inverse; scale the columns.')
+    return gamma
