@@ -295,3 +295,21 @@ def test_a_single_row_is_refused_in_scikit_learns_words() -> None:
     with pytest.raises(DataError) as ours:
         LinearDiscriminantAnalysis().fit([[1.0, 2.0]], [0])
     assert str(ours.value).startswith(str(theirs.value))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_columns_so_small_that_their_precision_overflows_have_coefficients(solver: str) -> None:
+    X, y = blobs()
+    plain, tiny = (LinearDiscriminantAnalysis(solver).fit(X * scale, y) for scale in (1.0, 1e-155))
+    np.testing.assert_allclose(tiny.coef_ * 1e-155, plain.coef_, rtol=1e-9)
+    np.testing.assert_allclose(tiny.predict_proba(X * 1e-155), plain.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-150])
+def test_eigen_refuses_a_covariance_that_is_singular_but_for_rounding_in_every_order(scale: float) -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(6, 6))[rng.integers(6, size=20)] * scale, rng.integers(3, size=20)  # six points span five
+    for _ in range(20):
+        order = rng.permutation(20)
+        with pytest.raises(SingularCovarianceError, match="collinear"):
+            LinearDiscriminantAnalysis(solver="eigen").fit(X[order], y[order])

@@ -23,6 +23,13 @@ class Directions(NamedTuple):
     explained: Array
 
 
+def whitening_by_rank(within: Array) -> Array:
+    """W with W Wᵀ the pseudo-inverse of a covariance: directions of no variance, but for rounding, are left out."""
+    variance, axes = np.linalg.eigh(within)
+    kept = variance > len(variance) * np.finfo(float).eps * variance[-1]
+    return np.asarray(axes[:, kept] / np.sqrt(variance[kept]))
+
+
 def directions_by_rank(within: Array, away: Array, share: Array, tolerance: float) -> Directions:
     """Directions of full variance only, within the classes and between their means: what an SVD of the rows leaves.
 

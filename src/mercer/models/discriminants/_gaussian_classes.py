@@ -46,10 +46,13 @@ class LinearScores:
     intercept: Array  # (scores,)
 
     @classmethod
-    def of(cls, centre: Array, away: Array, precision: Array) -> Self:
-        """What differs between log N(x; c + u, Σ) of classes with one Σ: (x − c)ᵀΣ⁻¹u − ½uᵀΣ⁻¹u, c the centre."""
-        weights = precision @ away.T
-        return cls(centre, weights, -0.5 * np.einsum("kj,jk->k", away, weights))
+    def of(cls, centre: Array, away: Array, whitening: Array) -> Self:
+        """What differs between log N(x; c + u, Σ) of classes with one Σ: (x − c)ᵀΣ⁻¹u − ½uᵀΣ⁻¹u, c the centre.
+
+        Σ⁻¹ = W Wᵀ is given by its factor: for columns of 1e-155 the product would overflow, though weights do not.
+        """
+        white = away @ whitening
+        return cls(centre, whitening @ white.T, -0.5 * np.einsum("kr,kr->k", white, white))
 
     @classmethod
     def onto(cls, directions: Array, centre: Array) -> Self:
@@ -138,7 +141,7 @@ class GaussianClasses:
     @cached_property
     def linear(self) -> LinearScores:
         """The scores of complete rows where the covariance is shared."""
-        return self.discriminants or LinearScores.of(self.centre, self.away, self.precision[0])
+        return self.discriminants or LinearScores.of(self.centre, self.away, self.whitening[0])
 
     def score(self, X: Any) -> Array:
         """log p(x|y), missing values integrated out; where the covariance is shared, up to `base`."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -16,11 +16,12 @@ from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._threads import ordered_map, row_blocks
 from mercer._warn import warn
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
+from mercer.families.collinear import collinear_columns
 from mercer.models._finite import refuse_too_wide
 from mercer.models.base import Array, column_names, publish
 from mercer.models.discriminants._covariance import class_covariances
 from mercer.models.discriminants._drop_in import DropInDiscriminant
-from mercer.models.discriminants._fisher import Directions, directions_by_rank, directions_by_ratio
+from mercer.models.discriminants._fisher import Directions, directions_by_rank, directions_by_ratio, whitening_by_rank
 from mercer.models.discriminants._gaussian_classes import GaussianClasses, LinearScores
 from mercer.models.discriminants._singular import singular_class
 from mercer.models.generative.generative import checked_priors
@@ -181,11 +182,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _settle(self) -> None:
         classes = GaussianClasses.of(self._moments, self._shares(), self._within[None], self._words())
-        precision = self._discriminating_precision(classes)
+        whitening = self._discriminating_whitening(classes)
         means, centre = classes.mean, classes.centre
-        self._densities = replace(classes, discriminants=LinearScores.of(centre, classes.away, precision))
+        self._densities = replace(classes, discriminants=LinearScores.of(centre, classes.away, whitening))
         self._origin = centre if self.solver == "svd" else np.zeros_like(centre)
-        self._decision = LinearScores.of(self._origin, means - self._origin, precision)
+        self._decision = LinearScores.of(self._origin, means - self._origin, whitening)
         weights = self._decision.weights.T
         intercept = self._decision.intercept - self._origin @ weights.T + self._log_prior()
         if len(means) == 2:
@@ -197,11 +198,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.solver != "svd" or self.store_covariance:
             publish(self, covariance_=self._weighted_covariance)
 
-    def _discriminating_precision(self, classes: GaussianClasses) -> Array:
-        """The inverse covariance, as far as the solver's directions reach; they are published on the way."""
+    def _discriminating_whitening(self, classes: GaussianClasses) -> Array:
+        """W with Σ⁻¹ = W Wᵀ, as far as the solver's directions reach; they are published on the way."""
         self._max_components = self._n_features_out = self._components()
         if self.solver == "lsqr":
-            return np.asarray(scipy.linalg.pinvh(self._within))
+            return whitening_by_rank(self._within)
         if self.solver == "svd":
             directions = directions_by_rank(self._within, classes.away, self._shares(), self.tol)
         else:
@@ -210,14 +211,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         publish(self, scalings_=directions.scalings, explained_variance_ratio_=explained)
         # columns without spread leave fewer directions than there are classes to tell apart
         self._max_components = self._n_features_out = min(self._max_components, directions.scalings.shape[1])
-        return np.asarray(directions.scalings @ directions.scalings.T)
+        return directions.scalings
 
     def _all_directions(self, within: Array) -> Directions:
-        try:
-            return directions_by_ratio(within, self._total_covariance(self._moments) - within)
-        except np.linalg.LinAlgError:
-            words = self._words()
-            raise singular_class(within, words.owner, words.columns) from None
+        # eigenvalues tell: rounding may leave a singular covariance a Cholesky factor
+        if not collinear_columns(within):
+            with suppress(np.linalg.LinAlgError):
+                return directions_by_ratio(within, self._total_covariance(self._moments) - within)
+        words = self._words()
+        raise singular_class(within, words.owner, words.columns)
 
     def _components(self) -> int:
         most = min(len(self.classes_) - 1, self.n_features_in_)
