@@ -14,7 +14,7 @@ from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
 from mercer.kernels import RBF, Gram, Linear
 from mercer.solvers.span import kernel_newton
-from mercer.solvers.span._kernel_factors import FactorisedByClass, _plus_diagonal
+from mercer.solvers.span._kernel_factors import Factorised, FactorisedByClass, _plus_diagonal
 from mercer.solvers.span.kernel_freedom import used_degrees
 from mercer.solvers.span.kernel_losses import Losses, OfClasses, OfResponse, Separate
 from mercer.solvers.span.kernel_newton import Expansion, KernelProblem, conjugate_gradient, solve
@@ -227,6 +227,22 @@ def test_degrees_of_freedom_of_many_rows_are_estimated(monkeypatch: pytest.Monke
 def test_classes_that_no_ridge_tells_apart_are_refused() -> None:
     with pytest.raises(KernelError, match="raise the penalty"):
         _plus_diagonal(np.diag([1.0, -1.0]), np.zeros(2))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_slopes_of_enormous_weights_where_nothing_bends(intercept: bool) -> None:
+    """W is next to nothing, so that P is the identity over λ, less what the intercept takes."""
+    V = 1e150 * RNG.normal(size=(N, 1))
+    P = Factorised(K, np.zeros(N), 0.5, intercept=intercept)
+    np.testing.assert_allclose(P.times(V), V / 0.5, rtol=1e-10)
+
+
+def test_weights_beyond_all_reason_are_no_warning() -> None:
+    weight = 1e150 * RNG.uniform(size=N)
+    losses = OfResponse(Response(Poisson(), LOG), RNG.gamma(2, size=(N, 1)), weight)
+    solution = solve(KernelProblem(products_of(GRAM), losses, 1.0))
+    assert np.isfinite(solution.value.alpha).all()
+    assert solution.certificate.holds == (solution.certificate.value <= solution.certificate.tolerance)
 
 
 def test_an_objective_that_is_no_number_ends_the_search_at_once() -> None:

@@ -33,13 +33,16 @@ class Factor:
     def __init__(self, K: Array, h: Array, strength: float) -> None:
         self.h = np.maximum(h, max(FLATTEST * h.max(), FLATTEST_OF_STRENGTH * strength))
         self._lower = _lower(K, self.h, strength)
+        self._strength = strength
 
     def solve(self, V: Array) -> Array:
         """(λI + WK)⁻¹ V."""
-        scaled = V / self.h[:, None]
+        own = np.abs(V).max(initial=0.0) or 1.0  # λ/h is a number; a V of enormous weights times it may be none
+        scaled = V / own * (self._strength / self.h)[:, None]
         size = np.abs(scaled).max(initial=0.0) or 1.0  # single precision has fewer exponents
         with blas_for(len(self._lower)):
-            return np.ascontiguousarray(_solved(self._lower, scaled / size), dtype=float) * size
+            solved = np.ascontiguousarray(_solved(self._lower, scaled / size), dtype=float)
+        return solved * size * (own / self._strength)
 
     def inverse(self) -> Array:
         """(K + λW⁻¹)⁻¹; its place is that of the factor, which is gone."""
@@ -99,7 +102,8 @@ class Factorised:
 
     def __init__(self, K: Array, h: Array, strength: float, *, intercept: bool) -> None:
         self._strength, self._factor = strength, Factor(K, h, strength)
-        self._level = self._factor.solve(self._factor.h[:, None]) if intercept else None
+        level = self._factor.solve(self._factor.h[:, None]) if intercept else None
+        self._level = None if level is None else level / level.sum()
 
     def times(self, V: Array) -> Array:
         """P V."""
@@ -107,7 +111,7 @@ class Factorised:
         if self._level is not None:
             # sums of the result are those of V over λ, whatever K is
             missing = V.sum(axis=0) / self._strength - result.sum(axis=0)
-            result += self._level * (missing / self._level.sum())
+            result += self._level * missing
         return result
 
 
