@@ -54,6 +54,17 @@ def test_the_whole_curve_is_that_of_refits() -> None:
     assert_allclose(model.dual_coef_, KernelRidge(model.alpha_, kernel="laplacian").fit(X, y).dual_coef_, rtol=1e-8)
 
 
+def test_the_order_of_rows_decides_no_penalty() -> None:
+    """One row is not 0: of it the others know nothing, and whatever the penalty they predict 0."""
+    X, y, weight = np.zeros((20, 1)), np.random.default_rng(2).normal(size=20), np.repeat([1.0, 0.0], 10)
+    X[[4, 12]] = [[0.04], [0.4]]
+    orders = [np.random.default_rng(seed).permutation(20) for seed in range(20)]
+    models = [KernelRidge("loo").fit(X[order], y[order], weight[order]) for order in orders]
+    assert {model.alpha_ for model in models} == {models[0].alphas_[-1]}
+    for model in models[1:]:
+        assert_allclose(model.predict(X), models[0].predict(X), rtol=1e-10)
+
+
 def test_a_width_cannot_be_chosen_without_a_penalty() -> None:
     X, Y = draw(15, targets=2)
     for alpha in (0, [0.1, 0.0]):

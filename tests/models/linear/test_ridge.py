@@ -138,6 +138,16 @@ def test_noise_asks_for_a_large_penalty_and_a_clear_signal_for_a_small_one(metho
     assert noisy.alpha_ > 30 > 0.1 > clear.alpha_
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.1])
+def test_the_order_of_rows_decides_no_penalty(scale: float) -> None:
+    """Rows that are not 0 in one column each say nothing about each other: all penalties are equally good."""
+    X, y = np.zeros((10, 2)), np.random.default_rng(2).normal(size=10)
+    X[3, 0], X[5, 1] = 0.189, 0.3 * scale
+    orders = [np.random.default_rng(seed).permutation(10) for seed in range(10)]
+    models = [Ridge("loo", fit_intercept=False).fit(X[order], y[order]) for order in orders]
+    assert {model.alpha_ for model in models} == {models[0].alphas_[-1]}
+
+
 def test_a_tuned_penalty_with_several_targets_sparse_rows_and_weights() -> None:
     X, y = draw(50, 4, 2)
     weight = np.arange(50) % 3 + 0.5

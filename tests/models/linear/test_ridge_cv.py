@@ -132,6 +132,22 @@ def test_a_row_that_explains_itself_has_no_error_when_left_out() -> None:
     assert not np.isnan(model.best_score_)
 
 
+@pytest.mark.parametrize("store", [True, False])
+@pytest.mark.parametrize("shape", [(30, 3), (10, 20)], ids=str)
+def test_enormous_numbers_in_rows_without_weight_decide_no_penalty(shape: tuple[int, int], store: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(1, 1, size=shape), np.ones(shape[0])
+    y, weight[4] = 0.1 * X[:, 0] + rng.normal(size=shape[0]), 0.0
+    model = RidgeCV([1e-3, 0.1, 1.0, 30.0], store_cv_results=store)
+    usual = model.fit(X, y, weight).best_score_
+    for number in (1e200, np.finfo(float).max, -np.finfo(float).max):
+        X[4] = number
+        X[4, 0] = -number
+        model.fit(X, y, weight)
+        assert model.alpha_ > 1e-3
+        np.testing.assert_allclose(model.best_score_, usual, rtol=1e-9)
+
+
 def test_there_is_a_strength_to_choose() -> None:
     with pytest.raises(PenaltyError, match="alphas is empty; give at least one"):
         RidgeCV(alphas=[]).fit(np.eye(3), np.arange(3.0))

@@ -12,7 +12,7 @@ from scipy import sparse
 from mercer._errors import NonFiniteError
 from mercer.solvers.least_squares import leave_one_out
 from mercer.solvers.least_squares.direct import Rows, least_squares
-from mercer.solvers.least_squares.leave_one_out import Reflection, Spectrum, TallSpectrum, candidates, decompose
+from mercer.solvers.least_squares.leave_one_out import Reflection, Spectrum, TallSpectrum, candidates, decompose, least
 
 Array = np.ndarray
 ALPHAS = np.array([1e-3, 1.0, 50.0])
@@ -99,9 +99,11 @@ def test_small_penalties_ask_for_a_stable_factorisation() -> None:
     np.testing.assert_allclose(np.sort(cheap.values)[1:], np.sort(stable.values)[1:], rtol=1e-10)
 
 
-def test_squares_may_overflow() -> None:
+def test_eigenvalues_beyond_float64_are_refused() -> None:
+    """Errors of rows left out would all be NaN, and the penalty the first whatever it is."""
     X, Y = draw(50, 3)
-    assert np.isinf(decompose(Rows(1e160 * X, Y), intercept=True).values).all()
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        decompose(Rows(1e160 * X, Y), intercept=True)
 
 
 def test_candidates_cover_the_spectrum() -> None:
@@ -148,3 +150,42 @@ def test_the_largest_numbers_are_refused_with_a_sentence(shape: tuple[int, int],
     X = np.finfo(float).max * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=shape)
     with pytest.raises(NonFiniteError, match="too large for float64"):
         decompose(Rows(X, np.ones((len(X), 1))), intercept=False, stable=stable)
+
+
+@pytest.mark.parametrize("weight", [1e-320, 1e-150])
+def test_tiny_weights_do_not_hide_numbers_whose_differences_or_squares_are_none(weight: float) -> None:
+    X = np.finfo(float).max * np.array([[1.0], [0.0], [0.0], [-1.0], [-1.0], [-1.0]])
+    rows = Rows(X, np.ones((6, 1)), np.full(6, weight))
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        list(decompose(rows, intercept=True, smallest=0.1).errors(ALPHAS, lambda errors: errors))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_squares_beyond_float64_are_not_needed_beside_tiny_weights(intercept: bool) -> None:
+    """All that counts is x √w, which is as usual."""
+    X, Y = draw(12, 2)
+    weight = np.random.default_rng(2).uniform(0.5, 1.5, 12)
+    usual = every_error(decompose(Rows(X, Y, weight), intercept=intercept))
+    huge = every_error(decompose(Rows(1e155 * X, Y, 1e-310 * weight), intercept=intercept))
+    np.testing.assert_allclose(huge, usual, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(30, 3), (6, 20)], ids=str)
+def test_rows_without_weight_may_be_as_far_away_as_they_like(shape: tuple[int, int]) -> None:
+    X, Y = draw(*shape)
+    X *= 1e300  # so that the difference between the largest number and the mean is none
+    weight = np.full(len(X), 1e-300)
+    weight[2], X[2] = 0.0, -np.finfo(float).max
+    heavy = weight > 0
+    expected = every_error(decompose(Rows(X[heavy], Y[heavy], weight[heavy]), intercept=True))
+    found = every_error(decompose(Rows(X, Y, weight), intercept=True))
+    np.testing.assert_allclose(found[heavy], expected, rtol=1e-8)
+
+
+def test_of_penalties_that_rounding_cannot_tell_apart_the_largest_is_best() -> None:
+    spectrum = decompose(Rows(np.eye(4)[:, :2], np.ones((4, 1))), intercept=False)
+    alphas = np.array([1e-8, 1e-4, 1.0, 100.0])
+    assert least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0]) - 1e-8 * (alphas < 1e-6)) == 3
+    assert least(spectrum, alphas, np.array([2.0, 2.0, 2.0 - 1e-15, 2.1])) == 2
+    assert least(spectrum, alphas, np.array([2.0, 2.0 - 1e-6, 2.0, 2.0])) == 1
+    assert least(spectrum, alphas, np.array([1.0, 2.0, np.nan, np.inf])) == 0

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._errors import DataError, PenaltyError
 from mercer.models.base import Array
 from mercer.models.linear.ridge_tuning import squared_errors
-from mercer.solvers.least_squares.leave_one_out import TallSpectrum, WideSpectrum, candidates
+from mercer.solvers.least_squares.leave_one_out import TallSpectrum, WideSpectrum, candidates, least
 from mercer.solvers.span.kernel_ridge import System
 from mercer.solvers.span.kernel_spectrum import Eigenvalues, eigenvalues
 from mercer.solvers.span.mapped_ridge import MappedEigenvalues, MappedRidge
@@ -68,7 +68,7 @@ def _tried(kernel: Any, system: System | MappedRidge, alpha: Any, method: str) -
     if alpha is None:
         alphas = candidates(spectrum)
         errors = _errors(spectrum, alphas, method).mean(axis=1)
-        best = int(np.argmin(errors))
+        best = least(spectrum, alphas, errors)
         return Tried(kernel, decomposed, np.full(system.Y.shape[1], alphas[best]), float(errors[best]), alphas, errors)
     alphas, place = np.unique(alpha, return_inverse=True)
     errors = _errors(spectrum, alphas, method)[place, np.arange(len(place))]

@@ -62,7 +62,8 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     alpha : float, array-like of shape (n_targets,), "loo" or "gcv", default=1
         Strength of the penalty, not negative; one for all targets or one for each. "loo" chooses the one with the
         smallest leave-one-out error, "gcv" the one with the smallest generalised cross-validation error, among up to
-        31 that the data suggest: all are known from one eigendecomposition of the kernel matrix.
+        31 that the data suggest, and the largest of those whose errors differ by rounding only: all are known from one
+        eigendecomposition of the kernel matrix.
     kernel : str, Kernel or callable, default="linear"
         A name, which `gamma`, `degree` and `coef0` go with; a kernel of `mercer.kernels`, which has parameters of its
         own; a function of two rows or of two matrices; or "precomputed", for which X is the kernel matrix.

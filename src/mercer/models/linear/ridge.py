@@ -42,8 +42,8 @@ class Ridge(LeastSquaresRegressor):
     alpha : float, array-like of shape (n_targets,), "loo" or "gcv", default=1.0
         Strength of the penalty, not negative; one for all targets or one for each. "loo" chooses the one with the
         smallest leave-one-out error, "gcv" the one with the smallest generalised cross-validation error, among up to
-        31 that the data suggest. Both are known in closed form: "gcv" costs hardly more than a fit, "loo" one more pass
-        over the rows.
+        31 that the data suggest, and the largest of those whose errors differ by rounding only. Both are known in
+        closed form: "gcv" costs hardly more than a fit, "loo" one more pass over the rows.
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalised.
     copy_X : bool, default=True

@@ -12,7 +12,7 @@ import numpy as np
 from mercer._errors import DataError
 from mercer.models.base import Array
 from mercer.solvers.least_squares.direct import Rows
-from mercer.solvers.least_squares.leave_one_out import Errors, Spectrum, TallSpectrum, candidates, decompose
+from mercer.solvers.least_squares.leave_one_out import Errors, Spectrum, TallSpectrum, candidates, decompose, least
 from mercer.solvers.least_squares.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations
 
@@ -36,8 +36,10 @@ def tuned(rows: Rows, method: str, *, intercept: bool) -> Choice:
     refuse_single_row(rows)
     spectrum = decompose(rows, intercept=intercept)
     alphas = candidates(spectrum)
-    scores = -(spectrum.generalised(alphas) if method == "gcv" else squared_errors(spectrum, rows, alphas))
-    return chosen(alphas, scores.mean(axis=1), rows.targets)._replace(sums=spectrum.sums)
+    each = spectrum.generalised(alphas) if method == "gcv" else squared_errors(spectrum, rows, alphas)
+    errors = each.mean(axis=1)
+    best = least(spectrum, alphas, errors)
+    return Choice(np.broadcast_to(alphas[best], (rows.targets,)), -errors[best], alphas, -errors, spectrum.sums)
 
 
 def cross_validated(
@@ -67,7 +69,10 @@ def _stored(spectrum: Spectrum, rows: Rows, alphas: Array, *, predictions: bool)
         pass
     if predictions:
         return np.asarray(rows.Y[:, :, None] - values)
-    return values**2 if rows.weight is None else rows.weight[:, None, None] * values**2
+    if rows.weight is None:
+        return values**2
+    values[rows.weight == 0] = 0.0  # they may be infinite
+    return np.asarray(rows.weight[:, None, None] * values**2)
 
 
 def squared_errors(spectrum: Spectrum, rows: Rows, alphas: Array) -> Array:
@@ -88,8 +93,11 @@ def _summed(spectrum: Spectrum, rows: Rows, alphas: Array) -> Array:
     """Weighted sums of the squares: (targets, penalties)."""
 
     def squares(errors: Errors) -> Array:
+        weight = None if rows.weight is None else rows.weight[errors.rows]
+        if weight is not None:
+            errors.values[weight == 0] = 0.0  # they may be infinite
         square = np.square(errors.values, out=errors.values)
-        return square.sum(axis=0) if rows.weight is None else np.tensordot(rows.weight[errors.rows], square, axes=1)
+        return square.sum(axis=0) if weight is None else np.tensordot(weight, square, axes=1)
 
     total: Array = sum(spectrum.errors(alphas, squares), np.zeros((rows.targets, len(alphas))))
     return total

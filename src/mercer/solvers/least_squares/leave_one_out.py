@@ -24,7 +24,7 @@ from mercer.stats.joined import TILE, dense, triangle
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 
-__all__ = ["Spectrum", "candidates", "decompose"]
+__all__ = ["Spectrum", "candidates", "decompose", "least"]
 
 Array = NDArray[Any]
 A = TypeVar("A")
@@ -35,6 +35,8 @@ RESOLVED = 1e-6
 SMALLEST, LARGEST, PER_DECADE = 1e-8, 1e2, 3
 #: … but none below this portion of the smallest, which would change no coefficient by more than that
 UNFELT = 1e-6
+#: relative rounding of an error where the penalty is as large as the largest eigenvalue; below, it grows in proportion
+ROUNDING = np.finfo(float).eps
 #: tiles that one thread takes at a time
 TILES = 16
 
@@ -58,7 +60,7 @@ class Spectrum(ABC):
         """What is made of y − ŷ of every row, had it been left out: some rows at a time, in order, on all threads.
 
         The errors are `use`'s to change; those of other rows overwrite nothing. A row that weighs so much that its own
-        fit is all of it, up to rounding, has an error that is not finite.
+        fit is all of it, up to rounding, has an error that is not finite; so may one of enormous numbers and no weight.
         """
 
     @abstractmethod
@@ -77,6 +79,19 @@ def candidates(spectrum: Spectrum) -> Array:
     decades = np.log10(LARGEST / max(SMALLEST, felt if felt < LARGEST else 0.0))
     steps = round(PER_DECADE * decades)
     return largest * LARGEST * 10.0 ** (np.arange(-steps, 1) / PER_DECADE)
+
+
+def least(spectrum: Spectrum, alphas: Array, errors: Array) -> int:
+    """Where the error is least, of penalties in ascending order; NaN counts as the largest error of all.
+
+    Of penalties whose errors differ by no more than rounding it is the largest: of rows that say nothing about each
+    other all errors are equal, and rounding, which depends on the order of the rows, must not choose among them.
+    """
+    errors = np.where(np.isnan(errors), np.inf, errors)
+    rounding = ROUNDING * (1 + float(spectrum.values.max(initial=0.0)) / alphas)
+    with np.errstate(over="ignore"):
+        within = errors * (1 - rounding) <= np.min(errors * (1 + rounding))
+    return int(np.flatnonzero(within)[-1])
 
 
 def decompose(rows: Rows, *, intercept: bool, stable: bool = False, smallest: float = np.inf) -> Spectrum:
@@ -123,11 +138,11 @@ class TallSpectrum(Spectrum):
 
         def of_tile(rows: slice) -> A:
             X, Y, weight = self.rows.batch(rows)
-            x = dense(X) - self.mean[0]
-            left = self._left(x @ self.axes, inverse, weight)
-            error = (x @ coefficients).reshape(len(x), targets, -1)
-            np.subtract((Y - self.mean[1])[:, :, None], error, out=error)
+            x = _difference(dense(X), self.mean[0], weight)
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                left = self._left(x @ self.axes, inverse, weight)
+                error = (x @ coefficients).reshape(len(x), targets, -1)
+                np.subtract((Y - self.mean[1])[:, :, None], error, out=error)
                 error /= left[:, None, :]
                 return use(Errors(rows, error))
 
@@ -140,11 +155,11 @@ class TallSpectrum(Spectrum):
 
     def _left(self, Z: Array, inverse: Array, weight: Array | None) -> Array:
         """1 − h of rows whose coordinates along the axes are Z, which are used up."""
+        if weight is not None:  # before they are squared: of numbers about 1e160 the squares alone are beyond float64
+            Z *= np.sqrt(weight)[:, None]
         own = np.square(Z, out=Z) @ inverse
         if self.intercept:
-            own += 1 / self.weight
-        if weight is not None:
-            own *= weight[:, None]
+            own += 1 / self.weight if weight is None else (weight / self.weight)[:, None]
         np.subtract(1.0, own, out=own)
         return np.asarray(own)
 
@@ -187,7 +202,7 @@ def _of_triangle(rows: Rows, intercept: bool) -> TallSpectrum:
     along = _finite(singular[:, None] * (left.T @ z))
     mean = factor.mean if intercept else (np.zeros(R.shape[1]), np.zeros(rows.targets))
     squares = np.sum(rest**2, axis=0)
-    return TallSpectrum(rows, mean, factor.weight, right.T, singular**2, along, squares, intercept)
+    return TallSpectrum(rows, mean, factor.weight, right.T, _finite(singular**2), along, squares, intercept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +222,7 @@ class WideSpectrum(Spectrum):
             if stable:
                 whole = wide.whole() if turn is None else turn.reduced(wide.whole())
                 vectors, singular, _ = np.linalg.svd(_finite(triangle(whole.T)).T)
-                values = singular**2
+                values = _finite(singular**2)
             else:
                 kernel = _finite(wide.kernel())
                 values, vectors = np.linalg.eigh(kernel if turn is None else turn.reduced(turn.reduced(kernel).T))
@@ -239,13 +254,27 @@ class WideSpectrum(Spectrum):
         X, Y = dense(self.rows.X[~heavy]), self.rows.Y[~heavy]
         for position, alpha in enumerate(alphas):
             w = self.wide.transposed_times(residual[:, :, position] / alpha)
-            errors[~heavy, :, position] = Y - self.wide.mean[1] - (X - self.wide.mean[0]) @ w
+            with np.errstate(over="ignore", invalid="ignore"):
+                errors[~heavy, :, position] = Y - self.wide.mean[1] - (X - self.wide.mean[0]) @ w
         return errors
 
     def generalised(self, alphas: Array) -> Array:
         residual, left = self._dual(alphas)
         free = left.sum(axis=0)
         return np.asarray(len(residual) * np.sum(residual**2, axis=0).T / free[:, None] ** 2)
+
+
+def _difference(rows: Array, mean: Array, weight: Array | None) -> Array:
+    """Rows less their mean, which tiny weights may have kept finite where differences are not."""
+    try:
+        with np.errstate(over="raise"):
+            return np.asarray(rows - mean)
+    except FloatingPointError:
+        with np.errstate(over="ignore"):
+            x = np.asarray(rows - mean)
+    if not np.isfinite(x if weight is None else x[weight > 0]).all():
+        raise NonFiniteError(NOT_FINITE)
+    return x
 
 
 def _finite(square: Array) -> Array:
