@@ -288,7 +288,7 @@ def is_of_a_sign_rounded_away(subject: Subject, case: Case, refusal: Refused) ->
     if subject.learns != "numbers" or case.dtype != "float32" or "valid range of the loss" not in str(refusal):
         return False
     response = case.response
-    nearly_zero = (response < 0) & (response > -np.finfo(np.float32).smallest_subnormal / 2)
+    nearly_zero = (response < 0) & (response > -float(np.finfo(np.float32).smallest_subnormal) / 2)
     return bool(nearly_zero.any())
 
 
@@ -338,7 +338,11 @@ def rounding_of_shares(model: Any, numbers: Any) -> float:
     """
     if not hasattr(model, "predict_joint_log_proba"):
         return 0.0
-    best = np.max(model.predict_joint_log_proba(numbers), axis=1)
+    try:
+        with refusals_are_sentences():
+            best = np.max(model.predict_joint_log_proba(numbers), axis=1)
+    except Refused:  # a singular covariance has no density, though what is left of it tells classes apart
+        return 0.0
     return 16 * float(np.spacing(np.abs(best[np.isfinite(best)]).max(initial=0.0)))
 
 
