@@ -114,6 +114,16 @@ def test_what_cannot_be_fitted_is_refused_by_name() -> None:
         TweedieRegressor(power=0.5).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    "model", [PoissonRegressor(), GammaRegressor(), TweedieRegressor(power=1), TweedieRegressor(power=1.5)]
+)
+def test_a_response_below_zero_is_refused_also_where_single_precision_rounds_it_to_zero(model: Any) -> None:
+    X, y = rows()
+    y[3] = -1e-150
+    with pytest.raises(SupportError, match="-1e-150 in row 3"):
+        model.fit(X.astype(np.float32), y)
+
+
 def test_an_unfinished_fit_warns_as_scikit_learn_does() -> None:
     X, y = rows()
     with pytest.warns(ConvergenceWarning, match="max_iter"):
