@@ -182,10 +182,18 @@ def test_rows_without_weight_may_be_as_far_away_as_they_like(shape: tuple[int, i
     np.testing.assert_allclose(found[heavy], expected, rtol=1e-8)
 
 
+def test_one_row_of_the_largest_numbers_has_all_the_weight() -> None:
+    """Its triangle has no rows, so that nothing is explained."""
+    X = np.full((6, 2), np.finfo(float).max)
+    rows = Rows(X, np.ones((6, 1)), np.eye(6)[0])
+    assert every_error(decompose(rows, intercept=True)).shape == (6, 1, len(ALPHAS))
+
+
 def test_of_penalties_that_rounding_cannot_tell_apart_the_largest_is_best() -> None:
     spectrum = decompose(Rows(np.eye(4)[:, :2], np.ones((4, 1))), intercept=False)
     alphas = np.array([1e-8, 1e-4, 1.0, 100.0])
     assert least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0]) - 1e-8 * (alphas < 1e-6)) == 3
+    assert least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0 + 2e-15])) == 3
     assert least(spectrum, alphas, np.array([2.0, 2.0, 2.0 - 1e-15, 2.1])) == 2
     assert least(spectrum, alphas, np.array([2.0, 2.0 - 1e-6, 2.0, 2.0])) == 1
     assert least(spectrum, alphas, np.array([1.0, 2.0, np.nan, np.inf])) == 0

@@ -35,8 +35,9 @@ RESOLVED = 1e-6
 SMALLEST, LARGEST, PER_DECADE = 1e-8, 1e2, 3
 #: … but none below this portion of the smallest, which would change no coefficient by more than that
 UNFELT = 1e-6
-#: relative rounding of an error where the penalty is as large as the largest eigenvalue; below, it grows in proportion
-ROUNDING = np.finfo(float).eps
+#: relative rounding of an error: of the sum that it is, and of eigenvalues, which counts in proportion to the largest
+#: eigenvalue over the penalty
+ROUNDING_OF_SUMS, ROUNDING = 10 * np.finfo(float).eps, np.finfo(float).eps
 #: tiles that one thread takes at a time
 TILES = 16
 
@@ -88,7 +89,7 @@ def least(spectrum: Spectrum, alphas: Array, errors: Array) -> int:
     other all errors are equal, and rounding, which depends on the order of the rows, must not choose among them.
     """
     errors = np.where(np.isnan(errors), np.inf, errors)
-    rounding = ROUNDING * (1 + float(spectrum.values.max(initial=0.0)) / alphas)
+    rounding = ROUNDING_OF_SUMS + ROUNDING * float(spectrum.values.max(initial=0.0)) / alphas
     with np.errstate(over="ignore"):
         within = errors * (1 - rounding) <= np.min(errors * (1 + rounding))
     return int(np.flatnonzero(within)[-1])
@@ -133,7 +134,7 @@ class TallSpectrum(Spectrum):
         n, d = self.rows.shape
         k, targets = self.along.shape
         inverse = 1 / (self.values[:, None] + alphas)  # (k, penalties)
-        coefficients = self.axes @ (self.along[:, :, None] * inverse[:, None, :]).reshape(k, -1)
+        coefficients = self.axes @ (self.along[:, :, None] * inverse[:, None, :]).reshape(k, targets * len(alphas))
         size = max(64, TILE // (8 * (2 * d + len(alphas) * (1 + targets))))
 
         def of_tile(rows: slice) -> A:
