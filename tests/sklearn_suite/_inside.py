@@ -11,10 +11,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import mercer
-from tests.sklearn_suite._swap import is_fixture, load_swapped, parsed
+from tests.sklearn_suite._swap import LOADED, is_fixture, load_swapped, parsed
 
 #: modules of scikit-learn's that tests import whole, and take our classes from by their names
 WHOLE = ("linear_model", "naive_bayes", "svm")
+
+#: what gives a name to something in a module
+Definition = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 
 
 def load_inside(modules: Mapping[str, Mapping[str, str]]) -> dict[str, type]:
@@ -36,6 +39,8 @@ def _as_class(module: str, exclude: Mapping[str, str]) -> type:
     tree = parsed(module)
     replacements = replacements_in(tree)
     tests = load_swapped(module, replacements, exclude=exclude, only=about(set(replacements), tree))
+    if not LOADED[-1].runs:
+        raise LookupError(f"{module} has no test in which a class of ours takes part; take it off the list")
     return type(class_name(module), (), {name: _without_self(value) for name, value in tests.items()})
 
 
@@ -48,8 +53,8 @@ def _without_self(value: Any) -> Any:
 
 @cache
 def drop_ins() -> dict[str, Any]:
-    """Our classes by name: what a test imports from scikit-learn under one of these names is replaced."""
-    return {name: made for name in mercer.__all__ if inspect.isclass(made := getattr(mercer, name))}
+    """Our classes and functions by name: what a test imports from scikit-learn under one of these names is replaced."""
+    return {name: made for name in mercer.__all__ if not inspect.ismodule(made := getattr(mercer, name))}
 
 
 def replacements_in(tree: ast.Module) -> dict[str, Any]:
@@ -76,7 +81,7 @@ def about(names: set[str], tree: ast.Module) -> set[str]:
     while len(found) > before:
         before = len(found)
         for node in tree.body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign) and _mentions(node, found):
+            if isinstance(node, Definition) and _mentions(node, found):
                 found |= _defined(node)
     return found
 
@@ -94,7 +99,8 @@ def _mentions(node: ast.AST, names: set[str]) -> bool:
     return False
 
 
-def _defined(node: ast.FunctionDef | ast.ClassDef | ast.Assign) -> set[str]:
-    if isinstance(node, ast.Assign):
-        return {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return {node.name}
+def _defined(node: Definition) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}

@@ -27,6 +27,13 @@ have [a page of their own](decisions/0005-deviations-from-scikit-learn.md); the 
 `tests/models/test_check_estimator.py`.
 """
 
+#: files that import a class that we have, too, but are about others
+OTHERS = {
+    "sklearn.tests.test_common": "checks scikit-learn's own estimators, one by one; ours are checked in "
+    "tests/models/test_check_estimator.py",
+    "sklearn.tests.test_docstring_parameters": "is about docstrings of scikit-learn's own modules",
+}
+
 
 def written() -> str:
     """The page."""
@@ -42,12 +49,16 @@ def written() -> str:
             "| file | tests | why |",
             "| --- | --- | --- |",
             *(row for one in found for row in reasons(one)),
+            *(f"| {_file(module)} | all | {reason} |" for module, reason in OTHERS.items()),
             "",
             "## What runs",
             "",
             "| file | tests | left out | our classes in it |",
             "| --- | --- | --- | --- |",
-            *(f"| {_file(one)} | {len(one.runs)} | {len(one.left_out)} | {_names(one.replaced)} |" for one in found),
+            *(
+                f"| {_file(one.module)} | {len(one.runs)} | {len(one.left_out)} | {_names(one.replaced)} |"
+                for one in found
+            ),
             "",
         ]
     )
@@ -65,11 +76,11 @@ def reasons(one: Loaded) -> Iterator[str]:
     """A row for each reason."""
     ordered = sorted(one.left_out.items(), key=lambda item: item[1])
     for reason, tests in groupby(ordered, key=lambda item: item[1]):
-        yield f"| {_file(one)} | {_names(name for name, _ in tests)} | {reason} |"
+        yield f"| {_file(one.module)} | {_names(name for name, _ in tests)} | {reason} |"
 
 
-def _file(one: Loaded) -> str:
-    return f"`{one.module.removeprefix('sklearn.')}`"
+def _file(module: str) -> str:
+    return f"`{module.removeprefix('sklearn.')}`"
 
 
 def _names(names: Iterable[str]) -> str:

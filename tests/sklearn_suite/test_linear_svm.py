@@ -1,4 +1,6 @@
-"""scikit-learn's tests of its linear support vector machines, run on ours; `test_svm` has the others of that module."""
+"""scikit-learn's tests of its linear support vector machines, run on ours; `test_svm` has the others of that module.
+
+Those on sparse rows, too: `test_svm_sparse` has the others."""
 
 from __future__ import annotations
 
@@ -11,9 +13,11 @@ from tests.sklearn_suite._swap import load_swapped
 
 SWAPPED = {"LinearSVC": LinearSVC, "LinearSVR": LinearSVR}
 
+SVM = SimpleNamespace(**{**vars(svm), **SWAPPED})
+
 TESTS = load_swapped(
     "sklearn.svm.tests.test_svm",
-    {"svm": SimpleNamespace(**{**vars(svm), **SWAPPED}), **SWAPPED},
+    {"svm": SVM, **SWAPPED},
     naming="LinearSV",
     exclude={
         "test_linear_svm_convergence_warnings": "wants two steps not to be enough for six points, which they are here; "
@@ -22,3 +26,4 @@ TESTS = load_swapped(
 )
 
 globals().update(TESTS)
+globals().update(load_swapped("sklearn.svm.tests.test_sparse", {"svm": SVM}, naming="LinearSV"))

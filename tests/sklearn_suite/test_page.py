@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import sklearn
 
-from tests.sklearn_suite._page import PAGE
+from tests.sklearn_suite._inside import about, replacements_in
+from tests.sklearn_suite._page import OTHERS, PAGE, loaded
+from tests.sklearn_suite._swap import parsed
 
 
 @pytest.mark.slow
@@ -16,3 +21,18 @@ def test_the_page_is_up_to_date() -> None:
     command = [sys.executable, "-m", "tests.sklearn_suite._page", "--show"]
     shown = subprocess.run(command, cwd=PAGE.parents[1], capture_output=True, text=True, check=True)
     assert PAGE.read_text(encoding="utf-8") == shown.stdout, "run: python -m tests.sklearn_suite._page"
+
+
+@pytest.mark.slow
+def test_no_file_that_has_one_of_our_classes_is_forgotten() -> None:
+    root = Path(sklearn.__file__).parent
+    modules = {
+        ".".join(("sklearn", *path.relative_to(root).with_suffix("").parts)) for path in root.glob("**/tests/test_*.py")
+    }
+    ours = {module for module in modules if replacements_in(parsed(module))}
+    assert ours - {one.module for one in loaded()} == set(OTHERS)
+
+
+def test_a_list_with_a_type_is_about_what_is_in_it() -> None:
+    tree = ast.parse("CASES: list = [Lasso]\ndef test_one(): CASES\ndef test_other(): ...")
+    assert about({"Lasso"}, tree) == {"Lasso", "CASES", "test_one"}
