@@ -78,6 +78,17 @@ def test_conditions_hold_at_the_returned_point(moons: Any, small_sets: None, C: 
     assert len(found.trace) > 3
 
 
+@MINUTES
+def test_the_rounding_of_many_steps_does_not_pile_up_in_the_certificate() -> None:
+    rng = np.random.default_rng(0)
+    X = 100.0 * rng.normal(size=(30, 2))
+    t, C, K = X[:, 0] / 100 + rng.normal(size=30), 1.0, Linear()(X)
+    problem = BoxProblem(KernelRows.of_matrix(K), t, np.full(30, -C), np.full(30, C), 0.1)
+    found = solve(problem, tolerance=1e-9)
+    assert found.certificate.holds
+    assert violation(problem, found.value.beta, K) <= 1.1e-9
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 def test_primal_and_dual_meet(moons: Any, intercept: bool) -> None:
     X, y = moons

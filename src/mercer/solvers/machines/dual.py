@@ -184,6 +184,9 @@ class _Descent:
         lower, upper = problem.lower[chosen], problem.upper[chosen]
         self.limits.steps += descend(K, beta, gradient, lower, upper, problem.epsilon, aim, most)
         if self._at_once:
+            with np.errstate(over="ignore", invalid="ignore"):  # enormous prices: the violation will say so
+                # made anew, as the rounding of many steps piles up in slopes that are only added to
+                gradient = K @ beta - problem.target
             self.beta, self.gradient, self._working = beta, gradient, chosen
             return
         change = beta - self.beta[chosen]
