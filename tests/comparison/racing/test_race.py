@@ -60,6 +60,30 @@ def test_models_that_would_outlast_it_are_left_out_and_told() -> None:
     assert comparison.seconds == 20.0
 
 
+class Compiling(Taking):
+    """Takes thirty seconds more for the first fit of all."""
+
+    compiled = False
+
+    def fit(self, X: Any, y: Any) -> Any:
+        Taking.clock.now += 0.0 if Compiling.compiled else 30.0
+        Compiling.compiled = True
+        return super().fit(X, y)
+
+
+def test_what_the_first_fit_compiles_is_not_held_against_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compiling, "compiled", False)
+    comparison = compare(X, Y, models={"first": Compiling(1.0)}, cv=5, time_limit=100)
+    assert comparison.names == ["first"]
+    assert comparison.seconds == 35.0
+
+
+def test_a_second_split_that_is_as_long_as_the_first_ends_it() -> None:
+    comparison = compare(X, Y, models={"long": Taking(20.0), "late": Taking(1.0)}, cv=5, time_limit=60)
+    assert comparison.names == ["late"]
+    assert "long (2 of 5 splits done; the others would take 60 s more)" in comparison.notes[-1]
+
+
 def test_what_is_not_begun_is_told() -> None:
     comparison = compare(X, Y, models={"all": Taking(2.0), "none": Taking(1.0)}, cv=5, time_limit=10)
     assert comparison.names == ["all"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
+from statistics import median_low
 from time import perf_counter as now
 from typing import Any, Self
 
@@ -53,22 +54,26 @@ class Budget:
     def left(self) -> float:
         return float("inf") if self.seconds is None else (1 - self._kept) * self.seconds - self.spent
 
-    def check(self, splits_done: int, splits: int, taken: float) -> None:
-        """Stop a model that has taken so many seconds for so many of its splits, if the rest would take too long."""
+    def check(self, splits: int, taken: Sequence[float] = ()) -> None:
+        """Stop a model that has taken so many seconds for each split so far, if the rest would take too long.
+
+        The first fit of a process may compile, and says little of the others: a second is tried if there is time for
+        one as long, and from then on the lower median counts.
+        """
+        done = len(taken)
         if self.left <= 0:
-            raise OutOfTime(
-                f"{splits_done} of {splits} splits done when the time was up" if splits_done else "not begun"
-            )
-        if splits_done and (rest := taken / splits_done * (splits - splits_done)) > self.left:
-            raise OutOfTime(f"{splits_done} of {splits} splits done; the others would take {rest:.0f} s more")
+            raise OutOfTime(f"{done} of {splits} splits done when the time was up" if done else "not begun")
+        if done and median_low(taken) * (1 if done == 1 else splits - done) > self.left:
+            rest = median_low(taken) * (splits - done)
+            raise OutOfTime(f"{done} of {splits} splits done; the others would take {rest:.0f} s more")
 
     def check_cost(self, model: Any, table: Table, splits: Sequence[Split]) -> None:
         """Before the first fit, by what the model says that a fit takes, where it says so."""
         if self.seconds is None:
             return
-        self.check(0, len(splits), 0.0)
+        self.check(len(splits))
         seconds = len(splits) * estimated_seconds(model, table.take(splits[0][0]).native)
-        self.check(0, len(splits), 0.0)  # to estimate takes time, too, the first time most of all
+        self.check(len(splits))  # to estimate takes time, too, the first time most of all
         if seconds > self.left:
             raise OutOfTime(f"not begun: its {len(splits)} fits would take about {seconds:.0f} s")
 

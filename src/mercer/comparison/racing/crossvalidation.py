@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from statistics import median_low
 from time import perf_counter as now
@@ -47,25 +47,27 @@ def cross_validate(
     task: Task,
     splits: list[Split],
     *,
-    before_split: Callable[[int, float], None],
+    before_split: Callable[[Sequence[float]], None],
     inner: InnerFolds | None = None,
 ) -> Entry:
     """Fit and score a model on every split. Whatever it fails of, or warns of, becomes a note of its entry.
 
-    `before_split` is told the number of the split and the seconds that the model has taken so far; `inner` which rows
-    it is fitted to.
+    `before_split` is told the seconds that each split so far has taken; `inner` which rows it is fitted to.
     """
     trials: list[Trial] = []
-    failure, start = "", now()
+    taken: list[float] = []
+    failure = ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for number, split in enumerate(splits):
-            before_split(number, now() - start)
+            before_split(taken)
+            start = now()
             try:
                 trials.append(tried(entrant, task, split, inner))
             except Exception as problem:
                 failure = f"fold {number + 1}: {described(problem)}"
                 break
+            taken.append(now() - start)
     if failure:
         return _failed(entrant, task, splits, failure)
     return _entry(entrant, task, splits, trials, _told(warning.message for warning in caught))

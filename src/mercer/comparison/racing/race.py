@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mercer.comparison.entry import Entry
@@ -58,9 +58,9 @@ class Race:
         return f"Stopped by Ctrl-C before these were done: {', '.join(self.unfinished(entrants))}."
 
     def _run(self, entrant: Entrant, place: int, total: int) -> Entry:
-        def before_split(number: int, taken: float) -> None:
-            self.tell("cross-validation", len(self.splits) * place + number, total, entrant.name)
-            self.budget.check(number, len(self.splits), taken)
+        def before_split(taken: Sequence[float]) -> None:
+            self.tell("cross-validation", len(self.splits) * place + len(taken), total, entrant.name)
+            self.budget.check(len(self.splits), taken)
 
         self.budget.check_cost(entrant.model, entrant.table, self.splits)
         with self.budget.cutting():
