@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import mercer
 from mercer import GLM, LinearRegression, summary
 from mercer._errors import DataError, InferenceError, NonFiniteError
+from mercer.models.inference.leverage import _corrected
 from tests.known.nist.regression import Reference, correct_digits, references
 from tests.models.inference._data import clustered_counts, columns, glm, responses, three_classes
 
@@ -47,6 +48,28 @@ def test_hc2_and_hc3_divide_by_what_the_leverage_leaves(kind: str, power: int) -
     leverage = mu * np.einsum("ij,jk,ik->i", A, bread, A)
     by_hand = bread @ (A.T * (np.square(y - mu) / (1 - leverage) ** power)) @ A @ bread
     np.testing.assert_allclose(summary(model, X, y, covariance=kind).covariance, by_hand, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["HC2", "HC3"])
+def test_a_row_that_goes_through_its_own_response_has_no_residual(kind: str) -> None:
+    # the only row of its level: what the tolerance left of its residual, divided by 1 − 1, was an error of 522
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=40), np.eye(40)[0]])
+    y = rng.poisson(np.exp(0.3 * X[:, 0] + 1)).astype(float)
+    told = summary(GLM("poisson", tol=1e-5).fit(X, y), X, y, covariance=kind)
+    others = X[1:, :1], y[1:]
+    without = summary(GLM("poisson").fit(*others), *others, covariance=kind)
+    np.testing.assert_allclose(told.standard_errors[:2], without.standard_errors, rtol=1e-4)
+    assert told.standard_errors[2] < 2 * without.standard_errors[0]
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0])
+def test_a_row_of_classes_that_goes_through_its_own_response_has_no_residual(power: float) -> None:
+    p = np.array([0.3, 0.3, 0.4])
+    W = np.diag(p) - np.outer(p, p)
+    noise = np.array([[1e-6, -3e-6, 2e-6]])
+    left = _corrected(W[None], np.linalg.pinv(W)[None], noise, power)
+    np.testing.assert_allclose(left, 0.0, atol=1e-18)
 
 
 def test_each_correction_makes_errors_larger() -> None:
@@ -203,6 +226,19 @@ def test_what_cannot_be_is_refused() -> None:
         summary(model, X, y, covariance="cluster", clusters=np.zeros(40))
     with pytest.raises(InferenceError, match="nothing to estimate the dispersion"):
         summary(LinearRegression().fit(X[:4], y[:4]), X[:4], y[:4])
+
+
+@pytest.mark.parametrize("weight", [None, np.full(40, 1 / 40)])
+@pytest.mark.parametrize("options", [{"covariance": "HC1"}, {"covariance": "cluster", "clusters": np.arange(40) // 2}])
+def test_a_correction_by_degrees_of_freedom_needs_some(options: dict[str, Any], weight: Any) -> None:
+    # as many rows as coefficients were an error of Python's, and weights that sum to less than that errors of 0
+    X, y, _ = clustered_counts(40)
+    if weight is None:
+        X, y = X[:4], np.array([1.0, 3.0, 2.0, 5.0])
+        options = {name: value[:4] if name == "clusters" else value for name, value in options.items()}
+    model = GLM("poisson").fit(X, y, weight)
+    with pytest.raises(InferenceError, match="nothing to correct the robust errors of 4 coefficients"):
+        summary(model, X, y, sample_weight=weight, **options)
 
 
 @pytest.mark.parametrize("clusters", [np.arange(40) / 8, np.arange(40.0) // 4, np.arange(40).astype("M8[D]")])

@@ -29,6 +29,8 @@ Array = NDArray[Any]
 KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 #: the power of 1/(1 − leverage) that each residual is multiplied by
 LEVERAGE_POWER = {"HC2": 0.5, "HC3": 1.0}
+#: what HC1 and clusters need more observations than coefficients for
+CORRECT = "correct the robust errors of"
 #: a move of η by less than this portion is rounding
 ROUNDING = 1e-13
 #: a coefficient whose determined part is smaller than this is not determined
@@ -91,12 +93,18 @@ def dispersion_of(fitted: Fitted, effective: float) -> float:
     """φ: known, or Pearson's χ² per degree of freedom."""
     if (known := fitted.rows.known_dispersion) is not None:
         return known
-    if fitted.n <= effective:
+    left = _left_over(fitted, effective, "estimate the dispersion of")
+    return float(fitted.weight @ fitted.rows.pearson(fitted.observations.y, fitted.eta)) / left
+
+
+def _left_over(fitted: Fitted, used: float, wanted: str) -> float:
+    """Observations less coefficients, for what needs some."""
+    if fitted.n <= used:
         raise InferenceError(
-            f"{fitted.n:g} row(s) leave nothing to estimate the dispersion of {effective:g} coefficients by; give more "
-            "rows, or leave columns out."
+            f"{fitted.n:g} row(s) leave nothing to {wanted} {used:g} coefficients by; give more rows, or leave columns "
+            "out."
         )
-    return float(fitted.weight @ fitted.rows.pearson(fitted.observations.y, fitted.eta)) / (fitted.n - effective)
+    return fitted.n - used
 
 
 def _effective(fitted: Fitted, bread: Bread) -> float:
@@ -117,7 +125,7 @@ def _determined(fitted: Fitted, bread: Bread) -> Array:
 def _robust(fitted: Fitted, bread: Bread, kind: str) -> Array:
     factor = fitted.weight if fitted.frequency else np.square(fitted.weight)
     slopes = corrected_slopes(fitted, bread, LEVERAGE_POWER[kind]) if kind in LEVERAGE_POWER else fitted.slopes
-    correction = fitted.n / (fitted.n - bread.rank) if kind == "HC1" else 1.0
+    correction = fitted.n / _left_over(fitted, bread.rank, CORRECT) if kind == "HC1" else 1.0
     return _sandwich(fitted, bread, correction * fitted.scores_squared(factor, slopes))
 
 
@@ -142,7 +150,7 @@ def _clustered(fitted: Fitted, bread: Bread, codes: Array, freedom: float | None
     n_clusters = _n_clusters(codes, fitted)
     meat = sum((np.outer(s, s) if s.ndim == 1 else s.T @ s for s in _cluster_sums(fitted, codes)), start=np.zeros(()))
     meat = fitted.free.T @ meat @ fitted.free
-    correction = n_clusters / (n_clusters - 1) * (fitted.n - 1) / (fitted.n - bread.rank)
+    correction = n_clusters / (n_clusters - 1) * (fitted.n - 1) / _left_over(fitted, bread.rank, CORRECT)
     return _sandwich(fitted, bread, correction * meat), None if freedom is None else n_clusters - 1.0
 
 

@@ -4,6 +4,9 @@ With A = xᵀ I⁻¹ x of a row and h its curvature, h A is its leverage: a fit 
 1/(1 − h A) times as large. A row with a predictor for each class has matrices in their place, A_kl = x_kᵀ I⁻¹ x_l and
 the curvature W = diag(p) − p pᵀ, and slopes (1 − W A)⁻¹ e for HC3, (1 − W A)^(−½) e for HC2 (the cluster of one row's
 predictors, Bell and McCaffrey 2002).
+
+A row of leverage 1 (the only one of its level, say) goes through its own response: its slope is 0 but for rounding and
+the tolerance of the fit, which 1/(1 − 1) would blow up. It counts as 0.
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ def corrected_slopes(fitted: Fitted, bread: Bread, power: float) -> Array:
 
 
 def _left(leverage: Array) -> Array:
-    return np.asarray(1 - np.minimum(leverage, MOST_LEVERAGE))
+    """1 − leverage; infinity, by which nothing is left of a slope, where there is no residual."""
+    return np.where(leverage <= MOST_LEVERAGE, 1 - leverage, np.inf)
 
 
 def _of_classes(fitted: Fitted, bread: Bread, power: float, each: Array) -> Array:
@@ -67,6 +71,7 @@ def _corrected(W: Array, A: Array, slopes: Array, power: float) -> Array:
 
 
 def _growth(leverage: Array, power: float) -> Array:
-    """g of leverages from 0 to 1."""
+    """g of leverages from 0 to 1; −1, by which nothing is left of a slope, where there is no residual."""
     z = np.clip(leverage, 0.0, MOST_LEVERAGE)
-    return np.asarray(np.divide(np.expm1(-power * np.log1p(-z)), z, out=np.full_like(z, power), where=z > 0))
+    growth = np.divide(np.expm1(-power * np.log1p(-z)), z, out=np.full_like(z, power), where=z > 0)
+    return np.where(leverage <= MOST_LEVERAGE, growth, -1.0)
