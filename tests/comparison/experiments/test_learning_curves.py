@@ -175,6 +175,23 @@ def test_a_model_that_always_fails_leaves_nothing_to_compare() -> None:
     assert "overtake" not in words
 
 
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ((0.3, 0.3, 0.1), "B has the smaller error from about 52 (52 to 52) rows on; below, A has."),
+        (
+            (0.1, 0.3, 0.1),
+            "B has the smaller error from about 52 (52 to 52) rows on; below, now one has, now the other.",
+        ),
+        ((0.1, 0.1, 0.3), "B has the smaller error at some sizes, but not at 90 rows."),
+        ((0.3, 0.3, 0.2), "B does not overtake A up to 90 rows."),
+    ],
+)
+def test_who_is_ahead_is_told_of_all_sizes(curves: Any, second: tuple[float, ...], words: str) -> None:
+    errors = np.stack([np.full((3, 2), 0.2), np.repeat(np.array(second)[:, None], 2, axis=1)])
+    assert replace(curves, names=("A", "B"), errors=errors).sentences()[0] == words
+
+
 def test_a_single_repeat_has_no_interval() -> None:
     curves = learning_curves(GaussianNB(), X, Y, sizes=[12, 60], repeats=1)
     assert "1 repeat, 51 rows" in str(curves)

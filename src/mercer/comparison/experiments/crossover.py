@@ -33,6 +33,8 @@ class Crossover(NamedTuple):
     #: the smallest and the largest size at which both models were fitted
     least: int
     most: int
+    #: whether the second model is behind at every smaller size
+    once: bool = True
 
     @property
     def found(self) -> bool:
@@ -67,9 +69,10 @@ def crossover_of(sizes: Array, first: Array, second: Array) -> Crossover:
     compared = ~np.isnan(ahead).all(axis=1)
     if compared.any():
         sizes, ahead = sizes[compared], ahead[compared]
-    size = _crossing(sizes, _means(ahead[:, None, :])[:, 0])
+    mean = _means(ahead[:, None, :])[:, 0]
+    size = _crossing(sizes, mean)
     low, high = _interval(sizes, ahead) if ahead.shape[1] > 1 else (math.nan, math.nan)
-    return Crossover(size, low, high, int(sizes[0]), int(sizes[-1]))
+    return Crossover(size, low, high, int(sizes[0]), int(sizes[-1]), not (mean[sizes < size] > 0).any())
 
 
 def _interval(sizes: Array, ahead: Array) -> tuple[float, float]:

@@ -117,10 +117,13 @@ class LearningCurves:
         if not np.isfinite(self.errors).all(axis=0).any():
             return f"{first} and {second} were never fitted to the same rows."
         if at.size == np.inf:
-            return f"{second} does not overtake {first} up to {at.most:,} rows."
+            if at.once:
+                return f"{second} does not overtake {first} up to {at.most:,} rows."
+            return f"{second} has the smaller error at some sizes, but not at {at.most:,} rows."
         if not at.found:
             return f"{second} has the smaller error at every size, from {at.least:,} rows on."
-        return f"{second} has the smaller error from about {at} rows on; below, {first} has."
+        below = f"{first} has" if at.once else "now one has, now the other"
+        return f"{second} has the smaller error from about {at} rows on; below, {below}."
 
     def _about_the_end(self) -> str:
         mean, low, high, _, _ = self.difference()
