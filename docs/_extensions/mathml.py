@@ -14,7 +14,8 @@ from sphinx.errors import ExtensionError
 def converted(node: nodes.Element, *, as_block: bool) -> str:
     formula = node.astext()
     try:
-        return str(tex2mathml(formula, as_block=as_block))
+        # the bars of a norm are stretched by default, and with an exponent browsers let the closing one sink
+        return str(tex2mathml(formula, as_block=as_block)).replace("<mo>‖</mo>", '<mo stretchy="false">‖</mo>')
     except MathError as reason:
         where = f"{node.source or 'a page'}, line {node.line or '?'}"
         raise ExtensionError(

@@ -2,9 +2,9 @@
 The certificate along the iterations of a solver
 ================================================
 
-How far is a fit that was stopped early from the optimum? ``certificate_`` says so in standard errors, from gradient and
-curvature at hand, without knowing the optimum. The distance measured afterwards, √(deviance − least deviance), is the
-same near the optimum for solvers that know the curvature there, and within a factor of 2.5 always.
+How far is a fit that was stopped early from the optimum? ``certificate_`` says so in standard errors, from the gradient
+and curvature where the fit stopped, without knowing the optimum. Near the optimum it equals the distance measured
+afterwards, √(deviance − least deviance), for solvers that know the curvature; elsewhere it is within a factor of 2.5.
 
 Read on: :doc:`/quick-start`.
 """

@@ -3,8 +3,8 @@ Costs that move the threshold without a refit
 =============================================
 
 What if a missed tumour costs twenty times as much as a needless biopsy? ``Decision`` takes costs and chooses for every
-patient the action of the least expected cost; the model is fitted once. Deciding at one half becomes the more expensive
-the further the costs are from equal.
+patient the action of the least expected cost; the model is fitted once. The further the costs are from equal, the more
+expensive it becomes to decide at one half.
 
 Read on: :doc:`/guides/imbalanced-costs`.
 """

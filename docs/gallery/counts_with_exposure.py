@@ -4,7 +4,7 @@ Counts with exposure, and intervals for new ones
 
 Machines that ran longer had more failures: that is exposure, not risk. ``GLM("poisson")`` takes it beside the columns
 and models the rate. ``summary`` then gives an interval for the expected number, which is narrow, and one for the next
-count, which allows for chance. Counts are whole, so that the latter holds rather more than it promises.
+count, which allows for chance. Counts are whole numbers, so the latter covers rather more than it promises.
 
 Read on: :doc:`/guides/inference`.
 """

@@ -2,7 +2,7 @@
 A model as one SELECT
 =====================
 
-Predictions where the data are: ``to_sql`` writes a fitted model, with what prepares its columns, as one SELECT in
+Predictions where the data are: ``to_sql`` writes a fitted model, and the preparation of its columns, as one SELECT in
 standard SQL. DuckDB, or SQLite where there is no DuckDB, then has the same probabilities as Python up to rounding, for
 rows with gaps as well.
 

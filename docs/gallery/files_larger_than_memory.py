@@ -2,8 +2,8 @@
 Out of core: rows that need not fit into memory
 ===============================================
 
-``mercer.data.open`` makes a source of a folder, and every ``fit`` takes one for X and y. Rows are read piece by piece,
-and what is kept are sums: the memory of a fit does not grow with the files, while that of reading them all at once
+``mercer.data.open`` makes a source of a folder, and every ``fit`` takes one in place of X and y. Rows are read piece by
+piece, and only sums are kept: the memory of a fit does not grow with the files, while that of reading them all at once
 does. The answer is the same. Files and pieces are small here, so that this runs in seconds.
 
 Read on: :doc:`/guides/big-files`.

@@ -4,8 +4,7 @@ A graph kernel, and how far it sees
 
 ``WeisfeilerLehman(rounds)`` compares graphs by the neighbourhoods of their nodes: after each round a node knows one
 step more of what is around it. Two kinds of invented molecules have the same atoms, and differ only in how far an
-oxygen is from a nitrogen. It takes three rounds until a carbon between the two sees both, and then the
-kinds are told apart.
+oxygen is from a nitrogen. After three rounds a carbon between the two sees both, and the kinds can be told apart.
 
 Read on: :doc:`/guides/tour`.
 """

@@ -2,8 +2,8 @@
 Learning curves of a generative–discriminative pair
 ===================================================
 
-Naive Bayes with shared variances and logistic regression are the same linear model, fitted to p(x, y) and to p(y|x).
-``learning_curves`` fits both to the same growing sets. The generative half is better with few rows, and the
+Naive Bayes with shared variances and logistic regression are the same linear model, one fitted by p(x, y), the other by
+p(y|x). ``learning_curves`` fits both to the same growing sets. The generative half is better with few rows, and the
 discriminative one, which assumes less, overtakes it.
 
 Read on: :doc:`/generative-vs-discriminative`.

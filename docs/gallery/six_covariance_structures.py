@@ -2,9 +2,9 @@
 Six covariance structures side by side
 ======================================
 
-``GaussianDiscriminant`` has one covariance for each class or one for all, and each full, diagonal or a multiple of the
-identity. Shared ones make straight boundaries, own ones make curves. Here the classes differ in their correlations, and
-only full covariances of each class see that.
+``GaussianDiscriminant`` has one covariance for each class or one for all, and either may be full, diagonal or a
+multiple of the identity. Shared ones make straight boundaries, own ones make curves. Here the classes differ in their
+correlations, and only full covariances of each class see that.
 
 Read on: :doc:`/generated/tutorials/lecture_2b_logistic_and_discriminants`.
 """

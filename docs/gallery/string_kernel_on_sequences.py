@@ -3,8 +3,8 @@ A string kernel on sequences
 ============================
 
 Sequences of any length have no columns, but a kernel can compare them: ``Spectrum(3)`` counts the substrings of three
-letters that two of them share. Members of a family share a motif, once mutated and anywhere, and that is enough: blocks
-show in the matrix, and ``SVC`` recognises new members.
+letters that two of them share. Members of a family share a motif, with one mutation and at any place. That is enough:
+blocks show in the matrix, and ``SVC`` recognises new members.
 
 Read on: :doc:`/guides/text`.
 """

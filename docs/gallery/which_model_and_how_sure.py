@@ -2,9 +2,9 @@
 Which model, and how sure is that?
 ==================================
 
-``compare`` fits models to the same folds, and puts an interval to what each reaches. Logistic regression is ahead here.
-``differences()`` tests who is worse on the same folds, allowing for folds that share rows: kernel Bayes and naive Bayes
-are beyond chance, the others are not. ``sentences()`` says what that means in words.
+``compare`` fits models to the same folds, and gives an interval for the score of each. Logistic regression is ahead
+here. ``differences()`` tests which are worse on the same folds, allowing for folds that share rows: kernel Bayes and
+naive Bayes are worse beyond chance, the others are not. ``sentences()`` says what that means in words.
 
 Read on: :doc:`/which-model`.
 """

@@ -2,14 +2,14 @@ r"""
 Lecture 1a: feature maps
 ========================
 
-Lecture 1 (M. Ren, *Kernels and probabilistic modelling*) begins with linear models that have to be curved. A feature
+Lecture 1 (M. Ren, *Kernels and probabilistic modelling*) begins with linear models that have to fit curves. A feature
 map :math:`\phi` takes an input to a vector, and the model stays linear in that vector:
 
 .. math::
 
    f(x) = w^\top \phi(x) + b .
 
-What follows is what such maps are good for, and how many features they come to. Kernels, which compute with features
+This page shows what such maps are good for, and how many features they make. Kernels, which compute with features
 without writing them down, are :doc:`lecture 1b <lecture_1b_kernels>`; probabilities are
 :doc:`lecture 1c <lecture_1c_probabilistic_models>`.
 
@@ -59,7 +59,7 @@ print(words.transform(["features of features"]).toarray())
 #
 #    \phi(x) = (x_1, x_2, x_1^2 + x_2^2) .
 #
-# ``LinearThreshold`` is a linear classifier that ends with a proof, either a separating plane or the certificate that
+# ``LinearThreshold`` is a linear classifier that ends with a proof: either a separating plane, or a certificate that
 # there is none.
 
 X, y = make_circles(100, noise=0.05, factor=0.5, random_state=0)
@@ -198,8 +198,8 @@ assert len(cubes.get_feature_names_out()) == comb(3 + 3 - 1, 3) == 10
 assert MonomialFeatures(8, exactly=True).count(40) == comb(47, 8) == 314_457_495
 
 # %%
-# So many features bring two troubles. The first is overfitting, and a penalty on :math:`\|w\|^2` cures it. (Least
-# squares leaves the picture where there are no rows to hold it.)
+# So many features bring two troubles. The first is overfitting, and a penalty on :math:`\|w\|^2` cures it. (Where there
+# are no rows to hold it, the least-squares curve leaves the picture.)
 
 x = np.sort(rng.uniform(-1, 1, (20, 1)), axis=0)
 wave = np.sin(3 * x[:, 0]) + rng.normal(scale=0.2, size=20)

@@ -101,8 +101,8 @@ plt.show()
 #
 # A symmetric matrix :math:`M` is positive semidefinite when :math:`x^\top M x \ge 0` for all :math:`x`; equivalently
 # :math:`M = R^\top R` for some :math:`R`; equivalently it has no negative eigenvalue. Mercer's theorem says that
-# :math:`k` is an inner product of features exactly when every matrix :math:`(k(x_i, x_j))` is such. A similarity that
-# is no kernel is refuted by a single vector.
+# :math:`k` is an inner product of features exactly when every matrix :math:`(k(x_i, x_j))` is such. If a similarity is
+# not a kernel, a single vector proves it.
 
 some = X[:12]
 verdict = kernels.check_matrix(kernels.RBF(sigma=0.5)(some))
@@ -158,8 +158,8 @@ np.testing.assert_allclose(kernels.OneDimensional(np.sum)(some)[0, 1], some[0].s
 # -------------------------------------
 #
 # A kernel need not start from vectors. The spectrum kernel compares texts, or genes, by the substrings that they
-# share; there are also kernels for graphs. Divided by :math:`\sqrt{k(x, x)\, k(x', x')}` it is 1 for two that are
-# alike.
+# share; there are also kernels for graphs. Divided by :math:`\sqrt{k(x, x)\, k(x', x')}`, it is 1 for two texts with
+# the same substrings.
 
 genes = ["GATTACAGATTACA", "GATTAGATTACCA", "ATTACAGATT", "CCGGCCGCGG", "CGCGGCCGG", "GGCCGCGCC"]
 spectrum = kernels.Spectrum(length=3)
@@ -215,8 +215,9 @@ whole = kernels.RBF(sigma=1.0)(points[:, None], centre[:, None])[:, 0]
 figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
 for many, style in ((1, "C2:"), (3, "C1--"), (6, "C5-."), (25, "C0")):
     partial = (first_features(points, many) @ first_features(centre, many).T)[:, 0]
-    ax.plot(points, partial, style, label=f"{many} features: off by {np.abs(partial - whole).max():.0e}")
-assert np.abs(partial - whole).max() < 1e-6
+    off = np.abs(partial - whole).max()
+    ax.plot(points, partial, style, label=f"{many} feature{'s' * (many > 1)}: off by {off:.1g}")
+assert off < 1e-6  # of the last, with 25
 ax.plot(points, whole, "k", lw=5, alpha=0.15, label="the kernel")
 ax.set(xlabel="x", ylabel="k(x, 1.5)", title="an RBF kernel is a sum of infinitely many features")
 ax.legend(fontsize=8)
@@ -304,6 +305,6 @@ assert worst < 1e-3
 figure, ax = plt.subplots(figsize=(4.5, 3.2), layout="constrained")
 ax.plot([-3, 3], [-3, 3], color="C2")
 ax.plot(target[150:], big.predict(rows[150:]), "o", color="C0", ms=4)
-ax.set(xlabel="y of 50 new rows", ylabel="predicted", title="377,348,994 monomials, fitted by 150 numbers")
+ax.set(xlabel="y of 50 new rows", ylabel="predicted", title="377,348,994 monomials,\nfitted by 150 numbers")
 ax.set(xlim=(target.min(), target.max()), ylim=(target.min(), target.max()))
 plt.show()

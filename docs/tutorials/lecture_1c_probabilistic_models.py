@@ -228,10 +228,10 @@ plt.show()
 #
 #    p(y \mid x) = \frac{p(x \mid y)\, p(y)}{p(x)} .
 #
-# With many columns :math:`p(x \mid y)` is hopeless to count. *Naive* Bayes assumes that the columns are independent
-# within a class, :math:`p(x \mid y) = \prod_i p(x_i \mid y)`. For words that are there or not, each factor is a
-# Bernoulli distribution, whose most likely parameter is a share: the fake reviews with the word among the fake
-# reviews.
+# With many columns there are far too many combinations to estimate :math:`p(x \mid y)` by counting. *Naive* Bayes
+# assumes that the columns are independent within a class, :math:`p(x \mid y) = \prod_i p(x_i \mid y)`. For words that
+# are there or not, each factor is a Bernoulli distribution, whose most likely parameter is a share: the fake reviews
+# with the word among the fake reviews.
 
 reviews = [
     "absolutely wonderful, absolutely the best",
@@ -335,8 +335,8 @@ plt.show()
 # Naive Bayes against logistic regression
 # ---------------------------------------
 #
-# Both have a boundary :math:`\theta^\top x`. Do they find the same one? In the limit of many rows yes, if the columns
-# are normal and independent within the classes; and no, if they are correlated.
+# Both have a boundary :math:`\theta^\top x`. Do they find the same one? In the limit of many rows they do if the
+# columns are normal and independent within the classes, and do not if the columns are correlated.
 
 
 def draw(rows, correlation):
@@ -371,8 +371,8 @@ plt.show()
 # columns have in common.
 #
 # Who is right with few rows, and who with many? Ng and Jordan's experiment asks this of real data. Here are
-# the tumours with all their 30 columns, held-out errors after more and more rows, and the logistic regression on the
-# same features, :math:`x` and :math:`x^2`, that ``learning_curves`` finds by itself.
+# the tumours with all their 30 columns, held-out errors after more and more rows, and logistic regression on the same
+# features, :math:`x` and :math:`x^2`, which ``learning_curves`` chooses by itself.
 
 curves = learning_curves(
     GaussianNB(), tumours.data, tumours.target, sizes=[10, 20, 40, 80, 160, 379], repeats=5, random_state=0

@@ -108,7 +108,7 @@ for name, truth in functions.items():
     print(f"{name:>22}: {unit.score(corners, truth):6.1%}, {unit.certificate_.kind}")
 
 # %%
-# The perceptron rule, which finds these weights, goes round for ever where there are none. ``LinearThreshold`` stops
+# The perceptron rule, which finds these weights, never stops where there are none. ``LinearThreshold`` stops
 # there with a proof that can be checked by hand: weights under which the rows of both classes have the same mean, so
 # that no line lies between them.
 
@@ -213,7 +213,7 @@ plt.show()
 #
 #    \alpha < \frac{2}{\lambda_{\max}(X^\top X)} .
 #
-# A step after every row is faster at first, since a pass makes many of them, and then goes round the optimum, since
+# A step after every row is faster at first, since a pass makes many of them, and then circles around the optimum, since
 # each row pulls its own way. A rate that falls cures that.
 
 X = rng.normal(size=(400, 5))
@@ -242,7 +242,7 @@ for (name, how), style in zip(ways.items(), ("C3-", "C1--", "C0-"), strict=True)
     excess[name] = np.square(target - weights @ A.T).sum(axis=1) / least - 1
     ax.loglog(np.arange(1, 1 + len(weights)), np.maximum(excess[name], 1e-12), style, label=name)
 ax.set(xlabel="passes over the rows", ylabel="squares above the least", ylim=(1e-9, 1))
-ax.set_title("row by row is fast at first, then goes round")
+ax.set_title("row by row is fast at first, then circles")
 ax.legend(fontsize=8)
 plt.show()
 
@@ -255,7 +255,7 @@ assert excess["incremental, falling rate"][-1] < 0.1 * excess["incremental, cons
 #
 # One unit for each class against all others, and the largest :math:`u` decides. When three classes lie in a row, the
 # unit of the middle one has no slope to find: its class is high in the middle and low at *both* ends. The others hide
-# it. Linear discriminant analysis, of the next page, has no such trouble.
+# it. Linear discriminant analysis, on the next page, has no such trouble.
 
 y = np.repeat([0, 1, 2], 100)
 X = rng.normal(scale=0.5, size=(300, 2)) + 4.0 * (y[:, None] - 1)
@@ -287,9 +287,9 @@ plt.show()
 # Right answers that do harm
 # --------------------------
 #
-# Least squares wants :math:`u = 1`, not :math:`u \ge 0`, of a row of class 1. A row far on the right side is an error
-# to it. Add one row at 1.5, then five, which the first line classifies correctly: its threshold moves. That of the
-# logistic rule hardly does, and that of the perceptron not at all.
+# Least squares wants :math:`u = 1`, not :math:`u \ge 0`, of a row of class 1. A row far on the correct side counts as
+# an error. Add one row at 1.5, then five, all of which the first line already classifies correctly: its threshold
+# moves. The threshold of the logistic rule hardly moves, and that of the perceptron not at all.
 
 base = np.concatenate([np.linspace(0.0, 0.4, 5), np.linspace(0.6, 1.0, 5)])
 rules = {
@@ -316,9 +316,9 @@ for extra, style in ((0, "C0-"), (1, "C5-."), (5, "C1--")):
     ax.plot([-0.1, 1.6], [start - 0.1 * slope, start + 1.6 * slope], style, label=f"{extra} rows at 1.5")
     np.testing.assert_allclose(-start / slope, cuts["lms", extra], atol=1e-5)
 ax.axhline(0, color="k", lw=0.6)
-ax.set(xlabel="x", ylabel="target and u", title="rows on the right side tilt the least-squares line")
+ax.set(xlabel="x", ylabel="target and u", title="rows on the correct side tilt the least-squares line")
 ax.legend(fontsize=8)
 plt.show()
 
 # %%
-# What is wanted is a loss that is content with the right side: lecture 2b.
+# What is wanted is a loss that is content once a row is on the correct side: lecture 2b.

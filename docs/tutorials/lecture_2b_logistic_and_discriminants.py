@@ -227,7 +227,7 @@ plt.show()
 #
 # **Few rows.** If its assumption is right, LDA needs fewer rows. If it is wrong, logistic regression is better in the
 # limit. Two simulated tables show it: normal classes of 20 columns with one covariance; and columns far from normal,
-# of which :math:`P(y \mid x)` is logistic all the same.
+# for which :math:`P(y \mid x)` is logistic all the same.
 
 
 def normal_classes(rows, columns=20):
@@ -339,7 +339,7 @@ assert paid(decided("LDA", 1, 0.05), 1, 0.05) < 0.5 * paid(decided("LMS, fitted 
 
 # %%
 # **Missing values and noise.** A generative model knows how a row looks without one of its columns: it integrates the
-# column out. The others have to fill the gap by a guess. Of noise it knows nothing.
+# column out. The others have to fill the gap by a guess. About noise it knows nothing.
 
 damaged = stress(
     {"LDA": LinearDiscriminantAnalysis(), "logistic": LogisticRegression(), "LMS": LinearThreshold("lms")},
@@ -360,7 +360,7 @@ for ax, damage, title in (
 plt.show()
 
 # %%
-# So of the lecture's claim one half is seen on these wines, and the other is not: nothing in the fitted densities says
+# So these wines confirm one half of the lecture's claim, and not the other: nothing in the fitted densities says
 # that the new rows are noisier than the old ones. More sets are measured in
 # :doc:`Generative and discriminative models </generative-vs-discriminative>`.
 #

@@ -4,7 +4,7 @@ Lecture 3a: naive Bayes for words and tables
 
 Lecture 3 (Y. Sun, *Probabilistic classifiers*) begins with a model of everything, :math:`p(x, y)`. A document is a bag
 of words, each drawn from the distribution of its class; the parameters are counts. The worked example of the lecture is
-here to the last fraction, from the words themselves. Logistic regression and what generalises it are in
+reproduced to the last fraction, starting from the words themselves. Logistic regression and what generalises it are in
 :doc:`lecture 3b <lecture_3b_logistic_and_exponential_families>`.
 
 In practice: :doc:`/guides/mixed-columns`, :doc:`/guides/text`.
@@ -35,8 +35,8 @@ rng = np.random.default_rng(0)
 #
 #    x_{dn} = \sum_i \mathbf{1}[w_{di} = n] .
 #
-# The lecture's nine titles: five on computers, four on graphs. Its vocabulary is the words of two titles or more, but
-# for "of", "the" and "and".
+# The lecture's nine titles: five on computers, four on graphs. Its vocabulary is the words that occur in two titles or
+# more, except "of", "the" and "and".
 
 titles = [
     "Human machine interface for Lab ABC computer applications",
@@ -108,9 +108,9 @@ np.testing.assert_allclose(multiplier, totals[0].sum())
 # Smoothing
 # ---------
 #
-# A word that a class has never shown gets :math:`\beta = 0`, and any document with it the probability 0 under that
-# class, whatever its other words say. (It is an exact 0, and no NaN.) Add-one smoothing pretends to have seen every
-# word once more:
+# A word that a class has never shown gets :math:`\beta = 0`, and any document with it has the probability 0 under that
+# class, whatever its other words say. (It is exactly 0, not NaN.) Add-one smoothing pretends to have seen every word
+# once more:
 #
 # .. math::
 #
@@ -144,7 +144,7 @@ print(f"p(c | x) = {posterior} = {float(posterior):.3f}:", smooth.predict(test)[
 np.testing.assert_allclose(smooth.predict_proba(test)[0, 0], float(posterior))
 
 # %%
-# From strings to the answer it is a pipeline of two.
+# From strings to the answer, a pipeline of two steps does it all.
 
 pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(documents, classes)
 assert pipeline.predict(["Chinese Chinese Chinese Tokyo Japan"]) == ["c"]
@@ -154,7 +154,7 @@ assert pipeline.predict(["Chinese Chinese Chinese Tokyo Japan"]) == ["c"]
 # ----------------------------------------
 #
 # The pseudo-count need not be 1. And since every word counts, a document written ten times has ten times the
-# evidence: its log odds, less those of the classes, grow tenfold. In the same way a long training document weighs
+# evidence: its log odds, less the prior log odds, grow tenfold. In the same way a long training document weighs
 # more than a short one.
 
 alphas = np.geomspace(1e-4, 1e4, 60)
@@ -242,8 +242,8 @@ axes[0].legend(fontsize=8)
 plt.show()
 
 # %%
-# A patient is described by what is known. A missing value is integrated out, which for independent columns means that
-# its factor is left away.
+# A patient is judged by what is known. A missing value is integrated out, which for independent columns means that its
+# factor is left out.
 
 gap = patients[:1].copy()
 gap[0, 0] = np.nan

@@ -57,7 +57,7 @@ ax.set(
 plt.show()
 
 # %%
-# The lecture asks for the sign of :math:`\beta_0`. It is negative: at a height of 0 nobody is a man.
+# The lecture asks for the sign of :math:`\beta_0`. It is negative: at a height of 0 the model would say "woman".
 #
 # Likelihood, gradient and Hessian
 # --------------------------------
@@ -252,9 +252,9 @@ for name, mean, draw in (
 # Which one is better?
 # --------------------
 #
-# The lecture says that generative models need more data, because they learn :math:`p(x)` as well; lecture 2 that they
-# do better on little. Both can be true. A generative model with few parameters and a nearly right assumption settles
-# early; what is wrong in its assumption stays wrong with any number of rows. Twenty columns that are slightly
+# The lecture says that generative models need more data, because they learn :math:`p(x)` as well; lecture 2 says that
+# they do better on few rows. Both can be true. A generative model with few parameters and a nearly right assumption
+# settles early; what is wrong in its assumption stays wrong with any number of rows. Twenty columns that are slightly
 # correlated, which naive Bayes denies, show both ends.
 
 y = rng.integers(2, size=6000)
@@ -272,7 +272,7 @@ ax.set_title("naive Bayes leads first, logistic regression in the end")
 plt.show()
 
 # %%
-# These columns were made to show it. What comes of the question on ten real tables is in
+# These columns were made to show it. How the question is answered on ten real tables is in
 # :doc:`Generative and discriminative models </generative-vs-discriminative>`.
 #
 # Lagrangians and duality

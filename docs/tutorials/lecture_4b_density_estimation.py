@@ -41,8 +41,8 @@ x = np.linspace(-4.5, 4.5, 601)
 # .. math:: \hat{p}(x) = \frac{1}{N} \sum_{n=1}^N \delta(x - x_n)
 #
 # (Dirac's :math:`\delta` is printed as 1 at zero. It has to be infinite there, with an integral of 1, or the whole
-# would have no mass.) Nothing that was not seen is possible, which cannot be right. It is what remains of the
-# estimators below as their width goes to zero:
+# would have no mass.) Under it nothing is possible that was not seen, which cannot be right. It is also the limit of
+# the estimators below as their width goes to zero:
 
 spiky = KernelDensity(kernel="uniform", bandwidth=1e-9).fit(X)
 at_a_point, beside_it = np.exp(spiky.score_samples([X[0], X[0] + 1e-6]))
@@ -181,7 +181,7 @@ axes[0].set(xlabel="x", ylabel="density", title="Too narrow, chosen, too wide")
 axes[0].legend(frameon=False, fontsize=8)
 axes[1].plot(widths, [left_out(h) for h in widths], color=BLUE)
 axes[1].axvline(best_h, color=GREY, ls=":")
-axes[1].set(xscale="log", xlabel="h", ylabel="log likelihood left out")
+axes[1].set(xscale="log", xlabel="h", ylabel="log likelihood of points left out")
 axes[1].set_title("Points left out say how wide")
 plt.show()
 
@@ -336,5 +336,5 @@ plt.show()
 print(best.certificate_.sentence)
 
 # %%
-# With a good width the estimate follows the truth, apart from the ends, where all neighbours are on one side and the
+# With a good width the estimate follows the truth, except at the ends, where all neighbours are on one side and the
 # average leans inwards. :class:`mercer.LocalLinear` fits a line instead of a mean, and does not lean.

@@ -32,15 +32,15 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 # .. math:: L_\varepsilon(t, y) = \max(0, |y - t| - \varepsilon)
 #
 # SVR minimises :math:`C \sum_i L_\varepsilon(t_i, y(x_i)) + \frac{1}{2} \|w\|^2`. With :math:`w` in the feature space
-# of a kernel there is nothing to write down but the dual problem, of two prices per row:
+# of a kernel, only the dual problem can be written down. It has two prices per row:
 #
 # .. math::
 #    \max_{a^+, a^-} \; \sum_i (a_i^+ - a_i^-) t_i - \varepsilon \sum_i (a_i^+ + a_i^-)
 #    - \frac{1}{2} \sum_{i,j} (a_i^+ - a_i^-)(a_j^+ - a_j^-) K(x_i, x_j)
 #
 # under :math:`0 \leq a_i^+, a_i^- \leq C` and :math:`\sum_i (a_i^+ - a_i^-) = 0`. Twenty-four rows are few enough for
-# a general method (SLSQP). mercer's own solver is for many, and brings along the proof: primal and dual objective,
-# which meet at the optimum only.
+# a general method (SLSQP). mercer's own solver is for many rows, and returns a proof with the answer: the primal and
+# dual objectives, which meet only at the optimum.
 
 rng = np.random.default_rng(3)
 n, C, epsilon = 24, 2.0, 0.2
@@ -210,7 +210,7 @@ assert np.allclose(by_waves[:-1] / by_waves[1:], 2, rtol=0.2)  # four times M, h
 #
 # .. math:: \psi(x) = V^\top K(x, x_*), \qquad V = U D^{-1/2} U^\top,
 #
-# where eigenvalues that are 0 stay 0. The root exists because no eigenvalue is negative:
+# where an eigenvalue of 0 keeps 0 in place of its inverse root. The root exists because no eigenvalue is negative:
 # :math:`z^\top K z = \| \sum_i z_i \varphi(x_i) \|^2 \geq 0`.
 
 nystroem = Nystroem(gamma=gamma, n_components=40, random_state=0).fit(rows)

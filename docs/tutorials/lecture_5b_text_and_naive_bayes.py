@@ -118,8 +118,9 @@ assert scores.round(6).tolist() == [0.000301, 0.000135]
 assert multinomial.predict_proba(fifth)[0, 0].round(3) == 0.690
 
 # %%
-# The coefficient in front is the same for all classes and does not matter for them. In the density it does, and
-# :math:`\Gamma` in place of the factorials, :math:`x! = \Gamma(x + 1)`, carries it over to fractions such as TF-IDF.
+# The coefficient in front is the same for all classes, and does not matter in choosing among them. In the density it
+# matters, and :math:`\Gamma` in place of the factorials, :math:`x! = \Gamma(x + 1)`, carries it over to fractions such
+# as TF-IDF.
 
 half = fifth[0] / 2
 log_coefficient = gammaln(half.sum() + 1) - gammaln(half + 1).sum()
@@ -230,8 +231,8 @@ plt.show()
 
 # %%
 # And it can tell **that a row is unlike all it has seen**, by :math:`p(x) = \sum_k p(C_k) p(x | C_k)`. Here only the
-# digits 0 to 7 are learnt. Strange are 8 and 9, and known digits in negative. AUC is the probability that a known row
-# scores higher than a strange one; ½ is guessing.
+# digits 0 to 7 are learnt. The strange rows are the digits 8 and 9, and negatives of known digits. AUC is the
+# probability that a known row scores higher than a strange one; ½ is guessing.
 
 known_train, known_test = train[y[train] < 8], test[y[test] < 8]
 logistic = LogisticRegression(C=0.1).fit(X[known_train], y[known_train])
@@ -263,7 +264,7 @@ for ax, (label, score) in zip(axes, scores.items(), strict=True):
     ax.hist(values[0], bins, color=BLUE, alpha=0.7, label="known digits")
     ax.hist(values[1], bins, color=ORANGE, histtype="step", lw=1.8, label="negatives")
     ax.set(xlabel=label, ylabel="rows")
-axes[0].set_title("Sure of digits that are none")
+axes[0].set_title("Their confidences overlap")
 axes[1].set_title("The density tells them apart")
 axes[1].legend(frameon=False, loc="upper left")
 plt.show()
@@ -277,8 +278,8 @@ plt.show()
 # .. math::
 #    \min_w \; \sum_{i=1}^N -\log \, p(x_i | w) \; + \; \frac{\|w\|^2}{2 \sigma^2} + \frac{D}{2} \log(2 \pi \sigma^2)
 #
-# for :math:`D` weights. The printed text errs twice: the prior stands inside the sum over rows, which would count it
-# :math:`N` times; and the constant has a minus sign, which would make wide priors look likely. For ridge regression
+# for :math:`D` weights. The printed text has two mistakes: the prior stands inside the sum over rows, which would count
+# it :math:`N` times; and the constant has a minus sign, which would make wide priors look likely. For ridge regression
 # with noise of variance :math:`s^2` it gives :math:`\lambda = s^2 / \sigma^2`, for logistic regression ``C`` is
 # :math:`\sigma^2`.
 

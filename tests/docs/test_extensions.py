@@ -29,6 +29,11 @@ def test_a_formula_becomes_mathml() -> None:
     assert "<mfrac>" in shown
 
 
+def test_the_bars_of_a_norm_are_of_one_height() -> None:
+    shown = extension("mathml").converted(nodes.math("", r"\|w\|^2"), as_block=False)
+    assert shown.count('<mo stretchy="false">‖</mo>') == 2
+
+
 def test_a_formula_that_cannot_be_converted_is_named() -> None:
     with pytest.raises(errors.ExtensionError, match=r"'\\\\nonsense x'.*simpler LaTeX"):
         extension("mathml").converted(nodes.math("", r"\nonsense x"), as_block=False)
