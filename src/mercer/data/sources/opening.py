@@ -186,8 +186,8 @@ def _of_database(found: Found, asked: Asked) -> Source:
             f"{len(found.files)} {found.format} files are not one table: {listed([f.name for f in found.files])}. Name "
             "one of them."
         )
-    stamp = Stamp.of(found.files[0])
-    return DatabaseRows(DuckDBFile(stamp) if found.format == "DuckDB" else SQLite(stamp), asked)
+    kind = DuckDBFile if found.format == "DuckDB" else SQLite
+    return DatabaseRows(kind(Stamp.of(found.files[0], log=kind.log)), asked)
 
 
 def _of_object(what: Any, asked: Asked) -> Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,22 @@ def test_an_sqlite_file_that_changes(tmp_path: Path) -> None:
     os.utime(tmp_path / "a.sqlite", ns=(0, 1))
     with pytest.raises(SourceChangedError, match=r"a\.sqlite' was written to"):
         list(source)
+
+
+def test_an_sqlite_file_whose_log_is_written_to(tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path / "a.sqlite", "x, y", [(1, 2)])
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = wal")
+        for _ in range(2):  # without a log, and with one that has rows in it
+            source = mercer.data.open(path, target="y")
+            before = source.identity
+            assert [sum(chunk.n_rows for chunk in source) for _ in range(2)] == [1, 1]
+            assert source.identity == before == mercer.data.open(path, target="y").identity
+            writer.execute("UPDATE t SET y = y + 1")
+            writer.commit()
+            with pytest.raises(SourceChangedError, match=r"a\.sqlite' was written to since it was opened\. Passes"):
+                list(source)
+            assert mercer.data.open(path, target="y").identity != before
 
 
 def put(uri: str, *statements: str) -> None:

@@ -31,6 +31,18 @@ def test_a_file(tmp_path: Path) -> None:
         list(source)
 
 
+def test_a_file_whose_log_is_written_to(tmp_path: Path) -> None:
+    path = duckdb_file(tmp_path / "a.duckdb", t="SELECT range AS x, range % 2 AS y FROM range(10)")
+    source = mercer.data.open(path, target="y")
+    assert [sum(chunk.n_rows for chunk in source) for _ in range(2)] == [10, 10]
+    with duckdb.connect(path) as writer:
+        writer.execute("PRAGMA disable_checkpoint_on_shutdown")
+        writer.execute("UPDATE t SET y = y + 1")
+    with pytest.raises(SourceChangedError, match=r"a\.duckdb' was written to"):
+        list(source)
+    assert mercer.data.open(path, target="y").identity != source.identity
+
+
 def test_queries(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "a.duckdb", a="SELECT 1 AS x", b="SELECT range AS x FROM range(9)")
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path, sql="SELECT x FROM b WHERE x > 6")] == [[7, 8]]

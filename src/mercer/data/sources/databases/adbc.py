@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
 from mercer._errors import ColumnTypeError, DataError
@@ -45,6 +45,8 @@ class _Connected(Database):
 @dataclass(frozen=True)
 class SQLite(_Connected):
     """A file, in whose columns every value has a type of its own."""
+
+    log: ClassVar[str] = "-wal"
 
     stamp: Stamp
 

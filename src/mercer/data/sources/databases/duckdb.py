@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from mercer._errors import DataError
 from mercer.data.readers.base import Reading, what_failed
@@ -27,6 +27,8 @@ CHANCE = re.compile(r"\b(unnamed_relation_|__duckdb_source_)\w+")
 @dataclass(frozen=True)
 class DuckDBFile(Database):
     """A file, opened to be read by each pass."""
+
+    log: ClassVar[str] = ".wal"
 
     stamp: Stamp
 

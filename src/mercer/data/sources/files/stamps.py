@@ -20,13 +20,16 @@ class Stamp:
     written_ns: int
     #: of pyarrow, where it is not that of this machine
     filesystem: Any = None
+    #: how the name of its log ends, to which a database writes first; with the size of the log, and when it was written
+    log: str = ""
+    logged: tuple[int, int] = (0, 0)
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], filesystem: Any = None) -> Self:
+    def of(cls, path: str | os.PathLike[str], filesystem: Any = None, *, log: str = "") -> Self:
         """As it is now; by its full path, so that a process in another folder finds it."""
         if filesystem is None:
             path = os.path.abspath(path)
-        return cls(str(path), *_now(path, filesystem), filesystem)
+        return cls(str(path), *_now(path, filesystem), filesystem, log, _logged(str(path), log))
 
     @property
     def name(self) -> str:
@@ -41,7 +44,7 @@ class Stamp:
                 f"{self.path!r} is gone since it was opened, or not to be seen from this machine. Put it back where "
                 "every machine that reads it finds it, or open what there is now."
             ) from None
-        if now != (self.size, self.written_ns):
+        if now != (self.size, self.written_ns) or _logged(self.path, self.log) != self.logged:
             grown = f": it had {self.size} bytes, now {now[0]}" if now[0] != self.size else ""
             raise SourceChangedError(
                 f"{self.path!r} was written to since it was opened{grown}. Passes over it would not agree: open it "
@@ -68,3 +71,12 @@ def _now(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int]:
     if not found.is_file:
         raise FileNotFoundError(path)
     return int(found.size), int(found.mtime_ns or 0)
+
+
+def _logged(path: str, log: str) -> tuple[int, int]:
+    """The size of a log, and when it was written last; an empty one, which readers may leave, is none."""
+    try:
+        status = os.stat(path + log) if log else None
+    except FileNotFoundError:
+        status = None
+    return (status.st_size, status.st_mtime_ns) if status is not None and status.st_size else (0, 0)
