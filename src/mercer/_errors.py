@@ -30,7 +30,7 @@ class SourceChangedError(DataError):
 
 
 class SpentSourceError(DataError):
-    """Rows that can be read once, of a generator say, were asked for again; the message says what can be read again."""
+    """Rows that can be read only once, as of a generator, were asked for again; the message says what to give."""
 
 
 class EmptyDataError(DataError):
@@ -54,7 +54,7 @@ class ColumnTypeError(DataError):
 
 
 class TextError(DataError, AttributeError, TypeError):
-    """A document is no string: the message names it. scikit-learn raises either of these, as it happens."""
+    """A document is not a string: the message names it. scikit-learn raises one or the other of these."""
 
 
 class DecodingError(DataError, UnicodeDecodeError):
@@ -66,7 +66,7 @@ class VocabularyError(DataError):
 
 
 class WeightingError(DataError):
-    """Weights of terms were asked for that need what is not there: classes, say."""
+    """Weights of terms were asked for that need what was not given, such as classes."""
 
 
 class ColumnMismatchError(DataError):
@@ -150,7 +150,7 @@ class KernelError(MercerError, ValueError):
 
 
 class NotPositiveDefiniteError(KernelError):
-    """What was asked for is no inner product of any features: a negative scale, a difference, points that prove it."""
+    """What was asked for is not an inner product of features: a negative scale, a difference, points that prove it."""
 
 
 class AsymmetricKernelError(NotPositiveDefiniteError):
@@ -162,7 +162,7 @@ class KernelShapeError(KernelError):
 
 
 class NoFeatureMapError(MercerError, TypeError):
-    """A kernel has infinitely many features, or features that nobody knows: they cannot be written out."""
+    """A kernel has infinitely many features, or unknown ones: they cannot be written out."""
 
 
 class NoSpectrumError(MercerError, TypeError):
@@ -174,7 +174,7 @@ class DeviceError(DataError):
 
 
 class DeviceMemoryError(MercerError, MemoryError):
-    """The card has no room for what has to be there at once: the message says how much, and what to do instead."""
+    """The GPU has no room for what has to be there at once: the message says how much, and what to do instead."""
 
 
 class NoRepresenterError(MercerError, TypeError):
@@ -214,7 +214,7 @@ class UnsuitableSolverError(MercerError, ValueError):
 
 
 class NoLinearFormError(MercerError, TypeError):
-    """The model is no softmax of a linear function of features that do not depend on its parameters."""
+    """The model is not a softmax of a linear function of features that do not depend on its parameters."""
 
 
 class RecordError(MercerError, ValueError):
@@ -222,7 +222,7 @@ class RecordError(MercerError, ValueError):
 
 
 class NoExplanationError(MercerError, TypeError):
-    """What the model says of a row is no sum of what its columns say."""
+    """What the model says of a row is not a sum of contributions of its columns."""
 
 
 class ExportError(MercerError, TypeError):
@@ -250,11 +250,11 @@ class EngineError(MercerError, RuntimeError):
 
 
 class UnsavableError(MercerError, TypeError):
-    """A model holds what no file may: a function, say. The message names the place in the model and the remedy."""
+    """A model holds what no model file may, such as a function. The message names the place and the remedy."""
 
 
 class ModelFileError(MercerError, ValueError):
-    """A file is no model file, is damaged, cut off or tampered with, or asks for what no model file may."""
+    """A file is not a model file, is damaged, cut off or tampered with, or asks for what no model file may."""
 
 
 class NewerModelFileError(ModelFileError):

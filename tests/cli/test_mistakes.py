@@ -88,7 +88,7 @@ MISTAKES = [
         "compare people.csv --target size --models NaiveBays",
         "There is no model 'NaiveBays'. Did you mean 'NaiveBayes'?",
     ),
-    ("compare people.csv --target size --models Ridge", "Ridge is no model for the task classification."),
+    ("compare people.csv --target size --models Ridge", "Ridge is not a model for the task classification."),
     ("fit people.csv --target size --model LogisticRegresion -o a.mercer", "Did you mean 'LogisticRegression'"),
     (
         "fit people.csv --target size --set c=1 -o a.mercer",

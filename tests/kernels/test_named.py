@@ -36,5 +36,5 @@ def test_a_wrong_name() -> None:
         kernel_from("laplacien")
     with pytest.raises(KernelError, match="Did you mean 'gamma'"):
         kernel_from("rbf", gama=1)
-    with pytest.raises(KernelError, match="3 is no kernel"):
+    with pytest.raises(KernelError, match="3 is not a kernel"):
         kernel_from(3)

@@ -1,4 +1,4 @@
-"""The loops of `_jit` for tensors of torch, on a card or on the CPU; who has a tensor has loaded torch, never we."""
+"""The loops of `_jit` for torch tensors, on a GPU or the CPU; whoever made a tensor has loaded torch, never mercer."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def compare(
     y : array-like of shape (n_samples,)
         Class labels of any type, numbers, or counts.
     models : mapping from name to model, sequence of models, or of names, or one name, default=None
-        Whom to compare; by default every model of mercer that suits the target and the columns. Names are those of the
+        What to compare; by default every model of mercer that suits the target and the columns. Names are those of the
         leaderboard, or of classes of mercer.
     task : {"auto", "classification", "regression", "counts"}, default="auto"
         What is asked for; by default decided by the target: text and few whole numbers are classes.
@@ -79,7 +79,7 @@ def compare(
     Raises
     ------
     ComparisonInterrupted
-        On Ctrl-C, which it is a kind of: its `comparison` has the models that were done.
+        On Ctrl-C (it is a `KeyboardInterrupt`): its `comparison` has the models that were done.
 
     Examples
     --------

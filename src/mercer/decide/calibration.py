@@ -36,19 +36,20 @@ class Steps(NamedTuple):
 
 
 class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
-    """A classifier whose probabilities hold: of rows that get 0.8, about 80 % are of the class.
+    """A classifier with calibrated probabilities: of the rows that get 0.8 for a class, about 80 % are of that class.
 
     Scores of rows that the model has not seen (by cross-validation, or given as such) are mapped to probabilities. A
-    model that has only a `decision_function` gets probabilities this way. The ranking of rows by the model stays: it is
-    their probabilities that move.
+    model that has only a `decision_function` gets probabilities this way. With two classes the order of the rows by
+    their scores stays ("isotonic" may make ties): only their probabilities change.
 
     Parameters
     ----------
     model : classifier with `predict_proba` or `decision_function`
         Copied and fitted by `fit`; with `cv="prefit"` a fitted model, used as it is.
     method : {"temperature", "platt", "isotonic"}, default="temperature"
-        - "temperature": log probabilities (or decisions) times one number for all classes, found by maximum likelihood.
-          The most probable class stays the same. Good for few rows, and for models too sure or not sure enough.
+        - "temperature": log probabilities (or decisions) are divided by one number for all classes, found by maximum
+          likelihood. The most probable class stays the same. Good for few rows, and for models too sure or not sure
+          enough.
         - "platt": a sigmoid of each class's score, with the targets of Platt (1999), normalised.
         - "isotonic": any rising function of each class's score, normalised; for a thousand rows or more.
     cv : int, splitter, list of splits or "prefit", default=5
@@ -61,13 +62,13 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
     model_ : estimator
         The fitted model.
     temperature_ : float
-        By which scores are divided, for the method "temperature": above 1 where the model is too sure.
+        For the method "temperature", the number by which scores are divided: above 1 where the model is too sure.
     slopes_, intercepts_ : ndarray of shape (n_classes,) or (1,) for two classes
-        Of the sigmoids, for the method "platt".
+        For the method "platt", the slopes and intercepts of the sigmoids.
     steps_ : list of Steps
         The rising functions, for the method "isotonic".
     shares_ : ndarray of shape (n_classes,)
-        Of the classes among the rows that the calibration was learnt on.
+        Shares of the classes among the rows that the calibration was learnt on.
     class_prior_ : ndarray of shape (n_classes,)
         The class priors that the probabilities rest on, where they are known.
     certificate_ : Certificate

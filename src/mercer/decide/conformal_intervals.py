@@ -33,7 +33,7 @@ class ConformalRegressor(HoldsOut, RegressorMixin, BaseEstimator):
     """A regressor that answers with an interval, which holds the true value with a stated probability.
 
     The interval is as wide as the errors on rows held out were. A poor model has wide intervals, not wrong ones: the
-    promise needs only that new rows come from where those came from.
+    promise needs only that new rows come from the same distribution as those held out.
 
     Parameters
     ----------

@@ -23,8 +23,9 @@ Array = NDArray[Any]
 class ConformalClassifier(HoldsOut, ClassifierMixin, BaseEstimator):
     """A classifier that answers with a set of classes, which holds the true one with a stated probability.
 
-    A class is in the set of a row unless it is stranger there than the true class was in most of the rows held out. A
-    poor model has large sets, not wrong ones: the promise needs only that new rows come from where those came from.
+    A class is in the set of a row unless it would be stranger there than the true class was in most of the rows held
+    out. A poor model has large sets, not wrong ones: the promise needs only that new rows come from the same
+    distribution as those held out.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class ConformalClassifier(HoldsOut, ClassifierMixin, BaseEstimator):
         - "adaptive": a class is as strange as the probability of the classes before it is high. Never empty; larger for
           difficult rows and smaller for easy ones (Romano, Sesia and Candès 2020).
     by_class : bool, default=False
-        Whether the promise is to hold for the rows of each class apart (Mondrian).
+        Whether the promise is to hold for the rows of each class separately (Mondrian).
     penalty : float, default=0.0
         For the method "adaptive": added for each class after the first `free_classes`, which makes sets of many
         unlikely classes smaller (Angelopoulos et al. 2021).

@@ -30,8 +30,8 @@ class Decision(DecisionChoices, WrapsModel, ClassifierMixin, BaseEstimator):
     """A model's probabilities turned into actions, without touching the model.
 
     The action of a row is the one of the least expected cost Σ p(y|x) cost(y, action). Costs, class priors, rejection
-    and thresholds may be changed at any time (`set_params`): nothing is fitted again. This is the robustness to a
-    changing loss of models that have probabilities; one that has learnt only a boundary is refused.
+    and thresholds may be changed at any time (`set_params`): nothing is fitted again. Only a model with probabilities
+    can follow such changes; one that has learnt only a boundary is refused.
 
     Parameters
     ----------

@@ -47,13 +47,13 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
     """Outliers as rows of low density, with p-values and a bound on false discoveries instead of a guessed quota.
 
     A density learns from a part of the rows and scores the others. A new row is as strange as its log density is low
-    among these: its conformal p-value is uniform if it comes from where the rows of the fit came from. `predict` flags
-    by Benjamini and Hochberg's rule, so that *of the rows flagged in a batch* at most the share `fdr` is usual, on
-    average. It judges a batch as a whole: the answer for a row depends on the others asked about with it.
+    among these: its conformal p-value is uniform if it comes from the distribution of the rows of the fit. `predict`
+    flags by Benjamini and Hochberg's rule, so that *of the rows flagged in a batch* at most the share `fdr` is usual,
+    on average. It judges a batch as a whole: the answer for a row depends on the others asked about with it.
     `decision_function` judges each row alone, at a rate `fdr` of false alarms among usual rows.
 
-    What is promised is about new rows, and takes the rows of the fit for usual. Outliers among these, where they score
-    low, make the p-values too large, which errs on the safe side.
+    The promise is about new rows, and assumes that the rows of the fit are usual ones. Outliers among them that score
+    low make the p-values too large, which errs on the safe side.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
     fdr : float, default=0.05
         The share of usual rows that is allowed among the rows flagged.
     calibration : float, default=0.5
-        The share of rows held out. To flag k of m new rows takes m/(k · fdr) of them.
+        The share of rows held out. To flag k of m new rows, at least m/(k · fdr) − 1 rows have to be held out.
     random_state : int, RandomState or Generator, default=None
         Which rows are held out.
 

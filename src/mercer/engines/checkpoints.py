@@ -159,14 +159,14 @@ class Checkpoint:
 
 @contextmanager
 def checkpointed(path: str | Path, *, every: float = EVERY) -> Iterator[None]:
-    """Keep the passes of all fits inside on disk, so that they survive being killed.
+    """Keep on disk the passes of all fits inside the `with` block, so that they survive being killed.
 
-    Run the same fits again after a crash, and they go on where they were. The folder is removed when all are done.
+    Run the same fits again after a crash, and they continue where they were. The folder is removed when all are done.
 
     Parameters
     ----------
     path : str or Path
-        A folder, which is made.
+        A folder; it is created if it does not exist.
     every : float, default=30
         Seconds between two writes in the middle of a pass.
 

@@ -121,7 +121,7 @@ def _model(model: Any) -> Lowering:
             "fit without it."
         )
     raise ExportError(
-        f"{type(model).__name__} cannot be exported: it is no formula of a few columns. Linear models, naive Bayes and "
-        "Gaussian discriminants can be, e.g. LogisticRegression or NaiveBayes; or keep this one in a file with "
+        f"{type(model).__name__} cannot be exported: it is not a formula of a few columns. Linear models, naive Bayes "
+        "and Gaussian discriminants can be, e.g. LogisticRegression or NaiveBayes; or keep this one in a file with "
         "mercer.save and serve it."
     )

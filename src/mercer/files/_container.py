@@ -109,7 +109,7 @@ def read_header(file: BinaryIO) -> Header:
     length = int.from_bytes(first, "little")
     if len(first) < 8 or not 2 <= length <= min(LONGEST_HEADER, size - 8):
         raise ModelFileError(
-            "This is no model file: it does not begin as one. Name a file that `save` or `mercer fit` wrote."
+            "This is not a model file: it does not begin as one. Name a file that `save` or `mercer fit` wrote."
         )
     raw = file.read(length)
     if len(raw) < length:
@@ -180,7 +180,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     except ModelFileError:
         raise
     except (ValueError, RecursionError):
-        raise ModelFileError("This is no model file, or a damaged one: its header is no JSON.") from None
+        raise ModelFileError("This is not a model file, or a damaged one: its header is not JSON.") from None
     if not isinstance(found, dict):
         _refuse_damaged("its header is no object")
     return found

@@ -121,7 +121,7 @@ def load(path: str | Path) -> Any:
     Raises
     ------
     ModelFileError
-        Where it is no model file, or one that is damaged, cut off, tampered with, or of a newer version.
+        Where it is not a model file, or one that is damaged, cut off, tampered with, or of a newer version.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def describe(path: str | Path) -> ModelFile:
     Parameters
     ----------
     path : str or Path
-        The file. Its checksum is looked at by `load`, not here.
+        The file. Its checksum is verified by `load`, not here.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def kernel_from(kernel: object, **params: Any) -> Kernel:
         return _named(kernel, {OTHER_NAMES.get(name, name): value for name, value in params.items()})
     if callable(kernel):
         return FromFunction(kernel)
-    raise KernelError(f"{kernel!r} is no kernel; give a Kernel, a function k(x, z), or one of {', '.join(KERNELS)}.")
+    raise KernelError(f"{kernel!r} is not a kernel; give a Kernel, a function k(x, z), or one of {', '.join(KERNELS)}.")
 
 
 def _named(name: str, params: dict[str, Any]) -> Kernel:

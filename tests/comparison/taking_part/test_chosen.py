@@ -35,7 +35,7 @@ def test_one_name_is_a_list_of_one() -> None:
 
 
 def test_unsuitable_and_unknown() -> None:
-    with pytest.raises(DataError, match="Lasso is no model for the task classification"):
+    with pytest.raises(DataError, match="Lasso is not a model for the task classification"):
         compare(X, Y, models=["Lasso"])
     with pytest.raises(DataError, match="There is no model 'Laso'"):
         compare(X, Y, models=["Laso"])

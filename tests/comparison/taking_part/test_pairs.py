@@ -204,10 +204,10 @@ def test_infinite_weights_are_no_start() -> None:
         (kernelize(Ridge(), "rbf"), "predicts numbers"),
         (KernelDensity(), "describes rows"),
         (NadarayaWatsonClassifier(), "KernelBayes"),
-        (TableFeatures(), "no classifier"),
+        (TableFeatures(), "not a classifier"),
         (make_pipeline(TableFeatures(), Perceptron()), "Perceptron has no counterpart"),
         (GaussianNB, "takes a model"),
-        (Pipeline([]), "no model of mercer"),
+        (Pipeline([]), "not a model of mercer"),
         ("GaussianNB", "takes a model"),
     ],
     ids=named,
@@ -221,7 +221,7 @@ def test_who_has_no_counterpart_is_told_why(model: Any, reason: str) -> None:
 def test_models_of_others_have_none() -> None:
     from sklearn.naive_bayes import GaussianNB as Theirs
 
-    with pytest.raises(NoCounterpartError, match="no model of mercer"):
+    with pytest.raises(NoCounterpartError, match="not a model of mercer"):
         counterpart(Theirs())
 
 

@@ -88,7 +88,7 @@ def _gives_away(view: View, name: str) -> str | None:
     if len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes) and _pure(codes, classes):
         return "takes no value in two classes: its value alone tells the class of every row"
     if name in view.amounts and _sorted_apart(view.table.numbers([j])[:, 0][known], classes):
-        return "parts the classes without a single mistake, by thresholds"
+        return "separates the classes without a single mistake, by thresholds"
     return None
 
 

@@ -64,7 +64,9 @@ CHECKS = (
 
 
 def check_assumptions(comparison: Comparison | View) -> Checked:
-    """Ask data and models all questions. A check that fails is no reason to stop: it is listed with what it failed of.
+    """Make all assumption checks on the data and models of a comparison.
+
+    A check that fails itself does not stop the others: it is listed with its error.
 
     Parameters
     ----------
@@ -74,7 +76,8 @@ def check_assumptions(comparison: Comparison | View) -> Checked:
     Returns
     -------
     checked : Checked
-        Findings with `code`, `severity`, `sentence`, `remedy` and `columns`; what was passed; what could not be asked.
+        Findings with `code`, `severity`, `sentence`, `remedy` and `columns`; checks that passed; checks that could not
+        be made.
 
     Examples
     --------

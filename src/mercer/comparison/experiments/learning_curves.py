@@ -32,10 +32,10 @@ def learning_curves(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> LearningCurves:
-    """How much both halves of a generative-discriminative pair get wrong after so many rows.
+    """The errors of both halves of a generative-discriminative pair, fitted to more and more rows.
 
-    In each repeat rows are held out, class by class, and the others are put into an order of which every beginning
-    holds all classes. Both models are fitted to the same beginnings, and scored on the same rows.
+    In each repeat rows are held out, class by class, and the others are ordered such that the first rows, however many
+    are taken, hold all classes. Both models are fitted to the same first rows, and scored on the same held-out rows.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def learning_curves(
     y : array-like of shape (n_samples,)
         Class labels of any type.
     sizes : sequence of numbers, default=None
-        Of the training sets, in rows, or as shares (up to 1) of the rows that are not held out; by default eight, from
-        10 rows (or two of each class) to all.
+        Sizes of the training sets, in rows, or as shares (up to 1) of the rows that are not held out; by default eight,
+        from 10 rows (or two of each class) to all.
     repeats : int, default=20
         How many times the rows are dealt anew.
     test_size : float or int, default=1/3
@@ -65,7 +65,7 @@ def learning_curves(
     Raises
     ------
     ExperimentInterrupted
-        On Ctrl-C, which it is a kind of: its `result` has the curves of the repeats that were done.
+        On Ctrl-C (it is a `KeyboardInterrupt`): its `result` has the curves of the repeats that were done.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def stress(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Stress:
-    """Accuracy, log loss and calibration on held-out rows, of which values are removed, or to which noise is added.
+    """Accuracy, log loss and calibration on held-out rows from which values are removed, or to which noise is added.
 
     By default models are fitted to rows as they are, and asked about the same held-out rows in worse and worse
     condition. Generative models integrate missing values out. A model that refuses them gets a `TableFeatures` in
@@ -77,7 +77,7 @@ def stress(
     Raises
     ------
     ExperimentInterrupted
-        On Ctrl-C, which it is a kind of: its `result` has what came of the repeats that were done.
+        On Ctrl-C (it is a `KeyboardInterrupt`): its `result` has the repeats that were done.
 
     Examples
     --------

@@ -40,6 +40,6 @@ def _by_name(name: str, invitation: Invitation, table: Table, task: str) -> list
     name = known[name.casefold()]
     if name != "GLM" and (name in CLASSIFIERS) != (task == "classification"):
         suits = [each.name for each in invitation.entrants]
-        raise DataError(f"{name} is no model for the task {task}. {did_you_mean(name, suits)}")
+        raise DataError(f"{name} is not a model for the task {task}. {did_you_mean(name, suits)}")
     ready = prepared(name, table.native)
     return [Entrant(name, ready.model, Table.of(ready.frame, dates=True), kind_of(ready.model))]

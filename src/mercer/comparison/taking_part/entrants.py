@@ -51,7 +51,7 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
         models = {_unique_name(models, position): model for position, model in enumerate(models)}
     for model in models.values():
         if isinstance(model, type) or not hasattr(model, "fit"):
-            raise DataError(f"models has {model!r}, which is no model; give one such as GaussianNB(), or its name.")
+            raise DataError(f"models has {model!r}, which is not a model; give one such as GaussianNB(), or its name.")
     given = [Entrant(name, model, table, kind_of(model)) for name, model in by_written_name(models).items()]
     return Invitation(with_partners(given), [])
 

@@ -31,10 +31,10 @@ WORDS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer", "TfidfTransf
 def counterpart(model: Any, *, naive: bool = False) -> Any:
     """The other half of the generative-discriminative pair that a model belongs to, on the same features, not fitted.
 
-    Both halves choose among the same functions of a row: the generative one by the likelihood of rows and classes
-    together, the discriminative one by that of the classes given the rows. Gaussian naive Bayes goes with a logistic
-    regression on x and x² (on x, where classes share variances), a mixed or discrete naive Bayes with one on the
-    sufficient statistics of its columns, linear and quadratic discriminants with one on x and on all monomials of
+    Both halves are the same function of the same features. The generative one is fitted by the likelihood of rows and
+    classes together, the discriminative one by that of the classes given the rows. Gaussian naive Bayes goes with a
+    logistic regression on x and x² (on x, where classes share variances), a mixed or discrete naive Bayes with one on
+    the sufficient statistics of its columns, linear and quadratic discriminants with one on x and on all monomials of
     degree 2, multinomial naive Bayes with a softmax on the same counts, `KernelBayes` with a kernel logistic
     regression.
 
@@ -50,8 +50,8 @@ def counterpart(model: Any, *, naive: bool = False) -> Any:
     -------
     estimator : estimator or Pipeline
         Where `model` is a fitted generative one, the discriminative fit begins at its `linear_form`: the logistic
-        regression has `warm_start=True`, and the coefficients that make it the same classifier. A `clone` begins
-        anywhere.
+        regression has `warm_start=True`, and the coefficients that make it the same classifier. A `clone` of it starts
+        afresh.
 
     Examples
     --------
@@ -104,12 +104,12 @@ def _names(model: Any) -> list[str]:
 def _reason(model: Any) -> str:
     names = _names(model)
     if not names:
-        return "it is no model of mercer, whose models of the same names have one"
+        return "it is not a model of mercer; if mercer has one of the same name, use that"
     if found := next((REASONS[name] for name in names if name in REASONS), ""):
         return found
     from sklearn.base import is_regressor
 
-    return NUMBERS if is_regressor(model) else "it is no classifier"
+    return NUMBERS if is_regressor(model) else "it is not a classifier"
 
 
 def _together(given: Any, steps: Steps) -> Any:

@@ -32,7 +32,8 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     """Estimate what fitting a model to rows takes: operations are counted, and the speed of this machine measured.
 
     Good to a factor of two or three: how many steps an optimisation needs is not known before it is made, nor how many
-    rows become support vectors. Of several classes, a kernel machine takes about as many times as long.
+    rows become support vectors. With several classes, a kernel machine takes about as many times as long as there are
+    classes.
 
     Parameters
     ----------

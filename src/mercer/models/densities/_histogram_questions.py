@@ -147,8 +147,8 @@ class HistogramQuestions(DensityEstimator):
         values = np.asarray(checked(self, X, reset=reset, accept_sparse=False))
         if values.dtype.kind in "mM":
             raise ColumnTypeError(
-                f"Column {column_names(self)[0]!r} has the type {values.dtype}, which is no number; turn it into one, "
-                "e.g. the hour, the weekday or the days since some date."
+                f"Column {column_names(self)[0]!r} has the type {values.dtype}, which is not a number; turn it into "
+                "one, e.g. the hour, the weekday or the days since some date."
             )
         return values
 

@@ -38,8 +38,8 @@ class HistogramDensity(HistogramQuestions):
     Parameters
     ----------
     bins : str, int, Width, array-like of edges, or one of these per column, default="auto"
-        The name of a rule, how many of equal width, how wide, or the edges. With one column a sequence of numbers are
-        its edges; with more a sequence has one entry for each. The rules are "auto" (the narrower of
+        The name of a rule, a number of bins of equal width, a `Width`, or the edges. With one column a sequence of
+        numbers holds its edges; with more it has one entry for each column. The rules are "auto" (the narrower of
         "freedman-diaconis" and "sturges"), "freedman-diaconis" (or "fd"), "scott", "sturges", "doane", "stone" and
         "knuth", the most probable number. For one column they are those of `numpy.histogram_bin_edges`; on a grid of d
         columns the widths of Scott and of Freedman and Diaconis shrink like n^(−1/(2+d)). With weights, n in a rule is

@@ -25,10 +25,10 @@ from mercer.stats import ByClass, ColumnMoments, ScatterMoments
 
 
 class GaussianDiscriminant(DiscriminantClassifier):
-    """Normal classes: quadratic, linear and naive discriminant analysis in one.
+    """Classes with normal densities: quadratic, linear and naive discriminant analysis in one.
 
-    Rows may be tensors of torch, on a card too: they are summarised and scored where they lie, and what is said about
-    them is a tensor there. The model itself stays in main memory, and takes arrays as well.
+    Rows may be torch tensors, also on a GPU: they are summarised and scored on their device, and predictions are
+    tensors there. The model itself stays in main memory, and takes arrays as well.
 
     Parameters
     ----------

@@ -33,8 +33,8 @@ from mercer.stats.base import as_block
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DropInDiscriminant):
     """Linear discriminant analysis; scikit-learn's with weights, merging, forgetting, sampling and missing values.
 
-    Rows may be tensors of torch, on a card too: they are summarised and scored where they lie, and what is said about
-    them is a tensor there. The model itself stays in main memory, and takes arrays as well.
+    Rows may be torch tensors, also on a GPU: they are summarised and scored on their device, and predictions are
+    tensors there. The model itself stays in main memory, and takes arrays as well.
 
     Parameters
     ----------

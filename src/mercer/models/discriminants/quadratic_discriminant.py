@@ -23,8 +23,8 @@ from mercer.stats import ScatterMoments
 class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     """Quadratic discriminant analysis; scikit-learn's with weights, merging, forgetting, sampling and missing values.
 
-    Rows may be tensors of torch, on a card too: they are summarised and scored where they lie, and what is said about
-    them is a tensor there. The model itself stays in main memory, and takes arrays as well.
+    Rows may be torch tensors, also on a GPU: they are summarised and scored on their device, and predictions are
+    tensors there. The model itself stays in main memory, and takes arrays as well.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     store_covariance : bool, default=False
         Whether to keep the covariances in `covariance_`.
     tol : float, default=1e-4
-        A class with a principal variance that is not above this has no full rank.
+        A class is rank-deficient if one of its principal variances is not above this.
     covariance_estimator : estimator, default=None
         Estimates the covariance of each class instead, from its rows. Only for "eigen".
 

@@ -52,7 +52,7 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
     fit_prior : bool, default=True
         Whether to learn class priors; they are uniform otherwise.
     class_prior : array-like of shape (n_classes,), default=None
-        Class priors, in place of both.
+        Class priors to use instead of learnt or uniform ones.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
     fit_prior : bool, default=True
         Whether to learn class priors; they are uniform otherwise.
     class_prior : array-like of shape (n_classes,), default=None
-        Class priors, in place of both.
+        Class priors to use instead of learnt or uniform ones.
     min_categories : int or array-like of shape (n_features,), default=None
         Each column has at least so many categories, whether or not they were seen.
 

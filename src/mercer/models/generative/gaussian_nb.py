@@ -26,8 +26,8 @@ from mercer.stats.moments import ColumnMoments
 class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
     """Gaussian naive Bayes; scikit-learn's `GaussianNB` with merging, forgetting, sampling and missing values.
 
-    Rows may be tensors of torch, on a card too: they are summarised and scored where they lie, and what is said about
-    them is a tensor there. The model itself stays in main memory, and takes arrays as well.
+    Rows may be torch tensors, also on a GPU: they are summarised and scored on their device, and predictions are
+    tensors there. The model itself stays in main memory, and takes arrays as well.
 
     Parameters
     ----------

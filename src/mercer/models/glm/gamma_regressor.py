@@ -24,12 +24,12 @@ class GammaRegressor(GLMRegressor):
         Whether there is an intercept; it is not penalised.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
         Both find the same optimum by Newton's method, or by L-BFGS where there are very many columns and "lbfgs"
-        was asked for; `plan_` says which. Of collinear columns without a penalty "newton-cholesky" warns.
+        was asked for; `plan_` says which. Without a penalty, "newton-cholesky" warns of collinear columns.
     max_iter : int, default=100
         Steps after which to give up.
     tol : float, default=1e-4
-        The fit has converged within 100 · tol standard errors of the optimum: 1e-2 at most, and 1e-8 for small data,
-        where it costs nothing.
+        The fit has converged when it is within 100 · tol standard errors of the optimum, and never farther than 1e-2;
+        for small data within 1e-8, where that costs nothing.
     warm_start : bool, default=False
         Whether a fit begins at the coefficients of the last one.
     verbose : int, default=0

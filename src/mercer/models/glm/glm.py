@@ -83,8 +83,9 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         What compares two rows, in the place of their columns: "rbf", `RBF(gamma=0.1)`, a function k(x, z). Rows are
         then numbers, or whatever the kernel compares.
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        With a kernel, features that stand for it, so that rows may be millions: with parameters of their own, or about
-        2√n of them. "auto" is exact where that takes seconds. `approximation_` tells what it costs.
+        With a kernel: features that stand in for it, for up to millions of rows. A transformer brings its own
+        parameters; a name means about 2√n features. "auto" is exact where that takes only seconds. `approximation_`
+        says how much accuracy is lost.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     solver : {"auto", "direct", "newton", "newton-cg", "lbfgs", "gradient", "online", "proximal"}, default="auto"
@@ -122,7 +123,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         How far features that stand for the kernel are from it, if they do.
     coefficient_names_ : list of str
         What each coefficient belongs to: a column, or a level of one. Without a penalty the first level of a category
-        is the one the others are compared with, and has none.
+        is the reference level, and has no coefficient.
     classes_ : ndarray of shape (n_classes,)
         Class labels, where the family has them.
     family_, link_ : Family, Link
@@ -132,9 +133,10 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
     deviance_, null_deviance_ : float
         Twice the loss, of the model and of one with nothing but an intercept (and the offset).
     df_residual_ : float
-        Degrees of freedom: number of observations less coefficients. Under an L2 penalty a coefficient counts as much
-        as the data have a say in it, under L1 if it is not 0. With a kernel it is the trace that this comes to, of more
-        than 1000 rows an estimate; for "categorical" NaN.
+        Degrees of freedom: number of observations less the effective number of coefficients. Under an L2 penalty each
+        coefficient counts as far as it is determined by the data rather than by the prior, under L1 if it is not 0.
+        With a kernel the effective number is the trace of the smoother, estimated beyond 1000 rows; NaN for
+        "categorical".
     log_likelihood_ : float
         At the estimates; NaN where the family has no density in closed form.
     n_iter_ : int

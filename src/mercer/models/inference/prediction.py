@@ -126,7 +126,7 @@ def interval_of_observation(new: NewRows, covariance: Covariance, level: float) 
     """For a normal response with the identity link exact; else from the family's distribution, averaged over η."""
     rows = new.fitted.rows
     if not isinstance(rows, OneMean):
-        raise InferenceError("a class is no number that an interval could hold; use predict_proba, or kind='mean'.")
+        raise InferenceError("a class is not a number, so no interval can hold it; use predict_proba, or kind='mean'.")
     wanted, eta = quantile(covariance, level), new.eta[:, 0]
     error = _errors_of_predictor(new, covariance)
     if isinstance(rows.family, Gaussian) and rows.response.link == IDENTITY:

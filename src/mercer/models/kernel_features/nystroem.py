@@ -37,7 +37,7 @@ LEAST = 1e-12
 
 
 class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Features ψ with ψ(x)ᵀψ(z) ≈ k(x, z), exact where x and z are landmarks; scikit-learn's with an error.
+    """Features ψ with ψ(x)ᵀψ(z) ≈ k(x, z), exact where x and z are landmarks; scikit-learn's, with its error measured.
 
     Parameters
     ----------
@@ -55,27 +55,29 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     n_components : int, default=100
         How many landmarks, and features.
     random_state : int, RandomState instance or None, default=None
-        What draws the landmarks: "uniform" ones are those of scikit-learn.
+        Draws the landmarks; "uniform" ones are those of scikit-learn.
     n_jobs : int, default=None
         Of a function of two rows; everything else uses the threads of `mercer.engine`.
     landmarks : {"uniform", "kmeans++", "rpcholesky"}, default="uniform"
-        Any rows; rows far from each other, by the distance that the kernel gives them; or rows where those before leave
-        most of the kernel (randomly pivoted Cholesky), which takes fewest for an error where data are clustered.
+        Rows drawn uniformly; rows far from each other, in the distance that the kernel defines; or rows of which the
+        landmarks so far explain least (randomly pivoted Cholesky), which needs the fewest landmarks where data are
+        clustered.
     tol : float, default=0.0
-        No more landmarks are taken than leave so much of the trace of the kernel matrix, relative to it.
+        Landmarks are added, up to `n_components`, until at most this share of the trace of the kernel matrix is left
+        unexplained.
 
     Attributes
     ----------
     components_ : ndarray or sparse matrix of shape (n_components, n_features), or list
         The landmarks.
     component_indices_ : ndarray of shape (n_components,)
-        Their numbers among the rows of the fit.
+        Their row numbers in the fit.
     normalization_ : ndarray of shape (n_components, n_components)
         K^(−½) of the landmarks; eigenvalues that are 0 up to rounding stay 0.
     approximation_error_ : float
         Σ (k(x, x) − ‖ψ(x)‖²), relative to Σ k(x, x): of all rows, or estimated from 500, as `plan_` tells; 0 is exact.
-        NaN where nobody knows: if k(x, x) is 0, or for "uniform" landmarks of a function of two rows, which is called
-        no more often than by scikit-learn.
+        NaN where it is not known: if k(x, x) is 0, or for "uniform" landmarks with a function of two rows as kernel,
+        which is called no more often than by scikit-learn.
     kernel_ : Kernel or None
         The kernel used; None if `kernel` is "precomputed".
     n_features_in_ : int

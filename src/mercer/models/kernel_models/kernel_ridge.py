@@ -52,18 +52,18 @@ SPARSE = ("csr", "csc")
 
 
 class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """Ridge regression with a kernel, ‖y − f(X)‖² + alpha ‖f‖² for f(x) = Σ aᵢ k(x, xᵢ); scikit-learn's with a proof.
+    """Kernel ridge regression, ‖y − f(X)‖² + alpha ‖f‖² for f(x) = Σ aᵢ k(x, xᵢ); scikit-learn's, with a certificate.
 
     There is no intercept: centre y, or add a constant to the kernel. Few rows are solved by Cholesky, many by conjugate
-    gradients where these are faster; both leave over no more than 1e-8 of y.
+    gradients where these are faster; either way the residual of the linear system is at most 1e-8 of y.
 
     Parameters
     ----------
     alpha : float, array-like of shape (n_targets,), "loo" or "gcv", default=1
         Strength of the penalty, not negative; one for all targets or one for each. "loo" chooses the one with the
-        smallest leave-one-out error, "gcv" the one with the smallest generalised cross-validation error, among up to
-        31 that the data suggest, and the largest of those whose errors differ by rounding only: all are known from one
-        eigendecomposition of the kernel matrix.
+        smallest leave-one-out error, "gcv" the one with the smallest generalised cross-validation error, among up to 31
+        that the data suggest; if several errors differ only by rounding, the largest of these penalties is taken. All
+        are known from one eigendecomposition of the kernel matrix.
     kernel : str, Kernel or callable, default="linear"
         A name, which `gamma`, `degree` and `coef0` go with; a kernel of `mercer.kernels`, which has parameters of its
         own; a function of two rows or of two matrices; or "precomputed", for which X is the kernel matrix.
@@ -72,14 +72,15 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         one with the smallest error is chosen, together with `alpha`, at one decomposition for each; "loo" means
         seven around "median". An `alpha` that is given has to be above 0 then.
     degree : float, default=3
-        Of a polynomial.
+        Degree of a polynomial kernel.
     coef0 : float, default=1
         The constant of a polynomial or sigmoid.
     kernel_params : dict, default=None
         More arguments of a function that is the kernel.
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        Features that stand for the kernel, so that rows may be millions: with parameters of their own, or about 2√n of
-        them. "auto" is exact where that takes seconds. `approximation_` tells what it costs; `alpha` has to be above 0.
+        Features that stand in for the kernel, for up to millions of rows. A transformer brings its own parameters; a
+        name means about 2√n features. "auto" is exact where that takes only seconds. `approximation_` says how much
+        accuracy is lost; `alpha` has to be above 0.
 
     Attributes
     ----------
@@ -109,7 +110,8 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     approximation_ : Approximation
         How far features that stand for the kernel are from it, if they do.
     certificate_ : Certificate
-        What is left over of y; of features, the distance to the optimum.
+        The residual of the linear system relative to y; with features that stand for the kernel, the distance to the
+        optimum.
     plan_ : Plan
         Which path the fit took.
 

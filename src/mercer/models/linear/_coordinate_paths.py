@@ -63,14 +63,14 @@ def lasso_path(
     positive: bool = False,
     **params: Any,
 ) -> tuple[Any, ...]:
-    """Lasso coefficients along a path of penalties; scikit-learn's, each with a proof.
+    """Lasso coefficients along a path of penalties; scikit-learn's, each with a proof of optimality.
 
     Minimises ‖y − X w‖² / 2n + alpha ‖w‖₁ for each alpha. There is no intercept.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows; neither order of a dense array is copied.
+        Rows; a dense array is not copied, be it in C or in Fortran order.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Targets. Several are fitted together, by scikit-learn: a column is used for all or for none.
     eps : float, default=1e-3
@@ -155,7 +155,7 @@ def enet_path(
     check_input: bool = True,
     **params: Any,
 ) -> tuple[Any, ...]:
-    """Elastic net coefficients along a path of penalties; scikit-learn's, each with a proof.
+    """Elastic net coefficients along a path of penalties; scikit-learn's, each with a proof of optimality.
 
     Minimises ‖y − X w‖² / 2n + alpha (l1_ratio ‖w‖₁ + (1 − l1_ratio) ‖w‖² / 2) for each alpha. There is no intercept.
 

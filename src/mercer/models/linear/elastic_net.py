@@ -18,7 +18,7 @@ from mercer.solvers.least_squares.direct import Rows
 
 
 class ElasticNet(CoordinateRegressor):
-    """Linear regression with absolute values and squares in the penalty; scikit-learn's with a proof.
+    """Linear regression with absolute values and squares in the penalty; scikit-learn's, with a proof of optimality.
 
     Minimises the mean of (y − X w − b)² / 2 plus alpha (l1_ratio ‖w‖₁ + (1 − l1_ratio) ‖w‖² / 2).
 

@@ -13,7 +13,7 @@ from mercer.models.linear._coordinate_paths import enet_path
 
 
 class ElasticNetCV(CoordinateCV):
-    """The elastic net with the penalty chosen by cross-validation; scikit-learn's with a proof.
+    """The elastic net with the penalty chosen by cross-validation; scikit-learn's, with a proof of optimality.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from mercer.models.linear.elastic_net import ElasticNet
 
 
 class Lasso(ElasticNet):
-    """Linear regression with absolute values in the penalty; scikit-learn's with a proof.
+    """Linear regression with absolute values in the penalty; scikit-learn's, with a proof of optimality.
 
     Minimises the mean of (y − X w − b)² / 2 plus alpha ‖w‖₁.
 

@@ -9,7 +9,7 @@ from mercer.models.linear._coordinate_paths import lasso_path
 
 
 class LassoCV(CoordinateCV):
-    """The lasso with the penalty chosen by cross-validation; scikit-learn's with a proof.
+    """The lasso with the penalty chosen by cross-validation; scikit-learn's, with a proof of optimality.
 
     Parameters
     ----------

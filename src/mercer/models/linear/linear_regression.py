@@ -19,7 +19,7 @@ from mercer.solvers.least_squares.nonnegative import nonnegative_least_squares
 
 
 class LinearRegression(LeastSquaresRegressor):
-    """Ordinary least squares; scikit-learn's with a proof and every digit there is.
+    """Ordinary least squares; scikit-learn's, with a proof of optimality and all digits.
 
     With more rows than columns the rank does not depend on the units of the columns.
 

@@ -33,7 +33,7 @@ WITH_SPARSE_INTERCEPT = frozenset({"auto", "lbfgs", "lsqr", "sag", "sparse_cg"})
 
 
 class Ridge(LeastSquaresRegressor):
-    """Least squares with a penalty, ‖y − X w − b‖² + alpha ‖w‖²; scikit-learn's with a proof and a tuned alpha.
+    """Ridge regression, ‖y − X w − b‖² + alpha ‖w‖²; scikit-learn's, with a certificate and an alpha that tunes itself.
 
     The answer is the mode of the posterior under w ~ N(0, σ²/alpha · I), where σ² is the variance of the residuals.
 
@@ -41,9 +41,9 @@ class Ridge(LeastSquaresRegressor):
     ----------
     alpha : float, array-like of shape (n_targets,), "loo" or "gcv", default=1.0
         Strength of the penalty, not negative; one for all targets or one for each. "loo" chooses the one with the
-        smallest leave-one-out error, "gcv" the one with the smallest generalised cross-validation error, among up to
-        31 that the data suggest, and the largest of those whose errors differ by rounding only. Both are known in
-        closed form: "gcv" costs hardly more than a fit, "loo" one more pass over the rows.
+        smallest leave-one-out error, "gcv" the one with the smallest generalised cross-validation error, among up to 31
+        that the data suggest; if several errors differ only by rounding, the largest of these penalties is taken. Both
+        are known in closed form: "gcv" costs hardly more than a fit, "loo" one more pass over the rows.
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalised.
     copy_X : bool, default=True

@@ -35,7 +35,7 @@ from mercer.solvers.least_squares.iterative import by_conjugate_gradients
 
 
 class RidgeCV(LeastSquaresRegressor):
-    """Ridge regression that tries several penalties; scikit-learn's with a proof.
+    """Ridge regression that tries several penalties; scikit-learn's, with a proof of optimality.
 
     Parameters
     ----------

@@ -27,9 +27,10 @@ class BucketFeatures(NumericTransformer):
     Parameters
     ----------
     buckets : {"quantiles", "decades", "width"}, array-like or dict, default="quantiles"
-        Where they begin: with as many rows in each; at 0, 10, 100, …, and so below 0 if there are negative numbers; at
-        equal distances; at edges given for all columns, e.g. [0, 10, 100, 1000] for three buckets; or at edges given by
-        column, {"age": [0, 18, 65, 120]}, by name or position, where the columns not named have quantiles.
+        Where they begin. "quantiles": with as many rows in each. "decades": at 0, 10, 100, …, and likewise below 0 if
+        there are negative numbers. "width": at equal distances. Or at edges given for all columns, e.g. [0, 10, 100,
+        1000] for three buckets, or by column, {"age": [0, 18, 65, 120]}, by name or position; columns not named have
+        quantiles.
     n_buckets : int, default=10
         How many, of quantiles or equal widths. Where many values are equal there are fewer quantiles.
     missing : {"bucket", "zeros", "error"}, default="bucket"

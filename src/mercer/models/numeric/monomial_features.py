@@ -34,7 +34,7 @@ class MonomialFeatures(NumericTransformer):
     scaled : bool, default=False
         Whether monomials have the coefficients √(C(p, t) cᵖ⁻ᵗ t!/∏aⱼ!) instead of 1.
     constant : float, default=1.0
-        c > 0 of the polynomial kernel; only looked at if `scaled` and not `exactly`.
+        c > 0 of the polynomial kernel; only used if `scaled` and not `exactly`.
     interaction_only : bool, default=False
         Whether no column is to be multiplied by itself.
     include_bias : bool, default=True

@@ -20,8 +20,9 @@ from mercer.models.numeric._rows import NumericTransformer
 class SplineFeatures(NumericTransformer):
     """Splines of every column: a linear model of them is a sum of smooth functions, one of each column.
 
-    B-splines are those of scikit-learn's `SplineTransformer`. The splines of a column add up to 1 everywhere, and so do
-    those of another: leave one out by `include_bias=False` for a model without a penalty. Missing values stay missing.
+    B-splines are those of scikit-learn's `SplineTransformer`. The splines of each column add up to 1 everywhere, so
+    those of two columns, or of one beside an intercept, are collinear: set `include_bias=False` for a model without a
+    penalty. Missing values stay missing.
 
     Parameters
     ----------
@@ -31,8 +32,9 @@ class SplineFeatures(NumericTransformer):
     degree : int, default=3
         Of the polynomials between knots; 0 are steps, 1 is a broken line. Natural splines have 3.
     knots : {"quantiles", "width"}, array-like or dict, default="quantiles"
-        Where they are: with as many rows between each two; at equal distances; at positions given for all columns; or
-        given by column, {"age": [0, 18, 65, 100]}, by name or position, where the columns not named have quantiles.
+        Where they are. "quantiles": with as many rows between each two. "width": at equal distances. Or at positions
+        given for all columns, or by column, {"age": [0, 18, 65, 100]}, by name or position; columns not named have
+        quantiles.
     natural : bool, default=False
         Whether to take natural cubic splines, one for each knot, whose coefficients are the values of the function
         there, instead of B-splines.

@@ -52,8 +52,8 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
     - "perceptron": e = y − s(u), with the step function s of u = w·x + w₀. Finds a hyperplane without mistakes if there
       is one, and else stops with the proof that there is none.
-    - "lms": e = t − u with t = ±1 (Widrow and Hoff): least squares. Rows far on the right side count as errors too, and
-      a row of the only class-1 corner of a Boolean function may come to lie exactly on the threshold.
+    - "lms": e = t − u with t = ±1 (Widrow and Hoff): least squares. Rows far on the correct side count as errors too,
+      and the only corner of class 1 of a Boolean function may come to lie exactly on the threshold.
     - "logistic": e = y − σ(u): the gradient of the likelihood of logistic regression.
     - "sigmoid": e = σ(u) (1 − σ(u)) (y − σ(u)): least squares of the probabilities.
 
@@ -70,7 +70,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         1 for the perceptron.
     decay : float, default=None
         After t passes over the rows, fractions included, the rate is rate / (1 + decay · t). None is 0, a constant
-        rate; with rate="auto" in incremental mode it is 0.1, without which the weights would go round the optimum.
+        rate; with rate="auto" in incremental mode it is 0.1, without which the weights would circle around the optimum.
     average : bool, default=False
         Whether to publish the mean of the weights after each step instead of the last ones.
     fit_intercept : bool, default=True

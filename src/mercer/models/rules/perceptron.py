@@ -90,7 +90,7 @@ class Perceptron(LinearClassifier):
     n_iter_ : int
         Passes over the rows; of several classes, the most that one took.
     t_ : float
-        One more than the number of rows looked at.
+        One more than the number of rows processed.
     certificate_ : Certificate
         How many rows are on the wrong side: 0 proves that the classes are linearly separable.
     plan_ : Plan

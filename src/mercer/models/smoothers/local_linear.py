@@ -18,8 +18,9 @@ class LocalLinear(KernelRegressor):
     It reproduces linear functions exactly, whatever the bandwidth, and has none of the bias of a local mean at the ends
     of the data. Where the points in reach do not determine a slope (there are too few, or they lie in a plane), it is 0
     in the directions in which they do not differ: a single point in reach is the answer, as in `NadarayaWatson`. A line
-    through few points that are close together is prolonged as far as it is asked for, and may lead far away from all
-    values where a kernel that ends reaches next to nobody; the Gaussian kernel, or a wider one, does not.
+    through a few points that are close together is extended as far as it is asked for. Where a kernel of limited reach
+    has hardly any points, that may lead far away from all values seen; the Gaussian kernel, or a larger bandwidth,
+    avoids it.
 
     Parameters
     ----------

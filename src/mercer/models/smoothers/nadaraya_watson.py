@@ -16,11 +16,12 @@ class NadarayaWatson(KernelRegressor):
     bandwidth : "leave-one-out", float, array-like, Bandwidth, rule or its name, default="leave-one-out"
         How wide the kernel is. "leave-one-out" minimises the mean squared error of each row predicted from all others,
         first over one width for all columns in proportion to their standard deviations, then over a width for each
-        column (up to 10 columns; a column that says nothing gets a very large one). Of more than 1000 rows, 1000 are
-        searched in this way; the common factor is then chosen for the fit of all, by leaving out each of them, or, of
-        more than about 14,000, so many (at least 1000) that a width is tried in a fraction of a second. A number h, one
-        for each column, or the matrix Σ (of squared units: a number h means h² I) are taken as they are; a name such as
-        "scott-scaled" or "plugin" is a rule for the density of X. Ctrl-C keeps the best widths so far.
+        column (up to 10 columns; a column that says nothing gets a very large one). With more than 1000 rows, this
+        search uses 1000 of them; a common factor is then chosen for the fit of all rows, by leaving out each in turn
+        or, with more than about 14,000 rows, a sample of them (at least 1000) such that a width is tried in a fraction
+        of a second. A number h, one for each column, or the matrix Σ (of squared units: a number h means h² I) are
+        taken as they are; a name such as "scott-scaled" or "plugin" is a rule for the density of X. Ctrl-C keeps the
+        best widths so far.
     categorical : None, "auto" or array-like of int or str, default=None
         Columns that are categories, by position or name; "auto" takes those of text, categories or bools. Their kernel
         is Aitchison and Aitken's: 1 − λ for the same level and λ/(levels − 1) for another. A level that was not there

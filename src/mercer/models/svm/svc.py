@@ -38,8 +38,8 @@ from mercer.solvers.machines.box_problem import BoxProblem, feasible
 class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     """Support vector classification: scikit-learn's, with a duality gap to show for it.
 
-    It minimises ½‖w‖² + C Σ max(0, 1 − y (⟨w, ψ(x)⟩ + b)) through its dual. Of several classes each pair has a machine
-    of its own, and they vote.
+    It minimises ½‖w‖² + C Σ max(0, 1 − y (⟨w, ψ(x)⟩ + b)) through its dual. With several classes, each pair has a
+    machine of its own, and they vote.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Whether `decision_function` gives a score for each class or one for each pair.
     break_ties : bool, default=False
-        Whether `predict` decides between classes with as many votes by their scores.
+        Whether `predict` decides by their scores between classes that have equally many votes.
     random_state : int, RandomState or None, default=None
         Accepted and not needed: nothing is drawn at random.
     scaling : {"sum", "mean"}, default="sum"
@@ -86,17 +86,17 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     callback : callable or None, default=None
         Called with the progress of the solver: iterations, violation, gap, seconds. If it returns True, the fit ends.
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        Features that stand for the kernel, for many rows: 2√n of them, or as many as the object says, whose kernel is
-        that of this model. "auto" is exact where that takes seconds. The problem of these features is solved to a
-        duality gap of `tol`/100 of its objective, and new rows are not compared with support vectors.
-        `approximation_` tells what it costs.
+        Features that stand in for the kernel, for many rows. A name means 2√n features; a transformer says how many,
+        and takes the kernel of this model. "auto" is exact where that takes only seconds. The problem of these features
+        is solved to a duality gap of `tol`/100 of its objective, and new rows are not compared with support vectors.
+        `approximation_` says how much accuracy is lost.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     support_ : ndarray of shape (n_SV,)
-        Numbers of the support vectors, class after class.
+        Row numbers of the support vectors, class after class.
     support_vectors_ : ndarray, sparse matrix or list of shape (n_SV, n_features)
         Support vectors; empty if the kernel is a matrix or a function of sets.
     n_support_ : ndarray of shape (n_classes,)

@@ -61,15 +61,15 @@ class SVR(RegressorMixin, SupportVectorMachine):
     callback : callable or None, default=None
         Called with the progress of the solver: iterations, violation, gap, seconds. If it returns True, the fit ends.
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        Features that stand for the kernel, for many rows: 2√n of them, or as many as the object says, whose kernel is
-        that of this model. "auto" is exact where that takes seconds. The problem of these features is solved to a
-        duality gap of `tol`/100 of its objective, and new rows are not compared with support vectors.
-        `approximation_` tells what it costs.
+        Features that stand in for the kernel, for many rows. A name means 2√n features; a transformer says how many,
+        and takes the kernel of this model. "auto" is exact where that takes only seconds. The problem of these features
+        is solved to a duality gap of `tol`/100 of its objective, and new rows are not compared with support vectors.
+        `approximation_` says how much accuracy is lost.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_SV,)
-        Numbers of the support vectors.
+        Row numbers of the support vectors.
     support_vectors_ : ndarray, sparse matrix or list of shape (n_SV, n_features)
         Support vectors; empty if the kernel is a matrix or a function of sets.
     n_support_ : ndarray of shape (1,)

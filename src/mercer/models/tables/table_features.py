@@ -39,8 +39,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     Numbers and counts are standardised, two values become 0 and 1, categories one feature for each level (kept as
     codes), text is vectorised, dates become days since the first and, where they vary, weekday, month and hour, by the
-    clock of the time zone they had in the fit: new rows may have another one, but not none where there was one.
-    Identifiers and constants are left out. `grid()` lists what was done and why.
+    clock of the time zone of the fit. New rows may be in another time zone, but must have one if the rows of the fit
+    did. Identifiers and constants are left out. `grid()` lists what was done and why.
 
     New rows are read by the same rules. The columns of a frame are found by their names, in any order; others are
     ignored. Features come in the order of the columns: first all numbers, then levels, then words.
@@ -63,7 +63,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     scale : bool, default=True
         Whether numbers are standardised.
     min_frequency : int or float, default=None
-        Levels in fewer rows than this number, or part, of them are pooled.
+        Levels in fewer rows than this are pooled; a float is a share of all rows.
     max_levels : int, default=1000
         How many levels of a column are told apart at most, the most frequent ones; None for all.
     text : {"tfidf", "counts"} or vectoriser, default="tfidf"

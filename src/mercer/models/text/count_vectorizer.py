@@ -33,7 +33,7 @@ _DF = [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 1, None, cl
 
 
 class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
-    r"""Documents as counts of their terms; scikit-learn's, which also learns from one batch after the other.
+    r"""Documents as counts of their terms; scikit-learn's, which can also learn batch by batch.
 
     Parameters
     ----------
@@ -60,13 +60,13 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Whether terms are words, characters, or characters inside words; or a function from a document to its terms.
     max_df : float in range [0.0, 1.0] or int, default=1.0
-        Terms in more documents than this part, or number, of them are left out.
+        Terms in more documents than this are left out; a float is a share of the documents, an int their number.
     min_df : float in range [0.0, 1.0] or int, default=1
-        Terms in fewer documents than this part, or number, of them are left out.
+        Terms in fewer documents than this are left out; a float is a share of the documents, an int their number.
     max_features : int, default=None
         If given, keep only this many terms, the most frequent ones.
     vocabulary : Mapping or iterable, default=None
-        The terms, mapped to their columns or in the order of these, if they are not to be learnt.
+        The terms, if they are not to be learnt: mapped to their columns, or in the order of the columns.
     binary : bool, default=False
         Whether counts above 1 become 1.
     dtype : dtype, default=np.int64

@@ -56,13 +56,13 @@ class TfidfVectorizer(CountVectorizer):
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         Smallest and largest number of words, or characters, in a term.
     max_df : float in range [0.0, 1.0] or int, default=1.0
-        Terms in more documents than this part, or number, of them are left out.
+        Terms in more documents than this are left out; a float is a share of the documents, an int their number.
     min_df : float in range [0.0, 1.0] or int, default=1
-        Terms in fewer documents than this part, or number, of them are left out.
+        Terms in fewer documents than this are left out; a float is a share of the documents, an int their number.
     max_features : int, default=None
         If given, keep only this many terms, the most frequent ones.
     vocabulary : Mapping or iterable, default=None
-        The terms, mapped to their columns or in the order of these, if they are not to be learnt.
+        The terms, if they are not to be learnt: mapped to their columns, or in the order of the columns.
     binary : bool, default=False
         Whether counts above 1 become 1.
     dtype : dtype, default=np.float64

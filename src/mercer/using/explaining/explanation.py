@@ -59,7 +59,7 @@ def explain_rows(model: Any, X: Any) -> Explanation:
 
     Naive Bayes is asked with one column observed and the others missing, which it integrates out; Gaussian
     discriminants and linear models are asked for the features that they are linear in, and a product of two columns
-    counts by half to each. Features of one column are summed, except words.
+    counts half for each of them. Features of one column are summed, except words.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def explain_rows(model: Any, X: Any) -> Explanation:
     Raises
     ------
     NoExplanationError
-        Where a model is no sum of what its columns say, such as a kernel machine.
+        Where a model is not a sum of contributions of its columns, such as a kernel machine.
 
     Examples
     --------
