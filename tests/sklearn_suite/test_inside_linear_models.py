@@ -36,7 +36,7 @@ globals().update(
                     ),
                     "compares with where stochastic steps on sparse rows are when they stop, far from the optimum",
                 ),
-                "test_sag_classifier_raises_error": "wants another message about columns that are too small",
+                "test_sag_classifier_raises_error": "wants another message about a warm start from NaN",
                 "test_step_size_alpha_error": "wants a private step size to divide by zero; nothing is stepped here",
             },
             "sklearn.linear_model.tests.test_sgd": {},

@@ -65,6 +65,14 @@ def refuse_unrepresentable(coef: Array, names: list[str]) -> None:
         )
 
 
+def refuse_spoilt_start(*coefficients: Any) -> None:
+    """Raise if a fit is to begin with coefficients that are no numbers: no step leads away from them."""
+    if not all(np.isfinite(each).all() for each in coefficients):
+        raise NonFiniteError(
+            "the coefficients to begin with hold NaN or infinity: set warm_start=False, or give others (coef_init)."
+        )
+
+
 def refuse_too_wide(spread: Array, names: Sequence[str]) -> None:
     """Raise if the spread of a column, one number each, has no float64."""
     if (wide := np.flatnonzero(~np.isfinite(spread))).size:

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import engine
+from mercer import engine, lasso_path
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.models.linear.lasso import Lasso
 from mercer.solvers.sparse._walk import Walk
@@ -184,6 +184,18 @@ def test_a_warm_start_has_nothing_left_to_do() -> None:
     assert model.fit(X, y).n_iter_ == [0, 0]
     with pytest.raises(DataError, match=r"coef_ has shape \(2, 60\).*1 target\(s\) and 60 columns"):
         model.fit(X, y[:, 0])
+
+
+@pytest.mark.parametrize("spoilt", [np.nan, np.inf])
+def test_coefficients_that_are_no_numbers_are_no_start(spoilt: float) -> None:
+    """They came back as they were, under a certificate that held."""
+    X, y = draw(40, 5)
+    model = Lasso(0.1, warm_start=True).fit(X, y)
+    model.coef_[0] = spoilt
+    with pytest.raises(NonFiniteError, match=r"to begin with hold NaN or infinity: set warm_start=False"):
+        model.fit(X, y)
+    with pytest.raises(NonFiniteError, match=r"or give others \(coef_init\)"):
+        lasso_path(X, y, coef_init=np.full(5, spoilt))
 
 
 def test_too_few_iterations() -> None:

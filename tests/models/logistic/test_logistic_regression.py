@@ -347,6 +347,9 @@ def test_a_warm_start_begins_at_the_last_coefficients() -> None:
     assert model.fit(X, y).n_iter_[0] == 0
     with pytest.raises(DataError, match="Initialization coef is of shape"):
         model.fit(X[:, :2], y)
+    model.coef_[:] = np.nan
+    with pytest.raises(NonFiniteError, match="to begin with hold NaN or infinity"):
+        model.fit(X, y)
 
 
 # Predicting.

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._warn import warn
 from mercer.families.penalties import Strengths
+from mercer.models._finite import refuse_spoilt_start
 from mercer.models.base import Array, is_sparse
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.krylov import TOLERANCE
@@ -98,6 +99,8 @@ class Task:
 def points(task: Task, alphas: Array, terms: Terms, start: Array | None = None) -> list[Point]:
     """The models at the alphas, in their order; a `FitInterrupted` has those found as its `solution`."""
     alphas = np.asarray(alphas, dtype=np.float64)
+    if start is not None:
+        refuse_spoilt_start(start)
     with naming_the_largest(task.X):
         if not terms.positive and (terms.l1_ratio == 0 or not alphas.any()):
             return [_without_l1(task, float(alpha), terms) for alpha in alphas]
@@ -119,8 +122,8 @@ def _with_l1(task: Task, alphas: Array, terms: Terms, start: Array | None) -> li
     def point(solution: Solution) -> Point:
         fit: LassoFit = solution.value
         tolerance = solution.certificate.tolerance * (terms.tolerance / terms.aim if terms.aim else 1.0)
-        # rounding may leave less than nothing
-        certificate = replace(solution.certificate, value=max(0.0, solution.certificate.value), tolerance=tolerance)
+        # rounding may leave less than nothing; NaN stays NaN in this order
+        certificate = replace(solution.certificate, value=max(solution.certificate.value, 0.0), tolerance=tolerance)
         gap = certificate.value / task.total
         return Point(fit.coefficients, fit.intercept, gap, fit.sweeps, certificate, WORKING_SETS)
 
@@ -164,7 +167,7 @@ def _gap(task: Task, coefficients: Array, alpha: float, terms: Terms) -> float:
     residual = regression.residuals(regression.columns.combination(regression.columns.all_ids(), w[None]))
     c, squares = regression.slopes(residual)[0], float(regression.squares(residual)[0])
     penalty = regression.penalty(terms.strengths(len(w))).times(alpha * task.total)
-    return max(0.0, least_squares_gap(penalty, w, c, squares)) * regression.unit**2
+    return max(least_squares_gap(penalty, w, c, squares), 0.0) * regression.unit**2
 
 
 def warn_of(found: list[Point], alphas: Array, total: float) -> None:

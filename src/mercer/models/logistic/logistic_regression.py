@@ -15,7 +15,7 @@ from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.designs.streamed import Responses
 from mercer.designs.survey import Survey
-from mercer.models._finite import refuse_not_finite, refuse_unrepresentable
+from mercer.models._finite import refuse_not_finite, refuse_spoilt_start, refuse_unrepresentable
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import watched, with_callbacks
 from mercer.models._refusal import warn_of_many_classes
@@ -324,6 +324,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
                 f"Initialization coef is of shape {self.coef_.shape}, expected shape {expected}. Set warm_start=False "
                 "to fit other columns or classes."
             )
+        refuse_spoilt_start(self.coef_, self.intercept_)
         return Coefficients(np.asarray(self.coef_, dtype=float), np.asarray(self.intercept_, dtype=float))
 
     def _store(self, point: Point) -> None:
