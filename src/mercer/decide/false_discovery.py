@@ -41,7 +41,7 @@ def adjusted_p_values(p: Any) -> Array:
 
 
 def benjamini_hochberg(p: Any, level: float) -> Array:
-    """Which tests are positive: of these, at most the share `level` is so wrongly, on average over batches.
+    """Which tests are positive: on average over batches, at most the share `level` of these is so by mistake.
 
     The k smallest p-values, for the largest k with p₍ₖ₎ ≤ level · k/m. This holds for p-values that are independent or
     positively dependent on each true hypothesis, as conformal ones are.

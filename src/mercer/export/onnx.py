@@ -50,7 +50,7 @@ def to_onnx(model: Any, *, missing: bool = True) -> bytes:
     are missing; strings for text, "" where it is missing. A model that was fitted to an array has one input `X` of
     shape (rows, columns). Outputs are `label` and `probabilities` (or `scores`) of shape (rows, classes), or
     `prediction`, with a _ behind where a column is called so. A row that the model would refuse has NaN for
-    probabilities; its label means nothing. Infinite numbers, which models refuse, are calculated with.
+    probabilities; its label means nothing. Infinite numbers, which the models refuse, are not refused.
 
     Parameters
     ----------

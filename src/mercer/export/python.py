@@ -74,8 +74,8 @@ def to_python(model: Any, *, missing: bool = True) -> str:
     """A fitted model as the source of a Python module with `predict(row)` and, for a classifier, `predict_proba(row)`.
 
     The module needs no packages. A row is a dict from names of columns to values; None and NaN are missing values. A
-    row that the model would refuse has NaN for probabilities and None for a class. Infinite numbers, which models
-    refuse, are calculated with.
+    row that the model would refuse has NaN for probabilities and None for a class. Infinite numbers, which the models
+    refuse, are not refused.
 
     Parameters
     ----------

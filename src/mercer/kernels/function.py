@@ -41,7 +41,7 @@ class _Things:
 class FromFunction(Kernel):
     """k(x, z) of two rows, or k(X, Z) of two matrices of rows, as a kernel.
 
-    Whether it is symmetric is looked at whenever a matrix k(X) is made; `check_positive_definite` looks for points that
+    Whether it is symmetric is checked whenever a matrix k(X) is made; `check_positive_definite` looks for points that
     prove it not to be positive definite.
 
     Parameters

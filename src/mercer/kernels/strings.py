@@ -26,7 +26,7 @@ ROWS = 32
 
 @dataclass(frozen=True, repr=False)
 class Spectrum(Counting):
-    """Σ over all substrings u of a length of how often u is in s times how often it is in t (Leslie et al. 2002).
+    """Σ over all substrings u of one length: how often u is in s times how often it is in t (Leslie et al. 2002).
 
     Rows are texts, bytes, or lists of symbols (texts or whole numbers). One that is shorter than the length, an empty
     one say, has none of these substrings: its kernel is 0 with every row.
@@ -123,8 +123,9 @@ class _Texts:
 
 @dataclass(frozen=True, repr=False)
 class Subsequence(Kernel):
-    """Σ over all subsequences u of a length, gaps allowed: λ to the power of the symbols that each place of u in s and
-    each place of u in t span, first to last, multiplied (Lodhi et al. 2002).
+    """`Σ λ^(|i| + |j|)` over all places i in s and j in t of the same subsequence, gaps allowed (Lodhi et al. 2002).
+
+    Subsequences have one length; `|i|` is the number of symbols that a place spans, from the first to the last.
 
     Rows are texts, bytes, or lists of symbols. Long rows have more in common than short ones: `.normalised()` is the
     usual form. It takes `length·|s|·|t|` steps.

@@ -21,7 +21,7 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """What was minimised, and where it was looked at.
+    """What was minimised, and its values at the widths that were tried.
 
     Parameters
     ----------

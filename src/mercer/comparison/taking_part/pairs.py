@@ -31,7 +31,7 @@ WORDS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer", "TfidfTransf
 def counterpart(model: Any, *, naive: bool = False) -> Any:
     """The other half of the generative-discriminative pair that a model belongs to, on the same features, not fitted.
 
-    Both halves are the same function of the same features. The generative one is fitted by the likelihood of rows and
+    Both halves have the same form on the same features. The generative one is fitted by the likelihood of rows and
     classes together, the discriminative one by that of the classes given the rows. Gaussian naive Bayes goes with a
     logistic regression on x and x² (on x, where classes share variances), a mixed or discrete naive Bayes with one on
     the sufficient statistics of its columns, linear and quadratic discriminants with one on x and on all monomials of

@@ -218,8 +218,8 @@ class LikelihoodCV(CrossValidation):
 class LeastSquaresCV(CrossValidation):
     """The bandwidth of least integrated square error, as far as points can tell (Rudemo 1982, Bowman 1984).
 
-    ∫p̂² − 2 Σ w_i p̂₋ᵢ(x_i)/Σ w_i is least: ∫(p̂ − p)² in expectation, but for ∫p². Many repeated points drive it to
-    widths that vanish: a `BandwidthError`.
+    ∫p̂² − 2 Σ w_i p̂₋ᵢ(x_i)/Σ w_i is least: ∫(p̂ − p)² in expectation, up to the constant ∫p². Many repeated points
+    drive it to widths that vanish: a `BandwidthError`.
 
     Examples
     --------
