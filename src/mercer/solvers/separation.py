@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from mercer._errors import TooManyColumnsError
 from mercer.designs import Observations
 from mercer.solvers._cone import Against, Cone, Signed, Unmoved
 from mercer.solvers.certificate import Certificate
@@ -41,8 +42,10 @@ Array = NDArray[Any]
 ZERO = 1e-9
 #: a sum of n rows of unit size within n times this of 0 is 0
 NOTHING = 1e-13
-#: columns beyond which those that depend on each other are not looked for
+#: columns beyond which directions that move none of some rows are not looked for
 MOST_COLUMNS = 2000
+#: numbers up to which the rows of a programme are written out, zeros included: 1 GiB
+MOST_NUMBERS = 1 << 27
 #: how well multipliers have to balance the rows
 BALANCED = 1e-8
 #: rows up to which all of them enter the programme, and by how many it grows otherwise
@@ -149,7 +152,16 @@ def _of_signs(observations: Observations, sign: Array) -> Separation:
     cone = Signed(observations.design, np.where(counted, sign, 0.0), counted)
     if not still.any():
         return _Search(cone).run()
+    if (columns := observations.design.n_columns) > MOST_COLUMNS:
+        raise _too_many(columns)
     return _Search(cone, Unmoved.by(observations.design, still).basis()).run()
+
+
+def _too_many(columns: int) -> TooManyColumnsError:
+    return TooManyColumnsError(
+        f"a hyperplane that separates these rows would take too long to find among {columns} columns; leave columns "
+        "out, or use a penalty."
+    )
 
 
 def _counted(observations: Observations) -> Array:
@@ -226,6 +238,8 @@ class _Search:
         return solution.reshape(self._cone.shape) if self._basis is None else self._basis @ solution
 
     def _taken(self, rows: Array) -> Array:
+        if len(rows) * self._direction.size > MOST_NUMBERS:
+            raise _too_many(self._cone.design.n_columns)
         return self._cone.take(rows) if self._basis is None else self._cone.take(rows) @ self._basis
 
     # What was found.

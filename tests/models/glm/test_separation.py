@@ -181,3 +181,33 @@ def test_counts_of_too_many_columns_look_separated_and_are_fitted_all_the_same()
         model = GLM("poisson", max_iter=20).fit(X, y)
     assert CODE in model.diagnosis_.codes
     assert "sample" not in finding_of(model).remedy  # of rows that are in memory anyhow
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
+@pytest.mark.parametrize("family", ["bernoulli", "categorical"])
+def test_a_few_rows_of_many_columns_are_separated_however_few_steps_it_takes(family: str) -> None:
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(20, 2500)), np.arange(20) % (2 if family == "bernoulli" else 3)
+    model = fitted(X, y, family)
+    assert model.n_iter_ < separation.MANY_STEPS
+    assert model.diagnosis_.codes == ("collinear", CODE)
+    with pytest.raises(SeparationError, match="separates the responses completely"):
+        GLM(family, on_separation="error").fit(X, y)
+    assert np.abs(GLM(family, on_separation="ridge").fit(X, y).coef_).max() < 0.1 < np.abs(model.coef_).max()
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
+def test_a_few_counts_of_many_columns_take_no_minutes_to_look_separated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np.linalg, "eigh", lambda *_: pytest.fail("the eigenvectors of 2501 columns take minutes"))
+    X, y = np.random.default_rng(6).normal(size=(20, 2500)), np.arange(20) % 3
+    with pytest.warns(SeparationWarning, match="too many columns to look for"):
+        GLM("poisson").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
+@pytest.mark.parametrize("family", ["bernoulli", "categorical"])
+def test_rows_that_would_fill_the_memory_are_not_written_out(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(separation.separation, "MOST_NUMBERS", 1000)
+    X, y = np.random.default_rng(6).normal(size=(40, 50)), np.arange(40) % 3
+    with pytest.warns(SeparationWarning, match="too many columns to look for"):
+        GLM(family).fit(X, y > 0 if family == "bernoulli" else y)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._errors import TooManyColumnsError
 from mercer.comparison.checking.found import Found, NotAsked
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.paired import holm
@@ -42,10 +43,13 @@ def separation(view: View) -> Iterator[Found]:
         return
     X, names, target = _features(view)
     design, k = DenseDesign.of(np.ascontiguousarray(X)), len(view.labels)
-    if k == 2:
-        found = programme.bernoulli(Observations(design, target.astype(float)))
-    else:
-        found = programme.categorical(Observations(design, target), k)
+    try:
+        if k == 2:
+            found = programme.bernoulli(Observations(design, target.astype(float)))
+        else:
+            found = programme.categorical(Observations(design, target), k)
+    except TooManyColumnsError:
+        raise NotAsked(f"there are {len(names):,} features for each of {k:,} classes.") from None
     if found.kind == "none":
         return
     columns = tuple(names[j] for j in _separating(X, found))[:5]

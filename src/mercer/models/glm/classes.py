@@ -21,7 +21,7 @@ from mercer.models.glm.figures import Figures
 from mercer.models.glm.kind import Kind
 from mercer.models.glm.rank import MOST_COLUMNS, Dependence, find_dependence
 from mercer.models.glm.separation import examine_classes, weak_prior
-from mercer.models.glm.settle import Settled, dependent, separated
+from mercer.models.glm.settle import Settled, dependent, separated, wide
 from mercer.models.glm.solve import Limits, Solved, solve
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.smooth.softmax import SoftmaxProblem
@@ -70,6 +70,8 @@ class Classes(Kind):
                 settled.coefficients,
                 *dependent(names, dependence.columns(), dependence.constant),
             )
+        elif (open_ones := wide(solved, names)) is not None:
+            settled = open_ones._replace(coefficients=open_ones.coefficients * (self.response.levels - 1))
         finding = None if problem.strengths.any else self._examined(solved, names)
         if finding is None:
             return settled

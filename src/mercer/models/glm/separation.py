@@ -2,8 +2,8 @@
 
 Where a hyperplane separates the responses, the likelihood rises for ever along it and some coefficients are infinite:
 a solver stops where rounding or its tolerance tells it to, at numbers that mean nothing. A healthy fit pays nothing for
-the diagnosis: only one that took many steps, or did not arrive, is looked at, and only if the information of some row
-has collapsed is a linear programme solved.
+the diagnosis: only one that took many steps, did not arrive, or has more columns than rows, which a few steps may
+separate, is looked at, and only if the information of some row has collapsed is a linear programme solved.
 """
 
 from __future__ import annotations
@@ -94,10 +94,13 @@ def examine_classes(
         suspect = not _went_well(solution) or (told and _is_separated(separation.categorical(some, len(classes))))
         certain = suspect and class_collapsed(observations, response, solution.value, COLLAPSED)
         return unproved(OF_A_SOURCE) if certain else None
-    if _went_well(solution) or not _some_class_certain(observations, response, solution):
+    if _is_healthy(observations, solution) or not _some_class_certain(observations, response, solution):
         return None
     named = [f"{label}: {name}" for name in names for label in classes]
-    return _finding(separation.categorical(observations.in_memory(), len(classes)), named)
+    try:
+        return _finding(separation.categorical(observations.in_memory(), len(classes)), named)
+    except TooManyColumnsError:
+        return unproved(TOO_WIDE)
 
 
 def _some_class_certain(observations: Observations, response: SoftmaxResponse, solution: Solution) -> bool:
@@ -112,14 +115,19 @@ def unproved(reason: tuple[str, str]) -> SeparationFinding:
     return SeparationFinding(
         CODE,
         "warning",
-        "The responses look as if a hyperplane separated them: the fit took many steps, and some rows came to say next "
-        f"to nothing about the coefficients. {why}",
+        "The responses look as if a hyperplane separated them: some rows came to say next to nothing about the "
+        f"coefficients. {why}",
         f'Use on_separation="ridge", or a penalty, which keep coefficients finite{otherwise}.',
     )
 
 
 def _went_well(solution: Solution) -> bool:
     return solution.certificate.holds and len(solution.trace) <= MANY_STEPS
+
+
+def _is_healthy(observations: Observations, solution: Solution) -> bool:
+    """Whether nothing about a fit in memory makes separation likely."""
+    return _went_well(solution) and observations.heavy >= observations.design.n_columns
 
 
 def _can_separate(response: Response) -> bool:
@@ -129,12 +137,10 @@ def _can_separate(response: Response) -> bool:
 
 
 def _looks_separated(problem: Problem, solution: Solution) -> bool:
-    """Whether the fit took many steps and the information of some row collapsed."""
+    """Whether the fit is not healthy and the information of some row collapsed."""
     if problem.observations.streamed:
         return _looks_separated_in_source(problem, solution)
-    if _went_well(solution):
-        return False
-    return _some_information_collapsed(problem, solution)
+    return not _is_healthy(problem.observations, solution) and _some_information_collapsed(problem, solution)
 
 
 def _looks_separated_in_source(problem: Problem, solution: Solution) -> bool:

@@ -95,13 +95,13 @@ def _unique(solved: Solved, names: Sequence[str]) -> Settled:
         return _unique_least_squares(solved, solution, names)
     dependence = find_dependence(problem.observations, problem.strengths)
     if dependence is None:
-        return _wide(solved, names) or Settled(solved, used_coefficients(problem, solution.value))
+        return wide(solved, names) or Settled(solved, used_coefficients(problem, solution.value))
     value = dependence.smallest(solution.value, problem.observations.design.coordinates)
     used = used_coefficients(problem, value, dependence.rank_lost)
     return Settled(solved.with_value(value), used, *dependent(names, dependence.columns(), dependence.constant))
 
 
-def _wide(solved: Solved, names: Sequence[str]) -> Settled | None:
+def wide(solved: Solved, names: Sequence[str]) -> Settled | None:
     """Too many columns to look for dependences, which there must be where rows are fewer."""
     observations, strengths = solved.problem.observations, solved.problem.strengths
     rows = observations.heavy
