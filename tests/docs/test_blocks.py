@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 
@@ -11,6 +12,8 @@ from tests.docs._pages import DATA, PRINTED, PYTHON, REPOSITORY, SHELL, Page, bl
 
 #: pages with blocks that no test can run, and the reason they give; may it stay empty
 NOT_RUN: dict[str, list[str]] = {}
+
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 EVERY_PAGE = pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 
@@ -35,6 +38,21 @@ def test_every_excuse_belongs_to_a_block(page: Page) -> None:
     """A comment that is spelt a little differently would excuse nothing, or something else."""
     excused = [block for block in page.blocks if block.excuse]
     assert len(excused) == len(re.findall(r"<!--\s*not run", page.text))
+
+
+SOURCES = sorted(REPOSITORY.glob("src/mercer/**/*.py"))
+
+
+def test_docstrings_have_no_code_that_is_not_run() -> None:
+    """What follows >>> is; a block after two colons would be shown on a page of the reference, and by nobody tried."""
+    said = [
+        (path, ast.get_docstring(node))
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, DOCUMENTED)
+    ]
+    assert len(said) > 1000
+    assert [path.name for path, text in said if re.search(r"::$|\.\. code", text or "", flags=re.MULTILINE)] == []
 
 
 def targets_of_make() -> set[str]:

@@ -53,11 +53,8 @@ def engine(where: Any = None, *, threads: int | None = None) -> Iterator[None]:
     >>> with mercer.engine(threads=1):
     ...     pass
 
-    A cluster of one's own, on which Dask's dashboard shows how far each pass is::
-
-        rows = mercer.data.open(pyarrow.dataset.dataset("s3://bucket/folder"), target="y")
-        with mercer.engine(Client("tcp://scheduler:8786")):
-            LogisticRegression().fit(rows)
+    `mercer.engine("tcp://scheduler:8786")`, or one with a `Client` of one's own, spreads passes over a cluster, whose
+    dashboard shows how far each of them is.
     """
     with bounded(threads) if threads is not None else nullcontext(), _made(where) as chosen:
         token = _engine.set(chosen)
