@@ -47,7 +47,7 @@ Missing = Annotated[
     typer.Option(metavar="WORD", help="Also stands for a missing value, as empty fields, NA, ?, null do. Repeatable."),
 ]
 OnlyMissing = Annotated[
-    bool, typer.Option("--only-missing", help="Nothing but empty fields and the words of --missing is missing.")
+    bool, typer.Option("--only-missing", help="Only empty fields and the words of --missing count as missing.")
 ]
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Encoding of a text file: utf-8, latin-1, cp1252, utf-16.")

@@ -43,7 +43,7 @@ def compare(
     folds: Annotated[int, typer.Option(min=2, help="How many folds to cross-validate on.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="How many times rows are dealt to folds anew.")] = 1,
     group: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Rows with the same value here are never parted.")
+        str | None, typer.Option(metavar="COLUMN", help="Keep rows with the same value here in the same fold.")
     ] = None,
     time: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Models are scored on rows later than those they have seen.")
@@ -51,12 +51,14 @@ def compare(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", min=0.1, help="For all of it, the page too: what is not done in time is left out."
+            metavar="SECONDS",
+            min=0.1,
+            help="For the whole run, the page included: what is not done in time is left out.",
         ),
     ] = None,
     seed: Seed = 0,
     report: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Write a page with all that was found: report.html.")
+        Path | None, typer.Option(metavar="PATH", help="Write all that was found as one HTML page: report.html.")
     ] = None,
     json: Annotated[str | None, typer.Option(metavar="PATH", help="Write it as JSON; - for standard output.")] = None,
     markdown: Annotated[

@@ -46,7 +46,7 @@ def fit(
         float | None,
         typer.Option(
             metavar="COVERAGE",
-            help="Set rows aside for intervals or sets of classes that hold the truth so often: 0.9.",
+            help="Set rows aside for intervals, or sets of classes, with this coverage: 0.9.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -79,8 +79,8 @@ def fit(
 ) -> None:
     """Fit one model to all rows of DATA and write it to a file.
 
-    Features of the columns, where the model needs them, and what the columns are, are kept with it: `mercer predict`
-    takes the table as it comes. Only the words of --missing have to be said again.
+    The file also holds the kinds of the columns and how features are made of them, so that `mercer predict` takes a
+    table as it is. Only the words of --missing have to be given again.
 
     \b
     mercer fit patients.csv --target outcome --model NaiveBayes -o patients.mercer

@@ -28,7 +28,8 @@ def predict(
         typer.Option("--output", "-o", metavar="PATH", help="A .csv, .tsv or .parquet file; - for standard output."),
     ] = "-",
     keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="A column of DATA to write beside it. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of DATA to write beside the predictions. Repeatable."),
     ] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities/--no-probabilities", help="A column for each class, where there are any.")
@@ -38,18 +39,19 @@ def predict(
     ] = False,
     abstain: Annotated[
         float | None,
-        typer.Option(metavar="PROBABILITY", help="Say nothing of rows whose most probable class has less than this."),
+        typer.Option(metavar="PROBABILITY", help="Leave the prediction empty where no class has this probability."),
     ] = None,
     costs: Annotated[
         str | None,
         typer.Option(
-            metavar="JSON", help='Choose the least cost: {"class": {"said": cost}}, or a file of this. Right costs 0.'
+            metavar="JSON",
+            help='Predict by least expected cost: {"true class": {"predicted": cost}}, or a file of it. Right costs 0.',
         ),
     ] = None,
     priors: Annotated[
         str | None,
         typer.Option(
-            metavar="JSON", help='Shares of the classes where the rows are from: {"ill": 0.01, "well": 0.99}.'
+            metavar="JSON", help='Shares of the classes where the rows come from: {"ill": 0.01, "well": 0.99}.'
         ),
     ] = None,
     trained_priors: Annotated[
@@ -63,7 +65,7 @@ def predict(
 ) -> None:
     """Predict the rows of DATA with a model.
 
-    They are read some at a time, and need not fit into memory. Columns are found by their names, in any order; others
+    Rows are read some at a time, and need not fit into memory. Columns are found by their names, in any order; others
     are ignored. The rows come out in the order they came in.
 
     \b
