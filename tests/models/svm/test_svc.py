@@ -277,6 +277,13 @@ def test_a_path_of_prices_begins_where_the_last_fit_ended() -> None:
     np.testing.assert_array_equal(warm.predict(X[:100]), SVC(C=0.5).fit(X[:100], y[:100]).predict(X[:100]))
 
 
+def test_what_rounding_leaves_of_a_warm_start_decides_no_intercept() -> None:
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(300, 5)), rng.integers(0, 30, 300)
+    warm = SVC(C=1.0, warm_start=True, tol=1e-8).fit(X, y).set_params(C=0.01).fit(X, y)
+    np.testing.assert_allclose(warm.intercept_, SVC(C=0.01, tol=1e-8).fit(X, y).intercept_, atol=1e-6)
+
+
 def test_a_fit_out_of_time_is_feasible_and_says_how_far_it_is() -> None:
     X, y = two_moons(400)
     with pytest.warns(ConvergenceWarning, match="time_limit.*KKT.*gap"):

@@ -122,6 +122,15 @@ def test_a_path_of_prices_begins_where_the_last_fit_ended() -> None:
         np.testing.assert_allclose(warm.predict(X), SVR(C=C, tol=1e-5).fit(X, t).predict(X), atol=1e-3)
 
 
+def test_what_rounding_leaves_of_a_warm_start_decides_no_intercept() -> None:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(300, 5))
+    t = X[:, 0] + rng.normal(size=300)
+    warm = SVR(C=0.1, epsilon=0.0, warm_start=True, tol=1e-8).fit(X, t).set_params(epsilon=6.0).fit(X, t)
+    assert warm.support_.size == 0  # all rows are inside the tube
+    assert warm.intercept_ == pytest.approx((t.min() + t.max()) / 2)
+
+
 def test_out_of_time_or_steps_it_says_how_far_it_is() -> None:
     X, t = waves(300)
     with pytest.warns(ConvergenceWarning, match="time_limit.*gap"):

@@ -95,6 +95,18 @@ def feasible(beta: Array, problem: BoxProblem) -> Array:
     return _proportioned(beta) if problem.intercept else np.asarray(beta)
 
 
+def settled(beta: Array, start: Array, problem: BoxProblem) -> Array:
+    """Coefficients at a bound, or at 0, where they are next to it by no more than sums of coefficients are rounded.
+
+    For those that began at an earlier fit, whose sum was 0 but for rounding: the remainder would seem free to move, and
+    decide about the intercept alone where all others are at bounds.
+    """
+    reach = len(beta) * np.finfo(float).eps * float(np.abs([beta, start]).max(initial=0.0))
+    for place in (problem.lower, problem.upper, np.zeros(len(beta))):
+        beta = np.where(np.abs(beta - place) <= reach, place, beta)
+    return beta
+
+
 def balanced(beta: Array, lower: Array, upper: Array) -> Array:
     """Coefficients in their bounds with their sum brought to 0, by those off the bounds if these have the room.
 

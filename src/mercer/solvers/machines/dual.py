@@ -23,7 +23,7 @@ from mercer._jit.solvers.box_descent import pairs, row_scores, singles
 from mercer._threads import blas_for
 from mercer.solvers.certificate import Solution
 from mercer.solvers.machines._working_set import Scores, WorkingTile, is_free, working_set, working_size
-from mercer.solvers.machines.box_problem import BoxPoint, BoxProblem, Margins, Progress
+from mercer.solvers.machines.box_problem import BoxPoint, BoxProblem, Margins, Progress, settled
 from mercer.solvers.machines.kernel_rows import Rows
 
 __all__ = ["BoxPoint", "BoxProblem", "Margins", "Progress", "solve"]
@@ -94,6 +94,8 @@ def solve(
         descent.gradient, descent.error = _gradient(problem, problem.rows.exact(), descent.beta), 0.0
         message = f"interrupted after {limits.steps} steps; the best coefficients so far are kept."
         raise FitInterrupted(message, descent.solution()) from None
+    if start is not None:
+        descent.beta = settled(descent.beta, start, problem)
     return descent.solution()
 
 
