@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.special import digamma
 
 from mercer import GLM
+from mercer._errors import NonFiniteError
 from mercer.families import NegativeBinomial
 from mercer.models.glm.negative_binomial import _slope
 from tests.models.glm._responses import rows_of
@@ -27,6 +31,40 @@ def test_the_slope_is_that_of_the_log_likelihood(theta: float, scale: float) -> 
     expected = (log_likelihood(theta + h) - log_likelihood(theta - h)) / (2 * h)
     size = weight @ (y + mu) / theta
     assert _slope(y, mu, weight)(theta) == pytest.approx(expected, rel=1e-4, abs=1e-9 * size)
+
+
+@pytest.mark.parametrize("r", [0.5, 30.0, 1e4])
+def test_the_slope_keeps_its_digits_for_counts_of_any_size(r: float) -> None:
+    """Counts of 1e12 are gamma variables of shape r; sums that cancel had lost r in the fourth digit."""
+    rng = np.random.default_rng(0)
+    mu = 1e12 * rng.uniform(0.5, 2, size=20)
+    y = np.round(mu * rng.gamma(r, 1 / r, size=20))
+    ratio = y / mu
+    slope = np.sum(ratio - 1 - np.log(ratio)) - 20 * (np.log(r) - digamma(r))
+    assert _slope(y, mu, None)(1 / r) == pytest.approx(r**2 * slope, rel=1e-7)
+
+
+def test_offsets_of_any_size_leave_an_r() -> None:
+    rng = np.random.default_rng(6)
+    X, offset = rng.normal(size=(200, 2)), rng.choice([-200.0, 0.0, 200.0], 200)
+    y = np.round(rng.gamma(2.0, np.exp(0.3 * X[:, 0] + offset) / 2))
+    model = GLM("negative_binomial", max_iter=1000).fit(X, y, offset=offset)
+    assert model.certificate_.holds
+    assert 1.0 < model.family_.r < 3.0
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.SeparationWarning")
+@pytest.mark.parametrize("weight", [None, np.append(np.ones(19), 0.0)])
+def test_counts_that_are_all_zero_do_not_spread(weight: Any) -> None:
+    X, y = np.arange(20.0)[:, None], np.zeros(20)
+    y[-1] = 0.0 if weight is None else 7.0
+    assert GLM("negative_binomial").fit(X, y, weight).family_.r > 1e9
+
+
+def test_counts_whose_means_overflow_are_refused_with_a_sentence() -> None:
+    X, y = np.random.default_rng(9).normal(size=(60, 1)), np.append(np.zeros(59), 1e300)
+    with pytest.raises(NonFiniteError, match="divide the largest counts"):
+        GLM("negative_binomial").fit(X, y)
 
 
 def test_near_the_poisson_limit_it_is_half_the_excess() -> None:

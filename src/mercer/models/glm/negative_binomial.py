@@ -2,10 +2,11 @@
 
 For means μ the slope of the log likelihood in θ = 1/r is
 
-    G(θ) = Σ w (Σ_{j<y} j/(1+jθ) + μ² ψ(μθ) − yμ/(1+μθ)),      ψ(u) = (log(1+u) − u/(1+u)) / u²,
+    G(θ) = r² Σ w (d − log(1+d) − c(y+r) + c(r)),      d = (y−μ)/(r+μ),      c(z) = ψ(z) − log z,
 
-which subtracts nothing that cancels near the Poisson limit θ = 0, where it is Σ w ((y−μ)² − y)/2. The coefficients
-and r are fitted in turn: they are orthogonal parameters, so that a few rounds suffice.
+with the digamma function ψ. Nothing in it cancels, neither for counts of any size nor near the Poisson limit θ = 0,
+where it is Σ w ((y−μ)² − y)/2. The coefficients and r are fitted in turn: they are orthogonal parameters, so that a few
+rounds suffice.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mercer._errors import NonFiniteError
 from mercer.families import Family, NegativeBinomial, Poisson
 from mercer.families.response import Response
 from mercer.models._progress import Progress
@@ -32,8 +34,10 @@ NO_DISPERSION = 1e12
 #: log θ is known when a round moves it by less
 CLOSE = 1e-10
 MOST_ROUNDS = 100
-#: the sums over j are tabulated up to here
-TABLE = 1_000_000
+#: from here on the digamma function is the first terms of its asymptotic series, to rounding
+ASYMPTOTIC = 20.0
+#: deviations below this have a logarithm that cancels, and a series
+SMALL = 0.05
 
 
 def estimates_r(family: Family) -> bool:
@@ -88,8 +92,12 @@ def best_theta(problem: Problem, w: Array) -> float:
     observations = problem.observations
     eta = observations.design.times(w)
     eta = eta if observations.offset is None else eta + observations.offset
-    slope = _slope(observations.y, problem.response.mean(eta), observations.weight)
-    if not slope(0.0) > 0:
+    y, mean, weight = observations.y, problem.response.mean(eta), observations.weight
+    if not np.isfinite(mean).all():
+        raise NonFiniteError("means overflow on the way to r: divide the largest counts by a number, or give r.")
+    slope = _slope(y, mean, weight)
+    seen = y if weight is None else y[weight > 0]
+    if not seen.any() or not slope(0.0) > 0:
         return 0.0
     low, high = 0.0, 1.0
     while slope(high) > 0:
@@ -107,29 +115,35 @@ def _slope(y: Array, mu: Array, weight: Array | None) -> Callable[[float], float
     weights = np.bincount(places, w)
 
     def slope(theta: float) -> float:
-        u = theta * mu
-        rest = np.square(mu) * _psi(u) - y * mu / (1 + u)
-        return float(weights @ _sum_to(counts, theta) + w @ rest)
+        if theta == 0:
+            with np.errstate(over="ignore"):  # its sign is what counts
+                return 0.5 * float(w @ (np.square(y - mu) - y))
+        r = 1 / theta
+        return r * r * (float(w @ _beyond_log(y, mu, r)) - float(weights @ _beyond_digamma(counts, r)))
 
     return slope
 
 
-def _sum_to(x: Array, theta: float) -> Array:
-    """Σ_{j<x} j/(1+jθ) for whole numbers x."""
+def _beyond_log(y: Array, mu: Array, r: float) -> Array:
+    """d − log(1+d) for d = (y−μ)/(r+μ), by its series d²/2 − d³/3 + … where the difference cancels."""
+    d = (y - mu) / (r + mu)
+    small = np.clip(d, -SMALL, SMALL)
+    k = np.arange(13)
+    series = np.square(small) * np.polynomial.polynomial.polyval(small, (-1.0) ** k / (k + 2))
+    # 1 + d may round to 0
+    return np.where(np.abs(d) < SMALL, series, d - np.log(r + y) + np.log(r + mu))
+
+
+def _beyond_digamma(x: Array, r: float) -> Array:
+    """c(x+r) − c(r) for c(z) = ψ(z) − log z."""
     from scipy.special import digamma
 
-    if len(x) and x[-1] > TABLE and theta > 0:
-        r = 1 / theta
-        return np.asarray(r * (x - r * (digamma(x + r) - digamma(r))))
-    if theta == 0:
-        return np.asarray(x * (x - 1) / 2)
-    j = np.arange(x[-1] if len(x) else 0)
-    return np.concatenate([[0.0], np.cumsum(j / (1 + j * theta))])[x.astype(np.intp)]
+    if r < ASYMPTOTIC:
+        return np.asarray(digamma(x + r) - np.log(x + r) - (digamma(r) - np.log(r)))
+    # of −1/2z, the first term of the series, the difference is written out
+    return np.asarray(x / (2 * r * (x + r)) + _later_terms(x + r) - _later_terms(np.float64(r)))
 
 
-def _psi(u: Array) -> Array:
-    """(log(1+u) − u/(1+u)) / u², and its series ½ − 2u/3 + 3u²/4 − … where the difference cancels."""
-    large = np.maximum(u, 0.05)
-    k = np.arange(13)
-    series = np.polynomial.polynomial.polyval(np.minimum(u, 0.05), (-1.0) ** k * (k + 1) / (k + 2))
-    return np.where(u < 0.05, series, (np.log1p(large) - large / (1 + large)) / np.square(large))
+def _later_terms(z: Array) -> Array:
+    inverse = np.square(1 / z)
+    return np.asarray(inverse * np.polynomial.polynomial.polyval(inverse, [-1 / 12, 1 / 120, -1 / 252, 1 / 240]))
