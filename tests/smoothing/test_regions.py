@@ -43,6 +43,31 @@ def test_the_pieces_hold_the_coverage_and_the_density_is_lower_outside(
     np.testing.assert_array_equal(windows.density(places[:, None]) >= region.level * (1 - 1e-9), within)
 
 
+@pytest.mark.parametrize("bounds", [None, (0.0, None), (None, 3.0), (0.0, 3.0)])
+@pytest.mark.parametrize(("name", "sensitivity"), with_widths(NAMES, (0.0,), (1.0,)))
+def test_few_points_with_tips_and_hills_between_the_places_looked_at(
+    name: str, sensitivity: float, bounds: tuple[float | None, float | None] | None
+) -> None:
+    """What is denser than the level holds less than the coverage, and with all that is as dense no less: a plateau."""
+    rng = np.random.default_rng(4)
+    support = support_from(bounds, 1, "reflect", ["x"])
+    for h in (0.1, 0.6, 2.5):
+        points = np.append(0.0, rng.uniform(0.05, 2.95, size=6))[:, None]
+        windows = Windows(smoothing_kernel_from(name), Bandwidth(h, sensitivity=sensitivity), points)
+        density = on_support(windows, support)
+        for coverage in (0.1, 0.5):
+            region = density.highest_density_region(coverage)
+            assert region.intervals is not None
+            mass = density.probability(region.intervals[:, :1], region.intervals[:, 1:]).sum()
+            assert mass >= coverage - 1e-6
+            places = np.linspace(*np.ravel(density.extent(6.0)), 4_001)
+            heights = density.density(places[:, None])
+            denser = heights[heights > region.level * (1 + 1e-9)].sum() * (places[1] - places[0])
+            assert denser <= coverage + 5e-3
+            if name not in ("uniform", "triangular"):  # sums of these have plateaus
+                assert mass == pytest.approx(coverage, abs=2e-3)
+
+
 def test_on_a_bounded_support_it_ends_at_the_bound() -> None:
     X = np.random.default_rng(0).exponential(size=(200, 1))
     support = support_from((0, None), 1, "reflect", ["x"])

@@ -134,7 +134,9 @@ class Reflected(_OnSupport):
         return np.maximum(low, self.support.low), np.minimum(high, self.support.high)
 
     def probes(self) -> Array:
-        return np.unique(np.clip(self.windows.probes(), self.support.low[0], self.support.high[0]))
+        places = self.windows.probes()[:, None]
+        # a kernel that comes back from a bound bends the density inside of it
+        return np.unique([np.clip(places, self.support.low, self.support.high), self.support.fold(places)])
 
 
 class Transformed(_OnSupport):

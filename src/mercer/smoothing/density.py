@@ -86,7 +86,7 @@ class Density(ABC):
 
     @abstractmethod
     def probes(self) -> Array:
-        """In one dimension: ascending places, so close that the density hardly turns twice between two of them."""
+        """In one dimension: ascending places, so close that the density hardly turns twice from one to the next."""
 
     def density(self, X: Array) -> Array:
         """p(x) for every row."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mercer.smoothing.windows import Windows
 
 Array = NDArray[Any]
-#: points whose kernels' ends are looked at one by one
+#: points whose middles and kernels' ends are looked at one by one
 MOST_ENDS = 4096
 #: places that are left where very many are close together
 MOST_PLACES = 4096
@@ -20,7 +20,8 @@ MOST_PLACES = 4096
 def probes_of(windows: Windows) -> Array:
     """Fine steps around every point; of many points that nearly coincide, around one.
 
-    Where kernels end, the density bends or jumps: of some thousands of points all these places count, too.
+    In their middles kernels may have a tip, and where they end, the density bends or jumps: of some thousands of points
+    all these places count, too.
     """
     points, span = windows.points[:, 0], windows.span
     h = float(windows.scales[0]) * (np.ones(len(points)) if windows.factors is None else windows.factors)
@@ -30,9 +31,9 @@ def probes_of(windows: Windows) -> Array:
     around = points[rows, None] + h[rows, None] * np.concatenate([-steps, steps])
     _, places = thinned(around.ravel(), h.min() / 8)
     places = np.concatenate([places, around[0], around[-1]])
-    if np.isfinite(windows.kernel.reach) and len(points) <= MOST_ENDS:
-        ends = np.unique(np.concatenate([points - h, points + h]))
-        places = np.concatenate([places, (ends[1:] + ends[:-1]) / 2])
+    if len(points) <= MOST_ENDS:
+        ends = [points - h, points + h] if np.isfinite(windows.kernel.reach) else []
+        places = np.concatenate([places, points, *ends])
     return np.unique(places)
 
 

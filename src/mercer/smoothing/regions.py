@@ -17,7 +17,7 @@ from mercer.smoothing.density import Density
 Array = NDArray[Any]
 #: draws at which the density is looked at to find the level in several dimensions, and the error of it there
 DRAWS, DRAWN_ERROR = 10_000, 1e-3
-#: where an interval is looked at in which the density crosses the level
+#: where an interval is looked at in which the density crosses the level, or may turn
 PARTS = np.array([0.2, 0.4, 0.6, 0.8])
 #: how near, in lengths of the interval, the crossing is to where a line would cross: at first
 NEAR = 0.1
@@ -29,6 +29,8 @@ MET = 1e-12
 FINE, FINEST = 1e-11, 0.0
 #: densities may differ by so much, relatively, and count as equal: they are sums in another order
 ROUNDING = 1e-12
+#: of golden sections, and how many there are: summits cannot be told to more than half of all digits
+GOLDEN, SECTIONS = (np.sqrt(5) - 1) / 2, 38
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ def _levels_of_draws(density: Density, coverages: Sequence[float]) -> list[float
 
 def _of_curve(density: Density, coverage: float) -> HighestDensityRegion:
     """Solve P(p(x) ≥ level) = coverage; where a level is a plateau the region is the first that holds enough."""
-    places = density.probes()
+    places = _with_turns(density, density.probes())
     logs = density.log_curve(places)
 
     def excess(log_level: float) -> float:
@@ -108,8 +110,44 @@ def _of_curve(density: Density, coverage: float) -> HighestDensityRegion:
     return HighestDensityRegion(coverage, log_level, _pieces(density, places, logs, log_level, FINEST), density)
 
 
+def _with_turns(density: Density, marks: Array) -> Array:
+    """Marks, parts of what lies between them, and the summits and valleys there.
+
+    From each of these places to the next the density rises or falls, or a hill would come out of nothing at some level.
+    """
+    between = marks[:-1, None] * (1 - PARTS) + marks[1:, None] * PARTS
+    places = np.unique(np.concatenate([marks, between.ravel()]))
+    logs = density.log_curve(places)
+    with np.errstate(invalid="ignore"):
+        steps = np.nan_to_num(np.diff(logs))
+    before, after = np.append(0.0, steps), np.append(steps, 0.0)
+    turned = (np.sign(before) * np.sign(after) <= 0) & (np.maximum(np.abs(before), np.abs(after)) > ROUNDING)
+    turns = np.flatnonzero(turned & np.isfinite(logs))
+    upwards = np.where(before > after, 1.0, -1.0)[turns]
+    left, right = places[np.maximum(turns - 1, 0)], places[np.minimum(turns + 1, len(places) - 1)]
+    found = _highest(lambda x: upwards * density.log_curve(x), left, right)
+    return np.unique(np.concatenate([places, found]))
+
+
+def _highest(curve: Callable[[Array], Array], left: Array, right: Array) -> Array:
+    """Where the curve is highest between each left and right, by golden sections."""
+    inner, outer = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
+    at_inner, at_outer = curve(inner), curve(outer)
+    for _ in range(SECTIONS):
+        here = at_inner >= at_outer
+        left, right = np.where(here, left, inner), np.where(here, outer, right)
+        new = np.where(here, right - GOLDEN * (right - left), left + GOLDEN * (right - left))
+        at_new = curve(new)
+        inner, outer = np.where(here, new, outer), np.where(here, inner, new)
+        at_inner, at_outer = np.where(here, at_new, at_outer), np.where(here, at_inner, at_new)
+    return np.where(at_inner >= at_outer, inner, outer)
+
+
 def _bracket(places: Array, logs: Array, coverage: float, excess: Callable[[float], float]) -> tuple[float, float]:
-    """Levels that hold enough and too little, near a guess; both the lowest if not even that one holds enough."""
+    """Levels that hold enough and too little, near a guess.
+
+    Both are the lowest if not even that one holds enough, and the highest if that is a plateau that does.
+    """
     lowest, highest = float(logs[np.isfinite(logs)].min()), float(logs.max())
     low = high = min(max(_guess(places, logs, coverage), lowest), highest)
     step = 0.02
@@ -119,7 +157,7 @@ def _bracket(places: Array, logs: Array, coverage: float, excess: Callable[[floa
         return low, high
     while high < highest and excess(high) >= 0:
         low, high, step = high, min(high + step, highest), 4 * step
-    return low, high
+    return (high, high) if excess(high) >= 0 else (low, high)
 
 
 def _guess(places: Array, logs: Array, coverage: float) -> float:
