@@ -112,7 +112,9 @@ def compare(
         splits=dealing.splits,
         entries=(),
         inner=inner,
-        settings=settings_of(question, cv=cv, repeats=repeats, random_state=random_state, groups=groups, times=times),
+        settings=settings_of(
+            question, models=invited, cv=cv, repeats=repeats, random_state=random_state, groups=groups, times=times
+        ),
     )
     try:
         race.run(invitation.entrants)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from mercer import GaussianNB, compare
+from mercer.comparison.sections.reproduced import reproduced
+from mercer.comparison.view import View
 from mercer.report import Grid, Page
 from tests.comparison.sections._pages import blocks, section
 
@@ -13,4 +20,21 @@ def test_the_call_the_seed_and_the_versions_are_told(of_iris: Page) -> None:
     assert told["seed"] == "0"
     assert told["numpy"] == np.__version__
     call = section(of_iris, "reproduce").blocks[0]
-    assert call == "In Python: `mercer.compare(X, y, task='classification', cv=5, repeats=1, random_state=0)`"
+    assert call == "In Python: `mercer.compare(X, y, models=…, task='classification', cv=5, repeats=1, random_state=0)`"
+
+
+@pytest.mark.parametrize(
+    ("models", "told"),
+    [
+        (["GaussianNB", "LogisticRegression"], "models=['GaussianNB', 'LogisticRegression']"),
+        ("GaussianNB", "models=['GaussianNB']"),
+        ([GaussianNB(var_smoothing=0.1)], "models=…"),
+        ({"GaussianNB": GaussianNB(var_smoothing=0.1)}, "models=…"),
+    ],
+)
+def test_the_call_asks_for_the_models_that_were_asked_for(models: Any, told: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    found = reproduced(View(compare(X, y, models=models, cv=2)))
+    assert found.blocks[0] == (
+        f"In Python: `mercer.compare(X, y, {told}, task='classification', cv=2, repeats=1, random_state=0)`"
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.comparison.measuring.paired import CONFIDENCE
+from mercer.comparison.racing.settings import in_words
 from mercer.comparison.results.differences import against_best, shared_metric, verdict
 from mercer.report import Grid
 
@@ -66,7 +67,7 @@ def strict(value: Any) -> Any:
 
 def as_markdown(comparison: Comparison) -> str:
     """What to use and why, the leaderboard, the differences, and how to have the same numbers again."""
-    settings = ", ".join(f"{name} {value}" for name, value in comparison.settings.items())
+    settings = ", ".join(f"{name} {in_words(value)}" for name, value in comparison.settings.items())
     board, tests = comparison.leaderboard(), comparison.differences()
     parts = [
         f"# {comparison.title}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mercer.comparison.racing.settings import in_words
 from mercer.comparison.view import View
 from mercer.report import Field, Grid, Section
 
@@ -13,7 +14,7 @@ def reproduced(view: View) -> Section:
     """Settings, versions, and the command or call."""
     settings: dict[str, Any] = {str(key): value for key, value in view.comparison.settings.items()}
     command = settings.pop("command", None)
-    rows = [(key, str(value)) for key, value in settings.items() if value is not None]
+    rows = [(key, in_words(value)) for key, value in settings.items() if value is not None]
     rows.append(("seconds", f"{view.comparison.seconds:.1f}"))
     blocks: list[Any] = [f"On the command line: `{command}`"] if command else []
     blocks.append(f"In Python: `{_call(settings)}`")
@@ -27,8 +28,10 @@ def reproduced(view: View) -> Section:
 
 
 def _call(settings: Mapping[str, Any]) -> str:
-    """The call that splits rows as it was done here."""
+    """The call that fits the same models and splits rows as it was done here."""
+    models = settings.get("models")
+    asked = [] if models is None else [f"models={models!r}" if isinstance(models, list) else "models=…"]
     by = {"by groups": "groups=…", "forward in time": "times=…"}.get(str(settings.get("splits")))
     named = {"task": "task", "folds": "cv", "repeats": "repeats", "seed": "random_state"}
     given = [f"{option}={settings[key]!r}" for key, option in named.items() if key in settings]
-    return f"mercer.compare({', '.join(['X', 'y', *given, *filter(None, [by])])})"
+    return f"mercer.compare({', '.join(['X', 'y', *asked, *given, *filter(None, [by])])})"
