@@ -60,6 +60,15 @@ def test_naive_bayes_reads_by_itself(families: Any) -> None:
     assert list(columns) == ["size", "city", "code", "owner"]
 
 
+def test_levels_that_were_learnt_later_count() -> None:
+    """Of a merged model it was said that it knows the levels of the first part alone."""
+    parts = [FRAME[["city", "code"]].iloc[:20].replace({"code": {1: 0, 3: 2}}), FRAME[["city", "code"]].iloc[20:]]
+    first, second = (m.NaiveBayes(m.Schema.infer(part)).fit(part, Y[:20]) for part in parts)
+    assert told(first)["code"] == (Kind.BINARY, Kind.BINARY, (0, 2))
+    assert told(first.merge(second))["code"] == (Kind.CODE, Kind.BINARY, (0, 1, 2, 3))
+    assert told(first)["city"] == (Kind.CATEGORY, Kind.CATEGORY, ("Bonn", "Ulm"))
+
+
 def test_a_glm_reads_by_itself() -> None:
     model = m.GLM("bernoulli", penalty="l2").fit(FRAME[["size", "city"]], Y)
     assert columns_of_fit(model) == [Column("size", Kind.NUMBER), Column("city", Kind.CATEGORY, ("Bonn", "Ulm"))]

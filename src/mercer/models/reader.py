@@ -44,7 +44,7 @@ def names_read(reader: Any) -> list[str]:
 
 def columns_of_fit(reader: Any) -> list[Column]:
     """All columns of the fit, in its order; `levels` are those that are told apart, None where a column is numbers."""
-    known = {column.name: column for column in _schema_of(reader) or ()}
+    known = {column.name: column for column in schema_of(reader) or ()}
     levels = _levels(reader)
     read = set(names_read(reader))
     return [
@@ -53,7 +53,7 @@ def columns_of_fit(reader: Any) -> list[Column]:
     ]
 
 
-def _schema_of(reader: Any) -> Schema | None:
+def schema_of(reader: Any) -> Schema | None:
     """What the part knew of the table, by its own look (`TableFeatures`) or because it was told (`NaiveBayes`)."""
     schema = getattr(reader, "schema_", None) or getattr(reader, "families", None)
     return schema if isinstance(schema, Schema) else None
@@ -78,6 +78,9 @@ def _levels(reader: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def _column(name: str, known: Column | None, levels: tuple[Any, ...] | None) -> Column:
+    if known is not None and levels is not None and set(levels) - set(known.levels or levels):
+        # learnt since: by `merge` or `partial_fit`
+        return replace(known, levels=levels, kind=Kind.CODE if known.kind is Kind.BINARY else known.kind)
     if known is not None:
         return replace(known, levels=None if levels is None else known.levels or levels)
     if levels is None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
+from mercer import NaiveBayes, Schema
 from mercer.families import Poisson
 from mercer.kernels import RBF
 from mercer.using.explaining.described import described
@@ -22,6 +25,14 @@ def test_what_is_around_a_model_is_described_in_a_line() -> None:
     lines = list(described(fitted("NaiveBayes", FRAME, CLASSES).model))
     assert lines[0] == "NaiveBayes()"  # whose families are the table below
     assert "c       category" in lines[-1]
+
+
+def test_levels_that_a_merge_brought_are_shown() -> None:
+    other = pa.table({"x": FRAME["x"], "c": ["u", "w", "w"] * 20})
+    first, second = (NaiveBayes(Schema.infer(part)) for part in (FRAME, other))
+    assert "c       category  u, v" in list(described(first))[-1]  # not fitted yet
+    assert "c       category  u, v   " in list(described(first.fit(FRAME, CLASSES)))[-1]
+    assert "c       category  u, v, w" in list(described(first.merge(second.fit(other, CLASSES))))[-1]
 
 
 def test_what_is_no_model_is_written_as_it_is() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from mercer._suggest import listed
 from mercer.data import Schema
 from mercer.decide.wrapped import layers
+from mercer.models.reader import columns_of_fit, schema_of
 from mercer.report.wording import shortened
 from mercer.using.reading import columns_of, reader_of
 
@@ -30,10 +31,9 @@ def described(model: Any) -> Iterator[str]:
         found = getattr(predicts, value, None)
         if found is not None:
             yield f"{about}: {found}"
-    schema = getattr(reader_of(model), "schema_", None) or getattr(reader_of(model), "families", None)
     names = columns_of(model)
-    if isinstance(schema, Schema):
-        yield str(schema)
+    if (schema := schema_of(reader := reader_of(model))) is not None:
+        yield str(schema if names is None else Schema(tuple(columns_of_fit(reader))))
     elif names is not None:
         yield f"Columns: {listed(names)}"
 
