@@ -62,7 +62,7 @@ def differences(comparison: Comparison) -> Grid:
     )
     note = (
         "Paired t-tests on the same splits, their variance corrected for the rows that splits share (Nadeau and Bengio "
-        f"2003), their p-values for how many there are (Holm 1979); beyond chance is below {LEVEL}."
+        f"2003), their p-values corrected for the number of tests (Holm 1979); beyond chance means below {LEVEL}."
     )
     return Grid(f"Differences from {best.name}", fields, tuple(rows), (note,))
 

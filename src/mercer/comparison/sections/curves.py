@@ -60,9 +60,9 @@ def curves(view: View) -> Section | None:
         "curves",
         "How much data it takes",
         (*charts, *notes),
-        "A generative model and its discriminative counterpart choose among like boundaries. The first often needs "
-        "fewer rows, the second is often better with many (Ng and Jordan 2002). Both have the settings that all rows "
-        f"chose; {REPEATS} repeats, with a third of the rows held out.",
+        "A generative model and its discriminative counterpart can draw the same kind of boundary. The first often "
+        "needs fewer rows, the second is often better with many (Ng and Jordan 2002). Both have the settings that were "
+        f"chosen on all rows; {REPEATS} repeats, with a third of the rows held out.",
     )
 
 

@@ -29,6 +29,6 @@ def findings(view: View) -> Section:
         "checks",
         "Assumption checks",
         tuple(blocks),
-        f"{len(CHECKS)} questions to the data and the models. "
+        f"{len(CHECKS)} questions asked of the data and the models. "
         "Codes do not change; docs/guides/assumption-checks.md says what each asks.",
     )

@@ -277,7 +277,7 @@ class Summary:
             f"Log likelihood {told.log_likelihood:.6g}, AIC {told.aic:.6g}, BIC {told.bic:.6g}.",
         ]
         if self.posterior:
-            notes.append("Posterior under the normal prior that the L2 penalty is: no p-values.")
+            notes.append("Posterior under the normal prior that the L2 penalty stands for; there are no p-values.")
         elif self._covariance.kind != "model":
             notes.append(f"Standard errors: robust ({self._covariance.kind}).")
         lost = [name for name, known in zip(self.names, self._covariance.determined, strict=True) if not known]

@@ -26,8 +26,8 @@ MOST_TOGETHER = 20_000
 #: columns that are named as odd, and how rare a value has to be in its column
 MOST_ODD, RAREST = 3, 0.05
 OWN_STANDARD = (
-    "The rows are their own standard: either half is scored by a density of the other, p-values are ranks within a "
-    "half, and no row is called an outlier."
+    "The rows are compared with each other: each half is scored by a density fitted to the other, p-values are ranks "
+    "within a half, and no row is called an outlier."
 )
 
 
