@@ -286,12 +286,21 @@ def test_models_that_python_saved(run: Run, folder: Path, name: str, command: st
     assert sentence in result.stderr.splitlines()[-1]
 
 
-def test_a_database_of_another_make(run: Run, folder: Path) -> None:
+@pytest.mark.parametrize("name", ["a.db", "a.sqlite", "a.sqlite3"])
+def test_a_database_of_another_make(run: Run, folder: Path, name: str) -> None:
     pytest.importorskip("duckdb")
-    with sqlite3.connect(folder / "a.db") as connection:
+    with sqlite3.connect(folder / name) as connection:
         connection.execute("CREATE TABLE people (height, size)")
     connection.close()
-    result = run("fit", "a.db", "--target", "size", "-o", "a.mercer")
+    result = run("fit", name, "--target", "size", "-o", "a.mercer")
     assert result.exit_code == 2
-    assert "'a.db' is a file of SQLite" in result.stderr.splitlines()[-1]
+    assert f"{name!r} is a file of SQLite" in result.stderr.splitlines()[-1]
     assert "`mercer fit --stream`" in result.stderr.splitlines()[-1]
+
+
+def test_a_file_that_only_python_reads(run: Run, folder: Path) -> None:
+    (folder / "a.svm").write_text("1 1:0.5\n0 2:1.5\n")
+    result = run("fit", "a.svm", "--target", "y", "-o", "a.mercer")
+    assert result.exit_code == 2
+    assert "'a.svm' is a file of svmlight" in result.stderr.splitlines()[-1]
+    assert "write them as CSV" in run("fit", "a.svm", "--target", "y", "--stream", "-o", "a.mercer").stderr

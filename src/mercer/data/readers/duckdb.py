@@ -77,7 +77,7 @@ class DuckDB(Rows):
             # a query is only to look at this file: neither at others, nor to write any
             connection = duckdb.connect(str(self.path), read_only=True, config={"enable_external_access": "false"})
         except duckdb.Error as failure:
-            _refuse_sqlite(self.path)
+            refuse_sqlite(self.path)
             raise DataError(f"{self.path.name!r} cannot be opened as a DuckDB file: {what_failed(failure)}.") from None
         try:
             yield connection
@@ -93,8 +93,8 @@ def batches(relation: Any, columns: Sequence[str], at_once: int) -> Iterator[Any
     yield from reader(at_once)
 
 
-def _refuse_sqlite(path: Path) -> None:
-    """The ending .db is that of SQLite, too."""
+def refuse_sqlite(path: Path) -> None:
+    """Say of a file of SQLite who reads it: the ending .db is also that of DuckDB, and others are not known here."""
     with path.open("rb") as file:
         if file.read(16) != b"SQLite format 3\0":
             return

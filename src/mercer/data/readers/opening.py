@@ -10,7 +10,7 @@ from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import did_you_mean, listed
 from mercer.data.readers.arrow import ARROW, Arrow
 from mercer.data.readers.base import Reading, Rows
-from mercer.data.readers.duckdb import DUCKDB, DuckDB
+from mercer.data.readers.duckdb import DUCKDB, DuckDB, refuse_sqlite
 from mercer.data.readers.folder import Folder
 from mercer.data.readers.json_rows import JSON, JsonRows
 from mercer.data.readers.parquet import PARQUET, Parquet
@@ -27,6 +27,8 @@ FORMATS: tuple[tuple[frozenset[str], type[Any], str], ...] = (
 CALLED = {ending: name for endings, _, name in FORMATS for ending in endings}
 #: what begins like https:// or s3://, of which paths leave one stroke; a drive has one letter only
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)")
+#: endings of files that only `mercer.data.open` reads
+SVMLIGHT = frozenset({".svm", ".svmlight", ".libsvm"})
 #: endings of what people have instead
 ELSEWHERE = {".xls": "Excel", ".xlsx": "Excel", ".ods": "LibreOffice"}
 
@@ -93,8 +95,14 @@ def format_of(path: Path, reading: Reading) -> str:
         return CALLED[ending]
     if ending in ELSEWHERE:
         raise DataError(f"{path.name!r} is a file of {ELSEWHERE[ending]}. Save it as CSV, and name that file.")
+    if ending in SVMLIGHT:
+        raise DataError(
+            f"{path.name!r} is a file of svmlight, whose columns have no names: it is read in Python, by "
+            "mercer.data.open. Elsewhere, write it as CSV or Parquet."
+        )
     if reading.separator is not None:
         return "CSV"
+    refuse_sqlite(path)
     raise DataError(
         f"The ending of {path.name!r} does not tell how to read it. Known endings are {listed(_endings())}. If its "
         "fields are separated, name the separator (on the command line --separator)."

@@ -153,7 +153,8 @@ def _of_files(what: Any, asked: Asked, n_features: int | None) -> Source:
 
         if any((asked.target, asked.weight, asked.offset, asked.features, asked.drop)):
             raise DataError(
-                "Lines of svmlight begin with their label and name no columns: leave target= and the like out."
+                "Lines of svmlight begin with their label and name no columns: leave target= and the like out. For the "
+                "command line, which wants names, write them as CSV or Parquet."
             )
         return SvmlightFiles(found, n_features=n_features, rows=asked.rows, skip=asked.skip)
     if n_features is not None:

@@ -12,9 +12,8 @@ from urllib.parse import unquote
 from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import listed
 from mercer.data.readers.base import Reading
-from mercer.data.readers.opening import CALLED, ending_of, format_of, is_hidden, nothing_at
+from mercer.data.readers.opening import CALLED, SVMLIGHT, ending_of, format_of, is_hidden, nothing_at
 
-SVMLIGHT = frozenset({".svm", ".svmlight", ".libsvm"})
 SQLITE = frozenset({".sqlite", ".sqlite3", ".db"})
 #: how such a file begins, whatever it is called
 SQLITE_START = b"SQLite format 3\0"
