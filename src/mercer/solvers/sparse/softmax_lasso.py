@@ -133,6 +133,10 @@ class _Search:
     def _measure(self) -> float:
         if not 0 < self.here.length < np.inf:
             return self.here.length
+        return max(self._by_columns(), self._by_face())
+
+    def _by_columns(self) -> float:
+        """As if columns had nothing to do with each other."""
         design, _, weight, offset = self._problem.observations.batch(slice(None))
         eta = design.times(self.here.W)
         p = self._problem.response.probabilities(eta if offset is None else eta + offset)
@@ -141,6 +145,18 @@ class _Search:
             scales = [Standardising.of(design, of_class, self._problem.strengths.l2).scale for of_class in h.T]
         longer = np.stack(scales, axis=1) / self._scaling.scale[:, None]
         return float(np.linalg.norm(longer * self.here.subgradient))
+
+    def _by_face(self) -> float:
+        """Of coefficients that are not zero or should not be, with all that columns have to do with each other."""
+        if self._split.size > MOST_NEWTON:
+            return 0.0
+        _, slopes, move = self._newton(self._moving | (self.here.subgradient != 0))
+        return float(np.sqrt(max(0.0, -slopes @ move))) / self.here.unit
+
+    @property
+    def _moving(self) -> Array:
+        """Coefficients that are not zero, or have no penalty to keep them there."""
+        return np.asarray((self.here.z != 0) | ~self._split)
 
     def _inverse(self, W: Array) -> Array:
         away = W - self._problem.strengths.mean[:, None]
@@ -179,6 +195,7 @@ class _Search:
         while self.here.length > self._aim and len(self.trace) <= most_steps:
             before = self.here
             self._bounded(most_steps - len(self.trace) + 1)
+            self._shift()
             self._finish(most_steps - len(self.trace) + 1)
             # SciPy may give up too early, and is then asked again
             if self.here.value >= before.value and self.here.length >= before.length:
@@ -216,6 +233,19 @@ class _Search:
         bounds = [(low, None) for low in lowest]
         minimize(value, begin, jac=True, method="L-BFGS-B", bounds=bounds, callback=arrive, options=options)
 
+    def _shift(self) -> None:
+        """What is added to the coefficients of all classes changes no probability: the least absolute values are taken.
+
+        No slope tells how far that is: it is the same on all of the way.
+        """
+        k = self.here.z.shape[1]
+        ordered = np.sort(self.here.z, axis=1)
+        # as small a move as will do: for an even number of classes all between the middle two are as good
+        moves = np.clip(0.0, ordered[:, (k - 1) // 2], ordered[:, k // 2])
+        moves = np.where(self._split.all(axis=1) & (self._problem.strengths.l2 == 0), moves, 0.0)
+        if moves.any() and (there := self._look(self.here.z - moves[:, None])).value < self.here.value:
+            self._arrive(there)
+
     def _finish(self, most_steps: int) -> None:
         """Newton's steps of the coefficients that are not zero, as long as they help and cross no zero."""
         if self._split.size > MOST_NEWTON:
@@ -230,17 +260,20 @@ class _Search:
             self._arrive(there)
 
     def _newton_step(self) -> Array:
-        problem, p, k = self._problem, *self.here.W.shape
-        sums = reduce(SoftmaxQuadratic.at(problem.response, self.here.W, HESSIAN), problem.observations)
-        hessian = sums.hessian + np.diag(np.tile(problem.strengths.l2, k))
-        free = (self.here.z != 0) | ~self._split
-        # in working coefficients, column by column, as the Hessian is
-        chosen = np.flatnonzero(free.T.ravel())
-        gradient = self._unscaled(self.here.gradient + self._l1 * np.sign(self.here.z))
-        move = -Curvature.of(hessian[np.ix_(chosen, chosen)]).solve(gradient.T.ravel()[chosen])
+        p, k = self.here.W.shape
+        chosen, _, move = self._newton(self._moving)
         flat = np.zeros(p * k)
         flat[chosen] = move
-        return self._inverse(flat.reshape(k, p).T + problem.strengths.mean[:, None])
+        return self._inverse(flat.reshape(k, p).T + self._problem.strengths.mean[:, None])
+
+    def _newton(self, free: Array) -> tuple[Array, Array, Array]:
+        """Places of some coefficients, their slopes, and −H⁻¹ of these; in working coefficients, class by class."""
+        problem, k = self._problem, self.here.W.shape[1]
+        sums = reduce(SoftmaxQuadratic.at(problem.response, self.here.W, HESSIAN), problem.observations)
+        hessian = sums.hessian + np.diag(np.tile(problem.strengths.l2, k))
+        chosen = np.flatnonzero(free.T.ravel())
+        slopes = self._unscaled(self.here.subgradient * self.here.unit).T.ravel()[chosen]
+        return chosen, slopes, -Curvature.of(hessian[np.ix_(chosen, chosen)]).solve(slopes)
 
     def _unscaled(self, gradient: Array) -> Array:
         """From scaled variables back to working coefficients: the inverse of Sᵀ."""
@@ -250,8 +283,9 @@ class _Search:
         return plain
 
     def solution(self) -> Solution:
+        by = "the diagonal D of the Hessian" if self._split.size > MOST_NEWTON else "the Hessian D, or its diagonal"
         sentence = (
-            "length of the shortest subgradient in standard errors, √(gᵀD⁻¹g) with the diagonal D of the Hessian, "
+            f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g) with {by}, "
             f"after {len(self.trace) - 1} steps of L-BFGS-B and Newton's method"
         )
         return Solution(self.here.W, Certificate("KKT", self.measured(), self._tolerance, sentence), tuple(self.trace))
