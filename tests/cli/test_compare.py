@@ -172,7 +172,7 @@ def test_the_limit_of_time_is_that_of_models_and_page_together(
     seconds[0] = 0.0
     short = run(*told, "52", "--report", report)
     assert short.exit_code == 2
-    assert "no model was done within 52 s: NaiveBayes (1 of 4 splits done; the others would take 30 s more)" in (
+    assert "no model was done within 52 s: NaiveBayes (2 of 4 splits done; the others would take 20 s more)" in (
         short.stderr
     )
     seconds[0] = 0.0
