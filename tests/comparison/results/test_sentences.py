@@ -135,6 +135,14 @@ def test_a_pair_is_judged_as_in_the_table_of_differences(five: Comparison) -> No
     assert "but not beyond chance" in among.sentences()[-1]
 
 
+def test_figures_of_a_pair_tell_who_is_ahead(five: Comparison) -> None:
+    lr = replace(reached(five, "lr", [0.48, 0.49, 0.4724]), kind="discriminative")
+    nb = replace(reached(five, "nb", [0.48, 0.48, 0.4830]), kind="generative", partner="lr")
+    near, level = (replace(five, entries=(lr, each)).sentences()[-1] for each in (nb, replace(nb, scores=lr.scores)))
+    assert "lr is ahead on 100 training rows (log loss 0.4808 against 0.4810)" in near
+    assert level.endswith("none is ahead on 100 training rows (log loss 0.481 each).")
+
+
 def test_what_no_test_has_shown_is_not_told_as_a_finding(five: Comparison) -> None:
     """A single split has no p-value, and two infinite losses have no difference."""
     best = replace(reached(five, "lr", [0.2]), kind="discriminative")

@@ -196,16 +196,24 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
     if math.isnan(found.mean):  # both are infinite somewhere
         return ""
     p = found.p if p is None else p
-    figures = f"{metric.heading} {first.mean(metric.name):#.3g} against {second.mean(metric.name):#.3g}"
+    figures = f"{metric.heading} {_apart(first.mean(metric.name), second.mean(metric.name))}"
     why = (
         "a model of the columns needs fewer rows to settle, and its assumptions seem to do little harm here"
         if ahead
         else "there are rows enough to learn the boundary itself, and it assumes less about the columns"
     )
     pair = f"Of the pair {generative.name} (generative) and {partner.name} (discriminative),"
+    if found.mean == 0:
+        return f"{pair} none is ahead on {rows:,} training rows ({figures})."
     if math.isfinite(found.mean) and not p < LEVEL:  # of a single split nobody knows
         return (
             f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}), but not beyond chance: more rows, or "
             "more repeats, would tell."
         )
     return f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}): {why}."
+
+
+def _apart(first: float, second: float) -> str:
+    """Two numbers with as few digits as tell them apart, up to six."""
+    told = (f"{first:#.{digits}g} against {second:#.{digits}g}" for digits in (3, 4, 5, 6))
+    return next((text for text in told if len(set(text.split(" against "))) == 2), f"{first:#.3g} each")
