@@ -1,8 +1,8 @@
 """How many bins of equal width a histogram should have: the rules by their authors' names.
 
-On one axis Scott, Freedman–Diaconis, Sturges, Doane, Stone and "auto" give what `numpy.histogram_bin_edges` gives. On a
-grid of d axes the widths of the first two shrink like n^(−1/(2+d)), which is optimal there (Scott 1992, eq. 3.64); the
-others look at each axis by itself.
+On one axis Scott, Freedman–Diaconis, Sturges, Doane and "auto" give what `numpy.histogram_bin_edges` gives, and so does
+Stone where the best number of bins is among those that NumPy tries. On a grid of d axes the widths of the first two
+shrink like n^(−1/(2+d)), which is optimal there (Scott 1992, eq. 3.64); the others look at each axis by itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Array = NDArray[Any]
 #: exponents of two beyond which squares and cubes of the data would leave float64
 EXTREME = 200
 #: numbers of bins that Knuth's and Stone's rules try: up to 10 √n between these two, and √n beyond. NumPy's Stone stops
-#: at √n, which is too early for long tails
+#: at √n, or 100, which is too early for long tails
 FEWEST_TRIED, MOST_TRIED = 100, 1000
 
 
