@@ -56,6 +56,16 @@ def test_it_is_the_problem_of_the_kernel_matrix(
     np.testing.assert_allclose(size * features @ found.value.weights + found.value.intercept, found.value.scores)
 
 
+@pytest.mark.parametrize("kind", [of_classes, of_numbers])
+@pytest.mark.parametrize("C", [1e-5, 1e-7, 1e-30])
+def test_low_prices_do_not_hold_the_intercept_back(features: Array, kind: Any, C: float) -> None:
+    found = feature_machine.solve(kind(FeatureRows.of(features.copy()), features, C=C))
+    wanted = dual.solve(kind(KernelRows.of_matrix(features @ features.T), features, C=C), tolerance=1e-8)
+    assert found.certificate.holds
+    np.testing.assert_allclose(found.value.scores, wanted.value.scores, atol=1e-3)
+    np.testing.assert_allclose(found.certificate.primal, wanted.certificate.primal, rtol=1e-5)
+
+
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3, 1e-6])
 def test_the_gap_of_what_is_returned_is_the_one_certified(features: Array, tolerance: float) -> None:
     problem = of_classes(FeatureRows.of(features.copy()), features)

@@ -33,8 +33,9 @@ Array = NDArray[Any]
 
 #: the gap asked for, as a portion of the objective, for a tolerance of 1
 GAP_PER_TOLERANCE = 1e-2
-#: the constant column beside features whose squares have a mean of 1: the penalty of the intercept is slight
-CONSTANT = 10.0
+#: the constant column beside features whose squares have a mean of 1, and at most: the penalty of the intercept is
+#: slight, also beside losses whose prices have a sum below 1
+CONSTANT, MOST_CONSTANT = 10.0, 1e100
 #: sizes of features that are left as they are
 LEAST_SIZE, MOST_SIZE = 1e-2, 1e2
 #: the most steps, if no limit is given
@@ -163,8 +164,8 @@ class _Machine:
 
     def run(self, start: Array | None, callback: Callable[[Progress], Any] | None) -> None:
         """Newton steps until the gap, with an intercept that costs nothing, is small enough."""
-        constant = CONSTANT if self._problem.intercept else 0.0
         losses = self._losses
+        constant = self._constant() if self._problem.intercept else 0.0
         margins = MarginProblem(MarginRows.of(self._rows.features, constant), losses)
         beta = None if start is None else np.clip(start * self._of_beta, losses.lower, losses.upper)
         newton = self._newton = FreeIntercept(margins, self._asked, self._most_steps, beta)
@@ -180,6 +181,11 @@ class _Machine:
                     return
                 newton.aim_lower()
             newton.step()
+
+    def _constant(self) -> float:
+        """So that moving the intercept by 1 has a penalty of at most 1/200 of all prices."""
+        prices = float(np.maximum(self._losses.upper, -self._losses.lower).sum())
+        return min(CONSTANT / min(1.0, prices**0.5), MOST_CONSTANT) if prices > 0 else CONSTANT
 
     def _look(self) -> None:
         """Judge where Newton's method is, and keep the best."""
