@@ -158,6 +158,17 @@ def test_quantiles_are_moved_until_they_hold(cv):
         ConformalRegressor(Ridge(), method="quantile").fit(rows, y)
 
 
+@pytest.mark.parametrize(("method", "model"), [("normalised", LinearRegression()), ("quantile", QuantileRegressor())])
+def test_rows_that_a_split_leaves_out_are_learnt_from_by_none_of_the_models(method, model):
+    """Rows that come later than those held out, say, or are too near to them: a split says what may be known."""
+    splits = [(np.arange(100), np.arange(150, 220))]
+    other = np.where(np.arange(300) < 220, Y, 1e6 * np.arange(300))
+    found, expected = (
+        ConformalRegressor(model, method=method, cv=splits).fit(X, y).predict_interval(X[:20]) for y in (other, Y)
+    )
+    np.testing.assert_allclose(found, expected)
+
+
 def test_the_promise_is_in_words_and_as_a_number():
     split = ConformalRegressor(Ridge(), random_state=0).fit(X, Y)
     assert split.guaranteed_coverage_ == 0.9

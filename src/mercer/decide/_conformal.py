@@ -31,10 +31,11 @@ CONSTRAINTS: dict[str, Any] = {
 
 
 class Fold(NamedTuple):
-    """A fitted model, and rows that it has not seen."""
+    """A fitted model, rows that it has not seen, and those that it has seen: none, where it came fitted."""
 
     model: Any
     rows: Array
+    learnt: Array
 
 
 class HoldsOut(WrapsModel):
@@ -62,10 +63,10 @@ class HoldsOut(WrapsModel):
         n = len(training)
         if is_prefit(self):
             refuse_unfitted(self.model)
-            return [Fold(self.model, np.arange(n))]
+            return [Fold(self.model, np.arange(n), np.arange(0))]
         if n < 2:
             raise DataError(f"n_samples={n} leaves no row to compare others with; give two rows or more.")
-        return [Fold(training.fitted(self.model, train), test) for train, test in self._folds(training)]
+        return [Fold(training.fitted(self.model, train), test, train) for train, test in self._folds(training)]
 
     def _folds(self, training: Training) -> list[tuple[Array, Array]]:
         """Rows to learn from and held out, in a random order: the promise is for rows that could have come in any."""

@@ -151,7 +151,7 @@ class ConformalRegressor(HoldsOut, RegressorMixin, BaseEstimator):
 
     def _fit_spread(self, training: Training, part: Fold) -> Any:
         """How large errors are, from rows that are not compared with."""
-        rows = self._rows_to_learn_from(training, part)
+        rows = self._rows_to_learn_from(part)
         sizes = np.abs(self._cross_fitted_errors(training, rows))
         middle = float(np.median(sizes)) or 1.0
         spread = self.model if self.spread is None else self.spread
@@ -164,18 +164,17 @@ class ConformalRegressor(HoldsOut, RegressorMixin, BaseEstimator):
                 f"{type(self.model).__name__} has no parameter `quantile`, by which two quantiles are asked for; use a "
                 "model that has one, such as QuantileRegressor of scikit-learn, or another method."
             )
-        rows, tail = self._rows_to_learn_from(training, part), (1 - self.coverage) / 2
+        rows, tail = self._rows_to_learn_from(part), (1 - self.coverage) / 2
         low, high = (training.fitted(clone(self.model).set_params(quantile=share), rows) for share in (tail, 1 - tail))
         return low, high
 
-    def _rows_to_learn_from(self, training: Training, part: Fold) -> Array:
-        rows = np.setdiff1d(np.arange(len(training)), part.rows)
-        if not len(rows):
+    def _rows_to_learn_from(self, part: Fold) -> Array:
+        if not len(part.learnt):
             raise DataError(
                 f'method="{self.method}" learns how far values spread from rows that are not held out, of which '
                 'cv="prefit" leaves none; use cv="split", or method="absolute".'
             )
-        return rows
+        return part.learnt
 
     def _cross_fitted_errors(self, training: Training, rows: Array) -> Array:
         """Errors of rows by models that have not seen them: those of a model on its own rows are too small."""
