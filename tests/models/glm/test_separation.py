@@ -12,7 +12,7 @@ from scipy import sparse
 
 from mercer import GLM, load, save, summary
 from mercer._errors import SeparationError, SeparationWarning, UnsuitableSolverError
-from mercer.families import Binomial
+from mercer.families import Binomial, Tweedie
 from mercer.models.glm import separation
 from mercer.models.glm.separation import CODE, SeparationFinding
 from tests.known import endometrial
@@ -211,3 +211,26 @@ def test_rows_that_would_fill_the_memory_are_not_written_out(family: str, monkey
     X, y = np.random.default_rng(6).normal(size=(40, 50)), np.arange(40) % 3
     with pytest.warns(SeparationWarning, match="too many columns to look for"):
         GLM(family).fit(X, y > 0 if family == "bernoulli" else y)
+
+
+@pytest.mark.parametrize("power", [1.1, 1.5, 1.9])
+def test_a_level_without_claims_has_a_coefficient_of_minus_infinity(power: float) -> None:
+    """As of counts; it was -43, -77 or -388 without a word."""
+    rng = np.random.default_rng(0)
+    claims, region = rng.poisson(0.4, 412), np.repeat(["a", "b", "c"], [200, 200, 12])
+    y = np.where(region == "c", 0.0, rng.gamma(2.0 * np.maximum(claims, 1), 100.0) * (claims > 0))
+    X = pd.DataFrame({"region": region})
+    finding = finding_of(fitted(X, y, Tweedie(power), "log"))
+    assert finding.limits == {"region[b]": "finite", "region[c]": "−∞", "(intercept)": "finite"}
+    with pytest.raises(SeparationError, match=r"region\[c\] → −∞"):
+        GLM(Tweedie(power), "log", on_separation="error").fit(X, y)
+    ridge = GLM(Tweedie(power), "log", on_separation="ridge").fit(X, y)
+    assert ridge.certificate_.holds
+    assert -50 < ridge.coef_[1] < -5
+
+
+@pytest.mark.parametrize("power", [2.0, 2.5])
+def test_a_family_without_zeros_is_never_separated(power: float) -> None:
+    y = np.append(np.full(10, 1e-300), np.ones(10))
+    model = GLM(Tweedie(power), "log").fit(np.repeat(["a", "b"], 10)[:, None].astype(object), y)
+    assert CODE not in model.diagnosis_.codes

@@ -141,9 +141,9 @@ def _beyond_digamma(x: Array, r: float) -> Array:
     if r < ASYMPTOTIC:
         return np.asarray(digamma(x + r) - np.log(x + r) - (digamma(r) - np.log(r)))
     # of −1/2z, the first term of the series, the difference is written out
-    return np.asarray(x / (2 * r * (x + r)) + _later_terms(x + r) - _later_terms(np.float64(r)))
+    return np.asarray(x / (2 * r * (x + r)) + _later_terms(x + r) - _later_terms(r))
 
 
-def _later_terms(z: Array) -> Array:
+def _later_terms(z: Array | float) -> Array:
     inverse = np.square(1 / z)
     return np.asarray(inverse * np.polynomial.polynomial.polyval(inverse, [-1 / 12, 1 / 120, -1 / 252, 1 / 240]))

@@ -17,7 +17,7 @@ import numpy as np
 from mercer._errors import TooManyColumnsError
 from mercer._gpu import to_numpy
 from mercer.designs import Observations
-from mercer.families import LOG, Bernoulli, Binomial, NegativeBinomial, Poisson
+from mercer.families import LOG, Bernoulli, Binomial, Family, NegativeBinomial, Poisson, Tweedie
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
@@ -133,7 +133,12 @@ def _is_healthy(observations: Observations, solution: Solution) -> bool:
 def _can_separate(response: Response) -> bool:
     if isinstance(response.family, Bernoulli | Binomial):
         return response.link.means == (0.0, 1.0)
-    return isinstance(response.family, Poisson | NegativeBinomial) and response.link == LOG
+    return _can_be_zero(response.family) and response.link == LOG
+
+
+def _can_be_zero(family: Family) -> bool:
+    """Whether a response of 0 is likeliest under a mean of 0, as of counts and of sums of as many claims."""
+    return isinstance(family, Poisson | NegativeBinomial) or (isinstance(family, Tweedie) and 1 <= family.power < 2)
 
 
 def _looks_separated(problem: Problem, solution: Solution) -> bool:

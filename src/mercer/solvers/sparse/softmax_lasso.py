@@ -151,7 +151,7 @@ class _Search:
         if self._split.size > MOST_NEWTON:
             return 0.0
         _, slopes, move = self._newton(self._moving | (self.here.subgradient != 0))
-        return float(np.sqrt(max(0.0, -slopes @ move))) / self.here.unit
+        return float(np.sqrt(np.maximum(0.0, -slopes @ move))) / self.here.unit
 
     @property
     def _moving(self) -> Array:
