@@ -239,7 +239,7 @@ def test_ctrl_c_keeps_what_is_done() -> None:
         (X, Y, {"repeats": 1.5}, DataError, "one repeat or more, not 1.5"),
         (X, Y, {"time_limit": 0}, DataError, "positive number of seconds"),
         (X, Y, {"time_limit": "1 min"}, DataError, "positive number of seconds"),
-        (X, Y, {"models": [GaussianNB]}, DataError, "GaussianNB.*is no model"),
+        (X, Y, {"models": [GaussianNB]}, DataError, "GaussianNB.*is not a model"),
         (X, Y, {"times": np.array([1, *["a"] * 149], dtype=object)}, DataError, "no order"),
         (
             X,

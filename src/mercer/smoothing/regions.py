@@ -140,7 +140,7 @@ def _highest(curve: Callable[[Array], Array], left: Array, right: Array) -> Arra
         at_new = curve(new)
         inner, outer = np.where(here, new, outer), np.where(here, inner, new)
         at_inner, at_outer = np.where(here, at_new, at_outer), np.where(here, at_inner, at_new)
-    return np.where(at_inner >= at_outer, inner, outer)
+    return np.asarray(np.where(at_inner >= at_outer, inner, outer))
 
 
 def _bracket(places: Array, logs: Array, coverage: float, excess: Callable[[float], float]) -> tuple[float, float]:
