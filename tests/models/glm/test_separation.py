@@ -12,7 +12,7 @@ from scipy import sparse
 
 from mercer import GLM, load, save, summary
 from mercer._errors import SeparationError, SeparationWarning, UnsuitableSolverError
-from mercer.families import Binomial, Tweedie
+from mercer.families import Binomial, NegativeBinomial, Tweedie
 from mercer.models.glm import separation
 from mercer.models.glm.separation import CODE, SeparationFinding
 from tests.known import endometrial
@@ -234,3 +234,21 @@ def test_a_family_without_zeros_is_never_separated(power: float) -> None:
     y = np.append(np.full(10, 1e-300), np.ones(10))
     model = GLM(Tweedie(power), "log").fit(np.repeat(["a", "b"], 10)[:, None].astype(object), y)
     assert CODE not in model.diagnosis_.codes
+
+
+@pytest.mark.parametrize(
+    ("family", "link", "named"),
+    [
+        ("bernoulli", "logit", True),
+        ("poisson", "log", True),
+        ("bernoulli", "probit", False),
+        ("categorical", "canonical", False),
+        (Tweedie(1.5), "log", False),
+        (NegativeBinomial(2.0), "log", False),
+    ],
+)
+def test_the_remedy_names_firth_only_where_it_is_one(family: Any, link: str, named: bool) -> None:
+    X = np.repeat([1.0, 0.0], 10)[:, None]
+    remedy = finding_of(fitted(X, np.where(X[:, 0] == 1, 0, np.arange(20) % 2), family, link)).remedy
+    assert ("firth" in remedy) == named
+    assert '"ridge"' in remedy

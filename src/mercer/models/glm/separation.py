@@ -27,6 +27,7 @@ from mercer.solvers import separation
 from mercer.solvers.certificate import Solution
 from mercer.solvers.problem import Problem
 from mercer.solvers.separation import Separation
+from mercer.solvers.smooth import firth
 
 #: steps that a fit with a finite maximum rarely needs
 MANY_STEPS = 10
@@ -77,7 +78,7 @@ def examine(problem: Problem, solution: Solution, names: Sequence[str]) -> Separ
     if problem.observations.streamed:
         return unproved(OF_A_SOURCE)
     found = _separation(problem)
-    return unproved(TOO_WIDE) if found is None else _finding(found, names)
+    return unproved(TOO_WIDE) if found is None else _finding(found, names, firth=firth.suits(problem.response))
 
 
 def examine_classes(
@@ -98,7 +99,7 @@ def examine_classes(
         return None
     named = [f"{label}: {name}" for name in names for label in classes]
     try:
-        return _finding(separation.categorical(observations.in_memory(), len(classes)), named)
+        return _finding(separation.categorical(observations.in_memory(), len(classes)), named, firth=False)
     except TooManyColumnsError:
         return unproved(TOO_WIDE)
 
@@ -180,7 +181,7 @@ def _separation(problem: Problem) -> Separation | None:
         return None
 
 
-def _finding(found: Separation, names: Sequence[str]) -> SeparationFinding | None:
+def _finding(found: Separation, names: Sequence[str], *, firth: bool) -> SeparationFinding | None:
     if found.kind == "none":
         return None
     limits = {
@@ -190,11 +191,12 @@ def _finding(found: Separation, names: Sequence[str]) -> SeparationFinding | Non
     told = ", ".join(f"{name} → {limits[name]}" for name in infinite[:MOST_NAMES])
     more = ", …" if len(infinite) > MOST_NAMES else ""
     how = "completely" if found.kind == "complete" else "for some of the rows"
+    remedies = '"firth" or "ridge"' if firth else '"ridge"'
     return SeparationFinding(
         CODE,
         "warning",
         f"A hyperplane separates the responses {how}: the likelihood rises for ever as {told}{more}.",
-        'Use on_separation="firth" or "ridge", or a penalty, which keep coefficients finite; or leave the columns out.',
+        f"Use on_separation={remedies}, or a penalty, which keep coefficients finite; or leave the columns out.",
         infinite,
         limits,
     )

@@ -209,12 +209,23 @@ def _log_linear_tilt(eta: Array) -> Tilt:
     return Tilt(np.full_like(eta, 0.5), np.zeros_like(eta))
 
 
-def tilt_of(response: Response) -> Callable[[Array], Tilt]:
-    """½ μ''/μ' as a function of η; `UnsuitableSolverError` where the method is not made for the response."""
+def suits(response: Response) -> bool:
+    """Whether the method is made for the response."""
+    return _tilt(response) is not None
+
+
+def _tilt(response: Response) -> Callable[[Array], Tilt] | None:
     if isinstance(response.family, Bernoulli | Binomial) and response.link == LOGIT:
         return _logistic_tilt
     if isinstance(response.family, Poisson) and response.link == LOG:
         return _log_linear_tilt
+    return None
+
+
+def tilt_of(response: Response) -> Callable[[Array], Tilt]:
+    """½ μ''/μ' as a function of η; `UnsuitableSolverError` where the method is not made for the response."""
+    if (tilt := _tilt(response)) is not None:
+        return tilt
     raise UnsuitableSolverError(
         f"Firth's penalised likelihood is for logistic and log-linear Poisson models, not for {response.family!r} "
         f"with {response.link!r}; use an L2 penalty, which keeps every model finite."
