@@ -43,3 +43,9 @@ def test_files_one_below_the_other(tmp_path: Path) -> None:
 def test_what_is_no_table(tmp_path: Path, files: dict[str, str], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         open_rows(write(tmp_path, **files)).table()
+
+
+def test_the_folder_one_is_in_has_a_name_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write(tmp_path, a__csv="x\n1\n", b__csv="x\nred\n"))
+    with pytest.raises(DataError, match=r"everywhere in '\.': int64 and string"):
+        open_rows(".").table()

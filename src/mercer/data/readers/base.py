@@ -157,8 +157,8 @@ def concatenated(tables: Sequence[Any], path: Path) -> Any:
             except pa.ArrowException:
                 types = dict.fromkeys(str(field.type) for field in found)
                 raise DataError(
-                    f"Column {name!r} does not hold the same everywhere in {path.name!r}: {' and '.join(types)}. Say "
-                    f"what it is (on the command line with --kind {name}=category)."
+                    f"Column {name!r} does not hold the same everywhere in {path.name or str(path)!r}: "
+                    f"{' and '.join(types)}. Say what it is (on the command line with --kind {name}=category)."
                 ) from None
         raise
 
