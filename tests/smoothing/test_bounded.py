@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from mercer._errors import NoClosedFormError, SupportError
+from mercer._errors import NoClosedFormError, OutOfReachError, SupportError
 from mercer.smoothing import Bandwidth, Gaussian, SmoothingKernel, Windows, smoothing_kernel_from
 from mercer.smoothing.bounded import Reflected, Transformed, on_support
 from mercer.smoothing.density import Density
@@ -182,3 +182,11 @@ def test_a_grid_has_the_density_to_its_error(bounds: Any, boundary: str, kernel:
     exact = density.density(grid[:, None])
     np.testing.assert_allclose(values, exact, rtol=2e-4, atol=1e-4 / np.ptp(grid))
     assert exact.max() > 1
+
+
+@pytest.mark.parametrize("boundary", ["reflect", "transform"])
+def test_a_condition_out_of_reach_is_named_as_it_was_given(boundary: str) -> None:
+    kernel = smoothing_kernel_from("uniform", "product")
+    density = bounded(kernel, Bandwidth([0.01, 0.5]), np.array([[0.25, 0.5]]), (0.0, 1.0), boundary)
+    with pytest.raises(OutOfReachError, match=r"within reach.*\{0: 0\.75\}"):
+        density.conditional({0: 0.75})

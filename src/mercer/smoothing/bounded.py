@@ -188,7 +188,8 @@ class Transformed(_OnSupport):
         return np.where(np.isinf(found), bounds, inner)
 
     def _sliced(self, A: list[int], values: Array) -> Windows:
-        return self.windows.conditional(_by_column(A, self.support.over(A).forward(values)))
+        there = self.windows.sliced(_by_column(A, self.support.over(A).forward(values)))
+        return self.windows.from_slices([there], _by_column(A, values))
 
     def extent(self, reach: float) -> tuple[Array, Array]:
         low, high = self.support.backward(np.stack(self.windows.extent(reach)))
