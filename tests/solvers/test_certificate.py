@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mercer.solvers.certificate import Certificate
 
 
@@ -14,3 +16,7 @@ def test_what_is_reached_is_compared_with_what_was_asked() -> None:
     short = Certificate("duality gap", 1e-2, 1e-3, "after 3 steps")
     assert not short.holds
     assert str(short) == "duality gap 0.01 > 0.001: after 3 steps"
+
+
+def test_whether_it_holds_is_pythons_own() -> None:
+    assert Certificate("duality gap", np.float64(1e-5), 1e-3, "after 3 steps").holds is True

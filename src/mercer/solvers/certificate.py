@@ -36,7 +36,7 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        return self.value <= self.tolerance
+        return bool(self.value <= self.tolerance)  # a value may be NumPy's
 
     def __str__(self) -> str:
         if self.kind == "closed form":
