@@ -313,3 +313,16 @@ def test_eigen_refuses_a_covariance_that_is_singular_but_for_rounding_in_every_o
         order = rng.permutation(20)
         with pytest.raises(SingularCovarianceError, match="collinear"):
             LinearDiscriminantAnalysis(solver="eigen").fit(X[order], y[order])
+
+
+@pytest.mark.parametrize("shrinkage", [0.3, 1.0])
+def test_priors_that_favour_a_wide_class_leave_the_ratios_of_scikit_learn(shrinkage: float) -> None:
+    """The covariance within the classes may then be larger than that of all rows, and ratios add up to less than 0."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [20, 20, 5])
+    X = rng.normal(size=(45, 4)) * np.where(y == 2, 5.0, 1.0)[:, None] + 0.3 * y[:, None]
+    options: Any = {"solver": "eigen", "shrinkage": shrinkage, "priors": [0.02, 0.03, 0.95]}
+    theirs = discriminant_analysis.LinearDiscriminantAnalysis(**options).fit(X, y)
+    ours = LinearDiscriminantAnalysis(**options).fit(X, y)
+    assert np.all(theirs.explained_variance_ratio_ > 0.1)
+    np.testing.assert_allclose(ours.explained_variance_ratio_, theirs.explained_variance_ratio_, rtol=1e-10)

@@ -54,7 +54,10 @@ def directions_by_rank(within: Array, away: Array, share: Array, tolerance: floa
 def directions_by_ratio(within: Array, between: Array) -> Directions:
     """All directions, by the ratio of the variances; `LinAlgError` if the one within is not positive definite."""
     ratios, vectors = scipy.linalg.eigh(between, within)
-    return Directions(with_fixed_signs(vectors[:, ::-1]), np.sort(ratio(ratios, np.asarray(np.sum(ratios))))[::-1])
+    # below 0 where given priors make the covariance within the classes larger than that of all rows
+    total = np.sum(ratios)
+    explained = ratios / total if total != 0 else np.zeros_like(ratios)
+    return Directions(with_fixed_signs(vectors[:, ::-1]), np.sort(explained)[::-1])
 
 
 def with_fixed_signs(vectors: Array) -> Array:
