@@ -326,3 +326,16 @@ def test_priors_that_favour_a_wide_class_leave_the_ratios_of_scikit_learn(shrink
     ours = LinearDiscriminantAnalysis(**options).fit(X, y)
     assert np.all(theirs.explained_variance_ratio_ > 0.1)
     np.testing.assert_allclose(ours.explained_variance_ratio_, theirs.explained_variance_ratio_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("shrinkage", [None, "auto"])
+def test_units_of_columns_cost_lsqr_no_digits(shrinkage: Any) -> None:
+    """The same rows in units that are powers of two have the same coefficients, in these units."""
+    rng = np.random.default_rng(33)
+    y = np.repeat([0, 1, 2], 10)
+    X = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)) + rng.normal(size=(3, 4))[y]
+    unit = np.exp2([-10, 0, 10, -4])
+    plain = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(X, y)
+    scaled = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(X * unit, y)
+    np.testing.assert_allclose(scaled.coef_ * unit, plain.coef_, rtol=1e-11)
+    np.testing.assert_allclose(scaled.intercept_, plain.intercept_, rtol=1e-11)

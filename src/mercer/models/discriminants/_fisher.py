@@ -24,10 +24,23 @@ class Directions(NamedTuple):
 
 
 def whitening_by_rank(within: Array) -> Array:
-    """W with W Wᵀ the pseudo-inverse of a covariance: directions of no variance, but for rounding, are left out."""
-    variance, axes = np.linalg.eigh(within)
-    kept = variance > len(variance) * np.finfo(float).eps * variance[-1]
+    """W with W Wᵀ the pseudo-inverse of a covariance: directions of no variance, but for rounding, are left out.
+
+    Where none is, units of columns do not matter to the inverse, and are taken off so that they cost no digits.
+    """
+    axes, variance, kept = _axes_by_rank(within)
+    if kept.all():
+        unit = np.sqrt(np.diagonal(within))[:, None]
+        scaled, squares, full = _axes_by_rank(within / unit / unit.T)
+        if full.all():
+            return np.asarray(scaled / unit / np.sqrt(squares))
     return np.asarray(axes[:, kept] / np.sqrt(variance[kept]))
+
+
+def _axes_by_rank(covariance: Array) -> tuple[Array, Array, Array]:
+    """Its axes, their variances, and which of these are more than rounding."""
+    variance, axes = np.linalg.eigh(covariance)
+    return axes, variance, variance > len(variance) * np.finfo(float).eps * variance[-1]
 
 
 def directions_by_rank(within: Array, away: Array, share: Array, tolerance: float) -> Directions:
