@@ -339,3 +339,16 @@ def test_units_of_columns_cost_lsqr_no_digits(shrinkage: Any) -> None:
     scaled = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(X * unit, y)
     np.testing.assert_allclose(scaled.coef_ * unit, plain.coef_, rtol=1e-11)
     np.testing.assert_allclose(scaled.intercept_, plain.intercept_, rtol=1e-11)
+
+
+def test_where_all_directions_are_alike_they_are_those_of_scikit_learn() -> None:
+    """Full shrinkage leaves multiples of the identity: rounding must not make one axis longer than another."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y = np.repeat([0, 1, 2, 3], [8, 7, 7, 5])
+        X = rng.normal(size=(27, 5)) + rng.normal(size=(4, 5))[y]
+        options: Any = {"solver": "eigen", "shrinkage": 1.0}
+        theirs = discriminant_analysis.LinearDiscriminantAnalysis(**options).fit(X, y)
+        ours = LinearDiscriminantAnalysis(**options).fit(X, y)
+        assert np.ptp(np.diagonal(ours.covariance_)) == 0
+        np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), rtol=1e-10)

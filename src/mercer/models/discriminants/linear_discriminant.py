@@ -165,7 +165,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _estimate(self, moments: ScatterMoments) -> None:
         self._moments = moments
-        self._weighted_covariance = np.tensordot(self._shares(), self._class_covariances(moments), axes=1)
+        # class by class: a product by BLAS may round equal entries apart, and with them axes that are alike
+        parts = zip(self._shares(), self._class_covariances(moments), strict=True)
+        self._weighted_covariance = sum(share * covariance for share, covariance in parts)
         pooled = moments.within() / moments.weight.sum()
         self._within = pooled if self.solver == "svd" else self._weighted_covariance
 
