@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -56,3 +58,22 @@ def test_a_variance_that_rounding_left_below_zero_is_that_of_a_constant() -> Non
     assert collinear_columns(below) == (1,)
     with pytest.raises(SingularCovarianceError):
         cholesky(below)
+
+
+def test_a_singular_matrix_is_refused_in_every_order_of_rows_and_columns() -> None:
+    three = np.array(
+        [
+            [0.16727378, -2.11148604, 0.37521814],
+            [0.05027848, -2.13261881, -0.25772067],
+            [-0.32519954, 0.60256551, 1.01734184],
+        ]
+    )  # distinct points, whose covariance has rank two
+    for rows, columns in itertools.product(itertools.permutations(range(3)), repeat=2):
+        centred = three[list(rows)][:, list(columns)] - three[:, list(columns)].mean(axis=0)
+        for shift in np.linspace(-1, 1, 21):  # as of a pilot elsewhere, which leaves other rounding
+            from_pilot = centred - shift
+            scatter = from_pilot.T @ from_pilot - 3 * np.multiply.outer(
+                from_pilot.mean(axis=0), from_pilot.mean(axis=0)
+            )
+            with pytest.raises(SingularCovarianceError):
+                cholesky((scatter + scatter.T) / 6)

@@ -15,6 +15,9 @@ Array = NDArray[Any]
 #: eigenvalues of a d × d correlation matrix below d times this are zero to rounding
 ROUNDING = 4 * float(np.finfo(float).eps)
 
+#: a pivot so many times as large as an eigenvalue that is zero may still belong to one: it is looked for
+DOUBTFUL = 1e4
+
 #: columns with a smaller part in every dependence have none
 NEGLIGIBLE = 1e-6
 
@@ -54,20 +57,23 @@ def singular_covariance(covariance: Array, names: Sequence[str] | None = None) -
 def cholesky(covariance: Array, names: Sequence[str] | None = None) -> Array:
     """Lower Cholesky factors of covariance matrices (last two axes), or the error that names the collinear columns.
 
-    Columns are scaled to unit variance first, so that units do not decide what counts as singular.
+    Columns are scaled to unit variance first, so that units do not decide what counts as singular; eigenvalues do, as
+    the last pivot of a singular matrix is rounding that elimination has magnified: other orders of rows leave others.
     """
     covariance = np.asarray(covariance, dtype=float)
     variance = np.diagonal(covariance, axis1=-2, axis2=-1)
     scale = np.sqrt(np.maximum(variance, 0.0))  # rounding may have left one below 0
     if not (scale > 0).all():
         raise singular_covariance(_first(covariance, ~(scale > 0).all(axis=-1)), names)
+    correlation = covariance / scale[..., :, None] / scale[..., None, :]
     try:
-        factor = np.linalg.cholesky(covariance / scale[..., :, None] / scale[..., None, :])
+        factor = np.linalg.cholesky(correlation)
     except np.linalg.LinAlgError:
-        smallest = np.linalg.eigvalsh(covariance / scale[..., :, None] / scale[..., None, :])[..., 0]
+        smallest = np.linalg.eigvalsh(correlation)[..., 0]
         raise singular_covariance(_first(covariance, smallest == smallest.min()), names) from None
-    pivots = np.square(np.diagonal(factor, axis1=-2, axis2=-1)).min(axis=-1)
-    if (singular := pivots <= factor.shape[-1] * ROUNDING).any():
+    zero = factor.shape[-1] * ROUNDING
+    pivots = np.square(np.diagonal(factor, axis1=-2, axis2=-1))
+    if (pivots <= DOUBTFUL * zero).any() and (singular := np.linalg.eigvalsh(correlation)[..., 0] <= zero).any():
         raise singular_covariance(_first(covariance, singular), names)
     return np.asarray(scale[..., :, None] * factor)
 
