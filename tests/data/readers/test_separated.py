@@ -10,7 +10,8 @@ import pytest
 
 import mercer.data
 from mercer._errors import DataError
-from mercer.data import read_table
+from mercer.data import Reading, read_table
+from mercer.data.readers import separated
 from mercer.data.readers.separated import LONGEST_HEADER
 
 
@@ -110,3 +111,12 @@ def test_a_long_field_in_a_ragged_line_is_no_other_exception(write: Any) -> None
 def test_blank_lines_before_names_in_a_compressed_file(write: Any) -> None:
     path = write("a.csv.gz", gzip.compress(b"\r\n\r\na,b\r\n1,2\r\n", mtime=0))
     assert both_ways(path) == [{"a": [1], "b": [2]}] * 2
+
+
+def test_a_row_longer_than_is_read_at_a_time_is_refused_with_a_remedy(
+    write: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(separated, "BLOCK", 400)
+    path = write("a.csv", 'a,b\n1,"x\ny"\n2,' + "z" * 1000 + "\n")
+    with pytest.raises(DataError, match=r"'a\.csv' has a row longer than 400 bytes.*Parquet"):
+        list(separated.Separated(path, Reading()).parts(["a", "b"]))

@@ -269,6 +269,11 @@ class Separated(Rows):
                 raise DataError(sentence) from None
             if self._named and self._record(names=True).stop == len(self._text):  # pyarrow waits for an end of the line
                 raise EmptyDataError(f"{self.path.name!r} has names of columns, but no rows.") from None
+            if "straddl" in str(failure):
+                raise DataError(
+                    f"{self.path.name!r} has a row longer than {BLOCK:,} bytes, which is all that is read at a time. Is "
+                    "a quotation mark missing? If not, keep such texts apart, or write the table as Parquet."
+                ) from None
             if (odd := ODD.search(str(failure))) is not None:
                 raise DataError(self._odd_value(int(odd[1]), odd[2], odd[3].strip())) from None
             raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
