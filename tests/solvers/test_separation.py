@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from mercer._errors import TooManyColumnsError
 from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
 from mercer.solvers import separation
 from mercer.solvers.separation import Separation
@@ -224,6 +225,18 @@ def test_sparse_rows_are_the_same_rows() -> None:
     assert thin.kind == full.kind == "quasi"
     assert_array_equal(thin.separated, full.separated)
     assert_proven(thin, (2 * y - 1)[:, None] * with_ones(X))
+
+
+def test_columns_beyond_a_bound_are_not_searched_beside_rows_that_may_not_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(separation, "MOST_COLUMNS", 1)
+    with pytest.raises(TooManyColumnsError, match="too long to find among 2 columns"):
+        separation.poisson(observed([[0.0], [1.0], [2.0]], [0.0, 0.0, 3.0]))
+
+
+def test_rows_that_would_fill_the_memory_are_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(separation, "MOST_NUMBERS", 3)
+    with pytest.raises(TooManyColumnsError, match="use a penalty"):
+        separation.bernoulli(observed([[0.0], [1.0], [2.0]], [0.0, 0.0, 1.0]))
 
 
 def test_a_program_that_cannot_be_solved_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,3 +132,9 @@ def test_a_point_without_information_is_no_place_to_go() -> None:
     descent = firth.Descent(problem, firth.look(problem, problem.start()), np.eye(4))
     assert descent._try(np.full(4, 1e6)) is None
     assert descent._try(problem.start()) is not None
+
+
+def test_for_which_responses_the_method_is_made() -> None:
+    assert firth.suits(Response(Bernoulli(), LOGIT))
+    assert firth.suits(Response(Poisson(), LOG))
+    assert not firth.suits(Response(Bernoulli(), PROBIT))
