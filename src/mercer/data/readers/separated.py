@@ -271,7 +271,7 @@ class Separated(Rows):
                 raise EmptyDataError(f"{self.path.name!r} has names of columns, but no rows.") from None
             if "straddl" in str(failure):
                 raise DataError(
-                    f"{self.path.name!r} has a row longer than {BLOCK:,} bytes, which is all that is read at a time. Is "
+                    f"{self.path.name!r} has a row longer than {BLOCK:,} bytes, which is all that is read at once. Is "
                     "a quotation mark missing? If not, keep such texts apart, or write the table as Parquet."
                 ) from None
             if (odd := ODD.search(str(failure))) is not None:
