@@ -72,6 +72,19 @@ def test_a_broken_line_is_named_or_left_out(tmp_path: Path, line: str) -> None:
     assert len(skipped) == 1
 
 
+@pytest.mark.parametrize("line", ["1 1:1 2:1 1:2", "1 1:1 01:2", "1 3:1 3:1 # the same"])
+def test_a_column_twice_in_a_line_is_named_or_left_out(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.svm").write_text("1 1:1\n" * 250 + f"{line}\n" + "-1 2:2 1:5\n" * 3)
+    with pytest.raises(ValueError, match="sorted and unique"):
+        load_svmlight_file(str(tmp_path / "a.svm"))
+    with pytest.raises(DataError, match=r"Line 251 of 'a\.svm' has column [13] more than once: "):
+        read(mercer.data.open(tmp_path / "a.svm"))
+    found, _, skipped = read(mercer.data.open(tmp_path / "a.svm", on_error="skip"))
+    assert found.shape[0] == 253
+    assert found.toarray()[-1].tolist()[:2] == [5.0, 2.0]
+    assert len(skipped) == 1
+
+
 def test_no_rows(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("\n# nothing\n")
     with pytest.raises(EmptyDataError, match=r"There are no rows in 'a\.svm'"):

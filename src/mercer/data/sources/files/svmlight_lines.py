@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ NUMBER = rb"[+-]?+(?>[\d.]++(?>[eE][+-]?+\d++)?+|nan|inf)"
 LINE = rb"[^\S\n]*+(?>" + NUMBER + rb"(?>[^\S\n]++\d++:" + NUMBER + rb")*+)?+[^\S\n]*+"
 #: nothing else; matched without a way back, so that a block of any size takes no memory
 WELL_WRITTEN = re.compile(rb"(?>" + LINE + rb"\n)*+" + LINE)
+COLUMN = re.compile(rb"(?<!\d)0*(\d{1,16}):")
 #: beyond it not every whole number is a float
 LARGEST_COLUMN = 2.0**53
 BETWEEN = bytes.maketrans(b" \t\r\f\v:", b"\n" * 6)
@@ -61,7 +63,19 @@ def _numbers(lines: bytes) -> Parsed | None:
     if not np.isfinite(numbers[at_label]).all() or (pairs[:, 0] > LARGEST_COLUMN).any():
         return None
     columns = pairs[:, 0].astype(np.int64)
+    if _any_twice(columns, lengths):
+        return None
     return Parsed(numbers[at_label], lengths, columns, pairs[:, 1].copy())
+
+
+def _any_twice(columns: Array, lengths: Array) -> bool:
+    """Whether a row has a column more than once; lines that are sorted, as nearly all are, are only looked at."""
+    row = np.repeat(np.arange(lengths.size), lengths)
+    if not ((columns[1:] <= columns[:-1]) & (row[1:] == row[:-1])).any():
+        return False
+    order = np.lexsort((columns, row))
+    columns, row = columns[order], row[order]
+    return bool(((columns[1:] == columns[:-1]) & (row[1:] == row[:-1])).any())
 
 
 def _read(lines: bytes) -> Array | None:
@@ -91,10 +105,18 @@ def _sound(block: Block, file: str, skip: bool, skipped: list[str]) -> bytes:
             kept.append(line)
             continue
         sentence = (
-            f"Line {number} of {file!r} is not like 'label column:value column:value': "
-            f"{quoted(line.decode('utf-8', 'replace'))}. Put it right, or leave such lines out with on_error='skip'."
+            f"Line {number} of {file!r} {_wrong(line)}: {quoted(line.decode('utf-8', 'replace'))}. Put it right, or "
+            "leave such lines out with on_error='skip'."
         )
         if not skip:
             raise DataError(sentence)
         skipped.append(sentence)
     return b"\n".join(kept)
+
+
+def _wrong(line: bytes) -> str:
+    columns = sorted(COLUMN.findall(line)) if WELL_WRITTEN.fullmatch(line) else []
+    twice = [column for column, following in pairwise(columns) if column == following]
+    if twice:
+        return f"has column {twice[0].decode()} more than once"
+    return "is not like 'label column:value column:value'"
