@@ -60,6 +60,10 @@ class RowLoss(ABC):
     def observed(self, y: Array, eta: Array, link: Link) -> Array:
         """∂²loss/∂η² at the response that was seen."""
 
+    def level(self, y: Array, offset: Array, weight: Array | None, link: Link) -> float:
+        """The b for which Σ weight · loss is least at η = b + offset; NaN where it has no closed form."""
+        return np.nan
+
 
 @dataclass(frozen=True)
 class SquaredLoss(RowLoss):

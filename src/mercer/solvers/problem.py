@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._gpu import to_numpy
 from mercer.designs import Observations
 from mercer.engines.reducing import reduce
 from mercer.families.penalties import Strengths
@@ -114,14 +115,26 @@ class Problem:
         return self.response.link == self.response.family.response_link
 
     def start(self) -> Array:
-        """Every coefficient at its prior mean, and the intercept where the mean response would have it."""
+        """Every coefficient at its prior mean, and the intercept where it is best alone, or the mean has it."""
         w = np.array(self.strengths.mean)
         if self.observations.design.coordinates.intercept:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                level = self.response.predictor(np.asarray(self.observations.mean_response))
-            level -= self.observations.mean_offset
+            level = self._level_beside_offsets
+            if not np.isfinite(level):
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    mean = self.response.predictor(np.asarray(self.observations.mean_response))
+                level = float(mean) - self.observations.mean_offset
             w[-1] = level if np.isfinite(level) else 0.0
         return w
+
+    @cached_property
+    def _level_beside_offsets(self) -> float:
+        """Where the intercept is best alone, as the largest offsets may decide; of a source, for the rows at hand."""
+        if not self.observations.has_offset:
+            return np.nan
+        rows: Any = self.observations
+        rows = rows.some(len(rows)) if rows.streamed else rows
+        weight = None if rows.weight is None else to_numpy(rows.weight)
+        return self.response.family.row_loss.level(to_numpy(rows.y), to_numpy(rows.offset), weight, self.response.link)
 
     def unit(self, value: float) -> float:
         """√φ at that value of the objective: what makes lengths of gradients standard errors.

@@ -372,3 +372,20 @@ def test_squares_of_slopes_beyond_float64_are_not_needed() -> None:
     with pytest.warns(NotConvergedWarning):
         model = GLM("poisson", penalty=L1(0.5)).fit([[1.0]], [1.7e308])
     assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("spread", [5.0, 40.0, 200.0, 700.0])
+@pytest.mark.parametrize(("family", "power"), [("poisson", 1.0), ("gamma", 2.0), (Tweedie(1.5), 1.5)], ids=str)
+def test_offsets_however_far_apart_leave_an_optimum_that_is_found(family: Any, power: float, spread: float) -> None:
+    """A start at the mean of the offsets was a factor of e²⁰⁰ away from it; a gamma's certificate held out there."""
+    rng = np.random.default_rng(0)
+    X, offset = rng.normal(size=(200, 2)), spread * rng.choice([-1.0, 1.0], 200)
+    y = 1.0 + rng.poisson(np.exp(0.5 + X @ [0.3, -0.2]))
+    weight = rng.integers(0, 3, 200).astype(float)
+    model = GLM(family, link="log").fit(X, y, offset=offset, sample_weight=weight)
+    assert model.certificate_.holds
+    assert model.n_iter_ <= 15
+    eta = model.intercept_ + X @ model.coef_ + offset
+    pull, push = weight * y * np.exp((1 - power) * eta), weight * np.exp((2 - power) * eta)
+    design = np.column_stack([np.ones(200), X])
+    np.testing.assert_allclose(design.T @ pull, design.T @ push, rtol=1e-6, atol=1e-6 * pull.sum())
