@@ -137,7 +137,13 @@ def _check_folds(folds: int, most: int, what: str) -> None:
     if most < 2:
         raise DataError(f"To part the rows into folds takes two or more of {what}, but there is {most}.")
     if not isinstance(folds, Integral):
-        raise DataError(f"cv is a number of folds, not {folds!r}; give a whole number from 2 to {most} ({what}).")
+        whole = "the whole number 2" if most == 2 else f"a whole number from 2 to {most}"
+        raise DataError(f"cv is a number of folds, not {folds!r}; give {whole} ({what}).")
+    if most == 2 != folds:
+        raise DataError(
+            f"Only 2 folds can be made (one for each of {what}), not {folds!r}; give cv=2 (on the command line "
+            "--folds)."
+        )
     if not 2 <= folds <= most:
         raise DataError(
             f"There must be from 2 to {most} folds ({what}), not {folds!r}; give cv=2 to {most} (on the command line "
