@@ -142,6 +142,14 @@ def test_what_no_class_can_produce_has_the_prior() -> None:
     check(m.NaiveBayes("gaussian", priors=[1.0, 0.0]).fit(IRIS.data[:100], IRIS.target[:100]), IRIS.data)
 
 
+@pytest.mark.parametrize("size", [1e76, 1e150, 1e160, 1e300])
+@pytest.mark.parametrize("model", [m.GaussianNB(), m.NaiveBayes(), m.QuadraticDiscriminantAnalysis()])
+def test_a_row_whose_squares_are_beyond_measure_has_the_prior(model: Any, size: float) -> None:
+    """One that is not quite as large is told by the widest class, as ever."""
+    X, y = IRIS.data.to_numpy()[30:, :2], IRIS.target[30:]
+    check(model.fit(X, y), np.array([[size, 3.0], [5.0, -size], [5.0, 3.0]]))
+
+
 FAMILIES = {
     "poisson": f.Poisson(),
     "negative_binomial": f.NegativeBinomial(),

@@ -14,10 +14,15 @@ from mercer.export.expression import (
     Greatest,
     Label,
     Number,
+    Product,
     named,
     numbers_in,
     softmax,
+    walk,
 )
+
+#: nearly the least number there is: what is below is −∞
+OVERFLOWN = -1.7e308
 
 
 @dataclass(frozen=True)
@@ -55,9 +60,10 @@ class Said:
     def of_joint(cls, classes: Sequence[Label], joint: Sequence[Expression], log_prior: Sequence[float]) -> Said:
         """Bayes' rule. Rows that no class can produce carry no evidence: their posterior is the prior."""
         scores = [named(score) for score in joint]
-        if not any(map(_may_be_impossible, joint)):
+        impossible = _impossible_below(joint)
+        if impossible is None:
             return cls.of_scores(classes, scores)
-        hopeless = Above(Number(HARDLY), named(Greatest(tuple(scores))))
+        hopeless = Above(Number(impossible), named(Greatest(tuple(scores))))
         return cls.of_scores(
             classes, [Choice(hopeless, Number(prior), score) for prior, score in zip(log_prior, scores, strict=True)]
         )
@@ -74,6 +80,11 @@ class Formula:
     width: int | None = None
 
 
-def _may_be_impossible(expression: Expression) -> bool:
-    """Whether a logarithm of 0 is among the numbers of an expression."""
-    return any(number < HARDLY for number in numbers_in([expression]))
+def _impossible_below(joint: Sequence[Expression]) -> float | None:
+    """Scores below it are those of what cannot be; None where there are none.
+
+    There are if a logarithm of 0 is among the numbers, or a product, since that of large numbers is −∞.
+    """
+    if any(number < HARDLY for number in numbers_in(joint)):
+        return HARDLY
+    return OVERFLOWN if any(isinstance(part, Product) for part in walk(joint)) else None
