@@ -222,3 +222,11 @@ def test_steps_whose_length_overflows_are_refused_without_a_warning() -> None:
     X = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(2, 23)) * np.finfo(float).max
     with pytest.raises(NonFiniteError, match="too large for float64"):
         PoissonRegressor().fit(X, 0.5 * X[:, -1] + 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [PoissonRegressor(), GammaRegressor()])
+def test_means_beyond_single_precision_are_predicted_in_double(model: Any) -> None:
+    X = np.array([[0.5], [0.5]], dtype=np.float32)
+    np.testing.assert_allclose(model.fit(X, [1e150, 1e150]).predict(X), 1e150, rtol=1e-4)
+    assert model.fit(X, [1.0, 3.0]).predict(X).dtype == np.float32

@@ -39,6 +39,7 @@ from mercer.models.base import (
     checked,
     checked_weight,
     column_names,
+    in_precision,
     is_sparse,
     old_state_on_failure,
     publish,
@@ -311,7 +312,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         eta = self._linear_predictor(X)
         if is_tensor(eta):
             return self._response().mean(eta)
-        return self._response().mean(eta).astype(eta.dtype, copy=False)
+        return in_precision(self._response().mean(eta.astype(np.float64, copy=False)), eta.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D²: the share of the deviance of a constant mean that is explained.
