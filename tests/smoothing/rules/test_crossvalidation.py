@@ -226,3 +226,18 @@ def test_where_some_points_say_nothing_all_are_asked(monkeypatch: pytest.MonkeyP
     thorough = LikelihoodCV().choose(X, None, Gaussian())
     monkeypatch.setattr(crossvalidation, "MANY", 5)
     assert LikelihoodCV().choose(X, None, Gaussian()).value == pytest.approx(thorough.value, rel=1e-3)
+
+
+@pytest.mark.parametrize("kernel", [Uniform(), Epanechnikov(), Triangular()], ids=str)
+@pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=str)
+def test_of_several_minima_of_few_points_the_least_is_found(rule: Any, kernel: SmoothingKernel) -> None:
+    """Up to the steps in which it is looked for, which a criterion that jumps may fall between."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = 20 * rng.standard_t(3, size=(int(rng.integers(5, 30)), 1))
+        chosen = rule.choose(X, None, kernel)
+        widths = float(np.ravel(chosen.value)[0]) * np.geomspace(0.2, 5, 120)
+        least = min(rule.value(Bandwidth(np.array([width])), X, None, kernel) for width in widths)
+        found = rule.value(chosen, X, None, kernel)
+        scale = 1.0 if isinstance(rule, LikelihoodCV) else abs(found)
+        assert found <= least + 0.03 * scale

@@ -40,18 +40,26 @@ MANY = 2500
 MOST_PAIRS = 4e8
 #: relative error of a density in the sum over many points, where that makes it much faster
 ROUNDING = 1e-10
+#: up to so many points, under kernels of finite reach, steps of the grid are tried in so many parts
+FEW, PARTS = 100, 8
 #: of logarithms of widths, for differences of such criteria
 STEP = 1e-3
 
 
 @dataclass(frozen=True)
 class CrossValidation(ShapedRule):
-    """Some criterion is least over all multiples of Silverman's bandwidth, and then over all widths of axes.
+    """Some criterion is least among multiples of Silverman's bandwidth, and then, near the best, among widths of axes.
 
-    Each value of the criterion costs a kernel sum of all points with all points; there are about 20 of them, and for
-    the axes as many again. Of more than 2500 points, so many make a choice among all widths, and then all points one
-    nearby, to three digits: about 8 sums. Those of Gaussians in up to three dimensions are then taken on a grid, with
-    a relative error of 1e-10; of other kernels all points choose a multiple of the widths that some have chosen.
+    The multiples are 13 from 0.1 to 3, more where the best is the first or the last, and those that Brent's method
+    tries around the best. Kernels of finite reach have criteria with many minima, where pairs of points come within
+    reach: of up to 100 points each step between these multiples is tried in 8 parts, and a minimum that is narrower
+    may be missed.
+
+    Each value of the criterion costs a kernel sum of all points with all points; there are about 20 of them (110 where
+    steps have parts), and for the axes as many again. Of more than 2500 points, so many make a choice among all widths,
+    and then all points one nearby, to three digits: about 8 sums. Those of Gaussians in up to three dimensions are then
+    taken on a grid, with a relative error of 1e-10; of other kernels all points choose a multiple of the widths that
+    some have chosen.
 
     Parameters
     ----------
@@ -123,7 +131,9 @@ class CrossValidation(ShapedRule):
             return Windows(kernel, bandwidth, points, share)
 
         precision = PRECISION if grid is GRID else ENOUGH
-        curve = search_line(lambda width: self._value(at(reference.scaled(width))), grid, precision)
+        # wherever a kernel comes to reach one more pair of points there may be another minimum
+        parts = PARTS if np.isfinite(kernel.reach) and len(points) <= FEW else 1
+        curve = search_line(lambda width: self._value(at(reference.scaled(width))), grid, precision, parts)
         chosen, best = reference.scaled(curve.widths[curve.best]), float(curve.values[curve.best])
         # that takes many values; some points have already told the axes apart
         if np.ndim(chosen.value) == 1 and (grid is GRID or _is_cheap(points, kernel)):

@@ -39,8 +39,13 @@ class Curve:
         return int(np.argmin(self.values))
 
 
-def search_line(criterion: Callable[[float], float], grid: Array = GRID, precision: float = PRECISION) -> Curve:
-    """The criterion at all multiples that were tried on the way to the least one."""
+def search_line(
+    criterion: Callable[[float], float], grid: Array = GRID, precision: float = PRECISION, parts: int = 1
+) -> Curve:
+    """The criterion at all multiples that were tried on the way to the least one.
+
+    With each step of the grid in so many parts, for a criterion that may have several minima within a step.
+    """
     known: dict[float, float] = {}
 
     def tried(logarithm: float) -> float:
@@ -50,7 +55,9 @@ def search_line(criterion: Callable[[float], float], grid: Array = GRID, precisi
         return known[width]
 
     # floats of Python, whose infinities subtract without a warning
-    logarithms = _extended(tried, np.log(grid).tolist())
+    steps = _extended(tried, np.log(grid).tolist())
+    places = np.arange(parts * (len(steps) - 1) + 1) / parts
+    logarithms = np.interp(places, np.arange(len(steps)), steps).tolist()
     best = int(np.argmin([tried(at) for at in logarithms]))
     below, at, above = logarithms[best - 1 : best + 2]
     if tried(below) > tried(at) < tried(above):
