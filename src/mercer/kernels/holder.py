@@ -1,16 +1,11 @@
-"""For estimators that hold values: `kernel__gamma` and `penalty__strength` in `set_params`, hence in searches."""
+"""For estimators that hold a kernel: `kernel__gamma` in `set_params`, hence in searches over parameters."""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, Self
-
-from mercer._errors import DataError, KernelError
-from mercer._suggest import did_you_mean
-from mercer.kernels._base import Kernel
+from mercer._held import ValueHolder
 
 
-class KernelHolder:
+class KernelHolder(ValueHolder):
     """A mixin before scikit-learn's `BaseEstimator`, whose `set_params` would change a kernel in place.
 
     A kernel is a value that others may hold too, so `set_params(kernel__gamma=…)` puts another one in its place; so it
@@ -18,69 +13,9 @@ class KernelHolder:
 
     Examples
     --------
-    >>> from mercer import GLM, SVC
-    >>> from mercer.families import L2
+    >>> from mercer import SVC
     >>> from mercer.kernels import RBF
     >>> k = RBF(gamma=1)
     >>> SVC(kernel=k).set_params(kernel__gamma=2).kernel, k
     (RBF(gamma=2.0), RBF(gamma=1.0))
-    >>> GLM(penalty=L2(1.0)).set_params(penalty__strength=3.0).penalty
-    L2(strength=3.0, mean=0.0)
     """
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with `deep` also those of what is held, as `kernel__gamma`."""
-        params: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]
-        if deep:
-            for name in self.get_params(deep=False):
-                if _is_value(held := params[name]):
-                    params |= {f"{name}__{part}": getattr(held, part) for part in _parts(held)}
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of kernels and other values inside, as `kernel__gamma`."""
-        own = self.get_params(deep=False)
-        inside: dict[str, dict[str, Any]] = {}
-        for key in list(params):
-            name, nested, rest = key.partition("__")
-            held = params.get(name, own.get(name))
-            if nested and _is_value(held):
-                inside.setdefault(name, {})[rest] = params.pop(key)
-            elif nested and name in own and (held is None or isinstance(held, str)):
-                raise _without_parameters(name, rest, held)
-        for name, changes in inside.items():
-            params[name] = _replaced(name, params.get(name, own.get(name)), changes)
-        super().set_params(**params)  # type: ignore[misc]
-        return self
-
-
-def _is_value(held: Any) -> bool:
-    """Whether it is never changed in place."""
-    frozen = is_dataclass(held) and not isinstance(held, type) and type(held).__dataclass_params__.frozen  # type: ignore[attr-defined]
-    return isinstance(held, Kernel) or frozen
-
-
-def _parts(value: Any) -> list[str]:
-    return [field.name for field in fields(value) if field.init]
-
-
-def _replaced(name: str, value: Any, changes: dict[str, Any]) -> Any:
-    """The value with other parameters; a kernel knows best, since it may have kernels inside."""
-    if isinstance(value, Kernel):
-        return value.replaced(**changes)
-    for part in changes:
-        if part not in _parts(value):
-            raise DataError(
-                f"Invalid parameter '{name}__{part}' for {name}={value!r}. {did_you_mean(part, _parts(value))}"
-            )
-    return replace(value, **changes)
-
-
-def _without_parameters(name: str, rest: str, held: str | None) -> KernelError | DataError:
-    what = f"{name} is None" if held is None else f"the {name} {held!r} is a name"
-    sentence = f"Invalid parameter '{name}__{rest}': {what}, which has no parameters. "
-    if name == "kernel":
-        return KernelError(
-            f"{sentence}Set {rest!r} of the model where it has one, or hold a Kernel such as RBF() instead."
-        )
-    return DataError(f"{sentence}Hold an object that has {rest!r} instead, as GLM(penalty=L2()) has penalty__strength.")

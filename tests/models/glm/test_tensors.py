@@ -118,7 +118,7 @@ def same(found, expected, **close):
 
 
 def fitted(model, *data, **parameters):
-    return type(model)(**{**model.get_params(), **parameters}).fit(*data)
+    return type(model)(**{**model.get_params(deep=False), **parameters}).fit(*data)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import BandwidthError, DataError, NoClosedFormError
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._held import ValueHolder
 from mercer._jit.smoothing.parzen import SIZE
 from mercer._threads import thread_count
 from mercer.families.draws import checked_count
-from mercer.kernels import KernelHolder
 from mercer.models._agreement import refuse_other_columns, refuse_other_parameters
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor, checked_tensor_weight
@@ -34,7 +34,7 @@ from mercer.smoothing.tolerance import has_grid
 from mercer.solvers.certificate import Certificate
 
 
-class KernelDensity(KernelHolder, DensityQuestions):
+class KernelDensity(ValueHolder, DensityQuestions):
     """Kernel density estimation; scikit-learn's `KernelDensity` with bandwidths that know the data, bounds and more.
 
     p(x) is the weighted mean of kernels laid around the rows. Sums are taken in the logarithm: the density of a

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._errors import BandwidthError, EmptyDataError
+from mercer._held import ValueHolder
 from mercer.data.sources.base import Source
 from mercer.models.base import Array, checked, column_names
 from mercer.models.generative.generative import GenerativeClassifier
@@ -17,7 +18,7 @@ from mercer.smoothing.rules import Rule
 from mercer.stats import ByClass, Rows
 
 
-class KernelBayes(GenerativeClassifier):
+class KernelBayes(ValueHolder, GenerativeClassifier):
     """A generative classifier whose classes may have any shape: p(x|y) is a kernel around every row of the class.
 
     Probabilities are formed in log space, so that rows far from all others have them, too. Where a kernel ends and no

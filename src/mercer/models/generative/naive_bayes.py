@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import MergeError
+from mercer._held import ValueHolder
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Schema
 from mercer.data.sources.base import Source
@@ -29,7 +30,7 @@ from mercer.stats import ByClass
 SPOILT_BY_INFINITY = frozenset({"moments", "scatter"})
 
 
-class NaiveBayes(GenerativeClassifier):
+class NaiveBayes(ValueHolder, GenerativeClassifier):
     """Naive Bayes with a family for each column: p(x, y) = p(y) Π_S p(x_S|y).
 
     Missing values (NaN, None, null) are integrated out exactly, when fitting and when predicting.

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import BandwidthError, ColumnTypeError, DataError, FitInterrupted
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._held import ValueHolder
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import thread_count
-from mercer.kernels import KernelHolder
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
 from mercer.models.base import Array, Plan, checked, checked_table, checked_weight, column_names
@@ -35,7 +35,7 @@ LEAVE_ONE_OUT = "leave-one-out"
 Units = Callable[[Array, Array], Array]
 
 
-class KernelSmoother(KernelHolder, BaseEstimator):
+class KernelSmoother(ValueHolder, BaseEstimator):
     """Answers that are local averages of the values of the fit; concrete classes say what values are."""
 
     _local: ClassVar[type[LocalFit]] = LocalMeans

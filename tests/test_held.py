@@ -11,9 +11,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import GLM, KernelDensity, NadarayaWatson
+from mercer import GLM, KernelBayes, KernelDensity, NadarayaWatson, NaiveBayes
 from mercer._errors import DataError
-from mercer.families import L1, L2, ElasticNet, Tweedie
+from mercer.families import L1, L2, ElasticNet, Histogram, Tweedie
 from mercer.kernels import RBF
 from mercer.smoothing import Adaptive, Silverman
 
@@ -74,8 +74,10 @@ def test_searches_over_parameters_of_values() -> None:
     [
         (KernelDensity(bandwidth=Adaptive()), {"bandwidth__sensitivity": 0.2}, Adaptive(sensitivity=0.2)),
         (NadarayaWatson(bandwidth=Silverman()), {"bandwidth__shape": "matrix"}, Silverman("matrix")),
+        (KernelBayes(bandwidth=Adaptive()), {"bandwidth__sensitivity": 0.2}, Adaptive(sensitivity=0.2)),
+        (NaiveBayes(families=Histogram(5)), {"families__bins": 9}, Histogram(9)),
     ],
 )
-def test_rules_for_bandwidths_are_values_too(model: Any, params: dict[str, Any], held: Any) -> None:
+def test_bandwidths_and_families_of_columns_are_values_too(model: Any, params: dict[str, Any], held: Any) -> None:
     (name,) = {key.partition("__")[0] for key in params}
     assert getattr(clone(model).set_params(**params), name) == held
