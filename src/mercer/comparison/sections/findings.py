@@ -30,5 +30,5 @@ def findings(view: View) -> Section:
         "Assumption checks",
         tuple(blocks),
         f"{len(CHECKS)} questions asked of the data and the models. "
-        "Codes do not change; docs/guides/assumption-checks.md says what each asks.",
+        "Codes do not change; the guide “Assumption checks” of the documentation says what each asks.",
     )

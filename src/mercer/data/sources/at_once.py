@@ -35,7 +35,7 @@ def _refuse(needed: int, source: Source) -> None:
     refuse_beyond_memory(
         needed,
         f"To hold all rows of {source.described}, which this model needs together,",
-        "use a model that streams (docs/guides/big-files.md has a table), an approximation, or a sample of the rows",
+        "use a model that streams (the guide to big files has a table), an approximation, or a sample of the rows",
     )
 
 
