@@ -242,7 +242,7 @@ class MappedDesign:
 
     def _turned(self, total: Array, first: Array) -> Array:
         """Bᵀ tᵀ g, and the sums of g for the column of ones."""
-        with blas_for(total.shape[1]):
+        with blas_for(total.shape[1]), np.errstate(invalid="ignore"):  # sums beyond float32 of a step not taken
             inside = np.asarray(np.dot(np.transpose(self.back), total))
         return np.vstack([inside, first.sum(axis=0)]) if self.intercept else inside
 
