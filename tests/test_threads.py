@@ -176,7 +176,10 @@ def test_what_has_begun_ends_before_the_caller_goes_on() -> None:
     assert running == []
 
 
-def test_what_has_begun_ends_after_ctrl_c_too() -> None:
+def test_what_has_begun_ends_after_ctrl_c_too(request: pytest.FixtureRequest) -> None:
+    # where tests run in the background the shell has told Python to ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     ended: list[int] = []
 
     def slow(i: int) -> None:
