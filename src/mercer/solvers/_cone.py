@@ -9,11 +9,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
 from mercer.designs import Design
 from mercer.solvers.curvature import FLAT
 
 Array = NDArray[Any]
+
+
+def refused_beyond_range(values: Array) -> Array:
+    """The values, if they are numbers: rows of ±1.8e308 have sums and squares that are none."""
+    if not np.isfinite(values).all():
+        raise NonFiniteError(
+            "sums of these rows are too large for float64, so that no hyperplane between them can be looked for; "
+            "divide the columns by their largest values."
+        )
+    return values
 
 
 class Cone(ABC):
@@ -125,7 +136,7 @@ class Unmoved:
 
     @classmethod
     def by(cls, design: Design, rows: Array) -> Self:
-        gram = design.gram(rows.astype(float))
+        gram = refused_beyond_range(design.gram(rows.astype(float)))
         size = np.sqrt(np.where(np.diagonal(gram) > 0, np.diagonal(gram), 1.0))
         with blas_for(len(size)):
             values, vectors = np.linalg.eigh(gram / size / size[:, None])

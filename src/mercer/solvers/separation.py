@@ -33,7 +33,7 @@ from scipy.optimize import linprog
 
 from mercer._errors import TooManyColumnsError
 from mercer.designs import Observations
-from mercer.solvers._cone import Against, Cone, Signed, Unmoved
+from mercer.solvers._cone import Against, Cone, Signed, Unmoved, refused_beyond_range
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
@@ -181,11 +181,12 @@ class _Search:
         self._multipliers = np.zeros(len(self._left))
 
     def run(self) -> Separation:
-        while self._left.any():
-            step = self._separating()
-            if step is None:
-                break
-            self._follow(step)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused where it matters
+            while self._left.any():
+                step = self._separating()
+                if step is None:
+                    break
+                self._follow(step)
         return self._separation()
 
     def _follow(self, step: Array) -> None:
@@ -194,13 +195,13 @@ class _Search:
         turned = (self._slack > 0) & (slack < 0)
         before = 1 + np.max(-slack[turned] / self._slack[turned], initial=0.0)
         self._slack = before * self._slack + np.where(np.abs(slack) <= ZERO, 0.0, slack)
-        self._direction = before * self._direction + self._clean(step)
+        self._direction = refused_beyond_range(before * self._direction + self._clean(step))
         self._left &= slack <= ZERO
 
     def _separating(self) -> Array | None:
         """A direction that separates some of the rows that are left and puts none on the wrong side, or None."""
         left = np.flatnonzero(self._left)
-        gain = self._reduced(self._cone.transposed_times(self._left.astype(float)))
+        gain = refused_beyond_range(self._reduced(self._cone.transposed_times(self._left.astype(float))))
         unit = np.abs(gain).max(initial=0.0)
         if unit <= NOTHING * len(left):
             self._multipliers[left] = 1.0

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from mercer import GLM, load, save, summary
-from mercer._errors import SeparationError, SeparationWarning, UnsuitableSolverError
+from mercer._errors import NonFiniteError, SeparationError, SeparationWarning, UnsuitableSolverError
 from mercer.families import Binomial, NegativeBinomial, Tweedie
 from mercer.models.glm import separation
 from mercer.models.glm.separation import CODE, SeparationFinding
@@ -252,3 +252,9 @@ def test_the_remedy_names_firth_only_where_it_is_one(family: Any, link: str, nam
     remedy = finding_of(fitted(X, np.where(X[:, 0] == 1, 0, np.arange(20) % 2), family, link)).remedy
     assert ("firth" in remedy) == named
     assert '"ridge"' in remedy
+
+
+def test_rows_whose_sums_are_no_floats_are_refused_by_the_search() -> None:
+    X = sparse.csr_array(np.full((2, 3), np.finfo(float).max) * [[1.0], [-1.0]])
+    with pytest.raises(NonFiniteError, match="too large for float64"):
+        GLM("bernoulli").fit(X, [0, 1])
