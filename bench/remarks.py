@@ -55,5 +55,5 @@ liblinear stops at its thousand passes with a hinge loss that is 5e-5 above ours
 race does not count.""",
     "kde_1d": """\
 mercer looks at the numbers three times (are they finite, where do they end, into which bins do they fall), KDEpy once,
-in compiled code on one core. Before the first two looks were taken by all threads it took 0.027 s, 1.6 times as fast.""",
+in compiled code on one core. Before the first two looks were taken by all threads it took 0.027 s (1.6×).""",
 }

@@ -368,3 +368,17 @@ def test_tensors_have_the_slopes_and_means_of_arrays(family: f.Family, link: str
         np.testing.assert_allclose(found.first.numpy(), expected.first, rtol=1e-12)
         np.testing.assert_allclose(found.second.numpy(), expected.second, rtol=1e-12)
     np.testing.assert_allclose(response.mean(tensors[1]).numpy(), response.mean(eta), rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", [f.Poisson(), f.Gamma(), f.InverseGaussian(), f.Tweedie(1.5)], ids=str)
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 0.0, 2.0, 0.5])], ids=["unweighted", "weighted"])
+def test_the_level_beside_offsets_has_no_slope(family: f.Family, weight: Any) -> None:
+    y, offset = np.array([0.3, 1.0, 6.5, 2.0]), np.array([-3.0, 0.0, 2.0, 5.0])
+    level = family.row_loss.level(y, offset, weight, f.LOG)
+    slope = f.Response(family, f.LOG).slopes(y, level + offset, weight).first
+    assert abs(slope.sum()) < 1e-12 * np.abs(slope).sum()
+
+
+@pytest.mark.parametrize("family", [f.Gamma(), f.Gaussian()], ids=str)
+def test_other_links_and_families_have_no_formula_for_a_level(family: f.Family) -> None:
+    assert np.isnan(family.row_loss.level(np.ones(2), np.zeros(2), None, f.IDENTITY))

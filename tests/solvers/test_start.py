@@ -7,7 +7,7 @@ import pytest
 
 from mercer._errors import DegenerateDataError
 from mercer.designs import DenseDesign, Observations
-from mercer.families import IDENTITY, INVERSE, SQRT, Gamma, Poisson
+from mercer.families import IDENTITY, INVERSE, LOG, SQRT, Gamma, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.solvers.problem import Problem
@@ -68,3 +68,10 @@ def test_nothing_is_certified_where_the_objective_is_no_number(family: Poisson |
     solution = newton.solve(made, np.array([-5.0, -5.0]))
     assert solution.trace == (np.inf,)
     assert not solution.certificate.holds
+
+
+def test_the_intercept_begins_where_it_is_best_beside_offsets() -> None:
+    offset = np.array([-200.0, 200.0, 0.0])
+    observations = Observations(DenseDesign.of(np.zeros((3, 1))), np.array([1.0, 2.0, 3.0]), offset=offset)
+    made = Problem(observations, Response(Poisson(), LOG), Strengths.none(2))
+    assert made.start()[-1] == pytest.approx(np.log(6) - 200)
