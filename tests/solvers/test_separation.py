@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from mercer._errors import TooManyColumnsError
+from mercer._errors import NonFiniteError, TooManyColumnsError
 from mercer.designs import DenseDesign, MixedDesign, Observations, SparseDesign
 from mercer.solvers import separation
 from mercer.solvers.separation import Separation
@@ -244,3 +244,9 @@ def test_a_program_that_cannot_be_solved_proves_nothing(monkeypatch: pytest.Monk
     direction, multipliers = separation._maximise(np.ones(2), np.ones((3, 2)))
     assert_array_equal(direction, np.zeros(2))
     assert_array_equal(multipliers, np.zeros(3))
+
+
+def test_rows_whose_sums_are_no_floats_are_refused() -> None:
+    X = sparse.csr_array(np.full((2, 3), np.finfo(float).max) * [[1.0], [-1.0]])
+    with pytest.raises(NonFiniteError, match="divide the columns"):
+        separation.bernoulli(Observations(SparseDesign.of(X), np.array([0.0, 1.0])))
