@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from mercer import GLM
 from mercer.families import NegativeBinomial
@@ -31,3 +32,11 @@ def test_counts_that_spread_no_more_than_a_poissons_need_no_negative_binomial() 
     assert 'family="poisson"' in str(diagnosis)
     assert not GLM("negative_binomial").fit(X, np.where(np.arange(30) % 3, 0, 9 * even)).diagnosis_
     assert not GLM(NegativeBinomial(2.0)).fit(X, even).diagnosis_
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.NotConvergedWarning")
+@pytest.mark.parametrize("size", [1e200, 1e300])
+def test_counts_whose_squares_are_no_floats_are_not_tested_for_overdispersion(size: float) -> None:
+    rng = np.random.default_rng(0)
+    model = GLM("poisson").fit(rng.normal(size=(9, 2)), rng.random(9) * size)
+    assert "overdispersion" not in model.diagnosis_.codes

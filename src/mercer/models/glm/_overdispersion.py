@@ -19,7 +19,9 @@ WORTH_TELLING = 1.1
 def overdispersion(family: Family, figures: Figures) -> tuple[Finding, ...]:
     """Score test of a Poisson against variances μ + θμ² (Dean and Lawless 1989): normal if there is no θ."""
     goodness = figures.goodness
-    if not isinstance(family, Poisson) or goodness is None or not goodness.squares > 0 or not figures.df_residual > 0:
+    if not isinstance(family, Poisson) or goodness is None or not figures.df_residual > 0:
+        return ()
+    if not 0 < goodness.squares < np.inf or not np.isfinite(goodness.excess):  # of counts of 1e150 neither has a float
         return ()
     score = goodness.excess / np.sqrt(2 * goodness.squares)
     ratio = goodness.pearson / figures.df_residual
