@@ -28,6 +28,7 @@ from mercer.export.expression import (
     Product,
     Quotient,
     Sum,
+    walk,
 )
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
@@ -76,7 +77,9 @@ def to_onnx(model: Any, *, missing: bool = True) -> bytes:
     [array([[7.]])]
     """
     onnx = require("onnx", purpose="Exporting to ONNX", extra="onnx")
-    graph = _Graph(lower(model, missing=missing), onnx).graph()
+    formula = lower(model, missing=missing)
+    check_formula(formula)
+    graph = _Graph(formula, onnx).graph()
     whole = onnx.helper.make_model(
         graph,
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
@@ -86,6 +89,19 @@ def to_onnx(model: Any, *, missing: bool = True) -> bytes:
     )
     onnx.checker.check_model(whole, full_check=True)
     return whole.SerializeToString()  # type: ignore[no-any-return]
+
+
+def check_formula(formula: Formula) -> None:
+    """Raise an `ExportError` for a formula that ONNX cannot express."""
+    if formula.width is None and not all(column.name for column in formula.columns):
+        raise ExportError("A column without a name cannot be an input of ONNX. Name it and fit again.")
+    for value in walk(formula.said.outputs):
+        if isinstance(value, Lookup) and any(label == "" for label, _ in value.table):
+            name = value.of.name if isinstance(value.of, Column) else ""
+            raise ExportError(
+                f'Column {name!r} cannot be exported: "" is one of its values, which in ONNX stands for a '
+                "missing one. Replace it and fit again."
+            )
 
 
 class _Graph:
@@ -116,8 +132,6 @@ class _Graph:
             return [helper.make_tensor_value_info("X", types.DOUBLE, ["rows", self.formula.width])]
         inputs = []
         for column in self.formula.columns:
-            if not column.name:
-                raise ExportError("A column without a name cannot be an input of ONNX. Name it and fit again.")
             kind = types.STRING if column.kind == "text" else types.DOUBLE
             inputs.append(helper.make_tensor_value_info(column.name, kind, ["rows", 1]))
             self.memo[column] = column.name
@@ -248,11 +262,6 @@ class _Graph:
         value = self.write(lookup.of)
         text = isinstance(lookup.of, Column) and lookup.of.kind == "text"
         labels = tuple(label for label, _ in lookup.table)
-        if "" in labels:
-            raise ExportError(
-                f'Column {lookup.of.name!r} cannot be exported: "" is one of its values, which in ONNX stands for a '  # type: ignore[attr-defined]
-                "missing one. Replace it and fit again."
-            )
         key = (value, labels)
         if key not in self.memo:
             self.memo[key] = self._place(value, labels, text=text)

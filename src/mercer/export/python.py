@@ -103,6 +103,10 @@ def to_python(model: Any, *, missing: bool = True) -> str:
     return _Module(lower(model, missing=missing)).text()
 
 
+def check_formula(formula: Formula) -> None:
+    """Raise an `ExportError` for a formula that Python cannot express: there is none."""
+
+
 class _Module(Printer):
     """Statements of one function."""
 

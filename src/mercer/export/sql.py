@@ -20,6 +20,7 @@ from mercer.export.expression import (
     Lookup,
     Named,
     Quotient,
+    walk,
 )
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
@@ -87,6 +88,19 @@ def to_sql(
     if not tables:
         raise ExportError("There is no table to read from. Give its name, or (schema, table).")
     return _Statement(formula, tables, kept, "AS MATERIALIZED" if materialized else "AS").text()
+
+
+def check_formula(formula: Formula) -> None:
+    """Raise an `ExportError` for a formula that SQL cannot express."""
+    for column in formula.columns:
+        identifier(column.name)
+    for value in walk(formula.said.outputs):
+        if isinstance(value, Lookup):
+            for label, _ in value.table:
+                literal(label)
+    for label in formula.said.classes:
+        literal(label)
+        identifier(f"probability_{label}")
 
 
 class _Statement(Printer):

@@ -1,0 +1,61 @@
+"""Whether a model can be exported, found out without writing it down."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from mercer._errors import ExportError
+from mercer.export import onnx, python, sql
+from mercer.export.lower import lower
+
+Language = Literal["sql", "onnx", "python"]
+NAMES: dict[Language, str] = {"sql": "SQL", "onnx": "ONNX", "python": "Python"}
+CHECKS = {"sql": sql.check_formula, "onnx": onnx.check_formula, "python": python.check_formula}
+
+
+def obstacle(model: Any, to: Language | None = None) -> str | None:
+    """Return why a fitted model cannot be exported, or None if it can be.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model, alone or in a `Pipeline`.
+    to : {"sql", "onnx", "python"} or None, default=None
+        The language; None for all three.
+
+    Returns
+    -------
+    reason : str or None
+        One sentence. Without `to`, it also names the languages that are left.
+
+    Examples
+    --------
+    >>> from mercer import LogisticRegression
+    >>> from mercer.export import obstacle
+    >>> print(obstacle(LogisticRegression().fit([[0.0], [2.0]], ["no", "yes"])))
+    None
+    """
+    try:
+        formula = lower(model)
+    except ExportError as error:
+        return _reason(error)
+    reasons: dict[Language, str] = {}
+    for language in [to] if to else NAMES:
+        try:
+            CHECKS[language](formula)
+        except ExportError as error:
+            reasons[language] = _reason(error)
+    if not reasons:
+        return None
+    first = next(iter(reasons.values()))
+    left = [name for language, name in NAMES.items() if language not in reasons]
+    if to or not left:
+        return first
+    uncapitalised = first[0].lower() + first[1:] if first[1:2].islower() else first
+    return f"It can be exported to {' and '.join(left)} only: {uncapitalised}"
+
+
+def _reason(error: ExportError) -> str:
+    """The first sentence of an error; what follows is the remedy."""
+    return re.split(r"(?<=\.) (?=[A-Z])", str(error), maxsplit=1)[0]
