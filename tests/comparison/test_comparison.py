@@ -68,7 +68,7 @@ def test_of_a_regression() -> None:
     models = {"line": LinearRegression(), "mean": DummyRegressor()}
     comparison = compare(X[:, :3], X[:, 3], models=models, cv=3)
     assert comparison.names == ["line", "mean"]
-    assert comparison.sentences()[0].startswith("Use line: it has the lowest RMSE")
+    assert comparison.sentences()[0].startswith("Use line: RMSE 0.193 on rows")
     assert comparison.frame().shape[0] == 2
     assert json.dumps(comparison.json(), allow_nan=False)
     assert [field.heading for field in comparison.leaderboard().fields[1:4]] == ["RMSE", "explained", "MAE"]

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -194,8 +195,13 @@ def _tell(found: Comparison, json: str | None, markdown: str | None) -> None:
 def _print(found: Comparison) -> None:
     from mercer.cli._printing import say, show
 
-    show(found.leaderboard())
-    if len(found.done) > 1:
-        show(found.differences())
-    for sentence in found.sentences():
+    board, tests, verdict = found.leaderboard(), found.differences(), found.verdict()
+    for problem in found.problems():
+        say(f"{problem.severity.upper()} {problem.code}: {problem.sentence} {problem.remedy}")
+    for sentence in verdict.sentences:
+        say(sentence)
+    show(replace(board, notes=()))
+    if tests.rows:
+        show(tests)
+    for sentence in (*found.sentences()[len(verdict.sentences) :], *board.notes):
         say(sentence)

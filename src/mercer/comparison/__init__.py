@@ -3,5 +3,6 @@
 from mercer.comparison.comparing import compare
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.entry import Entry
+from mercer.comparison.results.verdict import Verdict
 
-__all__ = ["Comparison", "Entry", "compare"]
+__all__ = ["Comparison", "Entry", "Verdict", "compare"]

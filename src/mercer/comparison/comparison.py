@@ -24,6 +24,8 @@ from mercer.using.tasks import Task
 if TYPE_CHECKING:
     from mercer.comparison.racing.budget import Budget
     from mercer.comparison.racing.race import Progress
+    from mercer.comparison.results.verdict import Verdict
+    from mercer.models.diagnosis import Finding
     from mercer.report.records import Page
 
 Array = NDArray[Any]
@@ -57,6 +59,8 @@ class Comparison:
         How to have the same numbers again: seed, folds, repeats, versions.
     inner : InnerFolds or None
         Folds within the rows of a fit, by which models choose their settings, where groups or times were given.
+    reference : Entry or None
+        Gradient-boosted trees on the same splits: not one of the `entries`, and never recommended.
     """
 
     title: str
@@ -70,6 +74,8 @@ class Comparison:
     seconds: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
     inner: InnerFolds | None = None
+    reference: Entry | None = None
+    _problems: list[Finding] | None = field(default=None, init=False, repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -83,22 +89,23 @@ class Comparison:
 
     @property
     def best_(self) -> Any:
-        """The best model, fitted to all rows."""
+        """The recommended model, fitted to all rows."""
         return self.fitted()
 
     def entry(self, name: str | None = None) -> Entry:
-        """The entry of that name; by default the best."""
+        """Return the entry of that name; by default the recommended one, or, where none is, the first by score."""
         if name is None:
             if not self.done:
                 raise DataError(f"None of the models could be fitted: {self.entries[0].notes[0]}.")
-            return self.entries[0]
-        found = next((entry for entry in self.entries if entry.name == str(name)), None)
+            return self.verdict().best or self.done[0]
+        everyone = [*self.entries, *([] if self.reference is None else [self.reference])]
+        found = next((entry for entry in everyone if entry.name == str(name)), None)
         if found is None:
             raise DataError(f"No model {name!r} took part. {did_you_mean(str(name), self.names)}")
         return found
 
     def fitted(self, name: str | None = None) -> Any:
-        """A model (by default the best), fitted to all rows; kept, so that asking again costs nothing."""
+        """Return a model (by default the recommended one) fitted to all rows; it is fitted once and kept."""
         entry = self.entry(name)
         if entry.fitted is None:
             from mercer.comparison.racing.refit import refitted
@@ -106,7 +113,27 @@ class Comparison:
             model, choice = refitted(entry, self.y, self.inner)
             entry = replace(entry, fitted=model, choice=choice)
             self.entries = tuple(entry if each.name == entry.name else each for each in self.entries)
+            if self.reference is not None and self.reference.name == entry.name:
+                self.reference = entry
         return entry.fitted
+
+    def problems(self) -> list[Finding]:
+        """Return what may make the scores worthless, severest first: the checks that do not need the page.
+
+        Columns that give the target away, scores too good to be true, rows that are scored and fitted to, scores that
+        are not finite. Each has a `code`, a `sentence`, a `remedy` and `columns`.
+        """
+        from mercer.comparison.checking.checks import find_problems
+
+        if self._problems is None:
+            self._problems = find_problems(self)
+        return list(self._problems)
+
+    def verdict(self) -> Verdict:
+        """Return which model to use, and why: the simplest within chance of the best score."""
+        from mercer.comparison.results.verdict import verdict_of
+
+        return verdict_of(self)
 
     def metric(self, name: str | None = None) -> Metric:
         """A measure by its name; by default that which models are ranked by."""
@@ -135,10 +162,10 @@ class Comparison:
         return differences(self)
 
     def sentences(self) -> list[str]:
-        """Which model to use and why, in plain words."""
-        from mercer.comparison.results.sentences import sentences
+        """Return which model to use and why, in plain words; then what else is worth knowing."""
+        from mercer.comparison.results.sentences import details
 
-        return sentences(self)
+        return [*self.verdict().sentences, *details(self)]
 
     def frame(self, library: str | None = None) -> Any:
         """A row for each model, as a frame of a library: pandas if it is installed, else pyarrow."""

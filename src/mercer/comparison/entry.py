@@ -15,7 +15,7 @@ from mercer.data import Table
 from mercer.decide import CalibrationError
 
 Array = NDArray[Any]
-Kind = Literal["generative", "discriminative", "direct", "kernel", "density", "baseline"]
+Kind = Literal["generative", "discriminative", "direct", "kernel", "density", "baseline", "reference"]
 
 
 class Choice(NamedTuple):
@@ -38,9 +38,10 @@ class Entry:
         Not fitted; whatever it tunes, it tunes when it is fitted, on the rows of that fit alone.
     table : Table
         What it is shown: all columns, or those that it has an answer to.
-    kind : {"generative", "discriminative", "direct", "kernel", "density", "baseline"}
+    kind : {"generative", "discriminative", "direct", "kernel", "density", "baseline", "reference"}
         What is modelled: rows and target together; the target given the row; only the decision; a function in the
-        span of a kernel; densities by windows; nothing.
+        span of a kernel; densities by windows; nothing. A reference shows what another method reaches on the same
+        splits, and is never recommended.
     partner : str or None
         Name of its counterpart in the list: the other half of a generative-discriminative pair.
     scores : mapping from measure to array of shape (n_splits,)
@@ -63,6 +64,10 @@ class Entry:
         Whether a classifier has probabilities.
     failed : bool
         Whether it could not be fitted or scored.
+    additive : bool
+        Whether its score is a sum of contributions of the columns, so that predictions are explained exactly.
+    obstacle : str or None
+        Why it cannot be exported, in a sentence; None where it can be. By the fit to the first split.
     """
 
     name: str
@@ -81,6 +86,8 @@ class Entry:
     calibration: CalibrationError | None = None
     probabilistic: bool = False
     failed: bool = False
+    additive: bool = False
+    obstacle: str | None = None
 
     @property
     def answered(self) -> Array:

@@ -129,8 +129,13 @@ class View:
     def affordable(self) -> tuple[str, ...]:
         """Names of those that are fitted to all rows: the best, and others that do not take long."""
         few = self.comparison.table.n_rows <= MOST_REFITTED
-        quick = [entry for entry in self.ranked[1:] if (few or entry.kind in QUICK) and not entry.fit_seconds > FUSE]
-        return tuple(entry.name for entry in (*self.ranked[:1], *quick))
+        best = self.best()
+        quick = [
+            entry
+            for entry in self.ranked
+            if entry is not best and (few or entry.kind in QUICK) and not entry.fit_seconds > FUSE
+        ]
+        return tuple(entry.name for entry in (*([] if best is None else [best]), *quick))
 
     def fitted(self, entry: Entry) -> Any:
         """The entry's model on all rows, or None where that failed or would take too long."""
@@ -152,8 +157,11 @@ class View:
         return entry.table.take(self.rows if rows is None else rows).native
 
     def best(self, *, probable: bool = False) -> Entry | None:
-        """The best entry (with probabilities) that is no baseline, if there is one."""
+        """Return the recommended entry, or else the best by score (with probabilities) that is not a baseline."""
         entries = self.probable if probable else self.ranked
+        recommended = self.comparison.verdict().best
+        if recommended is not None and (chosen := [each for each in entries if each.name == recommended.name]):
+            return chosen[0]
         return next((entry for entry in entries if entry.kind != "baseline"), entries[0] if entries else None)
 
 

@@ -7,6 +7,7 @@ them, 3xx about fitted models. A code is never used again for something else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from mercer.comparison.checking import _checks_of_data as data
@@ -61,6 +62,22 @@ CHECKS = (
     Check("MRC306", "no better than guessing", "error", fits.no_better_than_guessing),
     Check("MRC307", "approximate fit", "note", fits.approximate),
 )
+
+
+#: checks that `Comparison.problems` makes: cheap ones, of what may make all scores worthless
+FIRST = ("MRC103",)
+SEVEREST_FIRST = ("error", "warning", "note")
+
+
+def find_problems(comparison: Comparison) -> list[Finding]:
+    """Return the findings of the checks that a reader needs before any score, severest first."""
+    view = View(comparison)
+    findings: list[Finding] = []
+    for each in CHECKS:
+        if each.code in FIRST:
+            with suppress(Exception):  # the page lists checks that could not be made
+                findings += [Finding(each.code, each.severity, *told) for told in each.look(view)]
+    return sorted(findings, key=lambda finding: SEVEREST_FIRST.index(finding.severity))
 
 
 def check_assumptions(comparison: Comparison | View) -> Checked:

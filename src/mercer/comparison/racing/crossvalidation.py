@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from statistics import median_low
 from time import perf_counter as now
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.splits import Split
+from mercer.comparison.racing.simplicity import Simplicity, simplicity_of
 from mercer.comparison.racing.size import size_of
 from mercer.comparison.taking_part.entrants import Entrant
 from mercer.comparison.taking_part.inner import InnerFolds
@@ -40,6 +42,7 @@ class Trial(NamedTuple):
     fit_seconds: float
     predict_seconds: float
     size_bytes: float
+    model: Any = None
 
 
 def cross_validate(
@@ -57,20 +60,25 @@ def cross_validate(
     trials: list[Trial] = []
     taken: list[float] = []
     failure = ""
+    simplicity = Simplicity(False, None)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for number, split in enumerate(splits):
             before_split(taken)
             start = now()
             try:
-                trials.append(tried(entrant, task, split, inner))
+                trial = tried(entrant, task, split, inner)
+                if number == 0:
+                    simplicity = simplicity_of(trial.model, entrant.table.take(split[1][:1]).native)
+                trials.append(trial._replace(model=None))
             except Exception as problem:
                 failure = f"fold {number + 1}: {described(problem)}"
                 break
             taken.append(now() - start)
     if failure:
         return _failed(entrant, task, splits, failure)
-    return _entry(entrant, task, splits, trials, _told(warning.message for warning in caught))
+    entry = _entry(entrant, task, splits, trials, _told(warning.message for warning in caught))
+    return replace(entry, additive=simplicity.additive, obstacle=simplicity.obstacle)
 
 
 def tried(entrant: Entrant, task: Task, split: Split, inner: InnerFolds | None = None) -> Trial:
@@ -88,7 +96,8 @@ def tried(entrant: Entrant, task: Task, split: Split, inner: InnerFolds | None =
     forecast = task.forecast(model, rows)
     answered = now()
     _check(forecast)
-    return Trial(forecast, task.scores(forecast, test, train), fitted - start, answered - asked, size_of(model))
+    scores = task.scores(forecast, test, train)
+    return Trial(forecast, scores, fitted - start, answered - asked, size_of(model), model)
 
 
 def described(problem: BaseException | Warning | str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from mercer.comparison.measuring.paired import CONFIDENCE
 from mercer.comparison.racing.settings import in_words
 from mercer.comparison.results.differences import against_best, shared_metric, verdict
+from mercer.comparison.results.leaderboard import listed
 from mercer.report import Grid
 
 if TYPE_CHECKING:
@@ -35,7 +37,9 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
             "ranked_by": comparison.task.metric.name,
             "confidence": CONFIDENCE,
             "splits": [{"train": len(train), "test": len(test)} for train, test in comparison.splits],
-            "models": [_model(comparison, entry) for entry in comparison.entries],
+            "problems": [asdict(finding) for finding in comparison.problems()],
+            "verdict": _verdict(comparison),
+            "models": [_model(comparison, entry) for entry in listed(comparison)],
             "differences": _differences(comparison),
             "sentences": comparison.sentences(),
             "notes": comparison.notes,
@@ -66,11 +70,13 @@ def strict(value: Any) -> Any:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """What to use and why, the leaderboard, the differences, and how to have the same numbers again."""
+    """Problems, what to use and why, the leaderboard, the differences, and how to have the same numbers again."""
     settings = ", ".join(f"{name} {in_words(value)}" for name, value in comparison.settings.items())
     board, tests = comparison.leaderboard(), comparison.differences()
+    problems = comparison.problems()
     parts = [
         f"# {comparison.title}",
+        *(f"**{_plain(finding.code)}**: {_plain(finding.sentence)} {_plain(finding.remedy)}" for finding in problems),
         "\n\n".join(map(_plain, comparison.sentences())),
         "## Leaderboard",
         grid_markdown(board),
@@ -110,6 +116,17 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
+def _verdict(comparison: Comparison) -> dict[str, Any]:
+    """The names of the models, the rule, and the sentences."""
+    found = comparison.verdict()
+    names = {
+        role: None if (entry := getattr(found, role)) is None else entry.name
+        for role in ("best", "top", "runner_up", "baseline", "reference")
+    }
+    within = [entry.name for entry in found.within_chance]
+    return {**names, "within_chance": within, "rule": found.rule, "sentences": found.sentences}
+
+
 def _model(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     calibration = entry.calibration
     return {
@@ -117,6 +134,8 @@ def _model(comparison: Comparison, entry: Entry) -> dict[str, Any]:
         "kind": entry.kind,
         "partner": entry.partner,
         "failed": entry.failed,
+        "additive": entry.additive,
+        "obstacle": entry.obstacle,
         "probabilistic": entry.probabilistic,
         "measures": {
             metric.name: {

@@ -32,28 +32,48 @@ def leaderboard(comparison: Comparison) -> Grid:
     )
     rows = tuple(
         (
-            entry.name,
+            marked_name(entry),
             *(_with_margin(metric.form, comparison.interval(entry.name, metric.name)) for metric in metrics),
             *([_calibration(entry)] if calibrated else []),
             entry.fit_seconds,
             entry.predict_seconds,
             Bytes(entry.size_bytes),
         )
-        for entry in comparison.entries
+        for entry in listed(comparison)
     )
     return Grid(comparison.title, fields, rows, notes_of(comparison))
 
 
+def listed(comparison: Comparison) -> list[Entry]:
+    """Return the entries best first, with the reference where its score places it."""
+    entries, reference, metric = list(comparison.entries), comparison.reference, comparison.task.metric
+    if reference is None:
+        return entries
+    gain = metric.gain(reference.mean(metric.name))
+    worse = (
+        place
+        for place, entry in enumerate(entries)
+        if entry.failed or not metric.gain(entry.mean(metric.name)) >= gain  # NaN is worse
+    )
+    place = len(comparison.done) if reference.failed else next(worse, len(entries))
+    return [*entries[:place], reference, *entries[place:]]
+
+
+def marked_name(entry: Entry) -> str:
+    """Return the name of an entry as the leaderboard shows it."""
+    return f"{entry.name} (reference)" if entry.kind == "reference" else entry.name
+
+
 def notes_of(comparison: Comparison) -> tuple[str, ...]:
     """Those of the comparison, and below them those of its models, by name."""
-    return (*comparison.notes, *(f"{entry.name}: {note}" for entry in comparison.entries for note in entry.notes))
+    return (*comparison.notes, *(f"{entry.name}: {note}" for entry in listed(comparison) for note in entry.notes))
 
 
 def frame(comparison: Comparison, library: str | None = None) -> Any:
     """A row for each model: its measures with their intervals, times, size, kind and notes."""
     if library is None:
         library = "pandas" if importlib.util.find_spec("pandas") else "pyarrow"
-    records = [_record(comparison, entry) for entry in comparison.entries]
+    records = [_record(comparison, entry) for entry in listed(comparison)]
     columns = [np.array([record[name] for record in records]) for name in records[0]]
     return frame_like(list(records[0]), columns, library)
 

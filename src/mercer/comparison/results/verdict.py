@@ -1,0 +1,330 @@
+"""The verdict of a comparison: which model to use, by which rule, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of, holm, overlap_of
+from mercer.models.diagnosis import Finding
+from mercer.report.wording import enumerated
+from mercer.using.metrics import Metric
+
+if TYPE_CHECKING:
+    from mercer.comparison.comparison import Comparison
+    from mercer.comparison.entry import Entry
+
+#: share of the gain of the best score over the baseline that a simpler model may give up
+MARGIN = 0.05
+#: a model of more bytes than this many times those of the smallest is not as simple
+LARGER = 10.0
+#: models that are named in a row
+MOST_NAMED = 3
+RULE = (
+    "The simplest model within chance of the best score is recommended: of the models that are not worse beyond chance "
+    f"and give up at most {MARGIN:.0%} of the gain over the baseline, those that explain their predictions exactly, "
+    f"then those that can be exported, then those at most {LARGER:g} times as large as the smallest; of these the best "
+    "by score."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Which model to use, and why. `Comparison.verdict` makes it.
+
+    Attributes
+    ----------
+    best : Entry or None
+        The recommended model: the simplest within chance of the best score. None where no model is recommended,
+        because none beats the baseline beyond chance, or scores are not finite.
+    top : Entry or None
+        The model with the best score, without baseline and reference.
+    runner_up : Entry or None
+        The model with the best score besides `best`.
+    baseline : Entry or None
+        What is reached without the columns.
+    reference : Entry or None
+        Gradient-boosted trees on the same splits, for comparison; never recommended.
+    within_chance : tuple of Entry
+        The models among which the simplest was sought, best score first.
+    metric : Metric
+        The measure of the scores.
+    rule : str
+        How the recommended model is chosen.
+    problems : tuple of Finding
+        What may make the scores worthless, severest first.
+    sentences : tuple of str
+        The verdict in plain words, most important first.
+    """
+
+    best: Entry | None
+    top: Entry | None
+    runner_up: Entry | None
+    baseline: Entry | None
+    reference: Entry | None
+    within_chance: tuple[Entry, ...]
+    metric: Metric
+    rule: str
+    problems: tuple[Finding, ...]
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join((*map(str, self.problems), *self.sentences))
+
+
+def verdict_of(comparison: Comparison) -> Verdict:
+    """Return the verdict: the simplest model within chance of the best score, if one beats the baseline."""
+    problems = tuple(comparison.problems())
+    baseline = next((entry for entry in comparison.done if entry.kind == "baseline"), None)
+    models = [entry for entry in comparison.done if entry.kind != "baseline"]
+    metric = _metric(comparison, models)
+    reference = comparison.reference
+    shared: dict[str, Any] = {"baseline": baseline, "reference": reference, "metric": metric, "rule": RULE}
+    if not models:
+        sentence = _nothing_judged(comparison, baseline)
+        return Verdict(None, None, None, within_chance=(), problems=problems, sentences=(sentence,), **shared)
+    top = models[0]
+    within = within_chance(comparison, metric)
+    able = [entry for entry in within if _beats(comparison, metric, entry, baseline)]
+    best = simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
+    runner_up = next((entry for entry in models if entry is not best), None)
+    if best is None:
+        sentences = _no_recommendation(comparison, metric, top, baseline)
+    else:
+        sentences = [
+            _use(comparison, metric, best, baseline),
+            _why(comparison, metric, best, top, runner_up, able),
+            *_unsure(comparison, metric, best, baseline),
+            *_limits(best),
+        ]
+    if reference is not None:
+        sentences.append(_against_reference(comparison, metric, top if best is None else best, reference))
+    return Verdict(
+        best,
+        top,
+        runner_up,
+        within_chance=tuple(within),
+        problems=problems,
+        sentences=tuple(filter(None, sentences)),
+        **shared,
+    )
+
+
+def within_chance(comparison: Comparison, metric: Metric | None = None) -> list[Entry]:
+    """Return the models that may be as good as the best by score, which comes first; baselines aside.
+
+    They are not worse beyond chance, lie within the interval of the best score, and keep most of its gain over the
+    baseline: few splits show few differences, so that none being shown is not enough to recommend a model.
+    """
+    models = [entry for entry in comparison.done if entry.kind != "baseline"]
+    metric = metric or _metric(comparison, models)
+    if not models:
+        return []
+    top, *others = models
+    others = [entry for entry in others if not math.isnan(entry.mean(metric.name))]
+    adjusted = holm([_difference(comparison, metric, top, entry).p for entry in others])
+    found = comparison.interval(top.name, metric.name)
+    least = _least_gain(comparison, metric, top)
+    return [
+        top,
+        *(
+            entry
+            for entry, p in zip(others, adjusted, strict=True)
+            if p >= LEVEL
+            and found.low <= entry.mean(metric.name) <= found.high
+            and metric.gain(entry.mean(metric.name)) >= least
+        ),
+    ]
+
+
+def simplest(entries: list[Entry]) -> Entry:
+    """Return the simplest of models that are given by score, best first: see `RULE`."""
+    kept = [entry for entry in entries if entry.additive] or entries
+    kept = [entry for entry in kept if entry.obstacle is None] or kept
+    sizes = [entry.size_bytes for entry in kept if not math.isnan(entry.size_bytes)]
+    return next((entry for entry in kept if sizes and entry.size_bytes <= LARGER * min(sizes)), kept[0])
+
+
+def _metric(comparison: Comparison, models: list[Entry]) -> Metric:
+    """Return the first measure that the best model has: a classifier without probabilities has no log loss."""
+    having = (metric for metric in comparison.task.metrics if models and not math.isnan(models[0].mean(metric.name)))
+    return next(having, comparison.task.metric)
+
+
+def _difference(comparison: Comparison, metric: Metric, one: Entry, other: Entry) -> Difference:
+    """Return by how much the first is better."""
+    of_one, of_other = (metric.gain(entry.scores[metric.name]) for entry in (one, other))
+    return difference_of(of_one, of_other, overlap_of(comparison.splits))
+
+
+def _least_gain(comparison: Comparison, metric: Metric, top: Entry) -> float:
+    baseline = next((entry for entry in comparison.done if entry.kind == "baseline"), None)
+    if baseline is None:
+        return -math.inf
+    gain, least = (float(metric.gain(entry.mean(metric.name))) for entry in (top, baseline))
+    return gain - MARGIN * (gain - least) if math.isfinite(gain - least) and gain > least else -math.inf
+
+
+def _beats(comparison: Comparison, metric: Metric, entry: Entry, baseline: Entry | None) -> bool:
+    """Whether a model beats the baseline beyond chance; of a single split, at all."""
+    if baseline is None or decides_better(comparison, entry, baseline):
+        return True
+    found = _difference(comparison, metric, entry, baseline)
+    return found.mean > 0 and not found.p >= LEVEL
+
+
+def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> bool:
+    """Whether a model is ranked before a baseline that has the better measure: it is right more often."""
+    metric, order = comparison.task.metric, comparison.done
+    return order.index(entry) < order.index(baseline) and bool(
+        metric.gain(baseline.mean(metric.name)) > metric.gain(entry.mean(metric.name))
+    )
+
+
+# The sentences.
+
+
+def _nothing_judged(comparison: Comparison, baseline: Entry | None) -> str:
+    if not comparison.done:
+        return "No model could be fitted; the notes say why."
+    if late := comparison.unfinished:
+        were = "were" if len(late) > 1 else "was"
+        why = f"{listed_models(late)} {were} not finished. Give more time, or fewer rows, to have a comparison"
+    elif failed := [entry.name for entry in comparison.entries if entry.failed]:
+        why = f"{listed_models(failed)} could not be fitted; the notes say why"
+    else:
+        return f"There is no model to recommend besides the baseline ({comparison.done[0].name})."
+    return f"Only guessing without looking at the columns ({comparison.done[0].name}) was done: {why}."
+
+
+def _use(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> str:
+    found = comparison.interval(best.name, metric.name)
+    sentence = f"Use {best.name}: {metric.heading} {found.mean:#.3g} on rows that it was not fitted to"
+    if not math.isnan(found.low):
+        sentence += f" (95% interval {found.low:#.3g} to {found.high:#.3g})"
+    others = [each for each in comparison.task.metrics if each.shown and each is not metric]
+    beside = [
+        f"{each.heading} {best.mean(each.name):{each.form}}"
+        for each in others[:2]
+        if not math.isnan(best.mean(each.name))
+    ]
+    sentence += "".join(f", {each}" for each in beside)
+    if baseline is not None and math.isfinite(baseline.mean(metric.name)):
+        sentence += f"; the baseline, {baseline.name}, has {metric.heading} {baseline.mean(metric.name):#.3g}"
+    return f"{sentence}."
+
+
+def _why(
+    comparison: Comparison, metric: Metric, best: Entry, top: Entry, runner_up: Entry | None, able: list[Entry]
+) -> str:
+    others = [entry for entry in able if entry is not best]
+    if best is not top:
+        return (
+            f"It is the simplest of the {len(able)} models within chance of the best score, which {top.name} has "
+            f"({metric.heading} {apart(top.mean(metric.name), best.mean(metric.name))}): {_merits(best, top)}."
+        )
+    if runner_up is None:
+        return ""
+    if others:
+        return (
+            f"It has the best score; {listed_models([entry.name for entry in others])} may be as good, and "
+            f"{'are' if len(others) > 1 else 'is'} not simpler."
+        )
+    score = runner_up.mean(metric.name)
+    if math.isnan(score):
+        return f"It has the best score; the runner-up, {runner_up.name}, has no {metric.heading}."
+    found = _difference(comparison, metric, best, runner_up)
+    beyond = found.mean == math.inf or found.p < LEVEL
+    return (
+        f"It has the best score; the runner-up, {runner_up.name}, has {metric.heading} {score:#.3g}"
+        f"{', worse beyond chance' if beyond else ''}."
+    )
+
+
+def _merits(best: Entry, top: Entry) -> str:
+    """What is simpler about a model."""
+    merits = []
+    if best.additive and not top.additive:
+        merits.append("its predictions are explained exactly")
+    if best.obstacle is None and top.obstacle is not None:
+        merits.append("it can be exported")
+    if best.size_bytes * 2 < top.size_bytes:
+        merits.append(f"it is {top.size_bytes / best.size_bytes:.0f} times smaller")
+    return enumerated(merits) or "it is as good and smaller"
+
+
+def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> list[str]:
+    if baseline is None:
+        return []
+    if decides_better(comparison, best, baseline):
+        sentence = (
+            f"It is right more often than guessing ({baseline.name}) beyond chance, but guessing has the better "
+            f"{comparison.task.metric.heading}: use its decisions, and calibrate its probabilities, e.g. with "
+            "Calibrated."
+        )
+        return [sentence]
+    found = _difference(comparison, metric, best, baseline)
+    if math.isfinite(found.mean) and math.isnan(found.p):
+        return ["A single split cannot show whether it beats the baseline beyond chance."]
+    return []
+
+
+def _limits(best: Entry) -> list[str]:
+    """What cannot be done with the recommended model."""
+    told = []
+    if not best.additive:
+        told.append("its predictions are not sums over columns, so that explanations of them are estimates")
+    if best.obstacle is not None:
+        told.append("it cannot be exported to SQL, ONNX or Python")
+    return [f"Note: {' and '.join(told)}."] if told else []
+
+
+def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, baseline: Entry | None) -> list[str]:
+    score = top.mean(metric.name)
+    if not math.isfinite(score):
+        sentence = (
+            f"No model is recommended: no {metric.heading} is finite. The notes say which rows and classes are the "
+            "cause; leave out rare classes, or try another task."
+        )
+        return [sentence]
+    assert baseline is not None  # without one, any model with a finite score is recommended
+    late = len(comparison.unfinished)
+    but = f" {late} model{'s were' if late > 1 else ' was'} not finished." if late else ""
+    sentence = (
+        f"No model is recommended: none beats guessing without the columns ({baseline.name}, {metric.heading} "
+        f"{baseline.mean(metric.name):#.3g}) beyond chance. The best by score is {top.name} ({score:#.3g}).{but}"
+    )
+    return [
+        sentence,
+        "Add columns that bear on the target, or rows; repeats (--repeats 5) show smaller differences.",
+    ]
+
+
+def _against_reference(comparison: Comparison, metric: Metric, entry: Entry, reference: Entry) -> str:
+    """What the model costs or saves against the reference, and whether that is beyond chance."""
+    score = reference.mean(metric.name)
+    if reference.failed or math.isnan(score):
+        return ""
+    found = _difference(comparison, metric, entry, reference)
+    which = f"The reference, {reference.name}, has {metric.heading} {score:#.3g}"
+    if not math.isfinite(found.mean):
+        return f"{which}."
+    word = "saves" if found.mean > 0 else "costs"
+    low, high = sorted((abs(found.low), abs(found.high)))
+    interval = "" if math.isnan(found.low) else f" (95% interval {low:#.3g} to {high:#.3g})"
+    if not found.p < LEVEL:
+        return f"{which}: the difference is within chance."
+    return f"{which}: {entry.name} {word} {abs(found.mean):#.3g}{interval}, beyond chance."
+
+
+def listed_models(models: Sequence[str]) -> str:
+    """Return names of models as a list in a sentence."""
+    return enumerated(list(models), MOST_NAMED)
+
+
+def apart(first: float, second: float) -> str:
+    """Return two numbers with as few digits as tell them apart, up to six."""
+    told = (f"{first:#.{digits}g} against {second:#.{digits}g}" for digits in (3, 4, 5, 6))
+    return next((text for text in told if len(set(text.split(" against "))) == 2), f"{first:#.3g} each")

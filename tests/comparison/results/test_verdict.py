@@ -1,0 +1,152 @@
+"""Which model is recommended, by which rule, and how that is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from mercer.comparison import Comparison, Entry, compare
+from mercer.comparison.results.verdict import within_chance
+
+X, Y = load_iris(return_X_y=True)
+
+
+class TooSure(GaussianNB):  # type: ignore[misc]
+    """Decides well, with probabilities that are too extreme."""
+
+    def predict_log_proba(self, X: Any) -> Any:
+        return 1e4 * super().predict_log_proba(X)
+
+
+def reached(comparison: Comparison, name: str, losses: list[float], **what: Any) -> Entry:
+    """An entry with these values of every measure."""
+    scores = {metric.name: np.array(losses) for metric in comparison.task.metrics}
+    settings = {"calibration": None, "additive": True, "obstacle": None, **what}
+    return replace(comparison.entry("bayes"), name=name, scores=scores, **settings)
+
+
+def test_the_simplest_model_within_chance_is_recommended(five: Comparison) -> None:
+    """Exact explanations come before exports, exports before size, size before score."""
+    top = reached(five, "top", [0.20, 0.30, 0.25], additive=False, obstacle="It is a kernel machine.", size_bytes=10.0)
+    plain = reached(five, "plain", [0.24, 0.28, 0.26], size_bytes=1000.0)
+    small = reached(five, "small", [0.25, 0.29, 0.27], size_bytes=100.0)
+    smallest = reached(five, "smallest", [0.26, 0.29, 0.27], size_bytes=9.0)
+    verdict = replace(five, entries=(top, plain)).verdict()
+    assert (verdict.best, verdict.top, verdict.runner_up) == (plain, top, top)
+    assert "It is the simplest of the 2 models within chance of the best score, which top has" in verdict.sentences[1]
+    assert "explained exactly and it can be exported" in verdict.sentences[1]
+    assert replace(five, entries=(top, plain, small)).verdict().best is plain  # not ten times as large
+    assert replace(five, entries=(top, plain, smallest)).verdict().best is smallest
+    blocked = replace(plain, obstacle="Dates.")
+    assert replace(five, entries=(top, blocked, small)).verdict().best is small
+    assert replace(five, entries=(top, blocked)).verdict().best is blocked
+    chosen = replace(five, entries=(top, plain))
+    assert chosen.entry() is plain
+
+
+def test_a_model_within_chance_has_to_keep_most_of_the_gain(five: Comparison) -> None:
+    best = reached(five, "best", [0.20, 0.30, 0.25], additive=False)
+    guess = replace(reached(five, "guess", [0.80, 0.90, 0.85]), kind="baseline")
+    near = reached(five, "near", [0.22, 0.31, 0.28])
+    far = reached(five, "far", [0.22, 0.37, 0.28])
+    # no difference is beyond chance in three splits, but this is no reason to recommend it
+    erratic = reached(five, "erratic", [0.20, 9.0, 0.25])
+    worse = reached(five, "worse", [0.40, 0.50, 0.4501])
+    found = replace(five, entries=(best, near, far, worse, erratic, guess))
+    assert [entry.name for entry in within_chance(found)] == ["best", "near"]
+    assert found.verdict().best is near
+    without = replace(five, entries=(best, near, far, worse, erratic))  # nothing to measure the gain by
+    assert [entry.name for entry in within_chance(without)] == ["best", "near", "far"]
+
+
+def test_a_runner_up_is_named(five: Comparison) -> None:
+    best = reached(five, "best", [0.20, 0.30, 0.25])
+    worse, worst = reached(five, "worse", [0.40, 0.50, 0.4501]), reached(five, "worst", [0.5, 0.6, 0.5501])
+    verdict = replace(five, entries=(best, worse, worst)).verdict()
+    assert verdict.runner_up is worse
+    assert verdict.sentences[0].startswith("Use best: log loss 0.250 on rows that it was not fitted to")
+    assert (
+        verdict.sentences[1] == "It has the best score; the runner-up, worse, has log loss 0.450, worse beyond chance."
+    )
+    alike = reached(five, "alike", [0.24, 0.28, 0.26])
+    assert replace(five, entries=(best, alike)).verdict().sentences[1] == (
+        "It has the best score; alike may be as good, and is not simpler."
+    )
+
+
+def test_what_cannot_be_done_with_the_model_is_said(five: Comparison) -> None:
+    only = reached(five, "only", [0.2, 0.3, 0.25], additive=False, obstacle="It is a kernel machine.")
+    assert "cannot be exported" in replace(five, entries=(only,)).verdict().sentences[-1]
+
+
+def test_the_reference_is_set_against_the_recommended_model(five: Comparison) -> None:
+    best = reached(five, "best", [0.20, 0.30, 0.25])
+    better = replace(reached(five, "trees", [0.10, 0.20, 0.1501]), kind="reference")
+    alike = replace(reached(five, "trees", [0.21, 0.28, 0.26]), kind="reference")
+    costs, chance = (replace(five, entries=(best,), reference=each) for each in (better, alike))
+    assert costs.verdict().sentences[-1].startswith("The reference, trees, has log loss 0.150: best costs 0.100")
+    assert (
+        chance.verdict().sentences[-1] == "The reference, trees, has log loss 0.250: the difference is within chance."
+    )
+    assert costs.verdict().best is best
+    assert [row[0] for row in costs.leaderboard().rows] == ["trees (reference)", "best"]
+    assert costs.entry("trees") is better
+    assert not any(row[0] == "trees" for row in costs.differences().rows)
+
+
+def test_guessing_is_not_recommended_where_a_model_decides_better() -> None:
+    comparison = compare(X, Y, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=3)
+    assert comparison.entry("sure").mean("log_loss") > comparison.entry("guess").mean("log_loss")
+    verdict = comparison.verdict()
+    assert verdict.best is not None
+    assert verdict.best.name == "sure"
+    assert any(
+        sentence.startswith("It is right more often than guessing (guess) beyond chance")
+        for sentence in verdict.sentences
+    )
+
+
+def of_noise() -> Comparison:
+    rng = np.random.default_rng(4)
+    noise, labels = rng.normal(size=(60, 2)), np.arange(60) % 2
+    return compare(noise, labels, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=5)
+
+
+def test_of_noise_nothing_is_recommended() -> None:
+    """Of models that learn from noise, half are right more often than guessing."""
+    comparison = of_noise()
+    verdict = comparison.verdict()
+    assert verdict.best is None
+    assert verdict.sentences[0].startswith("No model is recommended: none beats guessing without the columns (guess")
+    late = replace(comparison, unfinished=("lr",)).verdict()
+    assert late.sentences[0].endswith("1 model was not finished.")
+    assert comparison.entry().name == "guess"  # the first by score
+
+
+def test_scores_that_are_not_finite_recommend_nothing(five: Comparison) -> None:
+    endless = [reached(five, name, [0.3, np.inf, 0.2]) for name in ("one", "other")]
+    verdict = replace(five, entries=tuple(endless)).verdict()
+    assert verdict.best is None
+    assert verdict.sentences[0].startswith("No model is recommended: no log loss is finite.")
+
+
+def test_models_that_were_not_finished_are_not_called_useless() -> None:
+    """That the baseline alone was done in time says nothing about the columns."""
+    guess = compare(X, Y, models={"guess": DummyClassifier()}, cv=3)
+    late = replace(guess, unfinished=("bayes", "lr"))
+    (sentence,) = late.sentences()
+    assert sentence.startswith("Only guessing without looking at the columns (guess) was done: bayes and lr were not")
+    failed = replace(guess, entries=(*guess.entries, replace(guess.entry(), name="nb", kind="generative", failed=True)))
+    assert failed.sentences()[0].endswith("nb could not be fitted; the notes say why.")
+
+
+def test_a_single_split_shows_no_difference(five: Comparison) -> None:
+    best, guess = reached(five, "lr", [0.2]), replace(reached(five, "guess", [0.5]), kind="baseline")
+    single = replace(five, entries=(best, guess), splits=five.splits[:1]).verdict()
+    assert single.best is best
+    assert "A single split cannot show whether it beats the baseline beyond chance." in single.sentences
