@@ -49,8 +49,10 @@ def comparison(
     splits = [(rows[rows % folds != k], rows[rows % folds == k]) for k in range(folds)]
     if held_out is None:
         held_out = np.eye(len(question.labels))[question.codes] if question.name == "classification" else question.y
-    metric = question.metrics[0].name
-    entry = Entry("model", fitted, table, "discriminative", None, {metric: np.full(folds, score)}, held_out,
+    scores = {
+        metric.name: np.full(folds, score if place == 0 else np.nan) for place, metric in enumerate(question.metrics)
+    }
+    entry = Entry("model", fitted, table, "discriminative", None, scores, held_out,
                   fit_seconds=0.0, fitted=fitted or Fit(), probabilistic=question.name == "classification")  # fmt: skip
     return Comparison("", question, table, question.y, splits, (entry,))
 
