@@ -103,6 +103,7 @@ def compare(
     options = {"models": models, "task": task, "cv": folds, "repeats": repeats, "random_state": seed, **asides}
     with stages(quiet, progress) as bars:
         found, stopped = _compared(problem.X, problem.y, **options, time_limit=budget, progress=bars.tell)
+    found.target, found.source = problem.target, rows.path.name
     _tell(found, json, markdown)
     if stopped:
         raise KeyboardInterrupt
@@ -121,7 +122,7 @@ def _save_best(found: Comparison, path: Path, reading: Reading, quiet: bool, pro
 
     with _writing(path, quiet, progress) as bars:
         bars.tell("best model", 0, 1)
-        save_model(found.best_, path)
+        save_model(found, path)
         bars.tell("best model", 1, 1)
     remark(f"The best model, {found.entry().name}, is in {path}.", quiet)
     if (again := missing_again(reading)) is not None:

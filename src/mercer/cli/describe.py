@@ -1,23 +1,46 @@
-"""`mercer describe`: what is in a model file."""
+"""`mercer describe`: the card of a model."""
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
+import typer
+
+from mercer._errors import DataError
 from mercer.cli._options import Model
 
 
-def describe(model: Model) -> None:
-    """Say what a model file holds.
+def describe(
+    model: Model,
+    json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the card as Markdown.")] = False,
+) -> None:
+    """Print the card of a model.
 
-    The model, its parameters, the columns it reads, and its certificate.
+    What it predicts, the data it was fitted to, its held-out scores, its columns and its limits; then its parameters
+    and its certificate.
 
     \b
     mercer describe patients.mercer
+    mercer describe patients.mercer --markdown > card.md
     """
-    from mercer.files import describe as look_at
+    from mercer.cli._printing import as_json
+    from mercer.files import describe as describe_file
     from mercer.files import load
     from mercer.using.explaining.described import described
 
-    file = look_at(model)
-    print(f"{model}: {file.size:,} bytes, format {file.version}, written by mercer {file.mercer}")
-    for line in described(load(model)):
-        print(line)
+    if json and markdown:
+        raise DataError("--json and --markdown are two forms of the same card. Give one of them.")
+    file = describe_file(model)
+    about = f"{model}: {file.size:,} bytes, format {file.version}, written by mercer {file.mercer}"
+    lines = list(described(load(model), columns=file.card is None))
+    if json:
+        record: dict[str, Any] = file._asdict()
+        print(as_json({**record, "card": None if file.card is None else file.card.to_dict(), "described": lines}))
+        return
+    if file.card is not None:
+        print(file.card.markdown() if markdown else file.card.text(), end="\n\n")
+    if markdown:
+        print("## Model file" if file.card is not None else "# Model file", end="\n\n")
+    for line in (about, *lines):
+        print(f"- {line}" if markdown and "\n" not in line else line)

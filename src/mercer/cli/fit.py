@@ -24,6 +24,8 @@ from mercer.cli._options import (
 if TYPE_CHECKING:
     from mercer.data.readers import Reading
     from mercer.data.target import Problem
+    from mercer.files import ModelCard
+    from mercer.using.preparing import Prepared
 
 
 @with_reading(kinds=True)
@@ -80,7 +82,8 @@ def fit(
     """Fit one model to all rows of DATA and write it to a file.
 
     The file also holds the kinds of the columns and how features are made of them, so that `mercer predict` takes a
-    table as it is. Only the words of --missing have to be given again.
+    table as it is, and a model card, which `mercer describe` prints. Only the words of --missing have to be given
+    again.
 
     \b
     mercer fit patients.csv --target outcome --model NaiveBayes -o patients.mercer
@@ -102,6 +105,7 @@ def fit(
         problem = _read(data, target, drop or [], reading, quiet)
         remark_first_run(quiet)
         found = fitted(model, problem.X, problem.y, settings=setting_of(settings), **aside, seed=seed)
+        card = _card(found, data, problem.X, problem.y, problem.target, len(problem.y), whole=True)
     else:
         _refuse_aside(aside)
         source = opened_source(data, target=target, drop=drop or (), reading=reading, asked=asked)
@@ -109,10 +113,12 @@ def fit(
         remark_first_run(quiet)
         with stages(quiet, progress) as bars:
             found = fitted_streamed(model, source, setting_of(settings), asked, bars, quiet)
+        head = source.head()
+        card = _card(found, data, head.X, head.y, str(source.columns.target), source.n_rows, whole=False)
     remark_columns(found.schema, quiet)
     for note in found.notes:
         remark(note, quiet)
-    save(found.model, output)
+    save(found.model, output, card=card)
     forget_checkpoint(asked)
     remark(f"The model is in {output}.", quiet)
     if (again := missing_again(reading)) is not None:
@@ -127,6 +133,26 @@ def _read(data: str, target: str | None, drop: list[str], reading: Reading, quie
     problem = problem_of(rows, target=target, drop=drop)
     remark_problem(data, rows, problem, quiet)
     return problem
+
+
+def _card(found: Prepared, data: str, X: Any, y: Any, target: str, rows: int | None, *, whole: bool) -> ModelCard:
+    """The card of the model; its scores are not measured."""
+    from mercer.data import Table
+    from mercer.using.model_cards import make_card
+
+    task = "classification" if hasattr(found.model, "classes_") else "regression"
+    table = Table.of(X, dates=True)
+    return make_card(
+        found.model,
+        table,
+        y,
+        task=task,
+        target=target,
+        source=Path(data).name,
+        schema=found.schema,
+        rows=rows,
+        whole=whole,
+    )
 
 
 def _refuse_aside(wanted: dict[str, Any]) -> None:

@@ -34,9 +34,10 @@ def forget(
     """
     from mercer.cli._models import named, read_by, rows_for, usable
     from mercer.cli._printing import check_places, remark
-    from mercer.files import save
+    from mercer.files import describe, save
     from mercer.report.wording import counted
     from mercer.using.datasets import problem_of
+    from mercer.using.model_cards import changed_card
     from mercer.using.reading import columns_of
 
     check_places(output, kept=(data,))
@@ -50,5 +51,9 @@ def forget(
     problem = problem_of(rows, target=target)
     if problem.target in (columns_of(loaded) or ()):
         raise DataError(f"Column {problem.target!r} is one that the model reads; name the target of its fit.")
-    save(loaded.forget(read_by(loaded, problem.X), problem.y), output)
+    left = loaded.forget(read_by(loaded, problem.X), problem.y)
+    if (card := describe(model).card) is not None:
+        count = None if card.rows is None else card.rows - len(problem.y)
+        card = changed_card(card, count, f"{counted(len(problem.y), 'row')} were removed since it was fitted.")
+    save(left, output, card=card)
     remark(f"The model without {counted(len(problem.y), 'row')} is in {output}.", quiet)

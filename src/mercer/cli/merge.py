@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mercer._errors import MergeError
 from mercer.cli._options import Quiet
+
+if TYPE_CHECKING:
+    from mercer.files import ModelCard
 
 
 def merge(
@@ -43,8 +46,21 @@ def merge(
         if type(other) is not type(first):
             raise MergeError(f"{models[0]!r} holds a {named(first)}, but {path!r} a {named(other)}; fit models alike.")
         first = _merged(first, other, path)
-    save(first, output)
+    save(first, output, card=_merged_card(models))
     remark(f"The merged model is in {output}.", quiet)
+
+
+def _merged_card(models: list[str]) -> ModelCard | None:
+    """The card of the first model, with the rows of all; None where one of them has no card."""
+    from mercer.files import describe
+    from mercer.using.model_cards import changed_card
+
+    cards = [card for card in (describe(path).card for path in models) if card is not None]
+    if len(cards) < len(models):
+        return None
+    counts = [card.rows for card in cards if card.rows is not None]
+    rows = sum(counts) if len(counts) == len(cards) else None
+    return changed_card(cards[0], rows, f"It is merged from {len(cards)} models; the first one describes the columns.")
 
 
 def _merged(first: Any, other: Any, path: str) -> Any:

@@ -115,6 +115,7 @@ def compare(
         settings=settings_of(
             question, models=invited, cv=cv, repeats=repeats, random_state=random_state, groups=groups, times=times
         ),
+        target=name if isinstance(name := getattr(y, "name", None), str) else "",
     )
     try:
         race.run(invitation.entrants)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mercer.comparison.racing.budget import Budget
     from mercer.comparison.racing.race import Progress
     from mercer.comparison.results.verdict import Verdict
+    from mercer.files import ModelCard
     from mercer.models.diagnosis import Finding
     from mercer.report.records import Page
 
@@ -61,6 +62,8 @@ class Comparison:
         Folds within the rows of a fit, by which models choose their settings, where groups or times were given.
     reference : Entry or None
         Gradient-boosted trees on the same splits: not one of the `entries`, and never recommended.
+    target, source : str
+        Name of the column that is predicted, and of the file without its folder; "" where they are not known.
     """
 
     title: str
@@ -76,6 +79,8 @@ class Comparison:
     inner: InnerFolds | None = None
     reference: Entry | None = None
     _problems: list[Finding] | None = field(default=None, init=False, repr=False)
+    target: str = ""
+    source: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -134,6 +139,16 @@ class Comparison:
         from mercer.comparison.results.verdict import verdict_of
 
         return verdict_of(self)
+
+    def card(self, name: str | None = None) -> ModelCard:
+        """The card of a model (by default the recommended one), fitted to all rows; `save` writes it with the model."""
+        from mercer.comparison.results.card import card
+
+        return card(self, name)
+
+    def model_and_card(self) -> tuple[Any, ModelCard]:
+        """The recommended model, fitted to all rows, and its card: what `mercer.save` writes of a comparison."""
+        return self.fitted(), self.card()
 
     def metric(self, name: str | None = None) -> Metric:
         """A measure by its name; by default that which models are ranked by."""

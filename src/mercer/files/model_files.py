@@ -1,11 +1,13 @@
-"""Models in files that hold no code: `save`, `load`, and `describe`, which looks without building."""
+"""Models in files that hold no code: `save`, `load`, and `describe`, which reads a file without building the model."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from mercer.files._container import (
 )
 from mercer.files._decode import Decoder, damaged
 from mercer.files._encode import Encoder
+from mercer.files.model_card import ModelCard
 
 #: what a description of nonsense may raise in those who read it
 NONSENSE = (
@@ -38,6 +41,8 @@ NONSENSE = (
 )
 #: columns that are named in a description
 MOST_COLUMNS = 10_000
+#: cards of models in memory; they do not change what a model is, and go when it goes
+_CARDS: WeakKeyDictionary[Any, ModelCard] = WeakKeyDictionary()
 
 
 class ModelFile(NamedTuple):
@@ -54,12 +59,14 @@ class ModelFile(NamedTuple):
     #: version of the format, and of mercer when it was written
     version: int
     mercer: str
-    #: bytes, and arrays
+    #: bytes and arrays of the file; 0 of a model in memory
     size: int
     n_arrays: int
+    #: what the model was fitted to, how good it is, and its limits; None where no card was saved
+    card: ModelCard | None = None
 
 
-def save(model: Any, path: str | Path) -> None:
+def save(model: Any, path: str | Path, *, card: ModelCard | None = None) -> None:
     """Write a model to a file that holds no code.
 
     The file is whole or, if anything fails, as it was before. Its format is documented and has a version: newer
@@ -69,9 +76,12 @@ def save(model: Any, path: str | Path) -> None:
     ----------
     model : estimator
         One of mercer, or a pipeline of these with scikit-learn's Pipeline, FeatureUnion or ColumnTransformer; fitted or
-        not. A `Schema`, a kernel, a family do as well.
+        not. A `Schema`, a kernel, a family do as well. Of a `Comparison`, the recommended model is written with its
+        card.
     path : str or Path
         Where; by custom it ends in `.mercer`.
+    card : ModelCard, default=None
+        What the model was fitted to, how good it is and where its limits are; `describe` returns it.
 
     Raises
     ------
@@ -93,6 +103,8 @@ def save(model: Any, path: str | Path) -> None:
     """
     from mercer import __version__
 
+    if hasattr(model, "model_and_card"):
+        model, card = model.model_and_card()
     encoder = Encoder()
     described = {"model": encoder.value(model), "objects": encoder.objects}
     metadata = {
@@ -102,6 +114,8 @@ def save(model: Any, path: str | Path) -> None:
         "about": json.dumps(_about(model)),
         "model": json.dumps(described, separators=(",", ":"), allow_nan=False),
     }
+    if card is not None:
+        metadata["card"] = json.dumps(_finite(card.to_dict()), separators=(",", ":"), allow_nan=False)
     write_atomically(path, written(metadata, encoder.arrays))
 
 
@@ -136,7 +150,10 @@ def load(path: str | Path) -> Any:
     with opened(path) as file:
         try:
             header = read_header(file)
-            return _built(header, read_arrays(file, header))
+            model = _built(header, read_arrays(file, header))
+            if (card := _card(header)) is not None:
+                attach_card(model, card)
+            return model
         except ModelFileError as error:
             raise type(error)(f"{str(path)!r}: {error}") from error.__cause__
 
@@ -154,17 +171,32 @@ def _built(header: Header, arrays: dict[str, Any]) -> Any:
         raise ModelFileError(told) from (error.__cause__ if known else error)
 
 
-def describe(path: str | Path) -> ModelFile:
-    """What a model file says about itself, without building the model or reading its arrays.
+def attach_card(model: Any, card: ModelCard) -> None:
+    """Let `card_of` find the card of a model in memory; the model itself is not changed."""
+    with suppress(TypeError):  # what cannot be hashed or referred to weakly: a tuple, a dict
+        _CARDS[model] = card
+
+
+def card_of(model: Any) -> ModelCard | None:
+    """The card of a model that was loaded from a file with one, or that a comparison has fitted; else None."""
+    try:
+        return _CARDS.get(model)
+    except TypeError:
+        return None
+
+
+def describe(model: Any) -> ModelFile:
+    """Return what a model file says about itself, without building the model or reading its arrays.
 
     Parameters
     ----------
-    path : str or Path
-        The file. Its checksum is verified by `load`, not here.
+    model : str, Path or estimator
+        The file, whose checksum is verified by `load`, not here; or a model in memory.
 
     Returns
     -------
     found : ModelFile
+        Its `card` is the model card, where one was saved.
 
     Examples
     --------
@@ -172,14 +204,17 @@ def describe(path: str | Path) -> ModelFile:
     >>> from mercer import Ridge, describe, save
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(Ridge().fit([[0.0], [1.0]], [1.0, 3.0]), f"{folder}/line.mercer")
-    ...     told = describe(f"{folder}/line.mercer")
-    >>> told.model, told.n_columns, told.n_arrays
+    ...     found = describe(f"{folder}/line.mercer")
+    >>> found.model, found.n_columns, found.n_arrays
     ('Ridge', 1, 1)
     """
+    if not isinstance(model, str | Path):
+        return _described_in_memory(model)
+    path = model
     with opened(path) as file:
         try:
             header = read_header(file)
-            return _described(header)
+            return _described(read_json(header.metadata["about"]), header)
         except ModelFileError as error:
             raise type(error)(f"{str(path)!r}: {error}") from error.__cause__
         except NONSENSE as error:
@@ -225,8 +260,7 @@ def _count(model: Any) -> int | None:
         return None
 
 
-def _described(header: Header) -> ModelFile:
-    about = read_json(header.metadata["about"])
+def _described(about: dict[str, Any], header: Header) -> ModelFile:
     columns, classes = (
         None if about[name] is None else tuple(map(str, about[name])) for name in ("columns", "classes")
     )
@@ -240,4 +274,33 @@ def _described(header: Header) -> ModelFile:
         mercer=header.metadata["mercer"],
         size=header.size,
         n_arrays=len(header.arrays),
+        card=_card(header),
     )
+
+
+def _described_in_memory(model: Any) -> ModelFile:
+    from mercer import __version__
+
+    card = card_of(model)
+    if hasattr(model, "model_and_card"):
+        model, card = model.model_and_card()
+    header = Header({"version": str(VERSION), "mercer": __version__}, {}, b"", 0)
+    return _described(_about(model), header)._replace(card=card)
+
+
+def _card(header: Header) -> ModelCard | None:
+    if "card" not in header.metadata:
+        return None
+    try:
+        return ModelCard.from_dict(read_json(header.metadata["card"]))
+    except NONSENSE as error:
+        raise damaged("its model card does not fit together") from error
+
+
+def _finite(value: Any) -> Any:
+    """The same without numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
+from mercer.using.model_cards import installed
 from mercer.using.tasks import Task
-
-#: packages that numbers may depend on
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def settings_of(
@@ -47,11 +43,3 @@ def _asked_for(models: Mapping[str, Any] | Sequence[Any] | None) -> dict[str, An
 def in_words(value: Any) -> str:
     """A setting as it is shown."""
     return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-def installed() -> dict[str, str]:
-    """Versions of mercer, of Python, and of the packages that numbers depend on."""
-    from mercer import __version__
-
-    versions = {package: version(package) for package in PACKAGES}
-    return {"mercer": __version__, "python": platform.python_version(), **versions}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from mercer.comparison.racing.budget import Budget, OutOfTime
 from mercer.comparison.racing.race import Progress, untold
-from mercer.comparison.racing.settings import installed
 from mercer.comparison.sections.calibration import calibration
 from mercer.comparison.sections.coefficients import coefficients
 from mercer.comparison.sections.curves import curves
@@ -27,6 +26,7 @@ from mercer.comparison.sections.regions import regions
 from mercer.comparison.sections.reproduced import reproduced
 from mercer.comparison.view import View
 from mercer.report import Note, Page, Section
+from mercer.using.model_cards import installed
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison

@@ -19,8 +19,8 @@ from mercer.using.reading import columns_of, reader_of
 LONGEST = 200
 
 
-def described(model: Any) -> Iterator[str]:
-    """Lines about the model, what it answers with, and the columns that it reads."""
+def described(model: Any, *, columns: bool = True) -> Iterator[str]:
+    """Yield lines about the model and what it answers with, and by default the columns that it reads."""
     *around, predicts = layers(model)
     yield _written(predicts)
     if around:
@@ -31,6 +31,8 @@ def described(model: Any) -> Iterator[str]:
         found = getattr(predicts, value, None)
         if found is not None:
             yield f"{about}: {found}"
+    if not columns:
+        return
     names = columns_of(model)
     if (schema := schema_of(reader := reader_of(model))) is not None:
         yield str(schema if names is None else Schema(tuple(columns_of_fit(reader))))

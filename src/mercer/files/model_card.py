@@ -1,0 +1,407 @@
+"""Model cards: a record of what a model was fitted to, how good it is, and where its limits are.
+
+`save` writes a card into the file of a model as JSON, and `describe` reads it without loading the model. A card holds
+summaries of columns (quantiles, or the most frequent levels) and never a row; of free text it holds nothing but the
+share of missing values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data import Kind, Schema, Table
+from mercer.data.dates import days_of_labels
+from mercer.data.frame_like import frame_like
+from mercer.data.schema import Column
+from mercer.report import Field, Grid
+from mercer.report.wording import counted, in_full, shortened
+
+Array = NDArray[Any]
+Value = str | int | float | bool | None
+
+#: levels of a column that a card names; the share of all others is the rest
+MOST_LEVELS = 50
+#: columns that a card summarises
+MOST_COLUMNS = 10_000
+#: steps between the quantiles of a column: 5 % each; 25 % each in tables with more columns than `WIDE`
+STEPS, STEPS_OF_WIDE, WIDE = 20, 4, 1_000
+#: different values from which on numbers are summarised by quantiles
+FEW_VALUES = 20
+NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True)
+class Score:
+    """A measure of held-out predictions: its mean, its 95 % interval, and what the baseline reaches."""
+
+    name: str
+    mean: float
+    low: float | None = None
+    high: float | None = None
+    baseline: float | None = None
+
+    def __str__(self) -> str:
+        interval = (
+            "" if self.low is None or self.high is None else f" (95 % interval {self.low:.4g} to {self.high:.4g})"
+        )
+        baseline = "" if self.baseline is None else f"; baseline {self.baseline:.4g}"
+        return f"{self.name} {self.mean:.4g}{interval}{baseline}"
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """One column of the training data.
+
+    Attributes
+    ----------
+    name, kind : str
+        As in `Schema`.
+    missing : float
+        Share of rows without a value.
+    typical : str, int, float, bool or None
+        The median, or the most frequent level; of dates the median as ISO 8601.
+    unit : str
+        How its numbers are written: "$", "%"; "" without one.
+    quantiles : tuple or None
+        Of numbers and dates: values at equal steps of probability, from the lowest to the highest.
+    levels : tuple of (value, share) or None
+        The most frequent values and their shares of the rows that have one; None where quantiles say it.
+    distinct : int or None
+        How many different values there are, where `levels` are given.
+    used : bool
+        Whether the model reads the column.
+    """
+
+    name: str
+    kind: str
+    missing: float = 0.0
+    typical: Value = None
+    unit: str = ""
+    quantiles: tuple[Any, ...] | None = None
+    levels: tuple[tuple[Value, float], ...] | None = None
+    distinct: int | None = None
+    used: bool = True
+
+    def described(self) -> str:
+        """The values in a few words."""
+        if self.levels is not None:
+            shown = ", ".join(f"{shortened(value)} {share:.0%}" for value, share in self.levels[:4])
+            more = (self.distinct or 0) - 4
+            return f"{shown} and {more:,} more" if more > 0 else shown
+        if self.quantiles:
+            low, high = self.quantiles[0], self.quantiles[-1]
+            return f"{self.written(low)} to {self.written(high)}, median {self.written(self.typical)}"
+        return ""
+
+    def written(self, value: Value) -> str:
+        """A value of this column with its unit."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return "" if value is None else str(value)
+        number = in_full(value)
+        if self.unit == "%":
+            return f"{number} %"
+        return f"-{self.unit}{number[1:]}" if self.unit and number.startswith("-") else f"{self.unit}{number}"
+
+    def sample(self, n: int, random: np.random.Generator) -> Array:
+        """Draw values that are distributed as those of the column, missing ones included."""
+        absent = random.random(n) < self.missing
+        drawn = self._draw(n, random)
+        if drawn.dtype.kind in "fi" and absent.any():
+            drawn = drawn.astype(float)
+            drawn[absent] = np.nan
+        elif absent.any():
+            drawn = drawn.astype(object)
+            drawn[absent] = None
+        return drawn
+
+    def _draw(self, n: int, random: np.random.Generator) -> Array:
+        if self.levels:
+            shares = np.array([share for _, share in self.levels])
+            places = random.choice(len(shares), size=n, p=shares / shares.sum())
+            return np.asarray(_as_array([value for value, _ in self.levels])[places])
+        if self.quantiles and not isinstance(self.quantiles[0], str):
+            at = random.random(n) * (len(self.quantiles) - 1)
+            values = np.interp(at, np.arange(len(self.quantiles)), np.asarray(self.quantiles, dtype=float))
+            whole = all(isinstance(value, int) for value in self.quantiles)
+            return np.asarray(np.round(values), dtype=np.int64) if whole else np.asarray(values)
+        if self.quantiles:
+            return _as_array([self.quantiles[j] for j in random.integers(len(self.quantiles), size=n)])
+        return _as_array([self.typical] * n)
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a model was fitted to, how good it is, and where its limits are.
+
+    Attributes
+    ----------
+    target, task, question : str
+        The column that is predicted; what it is taken for (classification, regression, …); both in words.
+    model : str
+        Name of the model.
+    source : str
+        Name of the file or data set, without its folder; "" where it is not known.
+    rows : int or None
+        Rows that the model was fitted to.
+    date : str
+        When it was fitted, ISO 8601 in UTC.
+    data_hash : str
+        SHA-256 of the values it was fitted to; "" where it was not computed.
+    scores : tuple of Score
+        Of predictions for rows that the model had not seen; empty where they were not measured.
+    measured : str
+        How the scores were measured.
+    columns : tuple of ColumnSummary
+        The columns of the training data.
+    outcome : ColumnSummary or None
+        The target.
+    limits : tuple of str
+        Sentences: problems that checks found, columns that are left out, what happens outside the training data.
+    versions : tuple of (str, str)
+        Packages that the numbers depend on.
+    """
+
+    target: str
+    task: str
+    question: str
+    model: str
+    source: str = ""
+    rows: int | None = None
+    date: str = ""
+    data_hash: str = ""
+    scores: tuple[Score, ...] = ()
+    measured: str = NOT_MEASURED
+    columns: tuple[ColumnSummary, ...] = ()
+    outcome: ColumnSummary | None = None
+    limits: tuple[str, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+
+    def column(self, name: str) -> ColumnSummary | None:
+        """The summary of a column; None where there is none of that name."""
+        return next((column for column in self.columns if column.name == name), None)
+
+    def typical(self) -> dict[str, Value]:
+        """A typical row: the median or the most frequent value of each column that the model reads."""
+        return {column.name: column.typical for column in self.columns if column.used}
+
+    def sample(self, n: int, random_state: int | None = 0) -> Any:
+        """Draw rows, column by column, as a pyarrow table with the columns that the model reads.
+
+        Columns are drawn independently of each other, so that the rows have the right marginal distributions but no
+        correlations.
+        """
+        random = np.random.default_rng(random_state)
+        used = [column for column in self.columns if column.used]
+        return frame_like([column.name for column in used], [column.sample(n, random) for column in used], "pyarrow")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as JSON has it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Self:
+        """The card that `to_dict` wrote; what a newer version added to it is left out."""
+        known = {name: found[name] for name in cls.__dataclass_fields__ if name in found}
+        known["scores"] = tuple(_record(Score, each) for each in found.get("scores", ()))
+        known["columns"] = tuple(_summary(each) for each in found.get("columns", ()))
+        known["outcome"] = None if found.get("outcome") is None else _summary(found["outcome"])
+        known["limits"] = tuple(map(str, found.get("limits", ())))
+        known["versions"] = tuple((str(name), str(value)) for name, value in found.get("versions", ()))
+        for name in ("target", "task", "question", "model", "source", "date", "data_hash", "measured"):
+            known[name] = str(known.get(name, ""))
+        return cls(**known)
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """Names and values of what is not a table."""
+        yield "Question", self.question
+        yield "Model", self.model
+        rows = "" if self.rows is None else counted(self.rows, "row")
+        yield "Training data", " of ".join(filter(None, (rows, self.source))) or "not known"
+        yield "Fitted", self.date.replace("T", " ").removesuffix("+00:00") + " UTC" if self.date else "not known"
+        yield "Data hash", f"sha256 {self.data_hash}" if self.data_hash else "not computed"
+        if not self.scores:
+            yield "Held-out scores", NOT_MEASURED
+        for score in self.scores:
+            yield "Held-out score", str(score)
+        if self.scores:
+            yield "Measured by", self.measured
+        if self.outcome is not None:
+            yield "Target", f"{self.target}: {self.outcome.described()}"
+        if self.versions:
+            yield "Versions", ", ".join(f"{name} {version}" for name, version in self.versions)
+
+    def grid(self) -> Grid:
+        """The columns as a table."""
+        rows = tuple(
+            (
+                shortened(column.name, 40),
+                column.kind if column.used else f"{column.kind}, not used",
+                f"{column.missing:.1%}" if column.missing else "",
+                shortened(column.written(column.typical)),
+                column.described(),
+            )
+            for column in self.columns
+        )
+        fields = (Field("column"), Field("kind"), Field("missing"), Field("typical"), Field("values seen"))
+        return Grid("", fields, rows)
+
+    def text(self) -> str:
+        """The card as plain text."""
+        width = max(len(name) for name, _ in self.facts())
+        lines = [f"Model card: predict `{self.target}`" if self.target else "Model card", ""]
+        lines += [f"{name.ljust(width)}  {value}" for name, value in self.facts()]
+        if self.limits:
+            lines += ["", "Limits", *(f"- {sentence}" for sentence in self.limits)]
+        if self.columns:
+            lines += ["", f"Columns ({len(self.columns)})", str(self.grid())]
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """The card as Markdown."""
+        lines = [f"# Model card: predict `{self.target}`" if self.target else "# Model card", ""]
+        lines += [f"- **{name}:** {value}" for name, value in self.facts()]
+        if self.limits:
+            lines += ["", "## Limits", "", *(f"- {sentence}" for sentence in self.limits)]
+        if self.columns:
+            grid = self.grid()
+            table = [[field.heading for field in grid.fields], ["---"] * len(grid.fields), *grid.written()]
+            lines += ["", f"## Columns ({len(self.columns)})", ""]
+            lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table]
+        return "\n".join(lines)
+
+
+def summarize_columns(
+    table: Table, schema: Schema | None = None, used: set[str] | None = None
+) -> tuple[ColumnSummary, ...]:
+    """Summarise the columns of a table; `used` are the names of those that the model reads, by default all."""
+    found = Schema.infer(table) if schema is None else schema
+    steps = STEPS if table.n_columns <= WIDE else STEPS_OF_WIDE
+    columns = list(found)[:MOST_COLUMNS]
+    return tuple(
+        _summarize(table, position, column, steps, used is None or column.name in used)
+        for position, column in enumerate(columns)
+    )
+
+
+def hash_of_data(table: Table, y: Any) -> str:
+    """SHA-256 of the names and values of all columns and of the target; the same for every library and file format."""
+    digest = hashlib.sha256()
+    for position, name in enumerate(table.names):
+        digest.update(f"{name}\n".encode("utf-8", "surrogatepass"))
+        if table.kinds[position].numeric:
+            numbers = np.asarray(table.numbers([position]), dtype="<f8")
+            digest.update(np.ascontiguousarray(np.where(np.isnan(numbers), np.nan, numbers)).data)
+        else:
+            coded = table.coded(position)
+            _hash_labels(digest, np.asarray(coded.labels), np.asarray(coded.codes))
+    labels, codes = np.unique(np.asarray(y).astype(str), return_inverse=True)
+    _hash_labels(digest, labels, codes)
+    return digest.hexdigest()
+
+
+def _hash_labels(digest: Any, labels: Array, codes: Array) -> None:
+    """Add strings to a digest, whichever code each of them has; code -1 is a missing value."""
+    words = [str(label) for label in labels.tolist()]
+    present = sorted({words[code] for code in np.unique(codes).tolist() if code >= 0})
+    places = {word: place for place, word in enumerate(present)}
+    digest.update("\n".join(present).encode("utf-8", "surrogatepass"))
+    digest.update(np.array([*(places.get(word, -1) for word in words), -1], dtype="<i8")[codes].data)
+
+
+def _summarize(table: Table, position: int, column: Column, steps: int, used: bool) -> ColumnSummary:
+    kind, stored = column.kind, column.stored or column.kind
+    unit = str(getattr(column, "unit", "") or "")
+    if kind is Kind.DATE:
+        typed = table.kinds[position] is Kind.DATE
+        days = table.days(position) if typed else days_of_labels(table.coded(position))
+        present = np.sort(days[np.isfinite(days)])
+        at = tuple(_date(value) for value in _quantiles(present, steps))
+        missing = 1 - present.size / max(len(days), 1)
+        return ColumnSummary(column.name, kind.value, missing, at[len(at) // 2] if at else None, "", at, used=used)
+    if kind in (Kind.TEXT, Kind.IDENTIFIER):
+        codes = np.asarray(table.coded(position).codes)
+        missing = float((codes < 0).mean()) if codes.size else 0.0
+        return ColumnSummary(column.name, kind.value, missing, "" if kind is Kind.TEXT else None, used=used)
+    if table.kinds[position].numeric and table.kinds[position] is not Kind.BOOLEAN:
+        values = table.numbers([position])[:, 0]
+        present = np.sort(values[np.isfinite(values)])
+        distinct = present[np.flatnonzero(np.diff(present, prepend=np.nan) != 0)] if present.size else present
+        if distinct.size > FEW_VALUES and column.levels is None:
+            numbers = tuple(_number(value) for value in _quantiles(present, steps))
+            missing = 1 - present.size / max(len(values), 1)
+            median = numbers[len(numbers) // 2]
+            return ColumnSummary(column.name, kind.value, missing, median, unit, numbers, used=used)
+    coded = table.coded(position)
+    codes = np.asarray(coded.codes)
+    counts = np.bincount(codes[codes >= 0], minlength=len(coded.labels))
+    labels = np.asarray(coded.labels).tolist()
+    order = sorted((j for j in np.flatnonzero(counts).tolist() if _plain(labels[j])), key=lambda j: -counts[j])
+    total = max(int(counts.sum()), 1)
+    levels = tuple((_level(labels[j]), float(counts[j] / total)) for j in order[:MOST_LEVELS])
+    missing = float((codes < 0).mean()) if codes.size else 0.0
+    amount = stored.numeric and kind in (Kind.NUMBER, Kind.INTEGER, Kind.COUNT)
+    typical = _weighted_median(levels) if amount and levels else levels[0][0] if levels else None
+    return ColumnSummary(column.name, kind.value, missing, typical, unit, None, levels, len(order), used)
+
+
+def _quantiles(values: Array, steps: int) -> list[float]:
+    """Values at equal steps of probability, each of which occurs."""
+    if not values.size:
+        return []
+    return [float(values[round(j * (values.size - 1) / steps)]) for j in range(steps + 1)]
+
+
+def _weighted_median(levels: tuple[tuple[Any, float], ...]) -> Value:
+    ordered = sorted(levels)
+    reached = np.cumsum([share for _, share in ordered])
+    median: Value = ordered[int(np.searchsorted(reached, 0.5 * reached[-1]))][0]
+    return median
+
+
+def _date(days: float) -> str:
+    """Days since 1970 as ISO 8601, with a time where there is one."""
+    written = str(np.datetime64(round(days * 86_400), "s"))
+    return written.removesuffix("T00:00:00")
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _level(label: Any) -> Value:
+    return _number(label) if isinstance(label, float) else label
+
+
+def _plain(label: Any) -> bool:
+    return isinstance(label, str | bool | int) or (isinstance(label, float) and math.isfinite(label))
+
+
+def _as_array(values: list[Any]) -> Array:
+    """Numbers as numbers, anything else as objects."""
+    if values and all(isinstance(value, bool) for value in values):
+        return np.array(values, dtype=bool)
+    if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return np.array(values)
+    result = np.empty(len(values), dtype=object)
+    result[:] = values
+    return result
+
+
+def _summary(found: Mapping[str, Any]) -> ColumnSummary:
+    known: dict[str, Any] = {name: found[name] for name in ColumnSummary.__dataclass_fields__ if name in found}
+    if known.get("quantiles") is not None:
+        known["quantiles"] = tuple(known["quantiles"])
+    if known.get("levels") is not None:
+        known["levels"] = tuple((value, float(share)) for value, share in known["levels"])
+    return ColumnSummary(**{**known, "name": str(known["name"]), "kind": str(known["kind"])})
+
+
+def _record(cls: Any, found: Mapping[str, Any]) -> Any:
+    return cls(**{name: found[name] for name in cls.__dataclass_fields__ if name in found})
