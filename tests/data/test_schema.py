@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from mercer import NaiveBayes
+from mercer import NaiveBayes, TableFeatures
 from mercer._errors import ColumnMismatchError
 from mercer.data import Column, Kind, Schema, Table, read_table
 
@@ -80,7 +80,120 @@ def test_kinds_by_value(values: Any, kind: Kind, levels: tuple[Any, ...] | None)
 def test_whole_numbers_name_rows_if_the_column_is_named_so(name: str, is_one: bool) -> None:
     frame = pd.DataFrame({name: range(100, 150)})
     assert Schema.infer(frame)[name].kind is (Kind.IDENTIFIER if is_one else Kind.INTEGER)
-    assert Schema.infer(pd.concat([frame, frame]))[name].kind is Kind.INTEGER
+
+
+@pytest.mark.parametrize("name", ["n", "x", "rownames", "obs", "", "Unnamed: 0", "Nummer"])
+@pytest.mark.parametrize("start", [0, 1])
+def test_what_counts_the_rows_in_file_order_is_an_identifier(name: str, start: int) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: np.arange(start, start + 200), "z": rng.normal(size=200)})
+    kept = np.sort(rng.choice(200, 150, replace=False))
+    parts = pd.concat([frame[frame.index % 4 > 0], frame[frame.index % 4 == 0]])  # train and test rows
+    for rows in (frame, frame.iloc[kept], parts):
+        found = Schema.infer(rows)[name]
+        assert found.kind is Kind.IDENTIFIER
+        assert found.notes == ("identifier: numbers the rows in file order",)
+        columns = TableFeatures().fit(rows).get_feature_names_out()
+        assert columns.tolist() == ["z"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("year", range(1900, 2000)),
+        ("Year", range(1, 101)),
+        ("time", range(1, 101)),
+        ("week_no_", range(1, 101)),
+        ("wavelength", range(400, 500)),
+        ("income", np.random.default_rng(0).permutation(100) + 1),
+        ("mileage", np.sort(np.random.default_rng(0).choice(5000, 100, replace=False))),
+    ],
+)
+def test_measured_whole_numbers_stay_numbers(name: str, values: Any) -> None:
+    frame = pd.DataFrame({name: values, "z": np.linspace(0, 1, 100) ** 2})
+    assert Schema.infer(frame)[name].kind in (Kind.COUNT, Kind.INTEGER)
+
+
+@pytest.mark.parametrize(
+    ("name", "distinct", "kind"),
+    [
+        ("user_id", 60, Kind.IDENTIFIER),
+        ("movieId", 60, Kind.IDENTIFIER),
+        ("patientid", 60, Kind.IDENTIFIER),
+        ("PID", 60, Kind.IDENTIFIER),
+        ("store_id", 20, Kind.CODE),  # few, with many rows each
+        ("store_id", 5, Kind.CODE),
+        ("price", 60, Kind.INTEGER),
+        ("key", 60, Kind.INTEGER),
+    ],
+)
+def test_identifiers_that_recur_are_not_numbers(name: str, distinct: int, kind: Kind) -> None:
+    values = 1000 + np.random.default_rng(0).integers(distinct, size=600)
+    found = Schema.infer(pd.DataFrame({name: values}))[name]
+    assert found.kind is kind
+    assert ("--group" in "".join(found.notes)) == (kind is Kind.IDENTIFIER)
+
+
+def _titles(n: int) -> list[str]:
+    rng = np.random.default_rng(0)
+    jobs, ranks = ["nurse", "driver", "manager", "teacher"], ["senior", "chief", "assistant"]
+    return [f"{rng.choice(ranks)} {rng.choice(jobs)} {rng.integers(10**6)}" for _ in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("emp_title", _titles(300), Kind.TEXT),
+        ("code", [f"x{i % 200}q" for i in range(300)], Kind.IDENTIFIER),
+        ("fake_first_name", [f"k{i % 150:x}" for i in range(600)], Kind.IDENTIFIER),
+        ("town", [f"k{i % 150:x}" for i in range(600)], Kind.CATEGORY),
+        ("rownames", [f"-Al B{chr(97 + i % 26)}{i}" for i in range(300)], Kind.IDENTIFIER),
+        (
+            "genres",
+            [
+                "|".join(
+                    w
+                    for j, w in enumerate(("action", "drama", "comedy", "war", "noir", "teen", "sport", "music"))
+                    if (i >> j) & 1
+                )
+                for i in range(1, 256)
+            ]
+            * 8,
+            Kind.TEXT,
+        ),
+    ],
+)
+def test_names_and_titles_are_text_if_they_have_words_in_common(name: str, values: list[str], kind: Kind) -> None:
+    assert Schema.infer(pd.DataFrame({name: values}))[name].kind is kind
+
+
+@pytest.mark.parametrize(
+    ("times", "start", "kind"),
+    [
+        ([500, 200, 60, 20, 4], 0, Kind.COUNT),
+        ([100, 300, 120, 40, 10, 2], 0, Kind.COUNT),
+        ([300, 500, 200, 150, 50, 8], 1, Kind.COUNT),
+        ([8000, 1500, 600, 300, 100], 1, Kind.CODE),  # codes that are numbered by frequency
+        ([14, 900, 1400, 490, 12], 0, Kind.CODE),
+        ([90, 110, 95, 100, 102], 0, Kind.CODE),
+        ([216, 184, 491], 1, Kind.CODE),
+    ],
+)
+def test_few_whole_numbers_that_thin_out_are_counts(times: list[int], start: int, kind: Kind) -> None:
+    values = np.repeat(np.arange(start, start + len(times)), times)
+    assert inferred(np.random.default_rng(0).permutation(values)).kind is kind
+
+
+def test_a_date_that_differs_in_each_row_suggests_to_split_by_it() -> None:
+    days = pd.date_range("2024-01-01", periods=30)
+    for column in (days, days.astype(str), days[::-1]):
+        assert any("--time" in note for note in inferred(column).notes)
+    assert inferred(days.repeat(2)).notes == ()
+
+
+def test_levels_are_in_order_whatever_the_order_of_the_rows() -> None:
+    values = ["c", "a", "b"] * 9
+    assert inferred(values).levels == inferred(values[::-1]).levels == ("a", "b", "c")
 
 
 def test_values_of_several_types_are_noted() -> None:
@@ -108,8 +221,8 @@ def test_how_many_codes_are_few_can_be_said() -> None:
         ([0.5] * 3, "constant"),
         (["a", None], "constant"),
         (MISSING * 3, "no values"),
-        (range(1, 100), "every value is different: an identifier?"),
-        ([f"id {i}" for i in range(99)], "every value is different: an identifier?"),
+        (range(1, 100), "every value is different: an identifier?"),  # there is no other column to learn from
+        ([f"id {i}" for i in range(99)], "identifier: every value is different"),
         ([f"text {i % 80}" for i in range(99)], "most values are different: free text?"),
         ([1.5, np.nan], "50% missing"),
         ([1.5] * 999 + MISSING, "<1% missing"),

@@ -63,7 +63,7 @@ def test_columns_as_numbers() -> None:
 def test_gaps_and_names_are_told() -> None:
     assert shown().has_gaps
     assert not shown("city", "text").has_gaps
-    assert shown().notes() == ["Columns left out: 'key' (an identifier)."]
+    assert shown().notes() == ["Columns left out: 'key' (identifier: every value is different)."]
     assert shown("n").notes() == []
 
 

@@ -1,8 +1,12 @@
-"""What a column is, judged by all of its values."""
+"""Infer what the columns of a table are from all of their values, their names, and the order of the rows."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,26 +22,42 @@ from mercer.data.told_kinds import kind_told
 
 Array = NDArray[Any]
 
-#: whole numbers with at most so many different values are taken for codes
+#: largest number of distinct whole numbers that are taken for codes
 MAX_CODES = 10
-#: … if each value occurs so often on average; a handful of rows says nothing about how many values there are
+#: … if each value occurs this often on average; a handful of rows says nothing about how many values there are
 ROWS_PER_CODE = 5
+#: fewest distinct whole numbers that are counts if they thin out: from 0 on, and from 1 on, as codes often begin
+FEWEST_COUNTS_FROM_0, FEWEST_COUNTS_FROM_1 = 4, 6
+#: share of the most frequent value that the largest of such counts reaches at most
+THIN_TAIL = 0.1
 #: rows from which on "every value is different" means something
 ENOUGH_ROWS = 20
-#: words that the values of a text have on average: a name has two; a few rows, or values that recur, have to have more
+#: mean number of words of a text: a name has two; values of a few rows, and values that recur, need more
 WORDS, WORDS_OF_FEW, WORDS_OF_RECURRING = 3, 5, 6
-#: different values of that length that are no list of names
+#: distinct values of that length that are too many for a list of names
 MANY_TEXTS = 100
+#: distinct values that are too many for levels, however many rows there are
+MOST_LEVELS = 1000
 #: labels whose words are counted
 COUNTED = 2000
-#: columns that number the rows: id, user_id, userID, key, uuid, index, "Unnamed: 0", …
-NAMED_ID = re.compile(r"(?i:(.*[ _.-])?(id|key|uuid|guid|index|rowid|row)|unnamed: \d+|)|.*[a-z](Id|ID)")
+#: text with fewer words per value: most values share a word with others
+SHARED_WORDS, SHARING = 1.5, 0.5
+#: labels for each word where they combine a few of them: genres, tags
+LABELS_PER_WORD = 5
+#: largest number of levels of a code that is named like an identifier, and rows of each on average
+LEVELS_OF_ID, ROWS_PER_ID = 100, 20
+#: share of the numbers from 1 to the largest that occur in a column that numbers the rows, some of them left out
+COMPLETE = 0.5
 
 ALL_DIFFERENT, MOST_DIFFERENT = "every value is different: an identifier?", "most values are different: free text?"
+#: how notes on identifiers begin
+IDENTIFIER = "identifier: "
+IN_FILE_ORDER = f"{IDENTIFIER}numbers the rows in file order"
+UNIQUE_TIME = "a different date in each row: use it to split the rows, with --time"
 
 
 class Finding(NamedTuple):
-    """What was found about one column."""
+    """The kind of a column, its levels, notes, and the kind of the values as they are stored."""
 
     kind: Kind
     levels: tuple[Any, ...] | None
@@ -47,12 +67,27 @@ class Finding(NamedTuple):
 
 
 def look_at(table: Table, position: int, max_codes: int) -> Finding:
-    """Judge one column: by what somebody said of it, or by a look at it."""
-    return judged(Seen.of(table, position), Naming.of(table, position), max_codes)
+    """Infer one column by itself."""
+    return infer_column(Seen.of(table, position), Naming.of(table, position), max_codes)
 
 
-class Naming(NamedTuple):
-    """What a column is called, whether somebody has called it so, and what somebody said that it is."""
+def infer_columns(seen: Sequence[Seen], names: Sequence[Naming], max_codes: int = MAX_CODES) -> list[Finding]:
+    """Infer all columns of a table.
+
+    A column of any name that numbers the rows is an identifier only if another column is left to learn from.
+    """
+    found = [infer_column(*each, max_codes) for each in zip(seen, names, strict=True)]
+    if all(each.kind in (Kind.IDENTIFIER, Kind.CONSTANT) for each in found):
+        return [
+            infer_column(values, naming, max_codes, by_order=False) if IN_FILE_ORDER in each.notes else each
+            for values, naming, each in zip(seen, names, found, strict=True)
+        ]
+    return found
+
+
+@dataclass(frozen=True)
+class Naming:
+    """The name of a column, whether it was given, and the kind that the caller has declared."""
 
     name: str
     given: bool
@@ -62,10 +97,81 @@ class Naming(NamedTuple):
     def of(cls, table: Table, position: int) -> Naming:
         return cls(table.names[position], table.named, kind_told(table, position))
 
+    @cached_property
+    def words(self) -> list[str]:
+        """The words of the name in lower case: userId -> user, id."""
+        return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", self.name)]
 
-def judged(seen: Seen, naming: Naming, max_codes: int = MAX_CODES) -> Finding:
-    """What a column is of which that was seen."""
-    found = _judged(seen, naming, max_codes)
+    @property
+    def is_entity(self) -> bool:
+        """Whether columns of this name identify something that may occur in several rows: user_id, movieId, PID."""
+        if not self.given or not self.words:
+            return False
+        last = self.words[-1]
+        return last in ID_WORDS or (last.endswith("id") and last[:-2] in ENTITIES) or self.words in ENTITY_NAMES
+
+    @property
+    def is_row_number(self) -> bool:
+        """Whether columns of this name number the rows, where all values are different: case, obs, nr, Unnamed: 0."""
+        if not self.given or self.is_time:
+            return False
+        return not self.name.strip() or (
+            bool(self.words) and (self.words[-1] in KEY_WORDS or all(word in ROW_WORDS for word in self.words))
+        )
+
+    @property
+    def is_name(self) -> bool:
+        """Whether the name says that the values are names: fake_first_name, surname, rownames."""
+        return bool(self.words) and self.words[-1].endswith(("name", "names"))
+
+    @property
+    def is_time(self) -> bool:
+        """Whether columns of this name measure time or another sequence that means something."""
+        return any(word.rstrip("s") in TIME_WORDS for word in self.words) or self.words == ["t"]
+
+
+def _words(spelled: str) -> frozenset[str]:
+    return frozenset(spelled.split())
+
+
+ID_WORDS = frozenset({"id", "ids", "identifier", "uuid", "guid", "pid", "uid", "sid", "cid", "mrn"})
+ENTITIES = _words(
+    "user patient customer subject client member person movie product item order store account case record row "
+    "student employee household respondent participant player team device session visit test sample loan "
+    "policy claim transaction object event job school"
+)
+ENTITY_NAMES = [["subject"], ["patient"], ["participant"], ["respondent"]]
+ROW_WORDS = _words(
+    "row rows rowname rownames rowid rownum rownumber rowno name names number num no nr nummer numero obs "
+    "obsno observation case caseno casenum record recno recordno index idx key seq sequence serial sno s lfd "
+    "line entry unnamed"
+)
+KEY_WORDS = frozenset({"key", "no", "nr", "row"})
+TIME_WORDS = _words(
+    "year yr date time day week month quarter qtr period hour minute second season decade timestamp epoch tick "
+    "trend step round iteration cycle wave age rank dose"
+)
+
+
+def infer_column(seen: Seen, naming: Naming, max_codes: int = MAX_CODES, *, by_order: bool = True) -> Finding:
+    """Infer a column; the kind that the caller has declared wins.
+
+    Parameters
+    ----------
+    seen : Seen
+        Its values.
+    naming : Naming
+        Its name.
+    max_codes : int, default=10
+        Largest number of distinct whole numbers that are taken for codes.
+    by_order : bool, default=True
+        Whether whole numbers that count the rows in file order are an identifier under any name.
+
+    Returns
+    -------
+    Finding
+    """
+    found = _infer(seen, naming, max_codes, by_order)
     if naming.told not in (None, found.kind):
         return _as_told(found, naming.told)
     return found if naming.told is not None else _with_resemblance(found, seen)
@@ -84,25 +190,65 @@ def _with_resemblance(found: Finding, seen: Seen) -> Finding:
 def _as_told(found: Finding, kind: Kind) -> Finding:
     named = kind in (Kind.CATEGORY, Kind.CODE, Kind.BINARY, Kind.BOOLEAN)
     stored = found.stored if kind in (Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT) else kind
-    notes = tuple(note for note in found.notes if note not in (ALL_DIFFERENT, MOST_DIFFERENT))
+    notes = tuple(note for note in found.notes if not _is_guess(note))
     return Finding(kind, found.levels if named else None, (*notes, "as told"), stored)
 
 
-def _judged(seen: Seen, naming: Naming, max_codes: int) -> Finding:
-    """By its type, its values and, where these number the rows, its name."""
+def _is_guess(note: str) -> bool:
+    return note in (ALL_DIFFERENT, MOST_DIFFERENT) or note.startswith(IDENTIFIER)
+
+
+def _infer(seen: Seen, naming: Naming, max_codes: int, by_order: bool) -> Finding:
     found = _of_values(seen, max_codes)
     if seen.distinct < 2 <= seen.rows and found.stored is not Kind.COUNTS:
         return found._replace(kind=Kind.CONSTANT)
     if found.kind is Kind.CATEGORY and (seen.labels is None or seen.labels.declared is None):
-        return _of_labels(found, seen)
-    named = naming.given and NAMED_ID.fullmatch(naming.name.strip()) is not None
-    if named and found.kind in (Kind.COUNT, Kind.INTEGER) and ALL_DIFFERENT in found.notes:
-        return found._replace(kind=Kind.IDENTIFIER)
+        return _of_labels(found, seen, naming)
+    if found.kind in (Kind.COUNT, Kind.INTEGER):
+        return _of_whole_numbers(found, seen, naming, by_order)
+    if found.kind is Kind.DATE and not seen.repeats and seen.present >= ENOUGH_ROWS:
+        return found._replace(notes=(UNIQUE_TIME, *found.notes))
     return found
 
 
-def _of_labels(found: Finding, seen: Seen) -> Finding:
-    """Dates, text, names of the rows, or what it was taken for: a category."""
+def _of_whole_numbers(found: Finding, seen: Seen, naming: Naming, by_order: bool) -> Finding:
+    """Identifiers, codes that are named like identifiers, or numbers."""
+    different = ALL_DIFFERENT in found.notes
+    if different and naming.given and by_order and _counts_rows(seen) and not naming.is_time:
+        return _identifier(found, IN_FILE_ORDER, seen)
+    if different and (naming.is_entity or naming.is_row_number):
+        return _identifier(found, f"{IDENTIFIER}every value is different", seen)
+    if naming.is_entity and not different and seen.present >= ENOUGH_ROWS:
+        if seen.labels is not None and seen.distinct <= LEVELS_OF_ID and ROWS_PER_ID * seen.distinct <= seen.present:
+            return found._replace(kind=Kind.CODE, levels=tuple(np.sort(seen.labels.labels).tolist()), stored=Kind.CODE)
+        return _identifier(found, _recurring(seen, naming), seen)
+    return found
+
+
+def _counts_rows(seen: Seen) -> bool:
+    """Whether distinct whole numbers count the rows in file order: from 0 or 1 on, with few gaps, and ascending.
+
+    Rows may have been left out, and the file may consist of a few parts, each of which is in order.
+    """
+    if not (0 <= seen.lowest <= max(1, 0.1 * seen.present) and seen.highest * COMPLETE <= seen.present):
+        return False
+    complete = seen.highest - seen.lowest + 1 <= 1.1 * seen.present
+    return seen.falls == 0 or (complete and seen.falls <= seen.present // 50)
+
+
+def _recurring(seen: Seen, naming: Naming) -> str:
+    return (
+        f"{IDENTIFIER}{seen.distinct} values that recur in {seen.present} rows; --group {naming.name} keeps rows of "
+        "the same value together"
+    )
+
+
+def _identifier(found: Finding, note: str, seen: Seen) -> Finding:
+    return found._replace(kind=Kind.IDENTIFIER, levels=None, notes=(note, *_about_gaps(seen)))
+
+
+def _of_labels(found: Finding, seen: Seen, naming: Naming) -> Finding:
+    """Dates, text, identifiers of the rows, or a category."""
     labels = found.levels or ()
     if len(types := set(map(type, labels))) > 1:
         named = ", ".join(sorted(each.__name__ for each in types))
@@ -110,20 +256,47 @@ def _of_labels(found: Finding, seen: Seen) -> Finding:
     if types != {str}:
         return found
     if are_dates(list(labels)):
-        return found._replace(kind=Kind.DATE, levels=None, notes=_about_gaps(seen))
-    if _is_text(labels, seen):
+        unique = (UNIQUE_TIME,) if ENOUGH_ROWS <= seen.present == seen.distinct else ()
+        return found._replace(kind=Kind.DATE, levels=None, notes=(*unique, *_about_gaps(seen)))
+    different = ALL_DIFFERENT in found.notes
+    if _is_text(labels, seen, names=different and naming.is_name):
         return found._replace(kind=Kind.TEXT, levels=None, notes=_about_gaps(seen))
-    if ALL_DIFFERENT in found.notes:
-        return found._replace(kind=Kind.IDENTIFIER, levels=None)
+    if different:
+        return _identifier(found, f"{IDENTIFIER}every value is different", seen)
+    by_name = naming.is_entity or naming.is_name
+    if by_name and seen.distinct > LEVELS_OF_ID and seen.present < ROWS_PER_ID * seen.distinct:
+        return _identifier(found, _recurring(seen, naming), seen)
+    if 2 * seen.distinct > seen.present >= MANY_TEXTS:
+        return _identifier(found, f"{IDENTIFIER}most values are different, and have no words in common", seen)
     return found
 
 
-def _is_text(labels: tuple[str, ...], seen: Seen) -> bool:
+def _is_text(labels: tuple[str, ...], seen: Seen, *, names: bool) -> bool:
+    """Whether strings are text: several words each, or too many values for levels that have words in common.
+
+    Values of a column of `names` are text only if they have several words each.
+    """
     counted = labels[:: max(1, len(labels) // COUNTED)]
     words = sum(len(label.split()) for label in counted) / len(counted)
-    if 2 * seen.distinct > seen.present:
-        return words >= (WORDS if seen.present >= ENOUGH_ROWS else WORDS_OF_FEW)
-    return words >= WORDS_OF_RECURRING and seen.distinct > MANY_TEXTS
+    most = 2 * seen.distinct > seen.present
+    if most and words >= (WORDS if seen.present >= ENOUGH_ROWS else WORDS_OF_FEW):
+        return True
+    if not most and words >= WORDS_OF_RECURRING and seen.distinct > MANY_TEXTS:
+        return True
+    return seen.distinct > MANY_TEXTS and not names and _share_words(counted, seen)
+
+
+def _share_words(labels: Sequence[str], seen: Seen) -> bool:
+    """Whether labels combine a few words, or there are too many of them and most have a word in common with others."""
+    words = [set(re.findall(r"[^\W\d_]{2,}", label.lower())) for label in labels]
+    if sum(map(len, words)) < SHARED_WORDS * len(labels):
+        return False
+    times = Counter(word for each in words for word in each)
+    if len(times) * LABELS_PER_WORD <= len(labels):
+        return True
+    fewest = max(3, len(labels) // 200)
+    sharing = sum(any(times[word] >= fewest for word in each) for each in words) >= SHARING * len(labels)
+    return sharing and (10 * seen.distinct > seen.present or seen.distinct > MOST_LEVELS)
 
 
 def _of_values(seen: Seen, max_codes: int) -> Finding:
@@ -136,16 +309,37 @@ def _of_values(seen: Seen, max_codes: int) -> Finding:
     notes = _notes(seen, kind)
     if kind in (Kind.CATEGORY, Kind.BOOLEAN):
         return Finding(kind, _levels(seen.labels), notes, kind)
-    kind, levels = _whole_number(seen, seen.labels.labels, max_codes)
+    kind, levels = _whole_number(seen, seen.labels, max_codes)
     return Finding(kind, levels, notes, kind)
 
 
-def _whole_number(seen: Seen, labels: Array, max_codes: int) -> tuple[Kind, tuple[Any, ...] | None]:
+def _whole_number(seen: Seen, labels: Occurrences, max_codes: int) -> tuple[Kind, tuple[Any, ...] | None]:
     if seen.distinct == 2:
-        return Kind.BINARY, tuple(np.sort(labels).tolist())
-    if seen.distinct <= max_codes and ROWS_PER_CODE * seen.distinct <= seen.present:
-        return Kind.CODE, tuple(np.sort(labels).tolist())
+        return Kind.BINARY, tuple(np.sort(labels.labels).tolist())
+    few = seen.distinct <= max_codes and ROWS_PER_CODE * seen.distinct <= seen.present
+    if few and not _thins_out(labels):
+        return Kind.CODE, tuple(np.sort(labels.labels).tolist())
     return Kind.COUNT if seen.lowest in (0, 1) else Kind.INTEGER, None
+
+
+def _thins_out(labels: Occurrences) -> bool:
+    """Whether whole numbers are distributed like counts, so that a larger one may follow.
+
+    They begin at 0 or 1, are consecutive but for the largest, rise to a mode in the lower half if at all, and fall from
+    there to a thin tail. Codes of categories have frequencies in any order; those that are numbered by frequency begin
+    at 1.
+    """
+    order = np.argsort(labels.labels)
+    values, counts = labels.labels[order].astype(float), labels.counts[order]
+    fewest = FEWEST_COUNTS_FROM_0 if values[0] == 0 else FEWEST_COUNTS_FROM_1
+    if values[0] not in (0, 1) or len(values) < fewest or counts[-1] > THIN_TAIL * counts.max():
+        return False
+    consecutive = (np.diff(values)[: len(values) // 2 + 1] == 1).all()
+    mode = int(np.argmax(counts))
+    rising, falling = np.diff(counts[: mode + 1]), np.diff(counts[mode:])
+    slack = 0.05 * counts.max()  # rare values are not in order
+    early = mode <= 1 or (len(values) >= FEWEST_COUNTS_FROM_1 and mode < len(values) / 2)
+    return bool(consecutive and early and (rising >= 0).all() and (falling <= slack).all())
 
 
 def _levels(seen: Occurrences) -> tuple[Any, ...]:

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean
-from mercer.data.infer import MAX_CODES, Finding, look_at
+from mercer.data.infer import MAX_CODES, Finding, Naming, infer_columns
 from mercer.data.kinds import Kind
+from mercer.data.seen_values import Seen
 from mercer.data.table import Table
 from mercer.report import Field, Grid
 
@@ -86,18 +87,24 @@ class Schema:
         """By the values of the whole table.
 
         Whole numbers become BINARY if there are two, CODE if there are at most `max_codes` and each occurs five times
-        on average, COUNT if they begin at 0 or 1, else INTEGER (a blood pressure that was rounded is no count). Floats
-        that are all whole are whole numbers: a reader without nullable integers makes floats of them when one is
-        missing. Categories get their levels: those that the type declares, or those that occur.
+        on average, COUNT if they begin at 0 or 1, else INTEGER (a blood pressure that was rounded is not a count). Few
+        whole numbers from 0 or 1 on that thin out, as numbers of visits do, are a COUNT, too: a larger one may follow.
+        Floats that are all whole are whole numbers: a reader without nullable integers makes floats of them when one is
+        missing. Categories get their levels: those that the type declares, or those that occur, in order.
 
-        Strings of several words, most of them different, are TEXT; strings that spell dates (2024-05-31 17:00) are a
-        DATE. An IDENTIFIER is a string that differs in each of twenty rows or more, or a whole number that does if the
-        column is named like one (id, user_id, key, index, …). What has one value, or none, in two rows or more is
-        CONSTANT.
+        Strings of several words, most of them different, are TEXT, and so are names and titles of which there are too
+        many for levels and which have words in common; strings that spell dates (2024-05-31 17:00) are a DATE.
+
+        An IDENTIFIER says nothing about other rows: whole numbers that count twenty rows or more in file order, under
+        any name but that of a time; whole numbers that are all different in a column named like a key (id, case, obs,
+        nr, …); values that recur in a column named like one (user_id, movieId), unless there are few with many rows
+        each, which are a CODE; strings that are all different, or mostly and without words in common. What has one
+        value, or none, in two rows or more is CONSTANT.
         """
         table = data if isinstance(data, Table) else Table.of(data, dates=True)
-        findings = [look_at(table, position, max_codes) for position in range(table.n_columns)]
-        return cls(tuple(map(_column, table.names, findings)))
+        positions = range(table.n_columns)
+        seen, names = [Seen.of(table, j) for j in positions], [Naming.of(table, j) for j in positions]
+        return cls(tuple(map(_column, table.names, infer_columns(seen, names, max_codes))))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -38,6 +38,12 @@ class Seen:
     #: of numbers and days; NaN where there is none
     lowest: float = np.nan
     highest: float = np.nan
+    #: the first and the last of whole numbers, and how many of them are not above the one before
+    first: float = np.nan
+    last: float = np.nan
+    falls: int = 0
+    #: whether a day occurs twice; blocks whose days overlap count as such
+    repeats: bool = True
 
     @classmethod
     def of(cls, table: Table, position: int) -> Self:
@@ -50,12 +56,17 @@ class Seen:
             present = values[~np.isnan(values)]
             ends = (float(present.min()), float(present.max())) if present.size else (np.nan, np.nan)
             if kind is Kind.DATE or not _all_whole(present):
-                return cls(kind, table.n_rows, values.size - present.size, None, 0, *ends)
+                repeats = kind is not Kind.DATE or len(np.unique(present)) < present.size
+                return cls(kind, table.n_rows, values.size - present.size, None, 0, *ends, repeats=repeats)
         coded = table.coded(position)
         labels = Occurrences.zero().update(coded, table.declared_levels(position))
         numeric = kind.numeric and labels.labels.size and labels.labels.dtype.kind in "iuf"
-        ends = (float(labels.labels.min()), float(labels.labels.max())) if numeric else (np.nan, np.nan)
-        return cls(kind, table.n_rows, labels.missing, labels, 0, *ends)
+        if not numeric:
+            return cls(kind, table.n_rows, labels.missing, labels)
+        ends = float(labels.labels.min()), float(labels.labels.max())
+        values = coded.labels[coded.codes[coded.codes >= 0]]
+        falls = int(np.count_nonzero(values[1:] <= values[:-1]))
+        return cls(kind, table.n_rows, labels.missing, labels, 0, *ends, float(values[0]), float(values[-1]), falls)
 
     @property
     def present(self) -> int:
@@ -90,8 +101,19 @@ class Seen:
             halvings=max(self.halvings, other.halvings),
             lowest=float(np.fmin(self.lowest, other.lowest)),
             highest=float(np.fmax(self.highest, other.highest)),
+            first=other.first if np.isnan(self.first) else self.first,
+            last=self.last if np.isnan(other.last) else other.last,
+            falls=self.falls + other.falls + bool(other.first <= self.last),
+            repeats=self._shares_days(other),
         )
         return both._bounded(self.halvings != other.halvings)
+
+    def _shares_days(self, other: Self) -> bool:
+        """Whether days occur twice, or may do so because those of the two overlap."""
+        if not self.present or not other.present:
+            return other.repeats if other.present else self.repeats
+        apart = self.highest < other.lowest or other.highest < self.lowest
+        return self.repeats or other.repeats or not apart
 
     @property
     def _may_be_whole(self) -> bool:

@@ -9,11 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.data import Kind, Schema, Table
+from mercer.data import Column, Kind, Schema, Table
+from mercer.data.infer import IDENTIFIER
 from mercer.data.select import select
 
 #: kinds whose values are amounts: numbers that are no names
 AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT})
+#: levels of a column from which on rare ones are pooled, and in how many rows a level of its own occurs at least
+MANY_LEVELS, ROWS_PER_LEVEL = 50, 5
 #: kinds that each fold is told, so that all folds see the same; what has two values or one, a fold sees for itself
 TOLD = frozenset({*Kind} - {Kind.BINARY, Kind.BOOLEAN, Kind.CONSTANT, Kind.IDENTIFIER})
 
@@ -103,6 +106,8 @@ class Shown:
             [column.name for column in self.schema if column.kind is not Kind.TEXT] if text_only else self.identifiers
         )
         told = {name: kind for name, kind in kinds.items() if name not in exclude}
+        if any(len(column.levels or ()) > MANY_LEVELS for column in self.schema):
+            options.setdefault("min_frequency", ROWS_PER_LEVEL)
         return make_pipeline(TableFeatures(kinds=told, exclude=exclude, unseen="ignore", **options), model)
 
     def numbers(self, *steps: Any) -> Any:
@@ -121,13 +126,17 @@ class Shown:
         )
 
     def notes(self) -> list[str]:
-        """Which columns nobody is shown."""
-        left = [f"{name!r} (an identifier)" for name in self.identifiers]
+        """Return a sentence about the identifiers, which no model is shown, and why each of them is one."""
+        left = [f"{name!r} ({_why_identifier(self.schema[name])})" for name in self.identifiers]
         return [f"Columns left out: {', '.join(left)}."] if left else []
 
     def _only(self, names: list[str]) -> Table:
         whole = len(names) == len(self.schema)
         return Table.of(self.table.native if whole else some_columns(self.table, names))
+
+
+def _why_identifier(column: Column) -> str:
+    return next((note for note in column.notes if note.startswith(IDENTIFIER)), "an identifier")
 
 
 def some_columns(table: Table, names: Sequence[str]) -> Any:

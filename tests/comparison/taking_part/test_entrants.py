@@ -122,7 +122,7 @@ def test_who_stays_out_is_told_why() -> None:
 def test_who_names_rows_is_told_and_left_out() -> None:
     named = pd.DataFrame({"key": [f"row {i}" for i in range(60)], "n": NUMBERS[:, 0]})
     board = compare(named, Y, cv=2)
-    assert "Columns left out: 'key' (an identifier)." in board.notes
+    assert "Columns left out: 'key' (identifier: every value is different)." in board.notes
     alone = {entry.name: entry.mean("accuracy") for entry in compare(named[["n"]], Y, cv=2).entries}
     assert {entry.name: entry.mean("accuracy") for entry in board.entries} == alone
 
@@ -257,7 +257,7 @@ def test_names_that_are_written_alike_are_refused() -> None:
 
 def test_nobody_to_compare_is_an_error() -> None:
     names = pd.DataFrame({"name": [f"row {i}" for i in range(60)]})
-    with pytest.raises(DataError, match=r"no model for such columns.*'name' \(an identifier\)"):
+    with pytest.raises(DataError, match=r"no model for such columns.*'name' \(identifier: every value is different\)"):
         compare(names, NUMBERS[:, 0])
 
 

@@ -63,7 +63,7 @@ def test_every_library_gives_the_same_features(library: str) -> None:
 def test_what_is_done_with_each_column_is_told() -> None:
     features = TableFeatures().fit(FRAME)
     done = {row[0]: row[1:4] for row in features.grid().rows}
-    assert done["user_id"] == ("identifier", "left out: every row has its own value", 0)
+    assert done["user_id"] == ("identifier", "left out: an identifier", 0)
     assert done["age"] == ("number", "standardised, and whether it is missing", 2)
     assert done["visits"] == ("count" if FRAME.visits.min() == 1 else "integer", "standardised", 1)
     assert done["member"] == ("boolean", "1 where it is True", 1)

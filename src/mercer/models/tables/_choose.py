@@ -77,7 +77,7 @@ def reason_left_out(column: Column, *, present: bool) -> str:
     if ASKED_FOR in column.notes:
         return ASKED_FOR
     if column.kind is Kind.IDENTIFIER:
-        return "every row has its own value"
+        return "an identifier"
     return "it has one value" if present else "it has no values"
 
 

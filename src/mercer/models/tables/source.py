@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from sklearn.base import clone
 
 from mercer.data.dates import are_dates
-from mercer.data.infer import Naming, judged
+from mercer.data.infer import Naming, infer_columns
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.schema import Column, Schema
@@ -64,9 +64,9 @@ def learn_source(features: Any, source: Source) -> None:
     table = features._opened(source.head().X)
     glances = fold(functools.partial(_glances, copy.copy(features)), source, _merged)
     kinds = asked_kinds(table, features.kinds or {})
+    found = infer_columns([glance.seen for glance in glances], [Naming.of(table, j) for j in range(table.n_columns)])
     columns = [
-        with_kind(Column(name, *judged(glance.seen, Naming.of(table, j))), kinds.get(name))
-        for j, (name, glance) in enumerate(zip(table.names, glances, strict=True))
+        with_kind(Column(name, *finding), kinds.get(name)) for name, finding in zip(table.names, found, strict=True)
     ]
     features.schema_ = Schema(tuple(columns))
     evidence = [InSource(source, *each) for each in zip(table.names, glances, strict=True)]
@@ -77,7 +77,7 @@ def infer_schema(source: Source) -> Schema:
     """What the columns of a source are, judged by all of its values: `Schema.infer`, in one pass."""
     table = Table.of(source.head().X, dates=True)
     seen = fold(_seen, source, _merged)
-    findings = (judged(each, Naming.of(table, j)) for j, each in enumerate(seen))
+    findings = infer_columns(seen, [Naming.of(table, j) for j in range(table.n_columns)])
     return Schema(tuple(Column(name, *found) for name, found in zip(table.names, findings, strict=True)))
 
 
