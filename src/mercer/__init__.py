@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         linear_form,
         summary,
     )
+    from mercer.using.explaining.drivers import drivers
     from mercer.using.explaining.explanation import explain_rows
 
 __version__ = "0.1.0"
@@ -142,6 +143,7 @@ __all__ = [
     "data",
     "decide",
     "describe",
+    "drivers",
     "enet_path",
     "engine",
     "errors",
@@ -177,6 +179,7 @@ _ELSEWHERE = {
     "compare": "mercer.comparison",
     "counterpart": "mercer.comparison.taking_part.pairs",
     "describe": "mercer.files",
+    "drivers": "mercer.using.explaining.drivers",
     "engine": "mercer.engines",
     "explain_rows": "mercer.using.explaining.explanation",
     "learning_curves": "mercer.comparison.experiments.learning_curves",

@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit, softmax
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -16,6 +19,7 @@ from mercer import (
     GLM,
     SVC,
     BernoulliNB,
+    Calibrated,
     GaussianDiscriminant,
     GaussianNB,
     LinearDiscriminantAnalysis,
@@ -27,7 +31,8 @@ from mercer import (
     TableFeatures,
 )
 from mercer._errors import NoExplanationError
-from mercer.using.explaining.explanation import explain_rows
+from mercer.data.frame_like import frame_like
+from mercer.using.explaining.explanation import ENUMERATED, explain_rows
 
 EXACTLY = 1e-9
 X, SPECIES = load_iris(return_X_y=True)
@@ -147,26 +152,96 @@ def test_scores_that_are_no_log_odds_are_called_scores() -> None:
     np.testing.assert_allclose(told.totals[:, 0], model.decision_function(X[TWO]), atol=1e-8)
 
 
-def test_a_kernel_machine_says_why_there_is_none() -> None:
+def test_a_kernel_machine_needs_background_rows() -> None:
     model = SVC().fit(X[TWO], SPECIES[TWO])
-    with pytest.raises(NoExplanationError, match="no sum of what its columns say"):
-        explain_rows(model, X)
+    with pytest.raises(NoExplanationError, match="SVC is not a sum over columns for these rows"):
+        explain_rows(model, X[:1])
+    told = explain_rows(model, X[:1], background=X[TWO])
+    assert (told.what, told.method, told.error) == ("log odds", ENUMERATED, None)
+    np.testing.assert_allclose(told.totals[0], logit(model.predict_proba(X[:1])[0, 1]), atol=EXACTLY)
 
 
 def test_pairs_of_classes_are_not_taken_for_classes() -> None:
     """Three classes have three pairs: the coefficients of a linear support vector machine are of these."""
     two = explain_rows(SVC(kernel="linear").fit(X[TWO], SPECIES[TWO]), X[TWO])
-    assert two.what == "score"
-    with pytest.raises(NoExplanationError, match="each two of its 3 classes"):
-        explain_rows(SVC(kernel="linear").fit(X, SPECIES), X)
+    assert (two.what, two.method) == ("score", "exact")
+    model = SVC(kernel="linear").fit(X, SPECIES)
+    three = explain_rows(model, X[::10], background=X)
+    assert (three.method, three.outputs) == (ENUMERATED, ("0", "1", "2"))
+    np.testing.assert_allclose(softmax(three.totals, axis=1), np.clip(model.predict_proba(X[::10]), 1e-4, 1), atol=1e-3)
 
 
-def test_gaps_that_others_fill_have_no_contribution_of_their_own() -> None:
+def test_gaps_that_a_discriminant_infers_from_other_columns_have_shapley_values() -> None:
     rows = X.copy()
     rows[0, 2] = np.nan
     model = LinearDiscriminantAnalysis().fit(rows, SPECIES)
-    with pytest.raises(NoExplanationError, match="'x2' is missing"):
-        explain_rows(model, rows)
+    assert explain_rows(model, rows[1:]).method == "exact"
+    told = explain_rows(model, rows[:1], background=rows)
+    assert told.method == ENUMERATED
+    log_p = np.log(np.clip(model.predict_proba(rows[:1])[0], 1e-4, 1 - 1e-4))
+    np.testing.assert_allclose(told.totals[0], log_p - log_p.mean(), atol=EXACTLY)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Calibrated(GaussianNB()),
+        Calibrated(LogisticRegression(), method="platt"),
+        Calibrated(LinearThreshold("perceptron"), method="platt"),
+        GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=3),
+        make_pipeline(StandardScaler(), Calibrated(LinearDiscriminantAnalysis())),
+    ],
+    ids=lambda model: f"{type(model).__name__}({type(getattr(model, 'model', None)).__name__})",
+)
+def test_sums_within_searches_and_calibrations_stay_exact(model: Any) -> None:
+    rows, y = X[50:, :2], SPECIES[50:]
+    told = explain_rows(model.fit(rows, y), rows)
+    assert (told.what, told.method) == ("log odds", "exact")
+    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(rows)[:, 1]), atol=1e-8)
+
+
+def test_calibration_in_steps_has_shapley_values() -> None:
+    rows, y = X[50:, :2], SPECIES[50:]
+    model = Calibrated(LogisticRegression(), method="isotonic").fit(rows, y)
+    told = explain_rows(model, rows[:5], background=rows)
+    assert told.method == ENUMERATED
+    p = np.clip(model.predict_proba(rows[:5])[:, 1], 1e-4, 1 - 1e-4)
+    np.testing.assert_allclose(told.totals[:, 0], logit(p), atol=1e-8)
+
+
+def test_targets_in_other_units() -> None:
+    rows, y = X[:, :3], np.exp(X[:, 3])
+    scaled = TransformedTargetRegressor(Ridge(), transformer=StandardScaler()).fit(rows, y)
+    told = explain_rows(scaled, rows)
+    assert (told.what, told.method) == ("prediction", "exact")
+    np.testing.assert_allclose(told.totals[:, 0], scaled.predict(rows), rtol=1e-9)
+    logged = TransformedTargetRegressor(Ridge(), func=np.log, inverse_func=np.exp).fit(rows, y)
+    assert explain_rows(logged, rows).what == "log of the prediction"
+    rooted = TransformedTargetRegressor(Ridge(), func=np.sqrt, inverse_func=np.square).fit(rows, y)
+    told = explain_rows(rooted, rows[:3], background=rows)
+    assert (told.what, told.method) == ("prediction", ENUMERATED)
+    np.testing.assert_allclose(told.totals[:, 0], rooted.predict(rows[:3]), rtol=1e-9)
+
+
+def test_any_model_of_a_frame_with_categories_and_gaps_is_explained() -> None:
+    frame, y = mixed()
+    frame = frame.drop(columns="said").astype({"colour": "category"})
+    model = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=20, min_samples_leaf=5)
+    model.fit(frame, y)
+    told = explain_rows(model, frame[:8], background=frame)
+    assert told.names == ("age", "dose", "colour")
+    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame[:8])[:, 1]), atol=1e-8)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_libraries_of_frames_agree(library: str) -> None:
+    frame, y = mixed()
+    model = make_pipeline(TableFeatures(unseen="ignore", output="array", exclude=["said"]), SVC()).fit(frame, y)
+    expected = explain_rows(model, frame[:3], background=frame)
+    rows = frame_like(frame.columns, [frame[name].to_numpy() for name in frame], library)
+    told = explain_rows(model, rows[:3] if library != "pyarrow" else rows.slice(0, 3), background=rows)
+    assert told.names == expected.names == ("age", "dose", "colour")
+    np.testing.assert_allclose(told.contributions, expected.contributions, atol=1e-9)
 
 
 def test_what_parts_the_classes_comes_first() -> None:

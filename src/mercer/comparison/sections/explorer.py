@@ -21,6 +21,8 @@ Array = NDArray[Any]
 MOST_ROWS, MOST_MODELS, MOST_CLASSES, MOST_FEATURES, MOST_COLUMNS = 40, 3, 6, 25, 30
 #: of many features, those of a row that are kept
 MOST_OF_ROW = 8
+#: rows that a model predicts for Shapley values
+MOST_EVALUATIONS = 40_000
 REST = "everything else"
 
 
@@ -34,7 +36,7 @@ def explorer(view: View) -> Section | None:
         if entry.kind == "baseline" or len(told) == MOST_MODELS or (model := view.fitted(entry)) is None:
             continue
         try:
-            told.append((entry, explain_rows(model, view.shown(entry, rows))))
+            told.append((entry, _explained(view, entry, model, rows)))
         except MercerError as refusal:
             if entry.kind in ("kernel", "density"):
                 machines.append(entry.name)
@@ -55,6 +57,11 @@ def explorer(view: View) -> Section | None:
         "What each column adds to the log odds (or to the prediction) of a row: the weight of evidence. The sum of "
         "all, with the base, is exactly what the model says.",
     )
+
+
+def _explained(view: View, entry: Entry, model: Any, rows: Array) -> Explanation:
+    """What columns add to these rows; against the rows looked at where a model is not a sum over columns."""
+    return explain_rows(model, view.shown(entry, rows), background=view.shown(entry), max_evaluations=MOST_EVALUATIONS)
 
 
 def _chosen(view: View) -> Array:

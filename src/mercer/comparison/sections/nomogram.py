@@ -11,7 +11,7 @@ from mercer.comparison.entry import Entry
 from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Field, Grid, Line, Points
 from mercer.report.wording import written
-from mercer.using.explaining.explanation import Explanation, explain_rows
+from mercer.using.explaining.explanation import Explanation, explain_exactly
 
 Array = NDArray[Any]
 
@@ -28,7 +28,9 @@ def nomogram(view: View, entry: Entry) -> list[Any]:
     table = entry.table.take(rows)
     if view.sparse:
         return []
-    told = explain_rows(view.fitted(entry), table.native)
+    told = explain_exactly(view.fitted(entry), table.native)
+    if told is None:
+        return []
     output = len(told.outputs) - 1
     names = [name for name in told.strongest(3 * MOST_LINES) if name in table.names]
     lines = []

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import NoExplanationError
+from mercer.decide import Calibrated
 from mercer.designs.encoded import Encoded
 from mercer.models import GaussianNB, NaiveBayes, TableFeatures, linear_form
 from mercer.models.base import checked, column_names, is_sparse
@@ -50,7 +52,13 @@ def evidence_of(model: Any, X: Any) -> Evidence:
         found = evidence_of(last, before.transform(X))
         return _by_column(_named_features(model, found), before)
     check_is_fitted(model)
+    if hasattr(model, "best_estimator_"):
+        return evidence_of(model.best_estimator_, X)
     match model:
+        case Calibrated():
+            return _of_calibrated(model, X)
+        case TransformedTargetRegressor():
+            return _of_transformed_target(model, X)
         case NaiveBayes() | GaussianNB():
             return _of_columns(model, X)
         case DiscriminantClassifier():
@@ -58,6 +66,34 @@ def evidence_of(model: Any, X: Any) -> Evidence:
         case HasLinearForm():
             return _of_linear_form(model, X)
     return _of_coefficients(model, X)
+
+
+def _of_calibrated(model: Calibrated, X: Any) -> Evidence:
+    """Scores divided by a temperature, or on the line within a sigmoid."""
+    found = evidence_of(model.model_, X)
+    base, contributions = found.additive
+    if hasattr(model, "temperature_"):
+        return found._replace(additive=Additive(base / model.temperature_, contributions / model.temperature_))
+    if not hasattr(model, "slopes_") or len(model.classes_) != 2:
+        raise NoExplanationError(
+            f'Calibrated(method="{model.method}") changes the scores of {len(model.classes_)} classes in steps or each '
+            "by itself, so that they are not sums over columns; give background rows for Shapley values."
+        )
+    if len(base) == 2:
+        base, contributions = base[1:] - base[:1], contributions[..., 1:] - contributions[..., :1]
+    line = Additive(model.slopes_ * base + model.intercepts_, model.slopes_ * contributions)
+    return found._replace(additive=line)
+
+
+def _of_transformed_target(model: TransformedTargetRegressor, X: Any) -> Evidence:
+    """Predictions in the units of the target, where these are a line; else those before the inverse transformation."""
+    found = evidence_of(model.regressor_, X)
+    base, contributions = found.additive
+    low, middle, high = np.ravel(model.transformer_.inverse_transform(np.array([[0.0], [1.0], [2.0]])))
+    if not np.isclose(high - middle, middle - low, rtol=1e-9, atol=0.0):
+        return found
+    slope = middle - low
+    return found._replace(additive=Additive(low + slope * base, slope * contributions))
 
 
 def _of_columns(model: Any, X: Any) -> Evidence:

@@ -1,7 +1,8 @@
-"""Why a model says what it says of a row: what each column adds to the log odds."""
+"""Explanations of rows: what each column adds to the log odds, the score or the prediction."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from mercer._errors import NoExplanationError, NoLinearFormError
+from mercer._errors import MercerError, NoExplanationError
+from mercer.data.select import names_of
+from mercer.data.table import Table
+from mercer.decide import Calibrated
+from mercer.decide.wrapped import last_step
 from mercer.using.explaining._evidence import Additive, Evidence, evidence_of
+from mercer.using.explaining.outputs import (
+    AGAINST_AVERAGE,
+    LEAST_PROBABILITY,
+    LOG_ODDS,
+    PREDICTION,
+    SCORE,
+    before_decisions,
+    output_of,
+    relative,
+)
+from mercer.using.explaining.shapley import shapley_values
+from mercer.using.reading import columns_of
 
 Array = NDArray[Any]
 
 #: how far what the parts add up to may be from what the model says, before it is not the same thing
 AGREES = 1e-7
+#: rows of X that are a background by themselves
+LEAST_BACKGROUND = 10
+EXACT, ENUMERATED, SAMPLED = "exact", "Shapley values, exact over the background", "Shapley values, sampled"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +45,22 @@ class Explanation:
     Attributes
     ----------
     what : {"log odds", "log odds against the average class", "score", "prediction", "log of the prediction", \
-"linear predictor"}
+"linear predictor", "decision"}
         What the parts add up to.
     outputs : tuple of str
-        For whom they speak: the second of two classes, every one of several, or the target.
+        The second of two classes, each of several, or the target.
     base : ndarray of shape (n_outputs,)
-        What is said before anything is known of a row.
+        The value before anything is known of a row; of Shapley values, the mean over the background.
     names : tuple of str
         Columns, and words of columns of text.
     contributions : ndarray of shape (n_rows, n_names, n_outputs)
         What each adds: of a generative model the weight of evidence, log p(x_j|y) / p(x_j|others).
+    method : {"exact", "Shapley values, exact over the background", "Shapley values, sampled"}
+        How contributions were computed: as terms of the model, or as Shapley values of all or some orders of columns.
+    error : ndarray of shape (n_rows, n_names, n_outputs) or None
+        Standard errors of sampled Shapley values.
+    details : str
+        A sentence on the method.
     """
 
     what: str
@@ -42,6 +68,9 @@ class Explanation:
     base: Array
     names: tuple[str, ...]
     contributions: Array
+    method: str = EXACT
+    error: Array | None = None
+    details: str = "Contributions are the terms of the model, which is a sum over columns."
 
     @property
     def totals(self) -> Array:
@@ -49,49 +78,114 @@ class Explanation:
         return Additive(self.base, self.contributions).totals
 
     def strongest(self, most: int) -> list[str]:
-        """The names whose contributions differ most from row to row, the first the most."""
+        """Return the names whose contributions differ most from row to row, the first the most."""
         moved = np.abs(self.contributions - np.median(self.contributions, axis=0)).mean(axis=(0, 2))
         return [self.names[j] for j in np.argsort(-moved, kind="stable")[:most].tolist()]
 
 
-def explain_rows(model: Any, X: Any) -> Explanation:
-    """What each column adds to what a fitted model says of each row, computed as the model predicts.
+def explain_rows(
+    model: Any, X: Any, *, background: Any = None, max_evaluations: int = 100_000, random_state: int = 0
+) -> Explanation:
+    """Divide what a fitted model says of each row among the columns.
 
-    Naive Bayes is asked with one column observed and the others missing, which it integrates out; Gaussian
-    discriminants and linear models are asked for the features that they are linear in, and a product of two columns
-    counts half for each of them. Features of one column are summed, except words.
+    Naive Bayes, Gaussian discriminants and linear models are sums over columns, and contributions are their terms:
+    log p(x_j|y) of one column with the others missing, or coefficients times features, where a product of two columns
+    counts half for each of them. Features of one column are summed, except words. These need no background.
+
+    Other models (kernel machines, smoothers, trees, …) have Shapley values: the mean change of the output as the
+    columns of a background row are replaced by those of the row, one after the other, over background rows and orders.
+    They are exact where all orders can be evaluated; otherwise orders are sampled, and there are standard errors.
 
     Parameters
     ----------
     model : fitted estimator or Pipeline
-        Naive Bayes of any kind, a Gaussian discriminant, or a linear model.
+        Any classifier or regressor. Of models that decide by another, or put intervals around it, the other one is
+        explained.
     X : data frame, array-like or sparse matrix
         Rows as the model takes them.
+    background : like X, default=None
+        Rows with usual values, such as some of those of the fit; of many, 100 are used. For models that are not sums
+        over columns. The rows of `X` if not given, where there are at least 10.
+    max_evaluations : int, default=100_000
+        Rows that the model predicts, about, for all Shapley values together.
+    random_state : int, default=0
+        Which orders and background rows are drawn.
 
     Returns
     -------
     explanation : Explanation
-        `base`, `contributions` and `names`.
+        `base`, `contributions` and `names`, with `method` and `error`. They add up to log odds where there are
+        probabilities (of models that are not sums, those within 0.0001 of 0 or 1 count as 0.0001 from it), to the
+        scores of a classifier without, or to the prediction.
 
     Raises
     ------
     NoExplanationError
-        Where a model is not a sum of contributions of its columns, such as a kernel machine.
+        Where a model is not a sum over columns, and there is no background.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import GaussianNB
+    >>> from mercer import SVC, GaussianNB
     >>> X, y = np.array([[0.0], [2.0], [4.0], [6.0]]), [0, 0, 1, 1]
-    >>> told = explain_rows(GaussianNB(shared_variance=True, var_smoothing=0).fit(X, y), [[4.0]])
-    >>> told.what, told.names, told.contributions.round(6).ravel().tolist()
+    >>> explanation = explain_rows(GaussianNB(shared_variance=True, var_smoothing=0).fit(X, y), [[4.0]])
+    >>> explanation.what, explanation.names, explanation.contributions.round(6).ravel().tolist()
     ('log odds', ('x0',), [4.0])
+    >>> explain_rows(SVC().fit(X, y), [[4.0]], background=X).method
+    'Shapley values, exact over the background'
     """
+    found = explain_exactly(model, X)
+    if found is not None:
+        return found
+    return _of_shapley(before_decisions(model), X, background, max_evaluations, random_state)
+
+
+def explain_exactly(model: Any, X: Any) -> Explanation | None:
+    """Return the terms of a model that is a sum over columns for these rows; None of others."""
+    model = before_decisions(model)
     try:
-        found = evidence_of(model, X)
-    except NoLinearFormError as refusal:
-        raise NoExplanationError(f"There is no explanation of rows: {refusal}") from None
-    return _of_scores(model, X, found)
+        found = _of_scores(model, X, evidence_of(model, X))
+    except (MercerError, ValueError, TypeError, AttributeError, IndexError):
+        return None  # a model that cannot predict these rows says so when its output is evaluated
+    return None if _changed_after(model) and found.what in (SCORE, "linear predictor") else found
+
+
+def _changed_after(model: Any) -> bool:
+    """Whether something is done to the scores of the model that is a sum."""
+    last = last_step(model)
+    return isinstance(last, Calibrated) or hasattr(last, "transformer_")
+
+
+def _of_shapley(model: Any, X: Any, background: Any, max_evaluations: int, random_state: int) -> Explanation:
+    table = Table.of(X, dates=True)
+    if background is None:
+        if table.n_rows < LEAST_BACKGROUND:
+            raise NoExplanationError(
+                f"{type(last_step(model)).__name__} is not a sum over columns for these rows. Give background rows for "
+                "Shapley values, such as some rows of the fit."
+            )
+        background = X
+    what, outputs, function = output_of(model)
+    read = columns_of(model) if names_of(X) is not None else None
+    known = [table.names.index(name) for name in read or () if name in table.names] or None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # mixed rows are not those that the user asked about
+        found = shapley_values(
+            function, X, background, columns=known, max_evaluations=max_evaluations, random_state=random_state
+        )
+    names = tuple(
+        table.names[each[0]] if len(each) == 1 else f"({len(each):,} other columns)" for each in found.players
+    )
+    clipped = (
+        f" Probabilities are kept {LEAST_PROBABILITY:g} from 0 and 1." if what in (LOG_ODDS, AGAINST_AVERAGE) else ""
+    )
+    against = f"{found.background} background row{'s' if found.background > 1 else ''}"
+    method, how = (ENUMERATED, "") if found.error is None else (SAMPLED, f", in {found.orders:,} orders of the columns")
+    details = (
+        f"Contributions are Shapley values: the mean change of the {what} as the columns of {against} are replaced by "
+        f"those of the row, one after the other{how}.{clipped}"
+    )
+    return Explanation(what, outputs, found.base, names, found.values, method, found.error, details)
 
 
 def _of_scores(model: Any, X: Any, found: Evidence) -> Explanation:
@@ -108,29 +202,24 @@ def _of_scores(model: Any, X: Any, found: Evidence) -> Explanation:
 
 def _relative(added: Additive, n_classes: int) -> Additive:
     """Of two scores their difference; of several what each is more than their average, which is all that matters."""
-    base, contributions = added
-    if base.shape[0] == 1:
-        return added
-    if n_classes == 2:
-        return Additive(base[1:] - base[:1], contributions[..., 1:] - contributions[..., :1])
-    return Additive(base - base.mean(), contributions - contributions.mean(axis=-1, keepdims=True))
+    return Additive(relative(added.base, n_classes), relative(added.contributions, n_classes))
 
 
 def _kind_of_score(model: Any, X: Any, added: Additive, n_classes: int) -> str:
     """Whether these are log odds: for who has probabilities, they have to be those."""
     if not hasattr(model, "predict_proba"):
-        return "score"
+        return SCORE
     proba, totals = np.asarray(model.predict_proba(X)), added.totals
     mine = np.column_stack([expit(-totals), expit(totals)]) if n_classes == 2 else softmax(totals, axis=1)
     if not np.allclose(mine, proba, rtol=0, atol=AGREES):
-        return "score"
-    return "log odds" if n_classes == 2 else "log odds against the average class"
+        return SCORE
+    return LOG_ODDS if n_classes == 2 else AGAINST_AVERAGE
 
 
 def _kind_of_mean(model: Any, X: Any, added: Additive) -> str:
     predicted, totals = np.ravel(model.predict(X)), added.totals[:, 0]
     if np.allclose(predicted, totals, rtol=AGREES):
-        return "prediction"
+        return PREDICTION
     with np.errstate(over="ignore"):
         logarithmic = np.allclose(predicted, np.exp(totals), rtol=AGREES)
     return "log of the prediction" if logarithmic else "linear predictor"

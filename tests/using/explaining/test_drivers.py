@@ -1,0 +1,72 @@
+"""Drivers are ranked by size, with the direction in which they move the output."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from mercer import SVC, KernelRidge, LogisticRegression, MultinomialNB, Ridge, TableFeatures, drivers
+
+
+def table(n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "noise": random.normal(size=n),
+            "price": random.normal(10, 3, n),
+            "shelf": random.choice(["good", "bad", "medium"], n),
+            "hour": random.uniform(0, 24, n),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 900, n), unit="D"),
+        }
+    )
+    shelf = frame["shelf"].map({"good": 2.0, "medium": 0.0, "bad": -2.0})
+    middle = np.where(np.abs(frame["hour"] - 12) < 5, 1.2, -1.2)
+    days = (frame["since"] - frame["since"].min()).dt.days
+    frame.loc[::9, "price"] = np.nan
+    y = -1.5 * frame["price"].fillna(10) + shelf + middle + 0.004 * days
+    return frame, y.to_numpy()
+
+
+@pytest.mark.parametrize("model", [Ridge(), KernelRidge(kernel="rbf", gamma=0.05, alpha=0.1)], ids=["exact", "sampled"])
+def test_drivers_of_numbers_levels_and_dates(model: object) -> None:
+    frame, y = table()
+    fitted = make_pipeline(TableFeatures(output="array"), model).fit(frame, y - y.mean())
+    found = {driver.column: driver for driver in drivers(fitted, frame)}
+    assert next(iter(found)) == "price"
+    assert found["price"].direction == "higher values lower the prediction"
+    assert found["price"].sign == -1
+    assert found["shelf"].direction == "'good' raises the prediction most, 'bad' lowers it most"
+    assert found["since"].direction == "later dates raise the prediction"
+    sizes = [driver.size for driver in found.values()]
+    assert sizes == sorted(sizes, reverse=True)
+    assert found["price"].size == pytest.approx(3.3, abs=1.2)
+    assert 0 < found["price"].error < 1
+
+
+def test_a_curve_is_no_direction() -> None:
+    frame, y = table()
+    fitted = make_pipeline(TableFeatures(output="array"), KernelRidge(kernel="rbf", gamma=0.5, alpha=0.01))
+    found = {driver.column: driver for driver in drivers(fitted.fit(frame[["hour"]], y - y.mean()), frame[["hour"]])}
+    assert (found["hour"].direction, found["hour"].sign) == ("middle values raise the prediction", 0)
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), SVC()], ids=["exact", "sampled"])
+def test_drivers_name_the_class_that_becomes_more_likely(model: object) -> None:
+    frame, y = table()
+    fitted = make_pipeline(TableFeatures(output="array"), model).fit(frame, np.where(y > np.median(y), "yes", "no"))
+    first, second = drivers(fitted, frame, most=2)
+    assert str(first) == "price: higher values make yes less likely"
+    assert str(second) == "shelf: 'good' makes yes most likely, 'bad' least likely"
+
+
+def test_words_of_text_count_as_one_column() -> None:
+    random = np.random.default_rng(1)
+    y = random.integers(0, 2, 80)
+    words = [" ".join(random.choice(["fine", "nice", "so"] if each else ["poor", "sad", "so"], 5)) for each in y]
+    frame = pd.DataFrame({"said": words})
+    fitted = make_pipeline(TableFeatures(kinds={"said": "text"}, text="counts"), MultinomialNB()).fit(frame, y)
+    (driver,) = drivers(fitted, frame)
+    assert driver.column == "said"
+    assert driver.direction.startswith(("'fine' makes 1 most likely", "'nice' makes 1 most likely"))
