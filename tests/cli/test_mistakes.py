@@ -56,12 +56,19 @@ MISTAKES = [
     ("compare zipped.csv.gz --target size", "'zipped.csv.gz' is empty."),
     ("compare header.csv --target size", "'header.csv' has names of columns, but no rows."),
     ("compare ragged.csv --target size", "Line 7 of 'ragged.csv' has 3 fields, but the first line has 4."),
-    ("compare latin.csv --target size", "Try encoding='latin-1' (on the command line --encoding latin-1)."),
+    (
+        "compare latin.csv --target size --encoding utf-8",
+        "Try encoding='latin-1' (on the command line --encoding latin-1).",
+    ),
     ("compare nothing --target size", "'nothing' is a folder without data"),
-    ("compare -", "Standard input is not read: write it to a file, and name that."),
-    ("compare book.xlsx --target size", "'book.xlsx' is a file of Excel. Save it as CSV"),
+    ("compare -", "Standard input is empty. Give it a table"),
+    ("compare book.xlsx --target size", "'book.xlsx' cannot be read as a workbook of Excel"),
+    (
+        "compare people.csv --target size --sheet 2",
+        "A sheet (--sheet) is one of an Excel file, which 'people.csv' is not",
+    ),
     ("compare twins.csv --target size", "column 'height' 2 times"),
-    ("compare people.csv --target size --sql SELECT", "A query (--sql) is put to a DuckDB file"),
+    ("compare people.csv --target size --sql SELECT", "A query (--sql) is put to a SQLite or DuckDB file"),
     ("compare people.csv --target size --encoding utf-9", "There is no encoding 'utf-9'"),
     # the target
     ("compare people.csv", "Say which column of 'people.csv' is the target (on the command line with --target)."),
@@ -287,15 +294,19 @@ def test_models_that_python_saved(run: Run, folder: Path, name: str, command: st
 
 
 @pytest.mark.parametrize("name", ["a.db", "a.sqlite", "a.sqlite3"])
-def test_a_database_of_another_make(run: Run, folder: Path, name: str) -> None:
-    pytest.importorskip("duckdb")
+def test_tables_of_a_database(run: Run, folder: Path, name: str) -> None:
     with sqlite3.connect(folder / name) as connection:
         connection.execute("CREATE TABLE people (height, size)")
+        connection.execute("CREATE TABLE visits (height, size)")
     connection.close()
-    result = run("fit", name, "--target", "size", "-o", "a.mercer")
-    assert result.exit_code == 2
-    assert f"{name!r} is a file of SQLite" in result.stderr.splitlines()[-1]
-    assert "`mercer fit --stream`" in result.stderr.splitlines()[-1]
+    for options, sentence in {
+        "": f"{name!r} holds several tables: 'people', 'visits'. Say which (on the command line with --sql",
+        "--sql poeple": f"There is no table 'poeple' in {name!r}. Did you mean 'people'?",
+        "--sql people": f"{name!r} has names of columns, but no rows.",
+    }.items():
+        result = run("fit", name, "--target", "size", "-o", "a.mercer", *options.split())
+        assert result.exit_code == 2
+        assert sentence in result.stderr.splitlines()[-1]
 
 
 def test_a_file_that_only_python_reads(run: Run, folder: Path) -> None:

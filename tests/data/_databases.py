@@ -1,8 +1,12 @@
-"""DuckDB files to be read, all rows at once or by pieces."""
+"""DuckDB and SQLite files to be read, all rows at once or by pieces."""
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 
 def duckdb_file(path: Path, **tables: str) -> Path:
@@ -12,4 +16,13 @@ def duckdb_file(path: Path, **tables: str) -> Path:
     with duckdb.connect(str(path)) as connection:
         for name, query in tables.items():
             connection.execute(f'CREATE TABLE "{name}" AS {query}')
+    return path
+
+
+def sqlite_file(path: Path, columns: str, rows: Sequence[Sequence[Any]], table: str = "t") -> Path:
+    """A file, new or not, with one more table."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f'CREATE TABLE "{table}" ({columns})')
+        connection.executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns.split(",")))})', rows)
+        connection.commit()
     return path

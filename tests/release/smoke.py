@@ -22,7 +22,7 @@ WITHOUT = {
     "formulaic": ("formula", "import pyarrow; TableFeatures(formula='a').fit(pyarrow.table({'a': [1.0, 2.0, 3.0]}))"),
     "distributed": ("dask", "engine('dask').__enter__()"),
     "duckdb": ("duckdb", "data.read_table('cells.duckdb')"),
-    "adbc_driver_manager": ("sqlite", "data.open('cells.sqlite', sql='SELECT 1 AS a').schema"),
+    "python_calamine": ("excel", "data.read_table('cells.xlsx')"),
     "adbc_driver_postgresql": ("postgresql", "data.open('postgresql://me@host/cells', sql='SELECT 1 AS a').schema"),
     "onnx": ("onnx", "from mercer.export import to_onnx; to_onnx(LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]))"),
 }
@@ -51,7 +51,7 @@ def _compare_and_predict(folder: Path) -> None:
 
 
 def _say_what_is_missing(folder: Path) -> None:
-    for name in ("cells.duckdb", "cells.sqlite"):
+    for name in ("cells.duckdb", "cells.xlsx"):
         (folder / name).touch()
     for package, (extra, code) in WITHOUT.items():
         if find_spec(package) is not None:

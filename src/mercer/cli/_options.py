@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 #: the largest seed that scikit-learn takes
 MOST_SEED = 2**32 - 1
 DATA_HELP = (
-    "A CSV, TSV, Parquet, Arrow or JSON file (.jsonl, .json), a folder of such files with the same columns, a DuckDB "
-    "file, or breast-cancer, digits, iris, wine."
+    "A CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite or DuckDB file, compressed or in a zip archive, or a folder of "
+    "such files with the same columns; - for standard input; or breast-cancer, digits, iris, wine."
 )
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that mercer wrote: see `mercer fit`.")]
@@ -50,9 +50,19 @@ OnlyMissing = Annotated[
     bool, typer.Option("--only-missing", help="Only empty fields and the words of --missing count as missing.")
 ]
 Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Encoding of a text file: utf-8, latin-1, cp1252, utf-16.")
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Encoding of a text file: utf-8, cp1252, utf-16, latin-1. Detected if not given."
+    ),
 ]
-Sql = Annotated[str | None, typer.Option(metavar="QUERY", help="What to ask a DuckDB file: SELECT …")]
+Sql = Annotated[
+    str | None,
+    typer.Option(metavar="QUERY", help="Query to a SQLite or DuckDB file: SELECT …, or the name of a table."),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Sheet of an Excel file: its name or number. The first that is not empty."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor remarks; only the answer.")]
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes how rows are dealt to folds, or set aside.")]
 Bars = Annotated[
@@ -70,6 +80,7 @@ READING: dict[str, tuple[Any, Any]] = {
     "only_missing": (OnlyMissing, False),
     "encoding": (Encoding, None),
     "sql": (Sql, None),
+    "sheet": (Sheet, None),
 }
 
 
@@ -143,6 +154,7 @@ def reading_of(
     only_missing: bool = False,
     encoding: str | None = None,
     sql: str | None = None,
+    sheet: str | None = None,
     kinds: list[str] | None = None,
 ) -> Reading:
     """What the options say about a file."""
@@ -157,6 +169,7 @@ def reading_of(
         missing=tuple(missing or ()),
         only_missing=only_missing,
         sql=sql,
+        sheet=sheet,
         held={column: held for column, kind in told.items() if (held := KINDS[kind]) is not None},
         kinds={column: Kind(kind) for column, kind in told.items()},
     )

@@ -63,12 +63,17 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
+def called(data: str) -> str:
+    """Return what DATA is called in a sentence."""
+    return "standard input" if data == "-" else data
+
+
 def remark_problem(data: str, rows: Rows, problem: Problem, quiet: bool) -> None:
     """What was read, and which of it is to be predicted."""
     from mercer.report.wording import counted
 
     remark(
-        f"{data}: {rows.described}; {counted(problem.X.num_rows, 'row')}, target {problem.target!r}.",
+        f"{called(data)}: {rows.described}; {counted(problem.X.num_rows, 'row')}, target {problem.target!r}.",
         quiet,
     )
     if problem.unlabelled:

@@ -69,7 +69,9 @@ def _is_address(data: str) -> bool:
 
 
 def _size(data: str) -> int:
-    path = Path(data)
+    from mercer.data.readers.unpacking import plain_file
+
+    path = plain_file(data)
     files = [path] if path.is_file() else path.rglob("*") if path.is_dir() else []
     return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -77,8 +79,9 @@ def _size(data: str) -> int:
 def opened_source(data: str, *, target: str | None, drop: Sequence[str], reading: Reading, asked: Asked) -> Source:
     """The rows of a file or folder."""
     from mercer.data import open as open_source
+    from mercer.data.readers.unpacking import plain_file
 
-    if not (Path(data).exists() or has_magic(data) or _is_address(data)):
+    if not (plain_file(data).exists() or has_magic(data) or _is_address(data)):
         raise DataError(f"There is no file or folder {data!r} to be read piece by piece.")
     if target is None:
         raise DataError("Say which column is the target with --target.")

@@ -91,7 +91,7 @@ def fit(
     mercer fit logs/ --target clicked --checkpoint kept --engine dask --scheduler tcp://host:8786 -o clicks.mercer
     """
     from mercer.cli._first_run import remark_first_run
-    from mercer.cli._printing import check_places, remark, remark_columns
+    from mercer.cli._printing import called, check_places, remark, remark_columns
     from mercer.cli._progress import stages
     from mercer.cli._streaming import Asked, fitted_streamed, forget_checkpoint, opened_source, why_streamed
     from mercer.files import save
@@ -109,7 +109,9 @@ def fit(
     else:
         _refuse_aside(aside)
         source = opened_source(data, target=target, drop=drop or (), reading=reading, asked=asked)
-        remark(f"{data}: {source.described}, read piece by piece ({why}); target {source.columns.target!r}.", quiet)
+        remark(
+            f"{called(data)}: {source.described}, read piece by piece ({why}); target {source.columns.target!r}.", quiet
+        )
         remark_first_run(quiet)
         with stages(quiet, progress) as bars:
             found = fitted_streamed(model, source, setting_of(settings), asked, bars, quiet)

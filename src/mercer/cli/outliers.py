@@ -51,7 +51,7 @@ def outliers(
     mercer outliers today.csv --usual last-year.csv --fdr 0.1
     """
     from mercer._suggest import listed
-    from mercer.cli._printing import check_places, remark, show
+    from mercer.cli._printing import called, check_places, remark, show
     from mercer.data import Table
     from mercer.data.select import select
     from mercer.data.target import without_columns
@@ -63,7 +63,7 @@ def outliers(
     form = None if output is None else format_of(output)
     check_places(output, kept=(data,) if usual is None else (data, usual))
     rows = open_data(data, reading)
-    remark(f"{data}: {rows.described}.", quiet)
+    remark(f"{called(data)}: {rows.described}.", quiet)
     frame = _read(rows)
     looked_at = without_columns(frame, drop or [])
     reference = None

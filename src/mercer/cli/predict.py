@@ -74,7 +74,7 @@ def predict(
     mercer predict patients.mercer tomorrow.csv --costs '{"ill": {"well": 10}, "well": {"ill": 1}}' | head
     """
     from mercer.cli._models import rows_for, usable
-    from mercer.cli._printing import check_places, remark, write
+    from mercer.cli._printing import called, check_places, remark, write
     from mercer.cli._progress import stages
     from mercer.data.writers import encoded, format_of
     from mercer.using.predicting import Asked, decided
@@ -94,7 +94,7 @@ def predict(
         trained_priors=_json(trained_priors, "--trained-priors"),
     )
     asked = Asked(probabilities, abstain, intervals)
-    remark(f"{data}: {rows.described}.", quiet)
+    remark(f"{called(data)}: {rows.described}.", quiet)
     with stages(quiet, progress) as bars:
         write(encoded(_predicted(loaded, rows, list(dict.fromkeys(keep or [])), asked, bars, quiet), form), output)
     if output != "-":

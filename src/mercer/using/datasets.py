@@ -11,6 +11,7 @@ from mercer._errors import ColumnMismatchError, DataNotFoundError, EmptyDataErro
 from mercer._suggest import did_you_mean, listed
 from mercer.data.frame_like import frame_like
 from mercer.data.readers import Part, Reading, Rows, open_rows
+from mercer.data.readers.unpacking import STANDARD_INPUT
 from mercer.data.target import Problem, split_target
 
 
@@ -52,10 +53,8 @@ class BundledRows(Rows):
 
 def open_data(data: str | Path, reading: Reading | None = None) -> Rows:
     """Rows of a file or a folder, or of a bundled data set if there is no file of its name."""
-    if Path(data).exists() or Path(data).suffix:
+    if str(data) == STANDARD_INPUT or Path(data).exists() or Path(data).suffix or ".zip/" in str(data):
         return open_rows(data, reading)
-    if str(data) == "-":
-        raise DataNotFoundError("Standard input is not read: write it to a file, and name that.")
     if str(data) not in BUNDLED:
         raise DataNotFoundError(
             f"{str(data)!r} is neither a file nor a bundled data set. {did_you_mean(str(data), BUNDLED)}"

@@ -68,7 +68,6 @@ def test_a_missing_file_suggests_one_beside_it(write: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("a.xlsx", "", r"'a\.xlsx' is a file of Excel\. Save it as CSV"),
         ("a.doc", "", r"'a\.doc'.*Known endings are '\.csv'"),
         ("a.csv", "", "'a.csv' is empty"),
         ("a.csv", " \n\n", "'a.csv' is empty"),
@@ -77,7 +76,7 @@ def test_a_missing_file_suggests_one_beside_it(write: Any) -> None:
         ("a.csv", 'a,b\n"x\ny",2\n1\n', "Line 4 of 'a.csv' has 1 fields, but the first line has 2"),
         ("a.csv.gz", gzip.compress(b"a,b\n1\n", mtime=0), r"Line 2 of 'a\.csv\.gz' has 1 fields"),
         ("a.csv.gz", b"no gzip", r"'a\.csv\.gz' cannot be opened"),
-        ("a.csv", b"word\n\xff\xfe\n", "'word' of 'a.csv' is not UTF-8.*latin-1"),
+        ("a.csv", b"word\n\x81\xfe\n", "'a.csv' is neither UTF-8 nor cp1252 text.*latin-1"),
         ("a.parquet", "no parquet", "'a.parquet' cannot be read as Parquet"),
     ],
 )
@@ -93,10 +92,23 @@ def test_other_encodings(write: Any) -> None:
         read_table(path, encoding="utf-9")
 
 
+def test_text_that_is_not_utf_8_is_decoded_as_cp1252_wherever_the_first_such_byte_is(write: Any) -> None:
+    late = "word,n\n" + "".join(f"word {i},{i}\n" for i in range(200_000)) + "5 €,café\n"
+    path = write("a.csv", late.encode("cp1252"))
+    rows = open_rows(path)
+    assert rows.described.endswith("decoded as cp1252")
+    assert rows.table().slice(200_000).to_pylist() == [{"word": "5 €", "n": "café"}]
+    assert [part.frame for part in rows.parts(["word"])][-1]["word"].to_pylist()[-1] == "5 €"
+    assert read_table(path, encoding="latin-1")["word"].to_pylist()[-1] == "5 \x80"
+    with pytest.raises(DataError, match="is not"):
+        read_table(path, encoding="utf-8")
+    assert "decoded" not in open_rows(write("b.csv", "word\n5 €\n")).described
+
+
 def test_a_mark_at_the_start_tells_utf_16(write: Any) -> None:
     rows = open_rows(write("a.csv", "n;word\n1;café\n".encode("utf-16")))
     assert rows.table().to_pydict() == {"n": [1], "word": ["café"]}
-    assert rows.described == "fields separated by semicolons, names in the first line, utf-16"
+    assert rows.described == "fields separated by semicolons, names in the first line, decoded as utf-16"
 
 
 def test_what_was_guessed_is_told_and_can_be_told_better(write: Any) -> None:

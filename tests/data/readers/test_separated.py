@@ -94,7 +94,8 @@ def test_others_are_text_or_closed(write: Any, text: str, expected: dict[str, li
 
 def test_names_that_are_no_text_are_refused(write: Any) -> None:
     with pytest.raises(DataError, match=r"'a\.csv' is not utf-8 text.*latin-1"):
-        read_table(write("a.csv", "é,b\n1,2\n".encode("latin-1")))
+        read_table(write("a.csv", "é,b\n1,2\n".encode("latin-1")), encoding="utf-8")
+    assert read_table(write("a.csv", "é,b\n1,2\n".encode("latin-1"))).column_names == ["é", "b"]
     assert read_table(write("a.csv", "\ufffd,b\n1,2\n")).column_names == ["\ufffd", "b"]
 
 

@@ -186,7 +186,6 @@ def duckdb_relation(folder: Path, rows: int | None) -> Source:
 
 @kind
 def sqlite_file(folder: Path, rows: int | None) -> Source:
-    pytest.importorskip("adbc_driver_sqlite")
     with sqlite3.connect(folder / "a.sqlite") as connection:
         TABLE.to_pandas().to_sql("t", connection, index=False, if_exists="replace")
     connection.close()

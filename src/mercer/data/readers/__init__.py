@@ -1,4 +1,4 @@
-"""Files in: CSV, TSV, Parquet, Arrow, JSON, folders of them and DuckDB, as pyarrow tables; a module for each format."""
+"""Files in: CSV, TSV, Parquet, Arrow, JSON, Excel, SQLite, DuckDB, as pyarrow tables; a module for each."""
 
 from mercer.data.readers.base import MISSING, Part, Reading, Rows
 from mercer.data.readers.opening import open_rows, read_table

@@ -45,8 +45,10 @@ class Reading:
     missing: tuple[str, ...] = ()
     #: … and no others, but for empty fields
     only_missing: bool = False
-    #: what to ask a database
+    #: what to ask a database: a query, or the name of a table
     sql: str | None = None
+    #: which sheet of a workbook: its name, or its number, counted from 1
+    sheet: str | None = None
     #: columns by name, and what they hold
     held: Mapping[str, Held] = field(default_factory=dict)
     #: columns by name, and what they are, where `Schema.infer` is not to guess

@@ -77,7 +77,6 @@ class DuckDB(Rows):
             # a query is only to look at this file: neither at others, nor to write any
             connection = duckdb.connect(str(self.path), read_only=True, config={"enable_external_access": "false"})
         except duckdb.Error as failure:
-            refuse_sqlite(self.path)
             raise DataError(f"{self.path.name!r} cannot be opened as a DuckDB file: {what_failed(failure)}.") from None
         try:
             yield connection
@@ -91,17 +90,6 @@ def batches(relation: Any, columns: Sequence[str], at_once: int) -> Iterator[Any
     # by the name that DuckDB 1 has for it
     reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
     yield from reader(at_once)
-
-
-def refuse_sqlite(path: Path) -> None:
-    """Say of a file of SQLite who reads it: the ending .db is also that of DuckDB, and others are not known here."""
-    with path.open("rb") as file:
-        if file.read(16) != b"SQLite format 3\0":
-            return
-    raise DataError(
-        f"{path.name!r} is a file of SQLite, read piece by piece: in Python by mercer.data.open(…, sql=…), on the "
-        "command line by `mercer fit --stream`. Elsewhere, write it as CSV or Parquet."
-    ) from None
 
 
 def _duckdb() -> Any:

@@ -1,8 +1,9 @@
-"""Who reads a file: by its ending, or what is in the folder."""
+"""Choose the reader of a file: by its ending, or by how it begins."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import did_you_mean, listed
 from mercer.data.readers.arrow import ARROW, Arrow
 from mercer.data.readers.base import Reading, Rows
-from mercer.data.readers.duckdb import DUCKDB, DuckDB, refuse_sqlite
+from mercer.data.readers.duckdb import DUCKDB, DuckDB
+from mercer.data.readers.excel import EXCEL, Excel
 from mercer.data.readers.folder import Folder
 from mercer.data.readers.json_rows import JSON, JsonRows
 from mercer.data.readers.parquet import PARQUET, Parquet
 from mercer.data.readers.separated import CODECS, SEPARATORS, Separated
+from mercer.data.readers.sqlite import SQLITE, SQLite, begins_like_sqlite
+from mercer.data.readers.unpacking import ending_by_content, plain_file
 
 #: endings -> who reads such files, and what they are called
 FORMATS: tuple[tuple[frozenset[str], type[Any], str], ...] = (
@@ -22,6 +26,8 @@ FORMATS: tuple[tuple[frozenset[str], type[Any], str], ...] = (
     (PARQUET, Parquet, "Parquet"),
     (ARROW, Arrow, "Arrow"),
     (JSON, JsonRows, "JSON"),
+    (EXCEL, Excel, "Excel"),
+    (SQLITE, SQLite, "SQLite"),
     (DUCKDB, DuckDB, "DuckDB"),
 )
 CALLED = {ending: name for endings, _, name in FORMATS for ending in endings}
@@ -29,16 +35,45 @@ CALLED = {ending: name for endings, _, name in FORMATS for ending in endings}
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)")
 #: endings of files that only `mercer.data.open` reads
 SVMLIGHT = frozenset({".svm", ".svmlight", ".libsvm"})
-#: endings of what people have instead
-ELSEWHERE = {".xls": "Excel", ".xlsx": "Excel", ".ods": "LibreOffice"}
+#: formats that are databases, to which a query can be put
+DATABASES = ("DuckDB", "SQLite")
 
 
-def read_table(path: str | Path, *, header: bool | None = None, encoding: str | None = None) -> Any:
-    """A file, or a folder of files with the same columns, as a pyarrow table.
+def read_table(
+    path: str | Path,
+    *,
+    header: bool | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    sql: str | None = None,
+    reading: Reading | None = None,
+) -> Any:
+    """Read a file, or a folder of files with the same columns, as a pyarrow table.
 
-    Empty fields and "?", "NA", "NaN", … of files of text are missing values; spaces around a field do not count.
-    Without `header` the first line holds the names unless one of its fields is a number or missing; columns without
-    a name are x0, x1, … `open_rows` can be told more.
+    Empty fields and "?", "NA", "NaN", … of text files and sheets are missing values; spaces around a field do not
+    count. Text that is not UTF-8 is decoded as cp1252.
+
+    Parameters
+    ----------
+    path : str or Path
+        A CSV, TSV, JSON, Parquet, Arrow, Excel (.xlsx, .xlsb, .xls, .ods), SQLite or DuckDB file; such a file
+        compressed by gzip, bz2, zstd, lz4 or xz, or in a zip archive (`archive.zip`, or `archive.zip/train.csv` where
+        it holds several); a folder of such files; or "-" for standard input.
+    header : bool, default=None
+        Whether the first line or row holds names. By default it does unless one of its fields is a number or missing;
+        columns without a name are x0, x1, …
+    encoding : str, default=None
+        Encoding of a text file.
+    sheet : str, default=None
+        Sheet of a workbook: its name, or its number, counted from 1. By default the first that is not empty.
+    sql : str, default=None
+        Query to a database, or the name of a table. Not needed where there is only one table.
+    reading : Reading, default=None
+        Everything else that is known about the file.
+
+    Returns
+    -------
+    table : pyarrow.Table
 
     Examples
     --------
@@ -50,7 +85,9 @@ def read_table(path: str | Path, *, header: bool | None = None, encoding: str | 
     ...     read_table(path).to_pylist()
     [{'city': 'Rome', 'visits': 2}, {'city': 'Oslo', 'visits': None}]
     """
-    return open_rows(path, Reading(header=header, encoding=encoding)).table()
+    given: dict[str, Any] = {"header": header, "encoding": encoding, "sheet": sheet, "sql": sql}
+    told = {name: value for name, value in given.items() if value is not None}
+    return open_rows(path, replace(reading or Reading(), **told)).table()
 
 
 def open_rows(path: str | Path, reading: Reading | None = None) -> Rows:
@@ -59,7 +96,7 @@ def open_rows(path: str | Path, reading: Reading | None = None) -> Rows:
     Parameters
     ----------
     path : str or Path
-        CSV, TSV, Parquet, Arrow or JSON, also compressed; a folder of such files; or a DuckDB file.
+        As in `read_table`.
     reading : Reading, default=None
         What is known about it; the rest is guessed.
 
@@ -68,33 +105,41 @@ def open_rows(path: str | Path, reading: Reading | None = None) -> Rows:
     rows : Rows
         `.described` says what was guessed, `.table()` reads all rows, `.parts(columns)` some at a time.
     """
-    path, reading = Path(path), reading or Reading()
+    reading = reading or Reading()
     try:
-        if not path.exists():
-            raise DataNotFoundError(nothing_at(path))
-        rows = _folder(path, reading) if path.is_dir() else _file(path, reading)
+        file = plain_file(path)
+        if not file.exists():
+            raise DataNotFoundError(nothing_at(Path(path)))
+        rows = _folder(file, reading) if file.is_dir() else _file(file, reading)
     except PermissionError:
         raise DataError(f"{str(path)!r} cannot be read: permission denied. Get the right to read it.") from None
+    if reading.sql is not None and not isinstance(rows, DuckDB | SQLite):
+        raise DataError(f"A query (--sql) is put to a SQLite or DuckDB file, which {rows.path.name!r} is not.")
+    if reading.sheet is not None and not isinstance(rows, Excel):
+        raise DataError(f"A sheet (--sheet) is one of an Excel file, which {rows.path.name!r} is not.")
     if reading.held or reading.kinds:
         rows.check()
-    if reading.sql is not None and not isinstance(rows, DuckDB):
-        raise DataError(f"A query (--sql) is put to a DuckDB file, which {path.name!r} is not.")
     return rows
 
 
 def ending_of(path: Path) -> str:
     """The ending that names the format, below that of a compression."""
-    name = path.with_suffix("") if path.suffix.lower() in CODECS else path
+    name = path.with_suffix("") if path.suffix.lower() in (*CODECS, ".xz") else path
     return name.suffix.lower()
 
 
+def is_data(path: Path) -> bool:
+    """Whether the ending of a file is one that a reader is known for."""
+    return ending_of(path) in CALLED
+
+
 def format_of(path: Path, reading: Reading) -> str:
-    """What files like this are called: 'CSV', 'Parquet', …; refused where its name does not tell."""
+    """Return what files like this are called: 'CSV', 'Parquet', …; refused where neither name nor content tells."""
     ending = ending_of(path)
+    if ending in SQLITE & DUCKDB:
+        return "SQLite" if begins_like_sqlite(path) else "DuckDB"
     if ending in CALLED:
         return CALLED[ending]
-    if ending in ELSEWHERE:
-        raise DataError(f"{path.name!r} is a file of {ELSEWHERE[ending]}. Save it as CSV, and name that file.")
     if ending in SVMLIGHT:
         raise DataError(
             f"{path.name!r} is a file of svmlight, whose columns have no names: it is read in Python, by "
@@ -102,7 +147,8 @@ def format_of(path: Path, reading: Reading) -> str:
         )
     if reading.separator is not None:
         return "CSV"
-    refuse_sqlite(path)
+    if (found := ending_by_content(path)) is not None:
+        return CALLED[found]
     raise DataError(
         f"The ending of {path.name!r} does not tell how to read it. Known endings are {listed(_endings())}. If its "
         "fields are separated, name the separator (on the command line --separator)."
@@ -110,6 +156,7 @@ def format_of(path: Path, reading: Reading) -> str:
 
 
 def _file(path: Path, reading: Reading) -> Rows:
+    path = plain_file(path)
     named = format_of(path, reading)
     with path.open("rb"):  # or a reason why not
         rows: Rows = next(reader for _, reader, name in FORMATS if name == named)(path, reading)
@@ -126,7 +173,7 @@ def _folder(path: Path, reading: Reading) -> Rows:
             "or a file."
         )
     formats = sorted({CALLED[ending_of(file)] for file in files})
-    if len(formats) > 1 or formats == ["DuckDB"]:
+    if len(formats) > 1 or formats[0] in DATABASES:
         raise DataError(
             f"{str(path)!r} is a folder of {' and '.join(formats)} files, which are not one table. Name one of its "
             f"files: {listed([file.name for file in files])}."

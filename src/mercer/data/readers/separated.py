@@ -104,7 +104,7 @@ class Separated(Rows):
     @property
     def described(self) -> str:
         names = "names in the first line" if self._named else "no line with names"
-        encoding = "" if self._encoding == "utf-8" else f", {self._encoding}"
+        encoding = "" if self._encoding == "utf-8" else f", decoded as {self._encoding}"
         return f"fields separated by {NAMED.get(self._separator, repr(self._separator))}, {names}{encoding}"
 
     def names(self) -> list[str]:
@@ -153,8 +153,12 @@ class Separated(Rows):
 
     @cached_property
     def _encoding(self) -> str:
+        """As given; else by the mark at the beginning, UTF-8 where all bytes are that, otherwise cp1252."""
         if self.reading.encoding is None:
-            return "utf-16" if self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+            if self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                return "utf-16"
+            # what has zeros is no text, in whichever encoding
+            return "utf-8" if b"\0" in self._start or self._is_utf8() else "cp1252"
         try:
             return codecs.lookup(self.reading.encoding).name
         except LookupError:
@@ -171,6 +175,23 @@ class Separated(Rows):
                 return bytes(stream.read(LONGEST_HEADER))
         except OSError as failure:
             raise DataError(f"{self.path.name!r} cannot be opened: {what_failed(failure)}.") from None
+
+    def _is_utf8(self) -> bool:
+        """Whether all of the file is UTF-8, of which ASCII is a part that is quickly checked."""
+        import pyarrow as pa
+
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            with pa.input_stream(str(self.path)) as stream:
+                while block := bytes(stream.read(BLOCK)):
+                    if not (block.isascii() and decoder.getstate() == (b"", 0)):
+                        decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+        except OSError:
+            return True  # a damaged file is for the reader to refuse
+        return True
 
     @cached_property
     def _text(self) -> str:
@@ -213,7 +234,7 @@ class Separated(Rows):
     def _named(self) -> bool:
         if self.reading.header is not None:
             return self.reading.header
-        return _is_header(self._record(names=True).fields, self.reading.markers)
+        return is_header(self._record(names=True).fields, self.reading.markers)
 
     @property
     def _quoted(self) -> bool:
@@ -329,13 +350,15 @@ def _unpacked(raw: Any, path: Path) -> Any:
 
 def not_text(file: str, encoding: str) -> str:
     """That a file is in another encoding, and what to do about it."""
+    tried = "neither UTF-8 nor cp1252" if encoding == "cp1252" else f"not {encoding}"
     return (
-        f"{file!r} is not {encoding} text. Name its encoding, e.g. encoding='latin-1' (on the command line --encoding "
+        f"{file!r} is {tried} text. Name its encoding, e.g. encoding='latin-1' (on the command line --encoding "
         "latin-1)."
     )
 
 
-def _is_header(fields: Sequence[str], markers: Sequence[str]) -> bool:
+def is_header(fields: Sequence[str], markers: Sequence[str]) -> bool:
+    """Whether fields are names: none of them is a number, or stands for a missing value."""
     return not any(field and (_is_number(field) or field in markers) for field in map(str.strip, fields))
 
 

@@ -49,11 +49,12 @@ def open(
     Parameters
     ----------
     what : str, Path, list, array, frame, pyarrow dataset or reader, DuckDB relation, iterable or callable
-        The path of a Parquet, Arrow, CSV, TSV, JSON-lines, svmlight, DuckDB or SQLite file, compressed or not; a folder
-        of such files, also with folders like `year=2024` inside; a pattern (`part-*.csv`), or a list of these; the
-        address of a PostgreSQL server (`postgresql://user@host/database`). Or what is in memory: an array, a memory
-        map, a sparse matrix, a frame, a list of frames. A reader of record batches or a generator of frames can be
-        read once; a function that makes one, as often as needed.
+        The path of a Parquet, Arrow, CSV, TSV, JSON-lines, svmlight, Excel, DuckDB or SQLite file, compressed or not,
+        or in a zip archive (`archive.zip/train.csv`); "-" for standard input; a folder of such files, also with folders
+        like `year=2024` inside; a pattern (`part-*.csv`), or a list of these; the address of a PostgreSQL server
+        (`postgresql://user@host/database`). Or what is in memory: an array, a memory map, a sparse matrix, a frame, a
+        list of frames. A reader of record batches or a generator of frames can be read once; a function that makes one,
+        as often as needed.
     y : array, default=None
         Targets of rows in memory; elsewhere the target is a column.
     target : str, default=None
@@ -128,8 +129,8 @@ def _refuse(what: Any, rows: int | None, on_error: str) -> None:
 
 def _opened(what: Any, asked: Asked, n_features: int | None) -> Source:
     if isinstance(what, str) and what.startswith(SERVERS):
-        from mercer.data.sources.databases.adbc import PostgreSQL
         from mercer.data.sources.databases.base import DatabaseRows
+        from mercer.data.sources.databases.postgresql import PostgreSQL
 
         return DatabaseRows(PostgreSQL(what), asked)
     if _are_paths(what):
@@ -141,13 +142,18 @@ def _opened(what: Any, asked: Asked, n_features: int | None) -> Source:
 
 def _of_files(what: Any, asked: Asked, n_features: int | None) -> Source:
     """A source for files, by their format."""
+    from mercer.data.readers.opening import DATABASES, open_rows
     from mercer.data.sources.files.finding import find
 
     found = find(what, asked.reading)
-    if found.format in ("DuckDB", "SQLite"):
+    if found.format in DATABASES:
         return _of_database(found, asked)
     if asked.reading.sql is not None:
         raise DataError(f"A query (sql=) is put to a database, which {found.files[0].name!r} is not.")
+    if found.format == "Excel":
+        from mercer.data.sources.frames import Frames
+
+        return Frames([open_rows(file, asked.reading).table() for file in found.files], asked)
     if found.format == "svmlight":
         from mercer.data.sources.files.svmlight import SvmlightFiles
 
@@ -177,9 +183,9 @@ def _of_files(what: Any, asked: Asked, n_features: int | None) -> Source:
 
 
 def _of_database(found: Found, asked: Asked) -> Source:
-    from mercer.data.sources.databases.adbc import SQLite
     from mercer.data.sources.databases.base import DatabaseRows
     from mercer.data.sources.databases.duckdb import DuckDBFile
+    from mercer.data.sources.databases.sqlite import SQLiteFile
     from mercer.data.sources.files.stamps import Stamp
 
     if len(found.files) > 1:
@@ -187,7 +193,7 @@ def _of_database(found: Found, asked: Asked) -> Source:
             f"{len(found.files)} {found.format} files are not one table: {listed([f.name for f in found.files])}. Name "
             "one of them."
         )
-    kind = DuckDBFile if found.format == "DuckDB" else SQLite
+    kind = DuckDBFile if found.format == "DuckDB" else SQLiteFile
     return DatabaseRows(kind(Stamp.of(found.files[0], log=kind.log)), asked)
 
 

@@ -132,7 +132,7 @@ def test_quoted_fields_without_lines_in_them_are_cut(tmp_path: Path) -> None:
     assert X["t"].to_pylist() == [f'a, {i} "b"' for i in range(99)]
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8-sig", "utf-16"])
 def test_encodings(tmp_path: Path, encoding: str) -> None:
     text = "straße,y\n" + "".join(f"weg {i} ü,{i % 2}\n" for i in range(50))
     (tmp_path / "a.csv").write_bytes(text.encode(encoding))
@@ -141,7 +141,7 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
     assert X["straße"].to_pylist() == [f"weg {i} ü" for i in range(50)]
     if encoding == "latin-1":
         with pytest.raises(DataError, match=r"is not (utf-8|UTF-8) text"):
-            table_of(mercer.data.open(tmp_path / "a.csv", target="y"))
+            table_of(mercer.data.open(tmp_path / "a.csv", target="y", reading=Reading(encoding="utf-8")))
 
 
 def test_files_without_rows_and_files_without_anything(tmp_path: Path) -> None:

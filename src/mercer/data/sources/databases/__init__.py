@@ -1,1 +1,1 @@
-"""Databases as sources: DuckDB, and through ADBC SQLite and PostgreSQL."""
+"""Databases as sources: DuckDB, SQLite, and through ADBC PostgreSQL."""

@@ -13,10 +13,8 @@ from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import listed
 from mercer.data.readers.base import Reading
 from mercer.data.readers.opening import CALLED, SVMLIGHT, ending_of, format_of, is_hidden, nothing_at
+from mercer.data.readers.unpacking import STANDARD_INPUT, plain_file
 
-SQLITE = frozenset({".sqlite", ".sqlite3", ".db"})
-#: how such a file begins, whatever it is called
-SQLITE_START = b"SQLite format 3\0"
 #: the folder of rows whose value is missing, in folders named by values
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -34,7 +32,7 @@ class Found:
 def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], reading: Reading) -> Found:
     """The files that are meant, and what they are."""
     given = [what] if isinstance(what, str | os.PathLike) else list(what)
-    pairs = [pair for each in given for pair in _files(each)]
+    pairs = [(plain_file(file), values) for each in given for file, values in _files(each)]
     formats = sorted({format_or_refuse(file, reading) for file, _ in pairs})
     if len(formats) != 1:
         raise DataError(
@@ -46,16 +44,11 @@ def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], readin
 
 def format_or_refuse(file: Path, reading: Reading) -> str:
     """What such a file is called; also those formats that only sources read."""
-    ending = ending_of(file)
-    if ending in SVMLIGHT:
-        return "svmlight"
-    if ending in SQLITE and _begins_like_sqlite(file):
-        return "SQLite"
-    return format_of(file, reading)
+    return "svmlight" if ending_of(file) in SVMLIGHT else format_of(file, reading)
 
 
 def _files(what: str | os.PathLike[str]) -> list[tuple[Path, dict[str, str | None]]]:
-    path = Path(what).expanduser()
+    path = plain_file(what if str(what) == STANDARD_INPUT else os.path.expanduser(what))
     if path.is_dir():
         return _in_folder(path, path)
     if path.exists():
@@ -88,7 +81,7 @@ def _like(pattern: Path) -> list[tuple[Path, dict[str, str | None]]]:
 
 def _inside(folder: Path, files: Iterable[Path]) -> list[Path]:
     """Files of data in a folder, in the order of their paths."""
-    known = CALLED.keys() | SVMLIGHT | SQLITE
+    known = CALLED.keys() | SVMLIGHT
     return sorted(file for file in files if ending_of(file) in known and not is_hidden(file, folder))
 
 
@@ -96,9 +89,3 @@ def _values(folders: Iterable[str]) -> dict[str, str | None]:
     """Of folders named like year=2024, as Hive, Spark and pyarrow write them."""
     pairs = (folder.partition("=") for folder in folders if "=" in folder)
     return {unquote(name): None if value == NO_VALUE else unquote(value) for name, _, value in pairs}
-
-
-def _begins_like_sqlite(file: Path) -> bool:
-    with file.open("rb") as stream:
-        start = stream.read(len(SQLITE_START))
-    return start == SQLITE_START or (not start and ending_of(file) != ".db")

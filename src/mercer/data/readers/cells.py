@@ -1,0 +1,65 @@
+"""A column of Python values, of which each has a type of its own, as a pyarrow array of one type."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+#: whole numbers up to here are exact as floats, which is how Excel stores them
+EXACT = 2**53
+
+
+def is_blank(cell: Any) -> bool:
+    """Whether a cell holds nothing but spaces."""
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def text_of(cell: Any) -> str:
+    """Return what a cell looks like in a CSV file: 3, not 3.0; TRUE; 2024-01-31."""
+    if isinstance(cell, bool):
+        return "TRUE" if cell else "FALSE"
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < EXACT else repr(cell)
+    return cell.isoformat() if isinstance(cell, dt.date | dt.time) else str(cell)
+
+
+def column_of(values: Sequence[Any], markers: Collection[str]) -> Any:
+    """Return the values as an array of the narrowest type that holds all of them; `markers` are missing.
+
+    Numbers are whole where all are, dates have a time of day where one has; where types do not go together, every value
+    is text.
+    """
+    import pyarrow as pa
+
+    kept = [None if _is_missing(value, markers) else value for value in values]
+    present = [value for value in kept if value is not None]
+    types = {type(value) for value in present}
+    if not types:
+        return pa.nulls(len(kept), pa.float64())
+    if types == {bool}:
+        return pa.array(kept, pa.bool_())
+    if types <= {bool, int, float}:
+        if all(float(value).is_integer() and abs(value) < EXACT for value in present):
+            return pa.array([None if value is None else int(value) for value in kept], pa.int64())
+        return pa.array([None if value is None else float(value) for value in kept], pa.float64())
+    if types == {dt.date}:
+        return pa.array(kept, pa.date32())
+    if types <= {dt.date, dt.datetime}:
+        return pa.array([_with_time(value) for value in kept], pa.timestamp("us"))
+    if types == {dt.time}:
+        return pa.array(kept, pa.time64("us"))
+    if types == {dt.timedelta}:
+        return pa.array([None if value is None else value.total_seconds() for value in kept], pa.float64())
+    return pa.array([None if value is None else text_of(value).strip() for value in kept], pa.string())
+
+
+def _is_missing(value: Any, markers: Collection[str]) -> bool:
+    if isinstance(value, str):
+        return not value.strip() or value.strip() in markers
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _with_time(value: Any) -> Any:
+    return dt.datetime.combine(value, dt.time()) if type(value) is dt.date else value

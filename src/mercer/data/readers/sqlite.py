@@ -1,0 +1,182 @@
+"""Tables of an SQLite file, which is only ever read; the standard library has all that it takes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from mercer._errors import ColumnTypeError, DataError
+from mercer._suggest import did_you_mean, listed
+from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
+from mercer.data.readers.sql import only_table, spelled
+
+SQLITE = frozenset({".sqlite", ".sqlite3", ".db"})
+#: how such a file begins, whatever it is called
+SQLITE_START = b"SQLite format 3\0"
+#: an answer of SQLite has no more than 2,000 columns
+MOST_SUMS = 1600
+
+
+class SQLiteAnswer(NamedTuple):
+    """What a query answers, without its rows."""
+
+    #: pyarrow types by name
+    types: dict[str, Any]
+    rows: int
+
+
+@dataclass(frozen=True)
+class SQLite(Rows):
+    """What a query answers; without one, the only table that there is.
+
+    In SQLite every value has a type of its own. A column is of the type that all its values have: whole numbers,
+    numbers, or text. In a column of numbers, words that stand for missing values ("NA", an empty text) are missing.
+    """
+
+    path: Path
+    reading: Reading
+
+    @property
+    def described(self) -> str:
+        left_out = [name for name in self._counts[0] if name not in self.answer.types]
+        return f"SQLite: {self.query}{f', without {listed(left_out)}, which holds bytes' if left_out else ''}"
+
+    def names(self) -> list[str]:
+        return list(self.answer.types)
+
+    def table(self) -> Any:
+        import pyarrow as pa
+
+        types = self.answer.types
+        batches = list(self.batches(types, BATCH_ROWS))
+        return self.finished(pa.Table.from_batches(batches, pa.schema(list(types.items()))))
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        import pyarrow as pa
+
+        seen, total = 0, max(1, self.answer.rows)
+        for batch in self.batches({name: self.answer.types[name] for name in columns}, BATCH_ROWS):
+            seen += batch.num_rows
+            yield Part(self.finished(pa.Table.from_batches([batch])), seen / total)
+
+    def tables(self) -> list[str]:
+        """Names of the tables and views that there are."""
+        found = self._rows(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
+        )
+        return [str(name) for (name,) in found]
+
+    @cached_property
+    def query(self) -> str:
+        """The query, the table that is named instead, or the only one that there is."""
+        if self.reading.sql is None:
+            table = only_table(
+                self.tables(), repr(self.path.name), " (on the command line with --sql 'SELECT * FROM {}')"
+            )
+            return f"SELECT * FROM {spelled(table)}"
+        sql = self.reading.sql.strip().rstrip(";")
+        if any(map(str.isspace, sql)):
+            return sql
+        if sql not in (tables := self.tables()):
+            raise DataError(f"There is no table {sql!r} in {self.path.name!r}. {did_you_mean(sql, tables)}")
+        return f"SELECT * FROM {spelled(sql)}"
+
+    @cached_property
+    def answer(self) -> SQLiteAnswer:
+        """The type of each column by all its values, and the number of rows; columns of bytes are left out."""
+        import pyarrow as pa
+
+        counts, rows = self._counts
+        types = {}
+        for name, (whole, broken, words, raw) in counts.items():
+            if raw and not (whole or broken or words):
+                continue
+            if raw:
+                raise ColumnTypeError(
+                    f"Column {name!r} of {self.path.name!r} holds bytes, in {raw} rows: neither numbers nor text. "
+                    "Leave it out of the query."
+                )
+            types[name] = pa.string() if words else pa.float64() if broken or not whole else pa.int64()
+        return SQLiteAnswer(types, rows)
+
+    def batches(self, types: dict[str, Any], at_once: int) -> Iterator[Any]:
+        """Record batches of these columns, in the order of the answer."""
+        import pyarrow as pa
+
+        if not types:
+            return
+        cast = {pa.string(): "TEXT", pa.float64(): "REAL", pa.int64(): "INTEGER"}
+        chosen = [
+            f"CAST({spelled(name)} AS TEXT)"
+            if kind == pa.string()
+            else f"CASE WHEN typeof({spelled(name)}) <> 'text' THEN CAST({spelled(name)} AS {cast[kind]}) END"
+            for name, kind in types.items()
+        ]
+        with self._answered(f"SELECT {', '.join(chosen)} FROM {_inside(self.query)}") as cursor:
+            while rows := cursor.fetchmany(at_once):
+                columns = zip(zip(*rows, strict=True), types.values(), strict=True)
+                yield pa.record_batch([pa.array(values, kind) for values, kind in columns], names=list(types))
+
+    @cached_property
+    def _counts(self) -> tuple[dict[str, tuple[int, int, int, int]], int]:
+        """For each column the number of whole numbers, fractions, texts and bytes; and the number of rows."""
+        with self._answered(f"SELECT * FROM {_inside(self.query)} LIMIT 0") as cursor:
+            names = [str(column[0]) for column in cursor.description]
+        gaps = ", ".join("'" + word.replace("'", "''") + "'" for word in self.reading.markers)
+        sums = [
+            f"sum({test.format(spelled(name))})"
+            for name in names
+            for test in (
+                "typeof({0}) = 'integer'",
+                "typeof({0}) = 'real'",
+                f"typeof({{0}}) = 'text' AND trim({{0}}) NOT IN ({gaps})",
+                "typeof({0}) = 'blob'",
+                "typeof({0}) = 'text'",
+            )
+        ]
+        rows, found = 0, list[int]()
+        for start in range(0, len(sums), MOST_SUMS):
+            sql = f"SELECT count(*), {', '.join(sums[start : start + MOST_SUMS])} FROM {_inside(self.query)}"
+            ((rows, *some),) = self._rows(sql)
+            found += [count or 0 for count in some]
+        counts = {}
+        for position, name in enumerate(names):
+            whole, broken, words, raw, texts = found[5 * position : 5 * position + 5]
+            # where there are no numbers, a word for a missing value is a text like any other
+            counts[name] = (whole, broken, words if whole or broken else texts, raw)
+        return counts, rows
+
+    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._answered(sql) as cursor:
+            return list(cursor.fetchall())
+
+    @contextmanager
+    def _answered(self, sql: str) -> Iterator[sqlite3.Cursor]:
+        """A cursor over what a query answers, while the file is open."""
+        asked = self.reading.sql
+        try:
+            with closing(sqlite3.connect(f"file:{quote(str(self.path))}?mode=ro", uri=True)) as connection:
+                # text that is not UTF-8 is kept with marks in the place of letters, as a reader of text would show it
+                connection.text_factory = lambda octets: octets.decode(errors="replace")
+                yield connection.execute(sql)
+        except sqlite3.DatabaseError as failure:
+            if "not a database" in str(failure) or asked is None:
+                raise DataError(f"{self.path.name!r} cannot be read as SQLite: {what_failed(failure)}.") from None
+            raise DataError(f"{self.path.name!r} does not answer {asked!r}: {what_failed(failure)}.") from None
+
+
+def begins_like_sqlite(path: Path) -> bool:
+    """Whether a file is one of SQLite: the ending .db is also that of DuckDB."""
+    with path.open("rb") as file:
+        return file.read(len(SQLITE_START)) == SQLITE_START
+
+
+def _inside(query: str) -> str:
+    """A query as part of another one; it may end with a comment, which would go on to the end of the line."""
+    return f"({query}\n)"

@@ -1,0 +1,107 @@
+"""Tables and queries of a PostgreSQL server, through ADBC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from mercer._errors import DataError
+from mercer._optional import require
+from mercer.data.readers.base import what_failed
+from mercer.data.readers.sql import spelled
+from mercer.data.sources.databases.base import Answer, Database
+
+
+@dataclass(frozen=True)
+class PostgreSQL(Database):
+    """A server; its tables may change between passes, which is found out by counting rows."""
+
+    uri: str
+
+    @property
+    def name(self) -> str:
+        parts = urlsplit(self.uri)
+        return f"the PostgreSQL server at {parts.hostname or 'localhost'}, database {parts.path.lstrip('/')!r}"
+
+    def __repr__(self) -> str:
+        return self.name  # no password, in whatever this is printed
+
+    def check(self) -> None:
+        pass
+
+    def tables(self) -> list[str]:
+        return self._listed(
+            "SELECT table_schema || '.' || table_name FROM information_schema.tables "
+            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+        )
+
+    def table(self, name: str) -> str:
+        return ".".join(map(spelled, name.split(".", 1)))  # that of its schema comes first
+
+    def look(self, query: str) -> Answer:
+        types = {str(field.name): _comes_as(field.type) for field in self._schema(query)}
+        (rows,) = self._row(f"SELECT count(*) FROM {_inside(query)} AS rows", query)
+        return Answer(types, rows)
+
+    def rows(self, query: str, types: dict[str, Any], at_once: int) -> Iterator[Any]:
+        schema = self._schema(query)
+        columns = ", ".join(_as_known(name, schema.field(name).type) for name in types)
+        with self._asked(f"SELECT {columns} FROM {_inside(query)} AS rows", of=query) as reader:
+            yield from reader
+
+    def _schema(self, query: str) -> Any:
+        with self._asked(f"SELECT * FROM {_inside(query)} AS rows LIMIT 0", of=query) as reader:
+            return reader.schema
+
+    def _row(self, sql: str, of: str) -> list[Any]:
+        with self._asked(sql, of=of) as reader:
+            return [column[0].as_py() for column in reader.read_all().columns]
+
+    def _listed(self, sql: str) -> list[str]:
+        with self._asked(sql, of=sql) as reader:
+            return [str(name) for name in reader.read_all().column(0).to_pylist()]
+
+    @contextmanager
+    def _asked(self, sql: str, *, of: str) -> Iterator[Any]:
+        """A reader of record batches of what is answered; `of` is the query to complain of."""
+        import pyarrow as pa
+
+        database = require("adbc_driver_postgresql.dbapi", purpose="Reading from PostgreSQL", extra="postgresql")
+        try:
+            with database.connect(self.uri) as connection, connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION READ ONLY")
+                # a scan may begin where another one is, which is another order of rows
+                cursor.execute("SET synchronize_seqscans TO off")
+                cursor.execute(sql)
+                with cursor.fetch_record_batch() as reader:
+                    yield reader
+        except (database.Error, pa.ArrowException, OSError) as failure:
+            sentence = f"{self.name[0].upper()}{self.name[1:]} does not answer {of!r}"
+            raise DataError(f"{sentence}: {what_failed(failure)}.") from None
+
+
+def _inside(query: str) -> str:
+    """A query as part of another one; it may end with a comment, which would go on to the end of the line."""
+    return f"({query}\n)"
+
+
+def _comes_as(kind: Any) -> Any:
+    """The type of a column as `_as_known` asks for it."""
+    import pyarrow as pa
+
+    if not isinstance(kind, pa.OpaqueType):
+        return kind
+    return pa.float64() if kind.type_name == "numeric" else pa.string()
+
+
+def _as_known(name: str, kind: Any) -> str:
+    """A column of a type that only PostgreSQL knows as one that Arrow knows: a number, else what it prints."""
+    import pyarrow as pa
+
+    written = spelled(name)
+    if not isinstance(kind, pa.OpaqueType):
+        return written
+    return f"CAST({written} AS {'double precision' if kind.type_name == 'numeric' else 'text'}) AS {written}"
