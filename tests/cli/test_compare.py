@@ -168,7 +168,7 @@ def test_the_limit_of_time_is_that_of_models_and_page_together(
     # 40 s for four fits; the page fits it to all rows, and such models to the halves of them
     enough = run(*told, "100", "--report", report)
     assert enough.exit_code == 0
-    assert "for want of time" not in report.read_text()
+    assert "the time limit was reached" not in report.read_text()
     seconds[0] = 0.0
     short = run(*told, "52", "--report", report)
     assert short.exit_code == 2
@@ -189,6 +189,6 @@ def test_sections_for_which_there_is_no_time_are_named_on_the_page(
     report = tmp_path / "report.html"
     assert run("compare", "iris", *QUICK, "--time-limit", "99", "--report", report).exit_code == 0
     page = report.read_text()
-    assert "overview: left out for want of time (not begun)." in page
-    assert "curves: left out for want of time (not begun)." in page
+    assert "overview: not made, because the time limit was reached (not begun)." in page
+    assert "curves: not made, because the time limit was reached (not begun)." in page
     assert "Which model" in page

@@ -40,7 +40,6 @@ REGRESSORS = [
     "Lasso",
     "LassoCV",
     "LinearRegression",
-    "LogNormalRegressor",
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from mercer._errors import ExportError
-from mercer.data.coding import MISSING_WORDS
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column as Described
 from mercer.export.expression import Column, ColumnKind
@@ -21,12 +20,7 @@ def columns_read(reader: Any) -> list[Column]:
             "and leave the formula out."
         )
     described = {column.name: column for column in columns_of_fit(reader)}
-    return [Column(name, _kind(described[name]), gaps=_gaps(described[name])) for name in names_read(reader)]
-
-
-def _gaps(column: Described) -> tuple[str, ...]:
-    """Words for missing values that are not levels of the column."""
-    return tuple(word for word in MISSING_WORDS if word not in (column.levels or ()))
+    return [Column(name, _kind(described[name])) for name in names_read(reader)]
 
 
 def _kind(column: Described) -> ColumnKind:

@@ -3,6 +3,7 @@
 from mercer.report.grid import Cell, Field, Grid
 from mercer.report.html import grid_html
 from mercer.report.records import (
+    Answer,
     Axis,
     Bars,
     Block,
@@ -10,6 +11,7 @@ from mercer.report.records import (
     Costs,
     Evidence,
     Heat,
+    Influence,
     Line,
     Mark,
     Note,
@@ -17,10 +19,12 @@ from mercer.report.records import (
     Points,
     Rows,
     Section,
+    Step,
 )
 from mercer.report.terminal import print_grid
 
 __all__ = [
+    "Answer",
     "Axis",
     "Bars",
     "Block",
@@ -31,6 +35,7 @@ __all__ = [
     "Field",
     "Grid",
     "Heat",
+    "Influence",
     "Line",
     "Mark",
     "Note",
@@ -38,6 +43,7 @@ __all__ = [
     "Points",
     "Rows",
     "Section",
+    "Step",
     "grid_html",
     "print_grid",
 ]

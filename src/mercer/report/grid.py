@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from mercer.report.wording import plainly
+
 Cell = str | int | float | None
 
 #: what stands where there is nothing to say
@@ -26,7 +28,7 @@ class Field(NamedTuple):
     def write(self, cell: Cell) -> str:
         if cell is None or (isinstance(cell, float) and math.isnan(cell)):
             return NOTHING
-        return cell if isinstance(cell, str) else format(cell, self.form)
+        return cell if isinstance(cell, str) else plainly(cell, self.form)
 
 
 @dataclass(frozen=True)

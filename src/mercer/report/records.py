@@ -296,14 +296,75 @@ class Section:
         check(fits, f"The id {self.id!r} of a section must be lower-case letters, digits and hyphens")
 
 
+class Influence(NamedTuple):
+    """A column that moves predictions: in which direction, and how far."""
+
+    name: str
+    direction: str
+    size: float
+
+
+class Step(NamedTuple):
+    """What a reader may do next, and the command or the code that does it."""
+
+    text: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The first screen of a page, which can be read without the rest.
+
+    Parameters
+    ----------
+    headline : str
+        The answer in a few words.
+    summary : str
+        What it means, in a sentence or two.
+    facts : sentences
+        The reasons, one fact each.
+    chart : Chart, default=None
+        The scores.
+    influences : Influence, the strongest first
+        What moves the predictions.
+    about_influences : str
+        How these were found.
+    problems : Note
+        What makes the answer doubtful.
+    more, more_in : str
+        A sentence about what else was found, and the id of the section that says more.
+    steps : Step
+        What to do next.
+    """
+
+    headline: str
+    summary: str = ""
+    facts: tuple[str, ...] = ()
+    chart: Chart | None = None
+    influences: tuple[Influence, ...] = ()
+    about_influences: str = ""
+    problems: tuple[Note, ...] = ()
+    more: str = ""
+    more_in: str = ""
+    steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("facts", "influences", "problems", "steps"):
+            keep(self, name, tuple(getattr(self, name)))
+
+
 @dataclass(frozen=True)
 class Page:
-    """A whole page; its footer says how to reproduce it, a line of code or text each."""
+    """A whole page; its footer says how to reproduce it, a line of code or text each.
+
+    With an `answer`, that is the first screen, and the sections below it are folded.
+    """
 
     title: str
     subtitle: str
     sections: tuple[Section, ...]
     footer: tuple[str, ...] = field(default=())
+    answer: Answer | None = None
 
     def __post_init__(self) -> None:
         keep(self, "sections", tuple(self.sections))

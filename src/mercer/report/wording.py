@@ -28,6 +28,18 @@ def in_full(value: float, digits: int = 4) -> str:
     return f"{value:,.0f}" if 10**digits - 0.5 <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
+def plainly(value: float, form: str) -> str:
+    """Return a number in a format, but with separators of thousands in place of an exponent below 10⁹.
+
+    Examples
+    --------
+    >>> plainly(24987.3, ".4g"), plainly(0.31276, ".4f"), plainly(2.5e-9, ".3g")
+    ('24,987', '0.3128', '2.5e-09')
+    """
+    shown = format(value, form)
+    return f"{value:,.0f}" if "e+" in shown and abs(value) < 1e9 else shown
+
+
 def enumerated(words: Sequence[str], most: int = 6, last: str = "and") -> str:
     """Words as a list in a sentence; of many, the first and how many more.
 

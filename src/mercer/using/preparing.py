@@ -45,7 +45,6 @@ REGRESSORS = (
     "ElasticNetCV",
     "PoissonRegressor",
     "GammaRegressor",
-    "LogNormalRegressor",
     "TweedieRegressor",
     "KernelRidge",
     "SVR",

@@ -94,7 +94,7 @@ def test_an_experiment_that_would_outlast_the_time_is_given_up(
     monkeypatch.setattr(budget, "now", lambda: float(next(seconds)))
     section = curves(View(iris, budget=Budget(5_000)))
     assert section is not None
-    reason = "left out for want of time (1 of 5 repeats done)."
+    reason = "the time limit was reached (1 of 5 repeats done)."
     assert section.blocks[0] == Note(f"LDA and logistic have no curves: {reason}")
 
 

@@ -91,7 +91,7 @@ def test_what_is_not_done_in_time_is_left_out_by_name(
     made = page(iris, budget=Budget(10.5))
     assert begun == ["quick", "slow", "fits"]
     assert [each.id for each in made.sections] == ["fits", "quick", "slow", "leaderboard", "left-out"]
-    assert made.sections[-1].blocks == (Note("late: left out for want of time (not begun)."),)
+    assert made.sections[-1].blocks == (Note("late: not made, because the time limit was reached (not begun)."),)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that rings")
@@ -101,7 +101,9 @@ def test_a_section_is_cut_short_when_the_time_is_up(iris: Comparison, monkeypatc
 
     monkeypatch.setattr(whole, "SECTIONS", (endless, leaders))
     made = page(iris, budget=Budget(3600))
-    assert made.sections[-1].blocks == (Note("endless: left out for want of time (cut short when the time was up)."),)
+    assert made.sections[-1].blocks == (
+        Note("endless: not made, because the time limit was reached (cut short when the time was up)."),
+    )
 
 
 def test_models_are_not_fitted_again_when_their_fits_took_longer_than_what_is_left(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer.report import Chart, Costs, Field, Grid, Page, Rows, Section
+from mercer.report import Answer, Chart, Costs, Field, Grid, Influence, Note, Page, Rows, Section, Step
 from mercer.report.page import page_html
 from mercer.report.page.costs import PARTS, judged, quantised
 from mercer.report.page.limits import Limits
@@ -354,3 +354,64 @@ def test_evidence_fits_on_a_phone(browser: Any, file: Path) -> None:
     assert 0 <= place["x"] <= place["x"] + place["width"] <= 390
     assert tab.complaints == []
     tab.context.close()
+
+
+FOLDED = Page(
+    "Which model predicts `y`?",
+    "two sections",
+    (
+        Section("one", "The first", ("Words of the first.",), "A lead."),
+        Section("two", "The second", (Grid("", (Field("a"),), (("cell of the second",),)),)),
+    ),
+    answer=Answer(
+        "Use Ridge",
+        "It is off by 594 on average.",
+        ("A fact.",),
+        influences=(Influence("age", "Higher values raise the prediction.", 2.0),),
+        problems=(Note("A column gives the target away.", "bad", "MRC103"),),
+        more="The checks have 1 warning.",
+        more_in="two",
+        steps=(Step("Predict new rows", "mercer predict best.mercer new.csv"),),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("folded") / "report.html"
+    path.write_text(page_html(FOLDED), encoding="utf-8")
+    return path
+
+
+def test_the_answer_is_seen_at_once_and_details_are_folded(browser: Any, folded: Path) -> None:
+    tab = Tab(browser, folded, 375)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 375
+    for words in ("Use Ridge", "A fact.", "Higher values raise", "A column gives the target away.", "mercer predict"):
+        assert tab.page.get_by_text(words).first.is_visible()
+    inside = tab.page.get_by_text("Words of the first.")
+    assert not inside.is_visible()
+    assert tab.page.get_by_role("heading", name="The first").is_visible()
+    tab.page.get_by_role("heading", name="The first").click()
+    assert inside.is_visible()
+    assert not tab.page.get_by_text("cell of the second").is_visible()
+    tab.page.get_by_role("link", name="The checks have 1 warning.").click()
+    assert tab.page.get_by_text("cell of the second").is_visible()
+    tab.page.get_by_role("button", name="Close all sections").click()
+    assert not inside.is_visible()
+    assert tab.complaints == []
+    tab.context.close()
+
+
+def test_on_paper_all_sections_are_open(browser: Any, folded: Path) -> None:
+    for script in (True, False):
+        tab = Tab(browser, folded, java_script_enabled=script)
+        tab.page.emulate_media(media="print")
+        if script:
+            tab.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+            assert tab.page.get_by_text("Words of the first.").is_visible()
+            tab.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+            tab.page.emulate_media(media="screen")
+            assert not tab.page.get_by_text("Words of the first.").is_visible()
+        else:
+            assert tab.page.get_by_text("Words of the first.").bounding_box()["height"] > 5
+        tab.context.close()

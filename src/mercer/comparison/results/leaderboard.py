@@ -11,7 +11,8 @@ import numpy as np
 from mercer.comparison.measuring.paired import Interval
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
-from mercer.using.tasks import Classification
+from mercer.report.wording import plainly
+from mercer.using.metrics import CLASSES
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def leaderboard(comparison: Comparison) -> Grid:
     """The main measures with their intervals, seconds and bytes; below them what a reader should know."""
     metrics = [metric for metric in comparison.task.metrics if metric.shown]
-    calibrated = isinstance(comparison.task, Classification)
+    calibrated = comparison.task.metrics == CLASSES
     fields = (
         Field("model"),
         *(metric.field for metric in metrics),
@@ -83,7 +84,7 @@ def _record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     for metric in comparison.task.metrics:
         found = comparison.interval(entry.name, metric.name)
         record |= {metric.name: found.mean, f"{metric.name}_low": found.low, f"{metric.name}_high": found.high}
-    if isinstance(comparison.task, Classification):
+    if comparison.task.metrics == CLASSES:
         error = entry.calibration
         parts = (math.nan,) * 3 if error is None else (error.error, error.low, error.high)
         record |= dict(zip(("calibration_error", "calibration_low", "calibration_high"), parts, strict=True))
@@ -99,9 +100,9 @@ def _with_margin(form: str, found: Interval) -> Cell:
     """A mean and how far its interval reaches, by as many decimals: where it is cut off at a bound, the other side."""
     if math.isnan(found.low):
         return found.mean
-    mean, margin = format(found.mean, form), max(found.high - found.mean, found.mean - found.low)
+    mean, margin = plainly(found.mean, form), max(found.high - found.mean, found.mean - found.low)
     decimals = len(mean.partition(".")[2].partition("e")[0])
-    return f"{mean} ± {margin:.{decimals}f}" if "e" not in mean else f"{mean} ± {margin:.1e}"
+    return f"{mean} ± {margin:,.{decimals}f}" if "e" not in mean else f"{mean} ± {margin:.1e}"
 
 
 def _calibration(entry: Entry) -> Cell:

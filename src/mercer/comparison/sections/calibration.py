@@ -57,7 +57,8 @@ def calibration(view: View) -> Section | None:
         "calibration",
         "Are the probabilities right?",
         (chart, *sentences, grid),
-        "A probability of 0.8 should be right in 8 of 10 cases. This is checked on rows that the model had not seen.",
+        "Of all rows with probability 0.8, 8 in 10 should be in the class. This is checked on rows that the model was "
+        "not fitted to.",
     )
 
 

@@ -58,7 +58,7 @@ def curves(view: View) -> Section | None:
         return None
     return Section(
         "curves",
-        "How much data it takes",
+        "How many rows the models need",
         (*charts, *notes),
         "A generative model and its discriminative counterpart can draw the same kind of boundary. The first often "
         "needs fewer rows, the second is often better with many (Ng and Jordan 2002). Both have the settings that were "
@@ -132,6 +132,6 @@ def _fuse(budget: Budget) -> Callable[[int, int, str], None]:
             raise _TooLong(f"they took more than {FUSE:.0f} s.")
         each = total // REPEATS
         if done and done % each == 0 and (budget.spent - begun) / done * (total - done) > budget.left:
-            raise _TooLong(f"left out for want of time ({done // each} of {REPEATS} repeats done).")
+            raise _TooLong(f"the time limit was reached ({done // each} of {REPEATS} repeats done).")
 
     return look

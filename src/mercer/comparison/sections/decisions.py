@@ -33,10 +33,10 @@ def decisions(view: View) -> Section | None:
         return None
     return Section(
         "decisions",
-        "Decisions and their cost",
+        "Decisions, mistakes and what they cost",
         tuple(blocks),
-        f"Confusions are those of {best.name}, on rows that it had not seen. Set what each mistake costs: the page "
-        "decides for the cheapest class, without another fit.",
+        f"How often {best.name} confuses classes, on rows that it was not fitted to, and the cheapest decisions when "
+        "mistakes have the costs that you enter.",
     )
 
 

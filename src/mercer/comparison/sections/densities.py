@@ -26,7 +26,7 @@ def densities(view: View) -> Section | None:
         return None
     return Section(
         "densities",
-        "Densities of the classes",
+        "Which columns tell the classes apart",
         tuple(charts),
         "Where the curves of two classes lie apart, the column tells them apart by itself. The columns that do so best "
         "come first. Each curve is a kernel density with an area of 1.",

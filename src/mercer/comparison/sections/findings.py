@@ -4,31 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.comparison.checking.checks import CHECKS, check_assumptions
+from mercer.comparison.checking.applicable import applies
+from mercer.comparison.checking.checks import check_assumptions
 from mercer.comparison.view import View
 from mercer.report import Note, Section
+from mercer.report.wording import counted
 
 LEVELS = {"note": "info", "warning": "warning", "error": "bad"}
 ORDER = ("error", "warning", "note")
 
 
 def findings(view: View) -> Section:
-    """Findings with their codes, severest first; and what was checked without one."""
+    """Findings with their codes, severest first, and the checks that found nothing; others do not apply."""
     checked = check_assumptions(view)
     found = sorted(checked.findings, key=lambda finding: ORDER.index(finding.severity))
     blocks: list[Any] = [
         Note(finding.sentence, LEVELS[finding.severity], finding.code, finding.remedy)  # type: ignore[arg-type]
         for finding in found
     ]
-    if checked.passed:
-        blocks.append(Note(f"Nothing to report from {', '.join(checked.passed)}.", "good"))
-    blocks += [Note(f"Could not be checked: {sentence}") for sentence in checked.undone]
+    passed = [each for each in checked.passed if applies(each.partition(" ")[0], view)]
+    if passed:
+        blocks.append(Note(f"Checks that found nothing: {', '.join(passed)}.", "good"))
+    blocks += [Note(f"Not checked: {sentence}") for sentence in checked.undone]
     if note := view.note():
         blocks.append(note)
     return Section(
         "checks",
-        "Assumption checks",
+        "Checks of the data and the models",
         tuple(blocks),
-        f"{len(CHECKS)} questions asked of the data and the models. "
-        "Codes do not change; the guide “Assumption checks” of the documentation says what each asks.",
+        f"{counted(len({each.code for each in found}) + len(passed) + len(checked.undone), 'check')} apply here. The "
+        "guide “Assumption checks” of the documentation explains each by its code.",
     )

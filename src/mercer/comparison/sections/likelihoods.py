@@ -24,7 +24,7 @@ def likelihoods(view: View) -> Section | None:
         return None
     return Section(
         "likelihoods",
-        "What naive Bayes learnt",
+        "Naive Bayes: the distribution of each column in each class",
         tuple(blocks),
-        "The distribution of each column within each class. A row's evidence for a class is the product of these.",
+        "A row's evidence for a class is the product of these densities and probabilities.",
     )

@@ -44,13 +44,14 @@ def overview(view: View) -> Section:
     blocks += _duplicates(view)
     if note := view.note():
         blocks.append(note)
-    return Section("data", "The data", tuple(blocks), _lead(view))
+    return Section("data", "The data: target, columns and missing values", tuple(blocks), _lead(view))
 
 
 def _lead(view: View) -> str:
     table = view.comparison.table
     size = f"{counted(table.n_rows, 'row')} and {counted(table.n_columns, 'column')}"
-    return f"{size}; the target has {view.comparison.task.described()}."
+    target = f"the target `{view.comparison.target}`" if view.comparison.target else "the target"
+    return f"{size}; {target} has {view.comparison.task.described()}."
 
 
 def _target(view: View) -> Chart:

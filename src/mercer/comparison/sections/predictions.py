@@ -32,7 +32,7 @@ def predictions(view: View) -> Section | None:
         "predictions",
         "Predicted and observed",
         tuple(blocks),
-        f"What {best.name} predicted for rows that it had not seen, and what they were.",
+        f"What {best.name} predicted for rows that it was not fitted to, and what was observed.",
     )
 
 

@@ -29,7 +29,7 @@ def proofs(view: View) -> Section | None:
     )
     return Section(
         "certificates",
-        "Certificates",
+        "Certificates: is each fit the optimum?",
         (Grid("", fields, tuple(rows), notes),),
         "Every fit comes with a number that is 0 at the optimum. Where it is within what is allowed, no better "
         "coefficients exist for this model and these rows.",

@@ -34,7 +34,7 @@ def ranking(view: View) -> Section | None:
         "ranking",
         "Ranking: ROC and precision–recall",
         blocks,
-        f"How well probabilities rank {what}, at every threshold, on rows that the models had not seen.",
+        f"How well probabilities rank {what}, at every threshold, on rows that the models were not fitted to.",
     )
 
 

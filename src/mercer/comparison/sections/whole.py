@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mercer.comparison.racing.budget import Budget, OutOfTime
 from mercer.comparison.racing.race import Progress, untold
+from mercer.comparison.sections.answer import answer, title
 from mercer.comparison.sections.calibration import calibration
 from mercer.comparison.sections.coefficients import coefficients
 from mercer.comparison.sections.curves import curves
@@ -31,7 +32,6 @@ from mercer.using.model_cards import installed
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
-TITLE = "Which model?"
 #: in the order of the page: first the answer, then why, then what it rests on
 SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     leaders,
@@ -59,7 +59,7 @@ ALWAYS = (leaders, reproduced)
 #: steps of the stage "page": each section, and the writing
 STEPS = len(SECTIONS) + 1
 #: told to a reader where the time was too short
-LATE = "left out for want of time"
+LATE = "not made, because the time limit was reached"
 
 
 def page(comparison: Comparison, *, budget: Budget | None = None, progress: Progress | None = None) -> Page:
@@ -93,11 +93,18 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
         except Exception as failure:
             left_out.append(Note(f"{name}: {type(failure).__name__}: {failure}"))
     tell("page", STEPS - 1, STEPS, "writing")
+    first = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first = answer(view, made)
+    except Exception as failure:
+        left_out.append(Note(f"answer: {type(failure).__name__}: {failure}"))
     inside = (made.get(write.__name__) for write in SECTIONS)
     sections = [section for section in inside if section is not None and section.blocks]
     if left_out:
-        sections.append(Section("left-out", "Left out", tuple(left_out), "These sections could not be made."))
-    return Page(TITLE, comparison.title, tuple(sections), _footer(comparison))
+        sections.append(Section("left-out", "What is not on this page", tuple(left_out), "These parts were not made."))
+    return Page(title(view), comparison.title, tuple(sections), _footer(comparison), first)
 
 
 def _turn(write: Callable[[View], Section | None]) -> int:

@@ -9,6 +9,7 @@ from itertools import count, groupby
 
 from mercer.report.grid import Grid
 from mercer.report.markup import Markup, inline, joined, prose, tag
+from mercer.report.page.answer import answer_html
 from mercer.report.page.charts import chart_html
 from mercer.report.page.costs import costs_html
 from mercer.report.page.limits import Limits
@@ -55,12 +56,15 @@ def page_html(page: Page) -> str:
 
 def _document(page: Page, limits: Limits) -> str:
     keys = (f"chart{i}" for i in count(1))
-    sections = joined(_section(section, keys, limits) for section in page.sections)
+    answer = Markup() if page.answer is None else answer_html(page.answer, next(keys), limits)
+    folded = page.answer is not None
+    sections = joined(_section(section, keys, limits, folded) for section in page.sections)
+    unfold = tag("button", "Open all sections", type="button", id="unfold", hidden=True) if folded else Markup()
     body = tag(
         "body",
         tag("a", "Skip to the content", href="#content", class_="skip"),
         _header(page),
-        tag("div", _contents(page), tag("main", sections, id="content"), class_="columns"),
+        tag("main", answer, tag("div", _contents(page), tag("div", unfold, sections), class_="columns"), id="content"),
         _footer(page),
         tag("div", id="tip", role="status", hidden=True),
         tag("script", _own("page.js")),
@@ -77,7 +81,7 @@ def _head(page: Page) -> Markup:
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="referrer", content="no-referrer"),
         tag("link", rel="icon", href="data:,"),
-        tag("title", page.title),
+        tag("title", page.title.replace("`", "")),
         tag("style", _own("page.css")),
     )
 
@@ -90,7 +94,7 @@ def _own(name: str) -> Markup:
 
 def _header(page: Page) -> Markup:
     theme = tag("button", "◐", type="button", id="theme", hidden=True)
-    return tag("header", tag("div", tag("h1", page.title), prose(page.subtitle, class_="subtitle")), theme)
+    return tag("header", tag("div", tag("h1", inline(page.title)), prose(page.subtitle, class_="subtitle")), theme)
 
 
 def _contents(page: Page) -> Markup:
@@ -102,12 +106,15 @@ def _id(section: Section) -> str:
     return f"s-{section.id}"
 
 
-def _section(section: Section, keys: Iterator[str], limits: Limits) -> Markup:
+def _section(section: Section, keys: Iterator[str], limits: Limits, folded: bool) -> Markup:
     name = _id(section)
     anchor = tag("a", "#", href=f"#{name}", class_="anchor", aria_label=f"Link to {section.title}")
     title = tag("h2", section.title, anchor, id=f"{name}-title")
     lead = prose(section.lead, class_="lead")
     blocks = _blocks(section.blocks, keys, limits)
+    if folded:
+        inside = tag("details", tag("summary", title, lead), tag("div", blocks, class_="inside"), class_="fold")
+        return tag("section", inside, id=name, aria_labelledby=f"{name}-title", class_="folded")
     return tag("section", title, lead, blocks, id=name, aria_labelledby=f"{name}-title")
 
 

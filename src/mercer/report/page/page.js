@@ -42,7 +42,7 @@
     const seen = new Set();
     const watch = new IntersectionObserver((changes) => {
       for (const change of changes) seen[change.isIntersecting ? "add" : "delete"](change.target.id);
-      const current = all("section").find((section) => seen.has(section.id));
+      const current = all("section[id^='s-']").find((section) => seen.has(section.id));
       for (const [id, link] of links) {
         if (!current || id !== current.id) link.removeAttribute("aria-current");
         else if (!link.hasAttribute("aria-current")) {
@@ -51,7 +51,7 @@
         }
       }
     }, { rootMargin: "-15% 0px -55% 0px" });
-    all("section").forEach((section) => watch.observe(section));
+    all("section[id^='s-']").forEach((section) => watch.observe(section));
   };
 
   // ---- tables: numbers by value, words as words, nothing last; equal rows keep their order
@@ -407,8 +407,49 @@
     show();
   };
 
+  // ---- folded sections: opened by links into them, all at once, and on paper
+  const folds = () => {
+    const parts = all("details.fold"), button = one("#unfold");
+    const show = (id) => {
+      const target = id && document.getElementById(id);
+      if (target) all("details.fold", target.closest("section") || target).forEach((part) => { part.open = true; });
+    };
+    all('a[href^="#s-"]').forEach((link) => link.addEventListener("click", () => show(link.getAttribute("href").slice(1))));
+    window.addEventListener("hashchange", () => show(location.hash.slice(1)));
+    show(location.hash.slice(1));
+    if (button) {
+      const every = () => parts.every((part) => part.open);
+      const name = () => { button.textContent = every() ? "Close all sections" : "Open all sections"; };
+      button.hidden = false;
+      button.addEventListener("click", () => { const open = !every(); parts.forEach((part) => { part.open = open; }); name(); });
+      parts.forEach((part) => part.addEventListener("toggle", name));
+    }
+    let closed = [];
+    window.addEventListener("beforeprint", () => {
+      closed = parts.filter((part) => !part.open);
+      closed.forEach((part) => { part.open = true; });
+    });
+    window.addEventListener("afterprint", () => { closed.forEach((part) => { part.open = false; }); });
+  };
+
+  // ---- commands to copy
+  const copies = () => all("button.copy").forEach((button) => {
+    const code = button.previousElementSibling;
+    button.hidden = false;
+    button.setAttribute("aria-label", `Copy ${code.textContent}`);
+    button.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(code.textContent); button.textContent = "Copied"; } catch {
+        getSelection().selectAllChildren(code); // where a page may not write to the clipboard
+        button.textContent = "Selected";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+  });
+
   theme();
   contents();
+  folds();
+  copies();
   all("table.sortable").forEach(sortable);
   document.addEventListener("pointerdown", (event) => { if (!event.target.closest("figure.chart svg")) tip.hidden = true; });
   all("figure.chart").forEach(chart);

@@ -1,0 +1,183 @@
+"""The first screen of the page: the verdict, the score, what moves predictions, problems, and what to do next."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+
+import numpy as np
+
+from mercer.comparison.checking.checks import CHECKS
+from mercer.comparison.entry import Entry
+from mercer.comparison.results.verdict import Verdict
+from mercer.comparison.sections.findings import LEVELS
+from mercer.comparison.view import View
+from mercer.report import Answer, Axis, Bars, Chart, Influence, Note, Section, Step
+from mercer.report.wording import counted, enumerated, in_full
+from mercer.using.explaining.drivers import drivers
+
+#: columns that are named as drivers, and problems that are shown in full
+MOST_DRIVERS, MOST_PROBLEMS = 3, 3
+#: checks that are named in a line
+MOST_NAMED = 4
+#: the file of a model that is not saved yet
+MODEL = "best.mercer"
+
+
+def answer(view: View, made: Mapping[str, Section | None]) -> Answer:
+    """Return the first screen; `made` are the other sections, by name."""
+    verdict = view.comparison.verdict()
+    best = verdict.best
+    headline = f"Use {best.name}" if best is not None else "No model is recommended"
+    facts = list(verdict.sentences)
+    facts[0] = _capitalised(facts[0].removeprefix(f"{headline}: "))
+    found, how = _influences(view, best) if best is not None else ((), "")
+    return Answer(
+        headline=headline,
+        summary=_summary(view, verdict),
+        facts=tuple(facts),
+        chart=_chart(view, verdict),
+        influences=found,
+        about_influences=how,
+        problems=_problems(verdict),
+        more=_warnings(verdict, made.get("findings")),
+        more_in="checks",
+        steps=_steps(view, best),
+    )
+
+
+def title(view: View) -> str:
+    """Return the question that the page answers."""
+    comparison = view.comparison
+    target = f"`{comparison.target}`" if comparison.target else "the target"
+    return f"Which model predicts {target}{f' in {comparison.source}' if comparison.source else ''}?"
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _summary(view: View, verdict: Verdict) -> str:
+    """How good the model is in terms of the target, beside what is reached without the columns."""
+    entry, comparison = verdict.best or verdict.top, view.comparison
+    if entry is None or entry.failed:
+        return ""
+    name = "It" if verdict.best is not None else entry.name
+    if view.classification:
+        right = entry.mean("accuracy")
+        if math.isnan(right):
+            return ""
+        counts = np.bincount(comparison.task.truth)
+        label = view.labels[int(counts.argmax())]
+        return (
+            f"{name} predicts the right class for {right:.1%} of rows that it was not fitted to. Always answering "
+            f"“{label}” is right for {counts.max() / counts.sum():.1%}."
+        )
+    measures = {metric.name for metric in comparison.task.metrics}
+    if "mae" not in measures or math.isnan(entry.mean("mae")):
+        return ""
+    told = f"{name} is off by {in_full(entry.mean('mae'), 3)} on average for rows that it was not fitted to"
+    if verdict.baseline is not None and math.isfinite(verdict.baseline.mean("mae")):
+        return f"{told}. Predicting the same value for every row is off by {in_full(verdict.baseline.mean('mae'), 3)}."
+    return f"{told}."
+
+
+def _chart(view: View, verdict: Verdict) -> Chart | None:
+    """The score of the recommended model beside the best, the baseline and the reference."""
+    metric = verdict.metric
+    roles: list[tuple[str, Entry | None]] = [
+        ("recommended", verdict.best),
+        ("best score", verdict.top if verdict.top is not verdict.best else None),
+        ("baseline", verdict.baseline),
+        ("reference", verdict.reference),
+    ]
+    shown = [
+        (role, entry)
+        for role, entry in roles
+        if entry is not None and not entry.failed and np.isfinite(entry.scores[metric.name]).all()
+    ]
+    if len(shown) < 2:
+        return None
+    found = [view.comparison.interval(entry.name, metric.name) for _, entry in shown]
+    mean, low, high = np.array(found).T
+    bars = Bars(metric.heading, [role for role, _ in shown], mean, low=low, high=high)
+    better = "Higher is better" if metric.larger_is_better else "Lower is better"
+    who = "; ".join(f"{role}: {entry.name}" for role, entry in shown)
+    caption = f"{better}; the lines are 95 % intervals. {_capitalised(who)}."
+    return Chart(f"{_capitalised(metric.heading)} on held-out rows", Axis(metric.heading), Axis(""), (bars,), caption)
+
+
+def _influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
+    """The columns that move the predictions of a model most, and how they were found."""
+    if (model := view.fitted(entry)) is None:
+        return (), ""
+    try:
+        with view.budget.cutting():
+            found = drivers(model, view.shown(entry), most=MOST_DRIVERS)
+    except Exception:  # the time limit, or a model that cannot be explained: a page without drivers is still a page
+        return (), ""
+    if not found:
+        return (), ""
+    how = f"By how far each column moves the {found[0].of} from row to row, in {entry.name} fitted to all rows."
+    return tuple(Influence(each.column, f"{_capitalised(each.direction)}.", each.size) for each in found), how
+
+
+def _problems(verdict: Verdict) -> tuple[Note, ...]:
+    """What may make the scores worthless."""
+    notes = [
+        Note(each.sentence, LEVELS[each.severity], each.code, each.remedy)  # type: ignore[arg-type]
+        for each in verdict.problems[:MOST_PROBLEMS]
+    ]
+    if len(verdict.problems) > MOST_PROBLEMS:
+        notes.append(Note(f"There are {len(verdict.problems) - MOST_PROBLEMS} more problems: see the checks below."))
+    return tuple(notes)
+
+
+def _warnings(verdict: Verdict, checks: Section | None) -> str:
+    """What the other checks found, in a line."""
+    if checks is None:
+        return ""
+    shown = {problem.code for problem in verdict.problems}
+    codes = [block.code for block in checks.blocks if isinstance(block, Note) and block.level in ("warning", "bad")]
+    names = {check.code: check.name for check in CHECKS}
+    found = list(dict.fromkeys(names[code] for code in codes if code in names and code not in shown))
+    if found:
+        return f"The checks have {counted(len(found), 'warning')}: {enumerated(found, MOST_NAMED)}."
+    return "" if shown else "The checks of the data and of the models found no problem."
+
+
+def _steps(view: View, best: Entry | None) -> tuple[Step, ...]:
+    """Commands, where the comparison was one; otherwise code."""
+    if best is None:
+        return ()
+    settings = view.comparison.settings
+    command = settings.get("command")
+    return _commands(str(command), best) if command else _code(best)
+
+
+def _commands(command: str, best: Entry) -> tuple[Step, ...]:
+    words = shlex.split(command)
+    saved = next((words[place + 1] for place, word in enumerate(words[:-1]) if word == "--save"), None)
+    model = shlex.quote(saved or MODEL)
+    steps = [] if saved else [Step("Save the model, fitted to all rows", f"{command} --save {model}")]
+    steps += [
+        Step("Predict new rows", f"mercer predict {model} new.csv -o predicted.csv"),
+        Step("Explain a prediction", f"mercer explain {model} 0 --data new.csv"),
+        Step("Read the model card", f"mercer describe {model}"),
+    ]
+    if best.obstacle is None:
+        steps.append(Step("Export it to SQL (or ONNX, Python)", f"mercer export {model} --to sql -o model.sql"))
+    steps.append(Step("Try it in a browser", f"mercer serve {model}"))
+    return tuple(steps)
+
+
+def _code(best: Entry) -> tuple[Step, ...]:
+    steps = [
+        Step("Save the model, fitted to all rows, with its card", f'mercer.save(comparison, "{MODEL}")'),
+        Step("Predict new rows", "comparison.best_.predict(X_new)"),
+        Step("Explain predictions", "mercer.explain_rows(comparison.best_, X_new)"),
+    ]
+    if best.obstacle is None:
+        steps.append(Step("Export it to SQL (or ONNX, Python)", "mercer.export.to_sql(comparison.best_)"))
+    return tuple(steps)

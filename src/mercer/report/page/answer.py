@@ -1,0 +1,57 @@
+"""The first screen: the answer, its score, what moves the predictions, problems, and what to do next."""
+
+from __future__ import annotations
+
+from mercer.report.markup import Markup, inline, joined, prose, tag
+from mercer.report.page.charts import chart_html
+from mercer.report.page.limits import Limits
+from mercer.report.page.notes import note_html
+from mercer.report.records import Answer, Influence, Step
+
+
+def answer_html(answer: Answer, key: str, limits: Limits) -> Markup:
+    """`key` tells the ids of its chart from those of others."""
+    problems = [note_html(note) for note in answer.problems]
+    words = tag(
+        "div",
+        tag("h2", inline(answer.headline), id="answer-title"),
+        prose(answer.summary, class_="summary"),
+        tag("ul", *(tag("li", inline(fact)) for fact in answer.facts), class_="facts") if answer.facts else Markup(),
+        tag("p", tag("a", answer.more, href=f"#s-{answer.more_in}"), class_="more") if answer.more else Markup(),
+        class_="words",
+    )
+    chart = Markup() if answer.chart is None else chart_html(answer.chart, key, limits)
+    return tag(
+        "section",
+        tag("div", *problems, class_="problems") if problems else Markup(),
+        tag("div", words, chart, class_="verdict-and-score" if chart else None),
+        tag("div", _influences(answer), _steps(answer.steps), class_="drivers-and-steps"),
+        class_="answer",
+        id="answer",
+        aria_labelledby="answer-title",
+    )
+
+
+def _influences(answer: Answer) -> Markup:
+    if not answer.influences:
+        return Markup()
+    largest = max(each.size for each in answer.influences) or 1.0
+    rows = (_influence(each, each.size / largest) for each in answer.influences)
+    about = tag("p", answer.about_influences, class_="small") if answer.about_influences else Markup()
+    return tag("div", tag("h3", "What moves the predictions most"), tag("ol", *rows, class_="influences"), about)
+
+
+def _influence(influence: Influence, share: float) -> Markup:
+    meter = tag("span", tag("i", style=f"width:{100 * share:.0f}%"), class_="meter", aria_hidden="true")
+    return tag("li", tag("div", tag("strong", influence.name), meter), tag("p", influence.direction))
+
+
+def _steps(steps: tuple[Step, ...]) -> Markup:
+    if not steps:
+        return Markup()
+    return tag("div", tag("h3", "What to do next"), tag("dl", joined(map(_step, steps)), class_="steps"))
+
+
+def _step(step: Step) -> Markup:
+    copy = tag("button", "Copy", type="button", class_="copy", hidden=True)
+    return joined((tag("dt", step.text), tag("dd", tag("code", step.command), copy)))

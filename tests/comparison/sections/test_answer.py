@@ -1,0 +1,76 @@
+"""The first screen of the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyRegressor
+
+from mercer import Ridge, compare
+from mercer.comparison.comparison import Comparison
+from mercer.comparison.sections.whole import page
+from mercer.report import Bars, Note, Page
+
+
+def test_the_title_is_the_question(iris: Comparison, of_iris: Page) -> None:
+    assert of_iris.title == "Which model predicts the target?"
+    named = replace(iris, target="species", source="iris.csv")
+    assert page(named).title == "Which model predicts `species` in iris.csv?"
+
+
+def test_it_says_what_the_verdict_says(iris: Comparison, of_iris: Page) -> None:
+    verdict, answer = iris.verdict(), of_iris.answer
+    assert verdict.best is not None
+    assert answer is not None
+    assert answer.headline == f"Use {verdict.best.name}"
+    assert answer.facts[1:] == verdict.sentences[1:]
+    assert verdict.sentences[0].lower().endswith(answer.facts[0].lower())
+    assert f"{verdict.best.mean('accuracy'):.1%}" in answer.summary
+    assert "33.3%" in answer.summary
+    assert answer.chart is not None
+    bars = answer.chart.marks[0]
+    assert isinstance(bars, Bars)
+    scores = dict(zip(bars.names, bars.values, strict=True))
+    assert scores["recommended"] == pytest.approx(verdict.best.mean(verdict.metric.name))
+    assert scores["baseline"] == pytest.approx(iris.entry("nothing").mean(verdict.metric.name))
+
+
+def test_three_columns_that_move_predictions_are_named(of_iris: Page) -> None:
+    assert of_iris.answer is not None
+    found = of_iris.answer.influences
+    assert len(found) == 3
+    assert found[0].name.startswith("petal")
+    assert [each.size for each in found] == sorted((each.size for each in found), reverse=True)
+
+
+def test_commands_continue_the_command_that_made_the_page(iris: Comparison) -> None:
+    steps = page(replace(iris, settings={**iris.settings, "command": "mercer compare iris"})).answer
+    assert steps is not None
+    assert steps.steps[0].command == "mercer compare iris --save best.mercer"
+    saved = page(replace(iris, settings={**iris.settings, "command": "mercer compare iris --save 'my model'"})).answer
+    assert saved is not None
+    assert all("compare" not in step.command for step in saved.steps)
+    assert all("'my model'" in step.command for step in saved.steps)
+
+
+def test_without_a_recommendation_there_is_nothing_to_do_with_it() -> None:
+    rng = np.random.default_rng(0)
+    models = {"ridge": Ridge(), "nothing": DummyRegressor()}
+    found = compare(pd.DataFrame({"a": rng.normal(size=60)}), rng.normal(size=60), models=models, cv=3)
+    answer = page(found).answer
+    assert answer is not None
+    assert answer.headline == "No model is recommended"
+    assert (answer.steps, answer.influences) == ((), ())
+
+
+def test_checks_that_do_not_apply_are_not_listed(of_iris: Page, of_counts: Page) -> None:
+    def listed(made: Page) -> str:
+        section = next(section for section in made.sections if section.id == "checks")
+        return " ".join(block.text + block.code for block in section.blocks if isinstance(block, Note))
+
+    assert "MRC203" not in listed(of_iris)  # over-dispersion is about counts
+    assert "MRC203" in listed(of_counts)
+    assert "MRC102" not in listed(of_counts)  # a rare class is about classes
