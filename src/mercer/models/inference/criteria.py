@@ -7,20 +7,26 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import xlogy
+from scipy.stats import chi2, f
 
+from mercer._errors import InferenceError
 from mercer.designs import DenseDesign
 from mercer.families.penalties import Strengths
+from mercer.models.diagnosis import INTERCEPT
 from mercer.models.glm.figures import log_likelihood, null_deviance, profiled
 from mercer.models.glm.negative_binomial import solve_with_r
 from mercer.models.glm.solve import Limits
 from mercer.models.inference.covariance import Covariance
 from mercer.models.inference.fitted import Fitted
+from mercer.models.inference.hypotheses import hypothesis_of, wald_test
 from mercer.models.inference.rows import OneMean
 from mercer.stats.quadratic import LOSS
 
 
 class Criteria(NamedTuple):
     """Figures of a fit; NaN where a figure does not exist.
+
+    After an L2 penalty there is no test of all columns. With a robust covariance that test is Wald's.
 
     The null model has nothing but the intercept (if there is one) and the offset. For the normal with the identity
     link the log likelihoods are at the most likely variance; the criteria count coefficients, not the dispersion.
@@ -43,6 +49,20 @@ class Criteria(NamedTuple):
     r2_mcfadden: float
     #: 1 − (null likelihood / likelihood)^(2/n) (Cox and Snell)
     r2_cox_snell: float
+    #: parameters beside the intercept
+    model_freedom: float
+    #: of a linear regression, as are the next two: the share of the variance about the mean that is explained
+    r2: float
+    #: the same of variances that are estimated without bias
+    r2_adjusted: float
+    #: standard deviation of the residuals: √dispersion
+    residual_standard_error: float
+    #: all columns against none of them, where the dispersion is estimated: F with both degrees of freedom
+    f_statistic: float
+    f_p_value: float
+    #: the same where it is known: the likelihood ratio, χ² with `model_freedom`
+    chi2_statistic: float
+    chi2_p_value: float
 
 
 def criteria_of(fitted: Fitted, covariance: Covariance) -> Criteria:
@@ -53,11 +73,15 @@ def criteria_of(fitted: Fitted, covariance: Covariance) -> Criteria:
     likelihood = _log_likelihood(fitted, deviance, phi)
     null_likelihood = _null_of_family(fitted) if fitted.family_parameters else _log_likelihood(fitted, null, phi)
     discrete = not isinstance(fitted.rows, OneMean) or fitted.rows.family.discrete
+    intercepts = (fitted.rows.predictors - (fitted.rows.predictors > 1)) * _has_intercept(fitted)
+    left, model_freedom = n - covariance.effective, covariance.effective - intercepts
+    least_squares = isinstance(fitted.rows, OneMean) and profiled(fitted.rows.response)
+    f_test, chi2_test = _tests(fitted, covariance, (null - deviance, 2 * (likelihood - null_likelihood)), model_freedom)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Criteria(
             n,
             k,
-            n - covariance.effective,
+            left,
             phi,
             deviance,
             null,
@@ -69,7 +93,46 @@ def criteria_of(fitted: Fitted, covariance: Covariance) -> Criteria:
             1 - deviance / null if null > 0 else np.nan,
             1 - likelihood / null_likelihood if discrete else np.nan,
             float(-np.expm1(2 / n * (null_likelihood - likelihood))),
+            model_freedom,
+            1 - deviance / null if least_squares and null > 0 else np.nan,
+            1 - deviance / left / (null / (n - intercepts)) if least_squares and null > 0 and left > 0 else np.nan,
+            float(np.sqrt(phi)) if least_squares else np.nan,
+            *f_test,
+            *chi2_test,
         )
+
+
+#: a statistic that does not exist, and its p-value
+NO_TEST = (np.nan, np.nan)
+
+
+def _tests(
+    fitted: Fitted, covariance: Covariance, gains: tuple[float, float], freedom: float
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """F and χ² of all columns against none, each with its p-value; one of them, or none, exists.
+
+    `gains` are what the columns take off the deviance, and off −2 log likelihood.
+    """
+    if fitted.penalised or fitted.firth or freedom <= 0:
+        return NO_TEST, NO_TEST
+    if covariance.kind != "model":
+        slopes = [name for name in fitted.names if name.split(": ")[-1] != INTERCEPT]
+        try:
+            found = wald_test(fitted, covariance, hypothesis_of(fitted.names, slopes))
+        except InferenceError:  # coefficients that depend on each other
+            return NO_TEST, NO_TEST
+        test = (found.statistic, found.p_value)
+        return (NO_TEST, test) if covariance.freedom is None else (test, NO_TEST)
+    if covariance.freedom is None:
+        return NO_TEST, (gains[1], float(chi2.sf(gains[1], freedom)))
+    if not covariance.dispersion > 0:
+        return NO_TEST, NO_TEST
+    statistic = gains[0] / freedom / covariance.dispersion
+    return (statistic, float(f.sf(statistic, freedom, covariance.freedom))), NO_TEST
+
+
+def _has_intercept(fitted: Fitted) -> int:
+    return int(fitted.observations.design.coordinates.intercept)
 
 
 def _null_deviance(fitted: Fitted) -> float:

@@ -51,6 +51,11 @@ class Fitted:
     family_parameters: int = 0
 
     @property
+    def shown_predictors(self) -> int:
+        """How many linear predictors the user sees coefficients of: all, or all but that of a reference class."""
+        return len(self.to_user) // self.observations.design.n_columns
+
+    @property
     def penalised(self) -> bool:
         return bool(self.strengths.l2.any())
 

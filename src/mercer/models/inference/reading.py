@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import InferenceError
@@ -16,6 +17,7 @@ from mercer.models.inference.read_drop_ins import (
     read_logistic_cv,
 )
 from mercer.models.inference.read_glm import read_glm
+from mercer.models.inference.read_pipeline import read_pipeline
 
 AFTER_L1 = (
     "there are no standard errors after an L1 penalty: the same data have chosen which coefficients are not zero, and "
@@ -25,7 +27,7 @@ AFTER_L1 = (
 #: the estimators that have inference, by the names that users know
 READABLE = (
     "GLM, LinearRegression, Ridge, RidgeCV, LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor "
-    "and TweedieRegressor of mercer"
+    "and TweedieRegressor of mercer, and pipelines that end in one of them"
 )
 
 
@@ -45,14 +47,19 @@ READERS: dict[str, Callable[[Any, Any, Any, Beside], Reading]] = {
 
 
 def reading_of(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, exposure: Any) -> Reading:
-    """What inference needs of a fitted estimator; `InferenceError` for one that has no standard errors."""
-    kinds = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("mercer.")]
-    reader = next((READERS[kind] for kind in kinds if kind in READERS), None)
-    if reader is None:
-        raise InferenceError(f"summary is for {READABLE}, not for {type(model).__name__}; fit one of them.")
+    """Return what inference needs of a fitted estimator; `InferenceError` for one that has no standard errors."""
     check_is_fitted(model)
-    reading = reader(model, X, y, Beside(sample_weight, offset, exposure))
+    beside = Beside(sample_weight, offset, exposure)
+    reading = read_pipeline(model, X, y, beside, _read) if isinstance(model, Pipeline) else _read(model, X, y, beside)
     if reading.fitted.strengths.l1.any():
         raise InferenceError(AFTER_L1)
     reading.refuse_spoilt(reading.fitted.eta, X, "summary")
     return reading
+
+
+def _read(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
+    kinds = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("mercer.")]
+    reader = next((READERS[kind] for kind in kinds if kind in READERS), None)
+    if reader is None:
+        raise InferenceError(f"summary is for {READABLE}, not for {type(model).__name__}; fit one of them.")
+    return reader(model, X, y, beside)

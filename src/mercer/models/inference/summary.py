@@ -49,8 +49,10 @@ def summary(
     ----------
     model : fitted estimator
         `GLM`, `LinearRegression`, `Ridge`, `RidgeCV`, `LogisticRegression`, `LogisticRegressionCV`,
-        `PoissonRegressor`, `GammaRegressor` or `TweedieRegressor`. After an L2 penalty the summary is of the posterior:
-        standard deviations, and no p-values.
+        `PoissonRegressor`, `GammaRegressor` or `TweedieRegressor`, or a pipeline that ends in one of them. After an L2
+        penalty the summary is of the posterior: standard deviations, and no p-values. In a pipeline with
+        `TableFeatures`, coefficients are those of the columns in their own units, and, without a penalty, levels of a
+        category are compared with the first one.
     X, y : array-like, sparse matrix or data frame; array-like
         The data that the model was fitted to.
     sample_weight, offset, exposure : array-like of shape (n_samples,), default=None
@@ -67,8 +69,8 @@ def summary(
     Returns
     -------
     summary : Summary
-        `.frame()` has a row for each coefficient; `print` shows it. Tests, profile and prediction intervals are
-        methods.
+        `.frame()` has a row for each coefficient, `.criteria` has the figures of the whole fit (R², F, residual
+        standard error, deviance, AIC, …); `print` shows both. Tests, profile and prediction intervals are methods.
 
     Raises
     ------
@@ -171,6 +173,36 @@ class Summary:
         columns = self.columns()
         return frame_like(list(columns), list(columns.values()), library)
 
+    @property
+    def r2(self) -> float:
+        """R² of a linear regression; NaN for other models, whose `criteria` have `r2_deviance`."""
+        return self.criteria.r2
+
+    @property
+    def r2_adjusted(self) -> float:
+        """R² with both variances estimated without bias."""
+        return self.criteria.r2_adjusted
+
+    @property
+    def f_statistic(self) -> float:
+        """F of all columns against none; NaN where the dispersion is known, see `criteria.chi2_statistic`."""
+        return self.criteria.f_statistic
+
+    @property
+    def f_p_value(self) -> float:
+        """How often F would be as large if no column had an effect."""
+        return self.criteria.f_p_value
+
+    @property
+    def residual_standard_error(self) -> float:
+        """Standard deviation of the residuals of a linear regression."""
+        return self.criteria.residual_standard_error
+
+    def criteria_frame(self, library: str = "pandas") -> Any:
+        """Return the figures of the fit as a frame: one row for each of `criteria` that exists, by name."""
+        there = {name: float(value) for name, value in self.criteria._asdict().items() if not np.isnan(value)}
+        return frame_like(["figure", "value"], [np.array(list(there)), np.array(list(there.values()))], library)
+
     def wald_test(self, hypothesis: str | Sequence[str] | Array, values: float | Array = 0.0) -> HypothesisTest:
         """Test coefficients by their distance from `values`, in the covariance of this summary.
 
@@ -271,11 +303,27 @@ class Summary:
 
     def _notes(self) -> list[str]:
         told = self.criteria
-        notes = [
-            f"{told.observations:g} observations, {told.parameters:.4g} parameters; dispersion {told.dispersion:.5g}.",
-            f"Deviance {told.deviance:.6g} of {told.null_deviance:.6g} ({told.r2_deviance:.1%} explained).",
-            f"Log likelihood {told.log_likelihood:.6g}, AIC {told.aic:.6g}, BIC {told.bic:.6g}.",
-        ]
+        size = f"{told.observations:g} observations, {told.parameters:.4g} parameters"
+        likelihood = f"Log likelihood {told.log_likelihood:.6g}, AIC {told.aic:.6g}, BIC {told.bic:.6g}."
+        if np.isnan(told.residual_standard_error):
+            explained = f"{told.null_deviance:.6g} without columns ({told.r2_deviance:.1%} explained)"
+            notes = [
+                f"{size}; dispersion {told.dispersion:.5g}.",
+                f"Deviance {told.deviance:.6g} on {told.residual_freedom:.6g} degrees of freedom, of {explained}.",
+            ]
+        else:
+            error = f"{told.residual_standard_error:.5g} on {told.residual_freedom:.6g} degrees of freedom"
+            notes = [
+                f"{size}.",
+                f"R² {told.r2:.4g}, adjusted R² {told.r2_adjusted:.4g}; residual standard error {error}.",
+            ]
+        if not np.isnan(told.f_statistic):
+            law = f"F({told.model_freedom:g}, {self._covariance.freedom:g})"
+            notes.append(f"All columns against none: {law} = {told.f_statistic:.4g}, p = {told.f_p_value:.3g}.")
+        if not np.isnan(told.chi2_statistic):
+            law = f"χ²({told.model_freedom:g})"
+            notes.append(f"All columns against none: {law} = {told.chi2_statistic:.4g}, p = {told.chi2_p_value:.3g}.")
+        notes.append(likelihood)
         if self.posterior:
             notes.append("Posterior under the normal prior that the L2 penalty stands for; there are no p-values.")
         elif self._covariance.kind != "model":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -26,8 +26,9 @@ from mercer.models.tables._evidence import Evidence, InTable, Manner
 from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse, without
 from mercer.models.tables.formula_features import FormulaFeatures
+from mercer.models.tables.numbers import Number
 from mercer.models.tables.source import learn_source
-from mercer.models.tables.treatment import LeftOut, Treatment, Unseen, distinct, side_by_side
+from mercer.models.tables.treatment import LEVELS, LeftOut, Slot, Treatment, Unseen, distinct, side_by_side
 from mercer.report import Field, Grid
 
 #: columns whose reasons are given where none is left
@@ -243,11 +244,46 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         columns = self._names.copy()
         if self._formula is not None:
             return columns
-        slots = [(slot, name) for name in self._used for slot in self._treatments[name].slots()]
-        made = [name for slot, name in sorted(slots, key=lambda pair: pair[0].order) for _ in slot.names]
+        made = [made_by.column for made_by, slot, _ in self._runs() for _ in slot.names]
         whole = [j for j, name in enumerate(made) if self.schema_[name].kind is not Kind.TEXT]
         columns[whole] = np.array(made, dtype=object)[whole]
         return columns
+
+    def feature_scales(self) -> tuple[Array, Array]:
+        """What standardised features were made by: (column − shift) / scale.
+
+        Returns
+        -------
+        shift, scale : ndarrays of shape (n_features_out,)
+            0 and 1 for features that are not standardised columns.
+        """
+        check_is_fitted(self)
+        shift, scale = np.zeros(len(self._names)), np.ones(len(self._names))
+        for made_by, _, positions in self._runs():
+            if isinstance(made_by, Number) and made_by.scaled:
+                shift[positions[0]], scale[positions[0]] = made_by.scale
+        return shift, scale
+
+    def level_groups(self) -> list[list[int]]:
+        """Positions of the features that stand for the levels of one category.
+
+        Returns
+        -------
+        groups : list of lists of int
+            One for each category, in the order of `get_feature_names_out`.
+        """
+        check_is_fitted(self)
+        return [positions for _, slot, positions in self._runs() if slot.order == LEVELS]
+
+    def _runs(self) -> Iterator[tuple[Treatment, Slot, list[int]]]:
+        """Each run of features in their order, with what made it; none for a formula."""
+        if self._formula is not None:
+            return
+        runs = [(self._treatments[name], slot) for name in self._used for slot in self._treatments[name].slots()]
+        start = 0
+        for made_by, slot in sorted(runs, key=lambda run: run[1].order):
+            yield made_by, slot, list(range(start, start + len(slot.names)))
+            start += len(slot.names)
 
     def grid(self) -> Grid:
         """What was done with each column, as a record to print.
