@@ -156,7 +156,6 @@ MISTAKES = [
         "explain people.mercer people.csv",
         "Say which row of 'people.csv': mercer explain people.mercer 0 --data people.csv.",
     ),
-    ("explain people.mercer --data people.csv", "Say which row of 'people.csv': mercer explain people.mercer 0 --data"),
     ("explain people.mercer three --data people.csv", "ROW is the number of a row, counted from 0, not 'three'."),
     (
         "explain people.mercer three",

@@ -76,9 +76,10 @@ class TestExplain:
     def test_a_calibrated_model(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "--calibrate", "platt", "-o", tmp_path / "m", "-q")
         told = run("explain", tmp_path / "m", 0, "--data", people)
-        assert "What columns add is told before calibration, the prediction after it." in told.stderr
+        total = float(re.search(r"all together\) +([+-][\d.]+)", told.stdout)[1])
         predicted = run("predict", tmp_path / "m", people, "-q").stdout.splitlines()[1].split(",")[-1]
         assert f"tall: {float(predicted):.4f})" in told.stdout
+        assert 1 / (1 + np.exp(-total)) == pytest.approx(float(predicted), abs=1e-4)
 
     def test_a_model_that_decides_by_costs(self, run: Run, tmp_path: Path) -> None:
         rows = np.arange(6.0)[:, None]
@@ -86,7 +87,7 @@ class TestExplain:
         mercer.save(decides, tmp_path / "m")
         told = run("explain", tmp_path / "m", '{"x0": 2}')
         assert told.exit_code == 0, told.output
-        assert "What columns add is told before costs and priors, the prediction after them." in told.stderr
+        assert "What columns add is computed before costs and priors, the prediction after them." in told.stderr
         assert "What adds to the log odds" in told.stdout
 
     @pytest.mark.filterwarnings("always::mercer._errors.UnseenCategoryWarning")
@@ -101,11 +102,28 @@ class TestExplain:
         assert told.stderr.count("'huge', never seen") == 1
         assert "scale(height)" in told.stdout
 
-    def test_a_kernel_machine_is_no_sum(self, run: Run, people: Path, tmp_path: Path) -> None:
+    def test_a_kernel_machine_has_drivers_and_shapley_values(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "--model", "SVC", "-o", tmp_path / "m", "-q")
-        result = run("explain", tmp_path / "m")
-        assert result.exit_code == 2
-        assert result.stderr == "mercer: SVC has neither coefficients nor a table for each column.\n"
+        learnt = run("explain", tmp_path / "m").stdout
+        assert re.search(r"height +higher values make tall more likely", learnt)
+        assert "drawn column by column from the model card" in learnt
+        ranked = run("explain", tmp_path / "m", "--data", people).stdout
+        assert re.search(r"height +higher values make tall more likely", ranked)
+        told = run("explain", tmp_path / "m", 3, "--data", people).stdout
+        assert "Contributions are Shapley values" in told
+        adds = [float(text) for text in re.findall(r" ([+-]\d+\.\d{4})", told)]
+        assert sum(adds[:-1]) == pytest.approx(adds[-1], abs=1e-3)
+
+    def test_without_a_card_the_table_of_the_row_is_the_background(
+        self, run: Run, people: Path, tmp_path: Path
+    ) -> None:
+        frame = read_table(people).select(["height"])
+        mercer.save(mercer.SVC().fit(frame, read_table(people)["size"].to_numpy()), tmp_path / "m")
+        assert "Shapley values" in run("explain", tmp_path / "m", 3, "--data", people).stdout
+        told = run("explain", tmp_path / "m", '{"height": 1.9}')
+        assert told.exit_code == 2
+        assert "no model card to draw usual rows from" in told.stderr
+        assert "SVC has neither coefficients nor tables of its columns" in run("explain", tmp_path / "m").stderr
 
 
 def test_describe(run: Run, model: Path) -> None:

@@ -109,6 +109,7 @@ def test_regressions() -> None:
         m.LinearSVR(),
         m.PoissonRegressor(),
         m.GammaRegressor(),
+        m.LogNormalRegressor(),
         m.TweedieRegressor(power=1.5, link="log"),
         m.TweedieRegressor(power=0),
         m.GLM("gamma", link="log"),

@@ -23,10 +23,11 @@ def test_trees_are_not_exported() -> None:
 
 
 def test_the_languages_that_are_left_are_named() -> None:
-    model = m.NaiveBayes().fit(pd.DataFrame({"city": ["", "Ulm", "Bonn"] * 4}), ["a", "b", "a"] * 4)
+    model = m.NaiveBayes().fit(pd.DataFrame({"city": ["Bad  Ulm", "Bad Ulm", "Bonn"] * 4}), ["a", "b", "a"] * 4)
     assert obstacle(model, "sql") is None
     assert obstacle(model, "onnx") == (
-        "Column 'city' cannot be exported: \"\" is one of its values, which in ONNX stands for a missing one."
+        "Column 'city' cannot be exported: two of its values differ only in the number of spaces between words, which "
+        "ONNX cannot tell apart."
     )
     reason = obstacle(model)
     assert reason is not None

@@ -61,8 +61,8 @@ def test_no_factor_is_taken_for_one_and_no_term_for_zero(factor: float) -> None:
 
 
 def test_what_an_input_cannot_hold() -> None:
-    """An empty text stands for a missing one, so it cannot be a level too."""
-    frame = pd.DataFrame({"city": ["", "Ulm", "Bonn"] * 4})
+    """Strings are compared word by word, so that spaces around them do not count."""
+    frame = pd.DataFrame({"city": ["Bad  Ulm", "Bad Ulm", "Bonn"] * 4})
     with pytest.raises(ExportError, match="'city' cannot be exported"):
         to_onnx(m.NaiveBayes().fit(frame, ["a", "b", "a"] * 4))
     with pytest.raises(ExportError, match="without a name"):

@@ -224,6 +224,7 @@ CASES = _made(
     ("ElasticNetCV", lambda: m.ElasticNetCV(cv=3), line),
     ("PoissonRegressor", m.PoissonRegressor, counted),
     ("GammaRegressor", m.GammaRegressor, positive),
+    ("LogNormalRegressor", m.LogNormalRegressor, positive),
     ("TweedieRegressor", lambda: m.TweedieRegressor(power=1.5), positive),
     ("LogisticRegression", m.LogisticRegression, numbers),
     ("LogisticRegressionCV", lambda: m.LogisticRegressionCV(cv=3, Cs=3), numbers),

@@ -40,6 +40,7 @@ REGRESSORS = [
     "Lasso",
     "LassoCV",
     "LinearRegression",
+    "LogNormalRegressor",
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",

@@ -7,22 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
-from sklearn.dummy import DummyRegressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression
-from sklearn.metrics import d2_tweedie_score, r2_score, root_mean_squared_error
+from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance, r2_score, root_mean_squared_error
 from sklearn.model_selection import KFold
 
 from mercer.comparison import compare
 from mercer.using.which_task import task_for
 
 X, Y = load_diabetes(return_X_y=True)
-
-
-def test_many_numbers_as_classes_may_be_amounts() -> None:
-    doubt = "The classes are numbers; the task counts or regression would take them for amounts."
-    assert doubt in task_for(np.repeat(np.arange(11), 5), 55).notes()
-    assert doubt not in task_for(np.repeat(np.arange(10), 5), 50).notes()
-    assert doubt not in task_for(np.repeat(np.arange(11), 5).astype(str), 55).notes()
 
 
 class Certain:
@@ -45,7 +38,7 @@ def test_the_log_loss_of_probabilities() -> None:
 
 
 def test_a_class_that_a_model_never_saw_has_probability_zero() -> None:
-    task = task_for([0, 1, 2], 3)
+    task = task_for([0, 1, 2], 3, "classification")
     forecast = task.forecast(Certain(), None)
     np.testing.assert_allclose(task.held(forecast), [[0.5, 0.5, 0], [0.25, 0.75, 0]])
 
@@ -113,11 +106,58 @@ class Nothing(DummyRegressor):  # type: ignore[misc]
         return np.zeros(len(X))
 
 
-def test_an_infinite_deviance_is_explained_in_words() -> None:
+def test_a_mean_of_0_is_scored_as_half_an_event_and_reported_with_its_folds() -> None:
     y = np.arange(60) % 7
     (entry,) = compare(X[:60], y, models=[Nothing()], task="counts", cv=3).entries
-    assert entry.mean("deviance") == np.inf
-    assert "a mean of 0 or less where something was counted, in 3 of 3 splits" in entry.notes[0]
-    fixed = task_for(y, 60, "counts").remark({"deviance": np.array([1.0, np.inf, np.inf])})
-    assert "in 2 of 3 splits; a model with a log link" in fixed
-    assert task_for(y, 60, "counts").remark({"deviance": np.ones(3)}) == ""
+    floored = mean_poisson_deviance(y, np.full(60, 0.5 / 40))
+    assert entry.mean("deviance") == pytest.approx(floored)
+    assert "the predicted mean of 60 rows is 0 or less in folds 1, 2 and 3" in entry.notes[0]
+
+
+def test_rows_of_a_class_that_training_rows_lack_are_left_out_of_the_log_loss() -> None:
+    labels = np.array(["a", "b"] * 20 + ["c"])
+    comparison = compare(X[:41], labels, models=[DummyClassifier()], cv=5)
+    (entry,) = comparison.entries
+    assert entry.mean("log_loss") == pytest.approx(np.log(2), rel=0.05)
+    (note,) = [note for note in comparison.notes if "lack" in note]
+    assert "lack: 'c' (fold " in note
+
+
+class Two:
+    """A classifier of three ordered labels that knows two of them."""
+
+    classes_ = np.array([1, 3])
+
+    def predict(self, X: Any) -> Any:
+        return np.array([1, 3, 1])
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.array([[0.75, 0.25], [0.0, 1.0], [1.0, 0.0]])
+
+
+def test_ordered_classes_are_measured_by_distances_of_ranks() -> None:
+    task = task_for([1, 2, 3], 3, "ordered")
+    rows = np.arange(3)
+    scores = task.scores(task.forecast(Two(), None), rows, rows)
+    # P(≤1), P(≤2) against the truths 1, 2, 3: 2·0.25², 0² + 1², 1² + 1²
+    assert scores["rps"] == pytest.approx((2 * 0.25**2 + 1 + 2) / 3)
+    assert scores["rank_error"] == pytest.approx((0 + 1 + 2) / 3)
+    assert scores["within_one"] == pytest.approx(2 / 3)
+
+
+def test_the_score_of_a_decision_without_probabilities_is_its_distance_in_ranks() -> None:
+    task = task_for(["c", "a", "b"], 3, order=["a", "b", "c"])
+    rows = np.arange(3)
+    forecast = task.forecast(Ranking([[1.0, 0.0, 0.0]] * 3), None)
+    scores = task.scores(forecast, rows, rows)
+    assert scores["rps"] == scores["rank_error"] == pytest.approx(1.0)
+
+
+def test_amounts_are_measured_in_their_units() -> None:
+    y, predicted = np.array([1.0, 10.0, 100.0]), np.array([2.0, 10.0, 50.0])
+    task, rows = task_for(y, 3, "amounts"), np.arange(3)
+    scores = task.scores(task.forecast(Fixed(predicted), None), rows, rows)
+    assert scores["mae"] == pytest.approx(51 / 3)
+    assert scores["relative_error"] == pytest.approx(0.5)
+    below = task.remarks([task.forecast(Fixed(predicted - 5), None)], [(rows, rows)])
+    assert below[0].startswith("the predicted amount of 1 row is below 0 in fold 1")

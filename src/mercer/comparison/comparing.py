@@ -33,6 +33,7 @@ def compare(
     task: str = "auto",
     cv: int = 5,
     repeats: int = 1,
+    order: Sequence[Any] | None = None,
     groups: Any = None,
     times: Any = None,
     time_limit: float | Budget | None = None,
@@ -50,12 +51,15 @@ def compare(
     models : mapping from name to model, sequence of models, or of names, or one name, default=None
         What to compare; by default every model of mercer that suits the target and the columns. Names are those of the
         leaderboard, or of classes of mercer.
-    task : {"auto", "classification", "regression", "counts"}, default="auto"
-        What is asked for; by default decided by the target: text and few whole numbers are classes.
+    task : {"auto", "classification", "ordered", "regression", "amounts", "counts"}, default="auto"
+        How the target is read: as classes, ordered classes, numbers, positive amounts or counts. By default the values
+        of the target and their relation to the columns decide; `comparison.task.reason` says how and why.
     cv : int, default=5
         How many folds.
     repeats : int, default=1
         How many times the rows are dealt to folds anew.
+    order : sequence of labels, default=None
+        Labels from lowest to highest, for the task "ordered". Numbers and ordered categoricals have an order already.
     groups : array-like of shape (n_samples,), default=None
         Rows of one group (a patient, a document) are never parted, neither by splits nor by the folds within a training
         set by which models choose their settings.
@@ -93,12 +97,12 @@ def compare(
     budget = Budget.of(time_limit)
     tell("data", 0, 1, "")
     table = Table.of(X, dates=True)
-    question = task_for(y, table.n_rows, task)
+    question = task_for(y, table.n_rows, task, X=table, order=order)
     dealing = deal(question, cv, repeats, random_state, groups, times)
     inner = None if groups is None and times is None else InnerFolds(question, groups, times)
     invited = [models] if isinstance(models, str) else models
     invitation = _invited(invited, table, question, None if inner is None else inner.splitter)
-    notes = [*question.notes(), *dealing.notes, *invitation.notes]
+    notes = [question.reason, *question.notes(), *dealing.notes, *invitation.notes]
     if groups is None:
         notes += duplicates_note(table, dealing.splits)
     tell("data", 1, 1, "")

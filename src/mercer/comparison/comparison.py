@@ -14,12 +14,11 @@ from mercer._errors import DataError
 from mercer._suggest import did_you_mean
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.paired import Interval, interval_of, overlap_of
-from mercer.comparison.measuring.splits import Split
 from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.data import Table
 from mercer.report import Grid, grid_html
 from mercer.using.metrics import Metric
-from mercer.using.tasks import Task
+from mercer.using.tasks import Split, Task
 
 if TYPE_CHECKING:
     from mercer.comparison.racing.budget import Budget
@@ -41,7 +40,7 @@ class Comparison:
     title : str
         Rows, columns, target and splits in a line.
     task : Task
-        Classification, regression or counts: `task.labels`, `task.metrics`, `task.truth`.
+        How the target is read, and why (`task.reason`); `task.labels`, `task.metrics`, `task.truth`.
     table : Table
         The rows as they came.
     y : array of shape (n_rows,)

@@ -14,6 +14,7 @@ from mercer.comparison.racing.budget import Budget
 from mercer.data import Kind, Schema, Table
 from mercer.decide.wrapped import layers
 from mercer.using.shown import AMOUNTS, some_columns
+from mercer.using.tasks import Classification
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
@@ -88,7 +89,7 @@ class View:
 
     @property
     def classification(self) -> bool:
-        return self.comparison.task.name == "classification"
+        return isinstance(self.comparison.task, Classification)
 
     @cached_property
     def labels(self) -> list[str]:

@@ -1,12 +1,14 @@
 """Columns as codes: each value becomes the position of its label, without a sort of the values.
 
 Labels are of natural type and comparable across batches and frame libraries: strings (in object arrays), bools,
-integers, or floats where some value is not whole, so that 1, 1.0 and a nullable 1 are the same label.
+integers, or floats where some value is not whole, so that 1, 1.0 and a nullable 1 are the same label. Strings are
+compared without the white space around them, and blank ones are missing, wherever they come from (`trim_labels`).
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,8 @@ SPARE_SLOTS = 1024
 #: different fixed-width strings that are hashed; beyond that, sorting is the smaller evil
 MOST_WORDS = 1 << 14
 INT64 = np.iinfo(np.int64)
+#: words that stand for a missing value in files of text, and to a model that has not learnt them as levels
+MISSING_WORDS = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
 
 class Coded(NamedTuple):
@@ -28,6 +32,41 @@ class Coded(NamedTuple):
 
     codes: Array
     labels: Array
+
+
+def trim_labels(coded: Coded) -> Coded:
+    """Return codes of strings without the white space around them; those that are blank are missing.
+
+    Examples
+    --------
+    >>> trim_labels(Coded(np.array([0, 1, 2, 3]), np.array([" a", "b", "a ", " "], dtype=object)))
+    Coded(codes=array([ 0,  1,  0, -1]), labels=array(['a', 'b'], dtype=object))
+    """
+    if coded.labels.dtype != object:
+        return coded
+    labels = coded.labels.tolist()
+    if not any(isinstance(label, str) and (not label or label[0].isspace() or label[-1].isspace()) for label in labels):
+        return coded
+    trimmed = [label.strip() if isinstance(label, str) else label for label in labels]
+    places: dict[Any, int] = {}
+    codes = [-1 if label == "" else places.setdefault(label, len(places)) for label in trimmed]
+    return Coded(np.array([*codes, -1], dtype=coded.codes.dtype)[coded.codes], label_array(list(places)))
+
+
+def drop_missing_words(coded: Coded, known: Container[Any]) -> Coded:
+    """Return codes in which words for missing values are missing, except for those that are `known` levels.
+
+    A reader of text files makes missing values of such words, other sources of rows do not: a model that was fitted
+    to either has the same prediction for both.
+    """
+    if coded.labels.dtype != object:
+        return coded
+    labels = coded.labels.tolist()
+    absent = [isinstance(label, str) and label in MISSING_WORDS and label not in known for label in labels]
+    if not any(absent):
+        return coded
+    codes = [-1 if gone else place for place, gone in enumerate(absent)]
+    return coded._replace(codes=np.array([*codes, -1], dtype=coded.codes.dtype)[coded.codes])
 
 
 def code_array(values: Array) -> Coded:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError, UnseenCategoryError
 from mercer._suggest import did_you_mean, quoted
-from mercer.data.coding import Coded, label_array
+from mercer.data.coding import Coded, drop_missing_words, label_array
 
 Array = NDArray[Any]
 
@@ -197,7 +197,7 @@ class Levels:
 
     def codes(self, column: str, coded: Coded) -> Array:
         """The column of each value, −1 for none."""
-        labels, positions = _occurring(coded)
+        labels, positions = _occurring(drop_missing_words(coded, self._place))
         known = [self._place.get(label, self.unseen) for label in labels]
         codes = np.array([*known, self.missing], dtype=np.int32)[positions]  # −1, missing, is the last
         if REFUSED in (self.missing, self.unseen) and (refused := codes == REFUSED).any():

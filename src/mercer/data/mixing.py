@@ -95,6 +95,11 @@ def _stacked(first: Any, second: Any) -> Any:
     if frame.implementation.is_pandas():
         import pandas as pd
 
+        for name in first.columns:
+            if isinstance(first[name].dtype, pd.CategoricalDtype) and first[name].dtype != second[name].dtype:
+                known = first[name].cat.categories
+                levels = pd.CategoricalDtype(known.append(pd.Index(second[name].dropna().unique()).difference(known)))
+                first, second = first.astype({name: levels}), second.astype({name: levels})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # columns without any value
             return pd.concat([first, second], ignore_index=True)

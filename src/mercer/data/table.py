@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError
 from mercer._suggest import did_you_mean
-from mercer.data.coding import Coded
+from mercer.data.coding import Coded, trim_labels
 from mercer.data.frame_like import frame_like
 from mercer.data.kinds import Kind
 from mercer.data.storages import dense
@@ -141,7 +141,7 @@ class Table:
     def coded(self, column: int) -> Coded:
         """One column of any kind as codes and labels; see `mercer.data.coding` for what labels are."""
         try:
-            return self.storage.coded(column)
+            return trim_labels(self.storage.coded(column))
         except TypeError as unhashable:
             raise ColumnTypeError(
                 f"Column {self.names[column]!r} holds values that are not labels ({unhashable}). Unpack them into "
@@ -154,7 +154,8 @@ class Table:
 
     def declared_levels(self, column: int) -> Array | None:
         """The levels that the column's type declares (pandas category, polars Enum, pyarrow dictionary, bool)."""
-        return self.storage.declared_levels(column)
+        levels = self.storage.declared_levels(column)
+        return None if levels is None else trim_labels(Coded(np.arange(len(levels)), levels)).labels
 
     def matrix(self) -> Any:
         """The whole table as one block of numbers: a CSR matrix as it is, anything else as `numbers()`."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import TextError
+from mercer.data.coding import MISSING_WORDS
 
 Array = NDArray[Any]
 
@@ -161,3 +162,15 @@ def column_of_texts(column: Any) -> Texts | None:
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return Texts.of_strings(column)
+
+
+def present_texts(strings: Any) -> tuple[Any, Array]:
+    """Documents, and where they are missing: null, blank, or nothing but a word for a missing value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    words = pa.array(MISSING_WORDS, strings.type)
+    absent = pc.or_(strings.is_null(), pc.is_in(pc.utf8_trim_whitespace(strings), value_set=words))
+    if not pc.any(absent).as_py():
+        return strings, np.zeros(len(strings), dtype=bool)
+    return pc.if_else(absent, pa.scalar("", strings.type), strings), np.asarray(absent)

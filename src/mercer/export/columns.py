@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer._errors import ExportError
+from mercer.data.coding import MISSING_WORDS
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column as Described
 from mercer.export.expression import Column, ColumnKind
@@ -20,7 +21,12 @@ def columns_read(reader: Any) -> list[Column]:
             "and leave the formula out."
         )
     described = {column.name: column for column in columns_of_fit(reader)}
-    return [Column(name, _kind(described[name])) for name in names_read(reader)]
+    return [Column(name, _kind(described[name]), gaps=_gaps(described[name])) for name in names_read(reader)]
+
+
+def _gaps(column: Described) -> tuple[str, ...]:
+    """Words for missing values that are not levels of the column."""
+    return tuple(word for word in MISSING_WORDS if word not in (column.levels or ()))
 
 
 def _kind(column: Described) -> ColumnKind:

@@ -41,6 +41,8 @@ class Column(Expression):
     kind: ColumnKind = "number"
     #: whether it is taken to have a value in every row; where it has none, nothing is known of the row
     complete: bool = False
+    #: words that stand for a missing value in a column of text, whose values are read without the spaces around them
+    gaps: tuple[str, ...] = ("",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ MODELS: dict[type, Lowering] = {
     models.LinearSVR: linear.regression,
     models.PoissonRegressor: linear.glm_regression,
     models.GammaRegressor: linear.glm_regression,
+    models.LogNormalRegressor: linear.glm_regression,
     models.TweedieRegressor: linear.glm_regression,
     models.GLM: linear.glm,
     models.LogisticRegression: linear.logistic,

@@ -34,21 +34,23 @@ from mercer.export.formula import Formula
 from mercer.export.lower import lower
 from mercer.export.order import named_values
 
-#: of the operators; the first in which strings can be compared
-OPSET = 19
+#: of the operators; the first in which strings can be split, which is how spaces around them are left out
+OPSET = 20
 #: of the file, as old as the operators allow
 IR_VERSION = 9
 #: what may be lost beside 1 in single precision
 SINGLE = 2.0**-23
 #: terms from which a sum is a product of matrices
 MANY_TERMS = 3
+#: stands behind the last word of a string
+END = "\x1f"
 
 
 def to_onnx(model: Any, *, missing: bool = True) -> bytes:
     """A fitted model as an ONNX graph in double precision, for onnxruntime and others.
 
     A model of named columns has an input of shape (rows, 1) for each: doubles for numbers and booleans, NaN where they
-    are missing; strings for text, "" where it is missing. A model that was fitted to an array has one input `X` of
+    are missing; strings for text, blank where it is missing. A model that was fitted to an array has one input `X` of
     shape (rows, columns). Outputs are `label` and `probabilities` (or `scores`) of shape (rows, classes), or
     `prediction`, with a _ behind where a column is called so. A row that the model would refuse has NaN for
     probabilities; its label means nothing. Infinite numbers, which the models refuse, are not refused.
@@ -96,12 +98,23 @@ def check_formula(formula: Formula) -> None:
     if formula.width is None and not all(column.name for column in formula.columns):
         raise ExportError("A column without a name cannot be an input of ONNX. Name it and fit again.")
     for value in walk(formula.said.outputs):
-        if isinstance(value, Lookup) and any(label == "" for label, _ in value.table):
-            name = value.of.name if isinstance(value.of, Column) else ""
+        if not isinstance(value, Lookup) or not isinstance(value.of, Column) or value.of.kind != "text":
+            continue
+        labels = [" ".join(_words(label)) for label, _ in value.table]
+        if len(set(labels)) < len(labels):
             raise ExportError(
-                f'Column {name!r} cannot be exported: "" is one of its values, which in ONNX stands for a '
-                "missing one. Replace it and fit again."
+                f"Column {value.of.name!r} cannot be exported: two of its values differ only in the number of spaces "
+                "between words, which ONNX cannot tell apart. Replace one of them and fit again."
             )
+
+
+def _words(label: Any) -> list[str]:
+    return [word for word in str(label).split(" ") if word]
+
+
+def _spaced(label: Any, width: int) -> str:
+    """The words of a label with one space between them, filled up to a number of words."""
+    return " ".join([*_words(label), *[END] * width][:width])
 
 
 class _Graph:
@@ -113,6 +126,11 @@ class _Graph:
         self.initializers: dict[tuple[Any, ...], str] = {}
         self.tensors: list[Any] = []
         self.memo: dict[Any, str] = {}
+        #: levels of the columns of text
+        self.levels: dict[Column, set[str]] = {column: set() for column in formula.columns if column.kind == "text"}
+        for value in walk(formula.said.outputs):
+            if isinstance(value, Lookup) and isinstance(value.of, Column) and value.of.kind == "text":
+                self.levels[value.of] |= {str(label) for label, _ in value.table}
         self.taken = {"X", *(column.name for column in formula.columns)}
 
     def graph(self) -> Any:
@@ -260,26 +278,54 @@ class _Graph:
     def _lookup(self, lookup: Lookup) -> str:
         """Numbers by the position of a value among the labels: 0 for others, and one beyond the last where missing."""
         value = self.write(lookup.of)
-        text = isinstance(lookup.of, Column) and lookup.of.kind == "text"
         labels = tuple(label for label, _ in lookup.table)
         key = (value, labels)
         if key not in self.memo:
-            self.memo[key] = self._place(value, labels, text=text)
+            text = isinstance(lookup.of, Column) and lookup.of.kind == "text"
+            self.memo[key] = self._place_of_text(lookup.of, labels) if text else self._place_of_number(value, labels)
         numbers = np.array([lookup.other, *(number for _, number in lookup.table), lookup.missing])
         return self.node("Gather", [self.constant(numbers), self.memo[key]], axis=0)
 
-    def _place(self, value: str, labels: tuple[Any, ...], *, text: bool) -> str:
-        beyond = self.constant(np.array([[len(labels) + 1]]))
-        if text:
-            missing = self.node("Equal", [value, self.constant(np.array([[""]], dtype=object))])
-        else:
-            missing = self.node("IsNaN", [value])
-        if not labels:
+    def _place_of_number(self, value: str, labels: tuple[Any, ...]) -> str:
+        return self._place(value, np.array([labels], dtype=float), self.node("IsNaN", [value]))
+
+    def _place_of_text(self, column: Any, labels: tuple[Any, ...]) -> str:
+        """The place of a string among the labels, without the spaces around it."""
+        width = 1 + max(len(_words(each)) for each in (*self.levels[column], *column.gaps))
+        value = self._spaced(column, width)
+        gaps = np.array([[_spaced(word, width) for word in column.gaps]], dtype=object)
+        places = np.ones((len(column.gaps), 1), dtype=np.int64)
+        absent = self.node("MatMul", [self._same(value, gaps), self.constant(places)])
+        missing = self.node("Greater", [absent, self.constant(np.array([[0]]))])
+        return self._place(value, np.array([[_spaced(each, width) for each in labels]], dtype=object), missing)
+
+    def _place(self, value: str, known: Any, missing: str) -> str:
+        n_labels = known.shape[1]
+        beyond = self.constant(np.array([[n_labels + 1]]))
+        if not n_labels:
             return self.node("Where", [missing, beyond, self.constant(np.array([[0]]))])
-        known = np.array([labels], dtype=object if text else float)
-        same = self.node("Cast", [self.node("Equal", [value, self.constant(known)])], to=self.onnx.TensorProto.INT64)
-        places = self.constant(np.arange(1, len(labels) + 1)[:, None])
-        return self.node("Where", [missing, beyond, self.node("MatMul", [same, places])])
+        places = self.constant(np.arange(1, n_labels + 1)[:, None])
+        return self.node("Where", [missing, beyond, self.node("MatMul", [self._same(value, known), places])])
+
+    def _same(self, value: str, known: Any) -> str:
+        """1 where a value is the label of the column, else 0."""
+        return self.node("Cast", [self.node("Equal", [value, self.constant(known)])], to=self.onnx.TensorProto.INT64)
+
+    def _spaced(self, column: Any, width: int) -> str:
+        """The first words of a string with one space between them, as `_spaced` writes labels."""
+        key = (column, "words")
+        if key not in self.memo:
+            space = self.constant(np.array([[" "]], dtype=object))
+            ends = self.constant(np.array([[f" {END}" * width]], dtype=object))
+            words = self._fresh()
+            long = self.node("StringConcat", [self.memo[column], ends])
+            self.nodes.append(self.onnx.helper.make_node("StringSplit", [long], [words, self._free(f"{words}_n")]))
+            first = [self.node("Gather", [words, self.constant(np.array(j))], axis=2) for j in range(width)]
+            joined = first[0]
+            for word in first[1:]:
+                joined = self.node("StringConcat", [self.node("StringConcat", [joined, space]), word])
+            self.memo[key] = joined
+        return self.memo[key]
 
     # Nodes.
 

@@ -27,6 +27,11 @@ def _number(value):
     return math.nan if value is None else float(value)
 
 
+def _text(value, gaps):
+    value = value.strip() if isinstance(value, str) else value
+    return None if value in gaps else value
+
+
 def _exp(power):
     return math.inf if power > 709.7 else math.exp(power)
 
@@ -154,7 +159,10 @@ class _Module(Printer):
         return [ask, PREDICT_CLASS.format(of=of, order=order)]
 
     def _read(self, column: Column) -> str:
-        return f"_number(row[{column.name!r}])" if column.kind == "number" else f"row[{column.name!r}]"
+        value = f"row[{column.name!r}]"
+        if column.kind == "number":
+            return f"_number({value})"
+        return f"_text({value}, {column.gaps!r})" if column.kind == "text" else value
 
     def number(self, value: float) -> str:
         return "math.nan" if math.isnan(value) else repr(float(value))

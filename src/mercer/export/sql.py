@@ -213,7 +213,10 @@ class _Statement(Printer):
 
 def _read(column: Column) -> str:
     name = _of_table(column.name)
-    if column.kind != "number":
+    if column.kind == "text":
+        gaps = ", ".join(map(literal, column.gaps))
+        return f"CASE WHEN TRIM({name}) NOT IN ({gaps}) THEN TRIM({name}) END"
+    if column.kind == "boolean":
         return name
     number = f"CAST({name} AS DOUBLE PRECISION)"
     # databases take NaN for a number that equals itself and is above all others

@@ -26,6 +26,7 @@ CLASSES: dict[str, str] = {
     "mercer.models.discriminants.gaussian_discriminant": "GaussianDiscriminant",
     "mercer.models.generative.gaussian_nb": "GaussianNB",
     "mercer.models.glm.glm": "GLM",
+    "mercer.models.glm.lognormal_regressor": "LogNormalRegressor",
     "mercer.models.densities.histogram_density": "HistogramDensity",
     "mercer.models.generative.kernel_bayes": "KernelBayes",
     "mercer.models.densities.kernel_density": "KernelDensity",

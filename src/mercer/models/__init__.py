@@ -32,6 +32,7 @@ _MODULES = {
     "LinearThreshold": "rules.linear_threshold",
     "LocalLinear": "smoothers.local_linear",
     "LogFeatures": "numeric.log_features",
+    "LogNormalRegressor": "glm.lognormal_regressor",
     "LogisticRegression": "logistic.logistic_regression",
     "LogisticRegressionCV": "logistic.logistic_cv",
     "MonomialFeatures": "numeric.monomial_features",

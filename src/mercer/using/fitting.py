@@ -74,7 +74,7 @@ def _asks_for_classes(name: str, y: Any) -> bool:
 def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:
     """A classifier takes whole numbers for names of classes, whether they are or count something."""
     values = np.asarray(y)
-    if values.dtype.kind not in "iuf" or task_for(y, len(y)).name == "classification":
+    if values.dtype.kind not in "iuf" or isinstance(task_for(y, len(y)), Classification):
         return ()
     remark = (
         f"The target holds {len(np.unique(values))} numbers, each of which is a class to {name}; if they are amounts, "

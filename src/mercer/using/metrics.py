@@ -1,4 +1,4 @@
-"""What is measured on rows that a model has not seen. Every measure equals scikit-learn's of that name."""
+"""Measures of predictions for rows that a model has not seen. Every measure equals scikit-learn's of that name."""
 
 from __future__ import annotations
 
@@ -27,11 +27,17 @@ class Forecast(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A forecast beside the truth; `baseline` is the mean of the target over the rows that the model was fitted to."""
+    """A forecast beside the truth.
+
+    `baseline` is the mean of the target over the training rows. `seen` has, for each class, whether a training row has
+    it. `lowest` is the mean that stands for a predicted count of 0 or less.
+    """
 
     truth: Array
     forecast: Forecast
     baseline: float = math.nan
+    seen: Array | None = None
+    lowest: float = 0.0
 
 
 class Metric(NamedTuple):
@@ -56,11 +62,44 @@ class Metric(NamedTuple):
         return value if self.larger_is_better else np.negative(value)
 
 
+#: log of the least probability that the log loss distinguishes from 0, as in scikit-learn
+LEAST_LOG_PROBABILITY = math.log(np.finfo(np.float64).eps)
+
+
 def log_loss(outcome: Outcome) -> float:
-    """Mean of −log p(true class): infinite where a class that was seen had probability 0."""
+    """Mean of −log p(true class), with p raised to 2.2e-16 as in scikit-learn, so that it is at most 36.
+
+    Rows of a class that no training row has are left out: no model can give them a probability.
+    """
     if (log_proba := outcome.forecast.log_proba) is None:
         return math.nan
-    return -float(log_proba[np.arange(len(outcome.truth)), outcome.truth].mean())
+    of_truth = log_proba[np.arange(len(outcome.truth)), outcome.truth]
+    if outcome.seen is not None:
+        of_truth = of_truth[outcome.seen[outcome.truth]]
+    return -float(np.maximum(of_truth, LEAST_LOG_PROBABILITY).mean()) if len(of_truth) else math.nan
+
+
+def ranked_probability_score(outcome: Outcome) -> float:
+    """Mean of Σₖ (P(class ≤ k) − 1{true class ≤ k})², in ranks: of a decision without probabilities its distance.
+
+    It is proper, finite, and grows with the distance between the predicted and the true class.
+    """
+    forecast, truth = outcome.forecast, outcome.truth
+    if forecast.log_proba is None:
+        return rank_error(outcome)
+    below = np.cumsum(np.exp(forecast.log_proba), axis=1)[:, :-1]
+    happened = truth[:, None] <= np.arange(below.shape[1])
+    return float(np.square(below - happened).sum(axis=1).mean())
+
+
+def rank_error(outcome: Outcome) -> float:
+    """Mean distance between the decided and the true class, in ranks."""
+    return float(np.abs(outcome.forecast.decisions - outcome.truth).mean())
+
+
+def within_one(outcome: Outcome) -> float:
+    """Share of the rows whose decided class is the true one or next to it."""
+    return float((np.abs(outcome.forecast.decisions - outcome.truth) <= 1).mean())
 
 
 def accuracy(outcome: Outcome) -> float:
@@ -109,8 +148,17 @@ def mae(outcome: Outcome) -> float:
 
 
 def poisson_deviance(outcome: Outcome) -> float:
-    """Infinite where a model predicts no count at all, or fewer than none, and one was seen."""
-    return _poisson(outcome.truth, outcome.forecast.decisions)
+    """Mean Poisson deviance; a prediction of 0 or less, which has none, counts as `outcome.lowest`."""
+    return _poisson(outcome.truth, np.maximum(outcome.forecast.decisions, outcome.lowest))
+
+
+def relative_error(outcome: Outcome) -> float:
+    """Median of |prediction − truth| / truth over the rows where the truth is positive."""
+    positive = outcome.truth > 0
+    if not positive.any():
+        return math.nan
+    truth = outcome.truth[positive]
+    return float(np.median(np.abs(outcome.forecast.decisions[positive] - truth) / truth))
 
 
 def explained(outcome: Outcome) -> float:
@@ -120,12 +168,12 @@ def explained(outcome: Outcome) -> float:
 
 def explained_deviance(outcome: Outcome) -> float:
     """The same with Poisson deviances."""
-    return _share(_poisson, outcome)
+    return _share(_poisson, outcome, outcome.lowest)
 
 
-def _share(deviance: Callable[[Array, Array], float], outcome: Outcome) -> float:
-    about_mean = deviance(outcome.truth, np.full(len(outcome.truth), outcome.baseline))
-    left = deviance(outcome.truth, outcome.forecast.decisions)
+def _share(deviance: Callable[[Array, Array], float], outcome: Outcome, lowest: float = -math.inf) -> float:
+    about_mean = deviance(outcome.truth, np.full(len(outcome.truth), max(outcome.baseline, lowest)))
+    left = deviance(outcome.truth, np.maximum(outcome.forecast.decisions, lowest))
     if about_mean == 0:
         return 1.0 if left == 0 else -math.inf
     return 1 - left / about_mean
@@ -151,8 +199,14 @@ _MAE = Metric("mae", "MAE", "#.4g", mae)
 _EXPLAINED = Metric("explained", "explained", ".4f", explained, True, -math.inf, 1)
 _DEVIANCE = Metric("deviance", "deviance", "#.4g", poisson_deviance)
 _SHARE = _EXPLAINED._replace(measure=explained_deviance)
+_RPS = Metric("rps", "ranked probability score", "#.4g", ranked_probability_score)
+_WITHIN_ONE = Metric("within_one", "within one", ".4f", within_one, True, 0, 1)
+_RANK_ERROR = Metric("rank_error", "MAE in ranks", "#.4g", rank_error)
+_RELATIVE = Metric("relative_error", "median relative error", ".4f", relative_error, shown=False)
 
 #: the measures of each task; models are ranked by the first
 CLASSES = (_LOG_LOSS, _ACCURACY, _AUC, _BRIER)
+RANKS = (_RPS, _ACCURACY, _WITHIN_ONE, _RANK_ERROR, _LOG_LOSS._replace(shown=False))
 NUMBERS = (_RMSE, _EXPLAINED, _MAE)
+AMOUNTS = (_RMSE, _EXPLAINED, _MAE, _RELATIVE)
 COUNTS = (_DEVIANCE, _SHARE, _RMSE, _MAE)

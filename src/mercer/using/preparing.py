@@ -45,6 +45,7 @@ REGRESSORS = (
     "ElasticNetCV",
     "PoissonRegressor",
     "GammaRegressor",
+    "LogNormalRegressor",
     "TweedieRegressor",
     "KernelRidge",
     "SVR",

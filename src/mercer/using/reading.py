@@ -78,6 +78,14 @@ def held_by(model: Any) -> dict[str, Held]:
     return {name: what for name, what in held.items() if what is not None}
 
 
+def levels_of(model: Any) -> dict[str, tuple[str, ...]]:
+    """Return the levels of the columns of strings, which are values even where they are words for missing ones."""
+    if columns_of(model) is None:
+        return {}
+    levels = {column.name: column.levels or () for column in columns_of_fit(reader_of(model))}
+    return {name: words for name, each in levels.items() if (words := tuple(w for w in each if isinstance(w, str)))}
+
+
 def _held(column: Column) -> Held | None:
     """By its levels, where it has any: codes may be numbers, or words that look like numbers (00501)."""
     if any(isinstance(level, str) for level in column.levels or ()):

@@ -1,24 +1,33 @@
-"""What is asked of models: to name classes, or to predict numbers or counts."""
+"""Tasks: to name classes, ordered or not, or to predict numbers, positive amounts or counts."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
 from mercer.decide.wrapped import log_probabilities
-from mercer.using.metrics import CLASSES, COUNTS, NUMBERS, Forecast, Metric, Outcome
+from mercer.report.wording import counted, enumerated
+from mercer.using.metrics import (
+    AMOUNTS,
+    CLASSES,
+    COUNTS,
+    LEAST_LOG_PROBABILITY,
+    NUMBERS,
+    RANKS,
+    Forecast,
+    Metric,
+    Outcome,
+)
 
 Array = NDArray[Any]
-#: whole numbers with more distinct values than this are counted or measured, not named
-MOST_CLASSES = 30
-#: … and with more than this they may be
-MANY_CLASSES = 10
+#: positions of the rows to fit on, and of those to score
+Split = tuple[Array, Array]
 
 
 class Task(ABC):
@@ -26,10 +35,10 @@ class Task(ABC):
 
     name: ClassVar[str]
     metrics: ClassVar[tuple[Metric, ...]]
-    #: how the measure that models are ranked by comes to be infinite in some `splits`
-    why_infinite: ClassVar[str] = ""
-    #: what the models learn
+    #: the target as models are given it
     y: Array
+    #: one or two sentences: how the target is read, why, and the option that changes it
+    reason: str
 
     @property
     def outputs(self) -> int:
@@ -70,35 +79,64 @@ class Task(ABC):
 
     def scores(self, forecast: Forecast, rows: Array, train: Array) -> dict[str, float]:
         """Every measure of a forecast of `rows` by a model that was fitted to the rows `train`."""
-        outcome = Outcome(self.truth[rows], forecast, float(self.truth[train].mean()))
+        outcome = self.outcome(forecast, rows, train)
         with np.errstate(over="ignore", invalid="ignore"):
             return {metric.name: metric.measure(outcome) for metric in self.metrics}
+
+    @abstractmethod
+    def outcome(self, forecast: Forecast, rows: Array, train: Array) -> Outcome:
+        """The forecast beside the truth, with what measures need of the training rows."""
+
+    @abstractmethod
+    def of_rows(self, rows: Array) -> Self:
+        """Return the same task for some of the rows."""
 
     @abstractmethod
     def check(self) -> None:
         """Refuse a target from which there is nothing to learn."""
 
-    def remark(self, scores: Mapping[str, Array]) -> str:
-        """Why the measure that models are ranked by is infinite, in words, where it is."""
-        splits = scores[self.metric.name]
-        infinite = int(np.isposinf(splits).sum())
-        return self.why_infinite.format(splits=f"{infinite} of {len(splits)} splits") if infinite else ""
+    def impossible(self, forecast: Forecast, split: Split) -> int:
+        """Return for how many held-out rows a forecast is impossible; of numbers, none is."""
+        return 0
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        """Return a sentence about impossible forecasts: for how many rows, in which folds, and how they are scored."""
+        return ""
+
+    def remarks(self, forecasts: Sequence[Forecast], splits: Sequence[Split]) -> list[str]:
+        """Return sentences about forecasts that measures could not take as they are, with the folds they occur in."""
+        rows = [self.impossible(forecast, split) for forecast, split in zip(forecasts, splits, strict=True)]
+        if not any(rows):
+            return []
+        return [self.explain_impossible(counted(sum(rows), "row"), name_folds(rows))]
 
     def notes(self) -> list[str]:
         """What a reader should know about the target."""
         return []
 
 
+def name_folds(found: Sequence[Any], most: int = 6) -> str:
+    """Name the folds, counted from 1, for which something was found.
+
+    Examples
+    --------
+    >>> name_folds([0, 3, 1]), name_folds([True])
+    ('folds 2 and 3', 'fold 1')
+    """
+    numbers = [str(number) for number, each in enumerate(found, 1) if each]
+    return f"fold{'s' if len(numbers) > 1 else ''} {enumerated(numbers, most)}"
+
+
 @dataclass(frozen=True, eq=False)
 class Classification(Task):
+    """Classes without an order."""
+
     labels: Array
     codes: Array
+    reason: str = ""
 
     name: ClassVar[str] = "classification"
     metrics: ClassVar[tuple[Metric, ...]] = CLASSES
-    why_infinite: ClassVar[str] = (
-        "its log loss is infinite because it gave the true class of a row probability 0 in {splits}"
-    )
 
     @property
     def y(self) -> Array:  # type: ignore[override]
@@ -135,6 +173,44 @@ class Classification(Task):
                 "there is no class to learn; give a target that recurs, or, of numbers, the task regression."
             )
 
+    def outcome(self, forecast: Forecast, rows: Array, train: Array) -> Outcome:
+        seen = np.bincount(self.codes[train], minlength=len(self.labels)) > 0
+        return Outcome(self.codes[rows], forecast, seen=seen)
+
+    def of_rows(self, rows: Array) -> Self:
+        present, codes = np.unique(self.codes[rows], return_inverse=True)
+        return replace(self, labels=self.labels[present], codes=codes)
+
+    def impossible(self, forecast: Forecast, split: Split) -> int:
+        """Rows whose true class has probability 0, although training rows have it."""
+        if forecast.log_proba is None:
+            return 0
+        train, test = split
+        truth = self.codes[test]
+        unlikely = forecast.log_proba[np.arange(len(truth)), truth] < LEAST_LOG_PROBABILITY
+        return int((unlikely & np.isin(truth, self.codes[train])).sum())
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        return (
+            f"the true class of {rows} has probability 0 (below 2.2e-16) in {folds}; the log loss takes it for "
+            "2.2e-16, as in scikit-learn"
+        )
+
+    def unseen(self, splits: Sequence[Split]) -> list[str]:
+        """Return sentences about held-out rows of classes that the training rows of their fold lack."""
+        missing: dict[int, list[bool]] = {}
+        for number, (train, test) in enumerate(splits):
+            for code in np.setdiff1d(self.codes[test], self.codes[train]):
+                missing.setdefault(int(code), [False] * len(splits))[number] = True
+        if not missing:
+            return []
+        named = [f"{self.labels.tolist()[code]!r} ({name_folds(found)})" for code, found in sorted(missing.items())]
+        sentence = (
+            f"Classes that the training rows of a fold lack: {enumerated(named, 5)}. No model can predict them there; "
+            "their rows count as errors in the accuracy and are left out of the log loss."
+        )
+        return [sentence]
+
     def forecast(self, model: Any, X: Any) -> Forecast:
         decisions = self._positions(model.predict(X))
         if len(decisions) and (decisions < 0).all():
@@ -154,12 +230,7 @@ class Classification(Task):
     def notes(self) -> list[str]:
         names, counts = self.labels.tolist(), np.bincount(self.codes)
         most = int(counts.argmax())
-        notes = [
-            f"Always answering {names[most]!r} would be right in {counts[most] / len(self.codes):.1%} of the rows."
-        ]
-        if self.labels.dtype.kind in "iuf" and len(names) > MANY_CLASSES:
-            notes.append("The classes are numbers; the task counts or regression would take them for amounts.")
-        return notes
+        return [f"Always answering {names[most]!r} would be right in {counts[most] / len(self.codes):.1%} of the rows."]
 
     def _positions(self, labels: Any) -> Array:
         """Where labels stand among those of the task; −1 for any other."""
@@ -180,14 +251,37 @@ class Classification(Task):
 
 
 @dataclass(frozen=True, eq=False)
+class Ordered(Classification):
+    """Classes with an order: `labels` are from lowest to highest."""
+
+    name: ClassVar[str] = "ordered"
+    metrics: ClassVar[tuple[Metric, ...]] = RANKS
+
+    def described(self) -> str:
+        return f"{len(self.labels)} ordered classes"
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        return f"the true class of {rows} has probability 0 (below 2.2e-16) in {folds}"
+
+
+@dataclass(frozen=True, eq=False)
 class Regression(Task):
+    """Numbers of any sign."""
+
     y: Array
+    reason: str = ""
 
     name: ClassVar[str] = "regression"
     metrics: ClassVar[tuple[Metric, ...]] = NUMBERS
 
     def described(self) -> str:
         return f"numbers from {self.y.min():g} to {self.y.max():g}"
+
+    def outcome(self, forecast: Forecast, rows: Array, train: Array) -> Outcome:
+        return Outcome(self.y[rows], forecast, float(self.y[train].mean()))
+
+    def of_rows(self, rows: Array) -> Self:
+        return replace(self, y=self.y[rows])
 
     def forecast(self, model: Any, X: Any) -> Forecast:
         return Forecast(np.asarray(model.predict(X), dtype=float))
@@ -203,21 +297,44 @@ class Regression(Task):
 
 
 @dataclass(frozen=True, eq=False)
+class Amounts(Regression):
+    """Positive amounts, possibly with zeros: prices, wages, durations, rates."""
+
+    name: ClassVar[str] = "amounts"
+    metrics: ClassVar[tuple[Metric, ...]] = AMOUNTS
+
+    def described(self) -> str:
+        return f"amounts from {self.y.min():g} to {self.y.max():g}"
+
+    def impossible(self, forecast: Forecast, split: Split) -> int:
+        return int((forecast.decisions < 0).sum())
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        return f"the predicted amount of {rows} is below 0 in {folds}; a model with a log link predicts none below 0"
+
+
+@dataclass(frozen=True, eq=False)
 class Counts(Regression):
+    """Counts 0, 1, 2, …"""
+
     name: ClassVar[str] = "counts"
     metrics: ClassVar[tuple[Metric, ...]] = COUNTS
-    why_infinite: ClassVar[str] = (
-        "its deviance is infinite because it predicted a mean of 0 or less where something was counted, in {splits}; a "
-        "model with a log link, such as GLM('poisson'), cannot"
-    )
 
     def described(self) -> str:
         return f"counts from {self.y.min():g} to {self.y.max():g}"
 
-    def notes(self) -> list[str]:
-        distinct = len(np.unique(self.y))
-        if distinct > MOST_CLASSES:
-            return []
-        return [
-            f"The target has {distinct} different whole numbers; the task classification would take them for names."
-        ]
+    def outcome(self, forecast: Forecast, rows: Array, train: Array) -> Outcome:
+        return super().outcome(forecast, rows, train)._replace(lowest=self._lowest(train))
+
+    def impossible(self, forecast: Forecast, split: Split) -> int:
+        return int((forecast.decisions <= 0).sum())
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        return (
+            f"the predicted mean of {rows} is 0 or less in {folds}, which no count has; the deviance takes it for half "
+            "an event in all training rows. A model with a log link, such as GLM('poisson'), predicts none"
+        )
+
+    def _lowest(self, train: Array) -> float:
+        """Half an event in all training rows: the mean that stands for a predicted mean of 0 or less."""
+        return 0.5 / len(train)

@@ -1,45 +1,346 @@
-"""Which task a target asks for, where nobody says."""
+"""Decide which task a target poses, by the evidence of its values and of the columns."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError, EmptyDataError
+from mercer.data import Table
 from mercer.data.labels import encode_labels
-from mercer.using.tasks import MANY_CLASSES, MOST_CLASSES, Classification, Counts, Regression, Task
+from mercer.using.evidence import Orderliness, log_scale_gain, orderliness, quick_features, sample_rows
+from mercer.using.tasks import Amounts, Classification, Counts, Ordered, Regression, Task
 
 Array = NDArray[Any]
-TASKS = (Classification.name, Regression.name, Counts.name)
+TASKS = (Classification.name, Ordered.name, Regression.name, Amounts.name, Counts.name)
+
+#: whole numbers with more distinct values than this are counted or measured, not named
+MOST_CLASSES = 30
+#: rows of each value, on average, below which values are not classes
+FEWEST_RECURRING = 3
+#: nats per row by which a log scale has to fit better to be preferred
+LEAST_GAIN = 0.03
 
 
-def task_for(y: Any, n_rows: int, name: str = "auto") -> Task:
-    """The task by its name; or decided by the target: text and few whole numbers are classes, many are counts.
+class Decision(NamedTuple):
+    """A task by its name, the evidence in words, and what another task would make of the target."""
+
+    task: str
+    because: str
+    otherwise: str = ""
+
+
+def task_for(
+    y: Any, n_rows: int, name: str = "auto", *, X: Table | None = None, target: str = "", order: Any = None
+) -> Task:
+    """Return the task of that name for a target, or the task that the evidence supports best.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        The target. An ordered categorical (of pandas or pyarrow) has ordered classes.
+    n_rows : int
+        Number of rows of X.
+    name : str, default="auto"
+        One of `TASKS`, or "auto".
+    X : Table, default=None
+        The columns, by which readings of whole numbers and of positive numbers are compared (`mercer.using.evidence`).
+    target : str, default=""
+        Name of the target, for `Task.reason`.
+    order : sequence of labels, default=None
+        Labels from lowest to highest; the task is then "ordered".
 
     Examples
     --------
-    >>> task_for([0.5, 1.5], 2).name, task_for(["a", "b"], 2).name, task_for(range(40), 40).name
-    ('regression', 'classification', 'counts')
+    >>> task_for([0.5, -1.5], 2).name, task_for(["a", "b"], 2).name, task_for([0, 1, 1, 0], 4).name
+    ('regression', 'classification', 'classification')
+    >>> visits = [0] * 60 + [1] * 25 + [2] * 9 + [3] * 4 + [4, 7]
+    >>> task_for(visits, 100, target="visits").reason
+    'visits is read as counts: whole numbers from 0 to 7, of which larger ones are rarer. Use --task classification to \
+treat them as classes.'
     """
     if n_rows == 0:
         raise EmptyDataError("There are no rows to compare models on.")
+    levels = declared_order(y) if order is None else order
     values = np.asarray(y)
     if values.ndim == 1 and len(values) != n_rows:
         raise DataError(f"X has {n_rows} rows, but y has {len(values)} labels. Give one label per row.")
-    match _decided(values) if name == "auto" else name:
+    if name not in (*TASKS, "auto"):
+        raise DataError(f"There is no task {name!r}; it is one of {', '.join(TASKS)} or auto.")
+    if order is not None and name not in ("auto", Ordered.name):
+        raise DataError(f"An order of labels is for the task ordered, not for {name}; leave one of them out.")
+    called = target or str(getattr(y, "name", None) or "The target")
+    if order is not None:
+        name, reason = Ordered.name, f"{called} is read as ordered classes, in the given order."
+    elif name == "auto":
+        name, because, otherwise = decide(values, X, levels)
+        reason = f"{called} is read as {_plural(name)}: {because}.{f' {otherwise}' if otherwise else ''}"
+    else:
+        reason = f"{called} is read as {_plural(name)}, as given by the task {name}."
+    match name:
         case "classification":
-            return Classification(*encode_labels(y))
+            return Classification(*encode_labels(y), reason)
+        case "ordered":
+            return Ordered(*_ordered_labels(values, levels), reason)
         case "regression":
-            return Regression(_amounts(values))
-        case "counts":
-            return Counts(_whole(_amounts(values)))
-    raise DataError(f"There is no task {name!r}; it is one of {', '.join(TASKS)} or auto.")
+            return Regression(_numbers(values), reason)
+        case "amounts":
+            return Amounts(_not_negative(_numbers(values)), reason)
+    return Counts(_whole(_numbers(values)), reason)
 
 
-def _amounts(y: Array) -> Array:
+def declared_order(y: Any) -> list[Any] | None:
+    """Return the labels of an ordered categorical of pandas or pyarrow from lowest to highest; None of others."""
+    categories = getattr(y, "cat", y)  # a Series of pandas has them in an accessor
+    if getattr(categories, "ordered", False) and hasattr(categories, "categories"):
+        return list(categories.categories)
+    kind = getattr(y, "type", None)
+    if getattr(kind, "ordered", False):
+        chunks = getattr(y, "chunks", [y])
+        return list(chunks[0].dictionary.to_pylist()) if chunks else None
+    return None
+
+
+def decide(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None) -> Decision:
+    """Return the task that the values of a target and its relation to the columns support best."""
+    if levels is not None:
+        if len(levels) > 2:
+            return Decision("ordered", f"its type has an order of {len(levels)} labels", _CLASSES)
+        return Decision("classification", "it has two labels")
+    if y.dtype.kind not in "iuf" or y.ndim != 1 or not np.isfinite(y).all():
+        # `encode_labels` raises for what cannot be a label
+        return Decision("classification", "its values are labels, not numbers")
+    if (y != np.floor(y)).any():
+        return _decide_measured(y, X)
+    return _decide_whole(y, X)
+
+
+_CLASSES = "Use --task classification to treat them as classes."
+
+
+def _plural(name: str) -> str:
+    return {
+        "classification": "classes",
+        "ordered": "ordered classes",
+        "regression": "numbers",
+        "amounts": "positive amounts",
+    }.get(name, name)
+
+
+# Whole numbers.
+
+
+class WholeNumbers:
+    """Distinct whole numbers of a target, how often each occurs, and what follows from both."""
+
+    def __init__(self, y: Array) -> None:
+        # a sample tells the frequencies; the ends are those of all rows
+        self.values, self.counts = np.unique(y[:: max(1, len(y) // 100_000)], return_counts=True)
+        self.y, self.low, self.high = y, float(y.min()), float(y.max())
+
+    @property
+    def few(self) -> bool:
+        """Whether there may be a class for each value: few of them, each of which recurs."""
+        recurring = self.counts.sum() / len(self.values)
+        return len(self.values) <= MOST_CLASSES and recurring >= FEWEST_RECURRING
+
+    @property
+    def contiguous(self) -> bool:
+        return self.high - self.low + 1 == len(self.values)
+
+    @property
+    def thins_out(self) -> bool:
+        """Whether values begin at 0 or 1 and are rarer the larger they are, as counts are."""
+        spread = self.high - self.low
+        position = (np.median(self.y) - self.low) / spread
+        rare = self.counts[-1] * 10 <= self.counts.max()
+        return self.low in (0, 1) and bool(position < 0.45 and rare and _skew(self.y) > 0.5)
+
+    @property
+    def decays(self) -> bool:
+        """Whether each value is clearly rarer than the one before it, from the least on."""
+        return bool((self.counts[1:] <= 0.75 * self.counts[:-1]).all())
+
+    @property
+    def turns(self) -> int:
+        """How often frequencies change between rising and falling, with small changes left aside."""
+        changes = np.diff(self.counts)
+        changes = np.sign(changes[np.abs(changes) > 0.05 * self.counts.max()])
+        return int((np.diff(changes) != 0).sum())
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether values fill a scale such as 1 to 5 or 0 to 10, or a part of it, and frequencies have one peak."""
+        return (
+            4 <= len(self.values) <= 11
+            and self.contiguous
+            and self.low >= 0
+            and self.high <= 10
+            and self.turns <= 1
+            and bool(self.counts.max() >= 2 * self.counts.min())
+        )
+
+    @property
+    def smooth(self) -> bool:
+        """Whether neighbouring values of many are about as frequent, as those of a measurement are."""
+        if len(self.values) <= 10 or not self.contiguous:
+            return False
+        deviations = self.counts - self.counts.mean()
+        squares = float(deviations @ deviations)
+        return squares > 0 and float(deviations[1:] @ deviations[:-1]) / squares > 0.5
+
+    @property
+    def heaped(self) -> bool:
+        """Whether round numbers are more frequent than others, as in prices and estimates."""
+        if self.high - self.low < 100:
+            return False
+        y = self.y[self.y != 0]
+        return any((y % step == 0).mean() > share for step, share in ((100, 0.1), (10, 0.3), (5, 0.5)))
+
+    @property
+    def begins_like_counts(self) -> bool:
+        """Whether small numbers occur, and beside many zeros also ones, twos and threes."""
+        if self.low > 2:
+            return False
+        zeros, small = int((self.y == 0).sum()), int(((self.y > 0) & (self.y <= 3)).sum())
+        return zeros <= 0.05 * len(self.y) or small >= 0.1 * zeros
+
+    def orderliness(self, X: Table | None) -> Orderliness:
+        """How well classes are explained with and without the order of the numbers; nothing where there is no X."""
+        if X is None or not X.n_columns:
+            return Orderliness(0.0, 0.0)
+        rows = sample_rows(len(self.y))
+        values, codes = np.unique(self.y[rows], return_inverse=True)
+        return orderliness(quick_features(X, rows), codes, len(values))
+
+    def __str__(self) -> str:
+        return f"whole numbers from {self.low:,.0f} to {self.high:,.0f}"
+
+
+def _decide_whole(y: Array, X: Table | None) -> Decision:
+    found = WholeNumbers(y)
+    n = len(found.values)
+    if n <= 2:
+        return Decision("classification", f"it has {'two values' if n == 2 else 'one value'}")
+    if not found.few:
+        return _decide_many(found, X)
+    classes = f"{n} different whole numbers"
+    if n == 3:
+        return Decision("classification", classes, "Use --task ordered if they are ranks, --task counts if counts.")
+    order = found.orderliness(X)
+    if order.contradicts_order:
+        other = "counts" if found.low >= 0 else "regression"
+        return Decision(
+            "classification",
+            f"{classes} whose order does not follow the columns",
+            f"Use --task {other} if they are amounts.",
+        )
+    if found.thins_out:
+        if n <= 5 and found.contiguous and not found.decays:
+            return Decision(
+                "ordered", f"{found}, of which larger ones are rarer", "Use --task counts if they are counts."
+            )
+        return Decision("counts", f"{found}, of which larger ones are rarer", _CLASSES)
+    full_scale = (found.low, found.high) in ((1, 5), (1, 7), (1, 10), (0, 10))
+    if found.is_scale and (order.supports_order or full_scale):
+        why = " that rise or fall with the columns" if order.supports_order else ", a usual scale"
+        return Decision("ordered", f"{found}{why}", _CLASSES)
+    if n > 10 and (found.smooth or order.supports_order):
+        return _decide_many(found, X)
+    other = "counts" if found.low >= 0 else "regression"
+    return Decision(
+        "classification", classes, f"Use --task ordered if they are ranks, --task {other} if they are amounts."
+    )
+
+
+def _decide_many(found: WholeNumbers, X: Table | None) -> Decision:
+    """Decide between counts, positive amounts and numbers of any sign."""
+    if found.low < 0:
+        return Decision("regression", f"{found}", _CLASSES if found.few else "")
+    if found.begins_like_counts and not found.heaped:
+        return Decision("counts", f"{found}, small ones among them", "Use --task amounts if they are measured.")
+    rounded = ", many of them round" if found.heaped else ""
+    return _decide_positive(found.y, X, f"{found}{rounded}")
+
+
+# Measured numbers.
+
+
+def _decide_measured(y: Array, X: Table | None) -> Decision:
+    if y.min() < 0:
+        return Decision("regression", "some values are below 0")
+    return _decide_positive(y, X, f"values from {_readable(y.min())} to {_readable(y.max())}")
+
+
+def _decide_positive(y: Array, X: Table | None, what: str) -> Decision:
+    """Decide between positive amounts and numbers of any sign: by skewness, range, and which scale fits better."""
+    y = np.asarray(y, dtype=float)
+    positive = y[y > 0]
+    skew, ratio = _skew(positive), float(positive.max() / positive.min()) if len(positive) else 1.0
+    numbers = Decision("regression", what, "Use --task amounts for models with a log link.")
+    if len(positive) < 3 or ratio < 3 or skew <= 0.3:
+        return numbers
+    skewed = f"{what}, skewed to the right"
+    above = np.flatnonzero(y > 0)
+    rows = above[sample_rows(len(above))]
+    features = np.empty((len(rows), 0)) if X is None else quick_features(X, rows)
+    if log_scale_gain(features, y[rows]) < LEAST_GAIN:
+        return numbers._replace(because=f"{what}, which a log scale does not fit better")
+    zeros = 1 - len(positive) / len(y)
+    if zeros > 0.9:
+        return numbers._replace(because=f"{what}, {zeros:.0%} of them 0")
+    if zeros:
+        skewed += f", {zeros:.0%} of them 0"
+    return Decision(
+        "amounts", f"{skewed}, which a log scale fits better", "Use --task regression to model them as they are."
+    )
+
+
+def _readable(number: float) -> str:
+    """Write a number with four digits and without an exponent, where it is of a usual size."""
+    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:.4g}"
+
+
+def _skew(y: Array) -> float:
+    """Return the third standardised moment."""
+    y = np.asarray(y, dtype=float)
+    scale = np.abs(y).max()
+    scaled = y / scale if scale > 0 else y
+    deviations = scaled - scaled.mean()
+    spread = float(np.square(deviations).mean()) ** 1.5
+    return float((deviations**3).mean() / spread) if spread > 0 else 0.0
+
+
+# The target as a task needs it.
+
+
+def _ordered_labels(y: Array, levels: Sequence[Any] | None) -> tuple[Array, Array]:
+    """Labels from lowest to highest, without those that do not occur, and codes."""
+    labels, codes = encode_labels(y)
+    if levels is None:
+        if labels.dtype.kind not in "iuf":
+            raise DataError(
+                f"Labels such as {labels.tolist()[0]!r} have no order of their own. Give it by order=[…], lowest first "
+                "(on the command line --order low,medium,high), or as an ordered categorical."
+            )
+        return labels, codes
+    written = {str(label): label for label in labels.tolist()}
+    order = [written[str(level)] for level in levels if str(level) in written]
+    if len(order) < len(labels):
+        absent = next(label for label in labels.tolist() if label not in order)
+        raise DataError(f"The order of labels lacks {absent!r}, which the target has; name every label once.")
+    if len(set(order)) < len(order):
+        raise DataError("The order of labels names a label twice; name every label once.")
+    places = {label: place for place, label in enumerate(order)}
+    ranks = np.array([places[label] for label in labels.tolist()])
+    return np.asarray(order, dtype=labels.dtype), ranks[codes]
+
+
+def _numbers(y: Array) -> Array:
     if y.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead. Give one target at a time.")
     numbers = np.array([_is_number(each) for each in y.tolist()]) if y.dtype.kind not in "iufb" else np.isfinite(y)
@@ -58,6 +359,12 @@ def _whole(y: Array) -> Array:
     return y
 
 
+def _not_negative(y: Array) -> Array:
+    if (y < 0).any():
+        raise DataError(f"Amounts are 0 or more, but the target is {_first(y, y < 0)}; use the task regression.")
+    return y
+
+
 def _first(y: Array, where: Any) -> str:
     row = int(np.argmax(where))
     return f"{y.tolist()[row]!r} in row {row}"
@@ -68,23 +375,3 @@ def _is_number(value: Any) -> bool:
         return math.isfinite(float(value))
     except (TypeError, ValueError):
         return False
-
-
-def _decided(y: Array) -> str:
-    if y.dtype.kind not in "iuf" or y.ndim != 1 or not np.isfinite(y).all():
-        return "classification"  # which complains of what cannot be a label
-    if (y != np.floor(y)).any():
-        return "regression"
-    values, counts = np.unique(y[:: max(1, len(y) // 100_000)], return_counts=True)
-    if len(values) <= MOST_CLASSES and not _thins_out(values, counts):
-        return "classification"
-    return "counts" if y.min() >= 0 else "regression"
-
-
-def _thins_out(values: Array, counts: Array) -> bool:
-    """Whether whole numbers look like amounts: many, close to each other, and rare where they are large.
-
-    Codes of classes are as close; but which of them is rare has nothing to do with its size.
-    """
-    close = len(values) > (values[-1] - values[0]) / 2
-    return len(values) > MANY_CLASSES and bool(close) and counts[-1] * 10 <= counts.max()

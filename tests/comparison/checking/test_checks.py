@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,24 @@ def contradicting() -> Comparison:
 
 skewed = np.random.default_rng(7).lognormal(size=N)
 Case = Callable[[], Comparison]
+
+
 #: for each code a case in which it fires, and one in which it does not
+def perfect(accuracy: float) -> Comparison:
+    """Held-out rows are right this often, though no column tells much of the target."""
+    found = calm()
+    entry = found.entries[0]
+    scores = {**entry.scores, "accuracy": np.full(len(found.splits), accuracy)}
+    return replace(found, entries=(replace(entry, scores=scores),))
+
+
+def summed(*, exact: bool) -> Comparison:
+    """A target that is a difference of two columns, or that with noise."""
+    rng = np.random.default_rng(1)
+    noise = 0.0 if exact else rng.normal(size=N)
+    return comparison(plain(), 2 * plain()["a"] - plain()["b"] + noise, task="regression")
+
+
 CASES: dict[str, tuple[Case, Case]] = {
     "MRC101": (twins, calm),
     "MRC102": (lambda: comparison(plain(), ["rare"] * 4 + ["often"] * (N - 4)), calm),
@@ -158,6 +175,8 @@ CASES: dict[str, tuple[Case, Case]] = {
     "MRC106": (contradicting, calm),
     "MRC107": (lambda: comparison(np.random.default_rng(0).normal(size=(12, 12)), classes(12)), calm),
     "MRC108": (lambda: missing(0.0, tells=True), lambda: missing(0.3)),
+    "MRC109": (lambda: perfect(0.999), lambda: perfect(0.98)),
+    "MRC110": (lambda: summed(exact=True), lambda: summed(exact=False)),
     "MRC201": (separated, calm),
     "MRC202": (lambda: calm(c=plain()["a"] + 1e-3 * plain()["b"]), calm),
     "MRC203": (lambda: counts(0.5), lambda: counts(0.0)),

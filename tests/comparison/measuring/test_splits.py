@@ -79,9 +79,9 @@ def test_what_splits_are_is_told() -> None:
     assert "12 groups are kept whole" in deal(NUMBERS, 5, 1, 0, groups=np.arange(60) % 12).notes[0]
     assert deal(NUMBERS, 5, 1, 0, times=np.arange(60)).described == "5 forward splits"
     rare = task_for(np.where(np.arange(60) < 2, "rare", "common"), 60)
-    assert "Class 'rare' has 2 rows, fewer than there are folds." in deal(rare, 5, 1, 0).notes
+    assert "Classes with fewer rows than the 5 folds: 'rare' (2 rows)." in deal(rare, 5, 1, 0).notes
     lone = task_for(np.where(np.arange(60) < 10, "one", LABELS), 60)
-    assert any("lack a class" in note for note in deal(lone, 3, 1, 0, groups=np.arange(60) // 10).notes)
+    assert any("lack: " in note for note in deal(lone, 3, 1, 0, groups=np.arange(60) // 10).notes)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,17 @@ def test_guessing_does_not_come_before_a_model_that_decides_better_beyond_chance
 def test_guessing_stays_first_where_nothing_is_learnt(other: Entry) -> None:
     found, notes = ranked([other, GUESS], CLASSES, 0.0)
     assert found[0] is GUESS
-    assert notes == []
+    assert not any("comes before" in note for note in notes)
+
+
+def test_models_without_a_finite_measure_are_named_with_the_reason() -> None:
+    decides = entry("decides", accuracy=0.9)
+    _, notes = ranked([decides, GUESS], CLASSES, 0.0)
+    assert notes == ["decides has no probabilities and therefore no log loss, and comes after the others."]
+    far = entry("far", task=NUMBERS, rmse=np.array([1.0, np.inf, 1.0, 1.0, np.inf]))
+    found, notes = ranked([far, entry("near", task=NUMBERS, rmse=1.0)], NUMBERS, 0.0)
+    assert [each.name for each in found] == ["near", "far"]
+    assert notes == ["far: its RMSE is infinite in folds 2 and 5; it is not recommended."]
 
 
 def test_the_more_models_try_their_luck_the_surer_one_has_to_be() -> None:

@@ -17,5 +17,5 @@ def test_differences_say_which_are_real(five: Comparison) -> None:
         five.entry("guess").mean("log_loss") - five.entry("bayes").mean("log_loss")
     )
     assert rows["ridge"][1] == "accuracy"
-    assert rows["sure"][-1] == "yes, without bound"
+    assert rows["sure"][-1] == "yes"
     assert all(row[6] >= row[5] for row in rows.values() if not math.isnan(row[5]))

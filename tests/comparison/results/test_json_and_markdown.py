@@ -13,7 +13,7 @@ def test_as_strict_json(five: Comparison) -> None:
     by_name = {model["name"]: model for model in found["models"]}
     assert by_name["bayes"]["measures"]["accuracy"]["mean"] == five.entry("bayes").mean("accuracy")
     assert by_name["ridge"]["measures"]["log_loss"]["mean"] is None
-    assert by_name["sure"]["measures"]["log_loss"]["mean"] == "inf"
+    assert by_name["sure"]["measures"]["log_loss"]["mean"] > 20
     assert by_name["broken"]["failed"]
     assert found["labels"] == ["setosa", "versicolor", "virginica"]
     assert found["settings"]["seed"] == 0

@@ -28,7 +28,7 @@ def test_the_leaderboard_has_intervals(five: Comparison) -> None:
     mean, low, high = five.interval("bayes", "accuracy")
     assert high == 1.0  # cut off there: the margin is that to the other side
     assert rows["bayes"][2] == f"{mean:.4f} ± {mean - low:.4f}"
-    assert rows["sure"][1] == "inf"
+    assert rows["sure"][1] == "24.51 ± 0.00"
     assert rows["ridge"][1] == rows["broken"][2] == "–"
     assert "broken: fold 1: ValueError: not | today" in board.notes
 

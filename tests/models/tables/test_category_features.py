@@ -181,7 +181,7 @@ def test_strings_that_spell_numbers_stay_strings() -> None:
         (np.array([[None], [None]], dtype=object), ["x0_nan"]),
         (np.array([["only"], ["only"]]), ["x0_only"]),
         (np.array([["x" * 100_000], ["y"]]), ["x0_" + "x" * 100_000, "x0_y"]),
-        (np.array([["\ud800"], ["é"], [""], ["a\0b"]], dtype=object), ["x0_", "x0_a\0b", "x0_é", "x0_\ud800"]),
+        (np.array([["\ud800"], ["é"], [" "], ["a\0b"]], dtype=object), ["x0_a\0b", "x0_é", "x0_\ud800", "x0_nan"]),
     ],
 )
 def test_levels_of_any_type(values: Any, names: list[str]) -> None:

@@ -26,7 +26,9 @@ def test_tables_of_naive_bayes_and_coefficients() -> None:
 
 
 def test_a_kernel_machine_has_none() -> None:
-    with pytest.raises(NoExplanationError, match="SVC has neither"):
+    with pytest.raises(
+        NoExplanationError, match="SVC has neither coefficients nor tables of its columns, and there is no model card"
+    ):
         learnt(fitted("SVC", FRAME, CLASSES).model)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,8 +20,6 @@ Array = NDArray[Any]
 FEW_OF_CLASS = 10
 #: the share of rows that repeat others in training from which that is a finding
 MANY_DUPLICATES = 0.01
-#: values that recur at least so often on average may be another name for the target
-ROWS_PER_LEVEL = 5
 #: how unlikely a difference between rows with and without a gap has to be by chance
 SURELY = 0.001
 
@@ -52,55 +49,6 @@ def rare_class(view: View) -> Iterator[Found]:
             f"There are fewer than {FEW_OF_CLASS} rows of {enumerated(rare)}.",
             "Collect more of them, put them together with a class that is like them, or leave them out.",
         )
-
-
-def leakage(view: View) -> Iterator[Found]:
-    """A column whose value alone gives the target away."""
-    if view.sparse:
-        return
-    for column in view.schema:
-        if column.kind in (Kind.IDENTIFIER, Kind.TEXT, Kind.CONSTANT, Kind.DATE):
-            continue
-        if (how := _gives_away(view, column.name)) is not None:
-            yield Found(
-                f"Column {column.name!r} {how}.",
-                "Make sure that it is known when predictions are made; if it was recorded after the target, drop it.",
-                (column.name,),
-            )
-
-
-def _gives_away(view: View, name: str) -> str | None:
-    j, target = view.table.names.index(name), view.target
-    coded = view.table.coded(j)
-    known = coded.codes >= 0
-    if known.sum() < 20 or known.mean() < 0.5:
-        return None
-    if not view.classification:
-        if not view.table.kinds[j].numeric:
-            return None
-        x = view.table.numbers([j])[:, 0][known]
-        if x.std() == 0 or target[known].std() == 0:
-            return None
-        return "has a correlation of 1 with the target" if abs(np.corrcoef(x, target[known])[0, 1]) > 0.9999 else None
-    codes, classes = coded.codes[known], target[known]
-    if len(np.unique(classes)) < 2:
-        return None
-    if len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes) and _pure(codes, classes):
-        return "takes no value in two classes: its value alone tells the class of every row"
-    if name in view.amounts and _sorted_apart(view.table.numbers([j])[:, 0][known], classes):
-        return "separates the classes without a single mistake, by thresholds"
-    return None
-
-
-def _pure(codes: Array, classes: Array) -> bool:
-    pairs = np.unique(np.stack([codes, classes]), axis=1)
-    return bool(len(np.unique(pairs[0])) == pairs.shape[1])
-
-
-def _sorted_apart(values: Array, classes: Array) -> bool:
-    """Whether the ranges of the classes do not overlap."""
-    ends = sorted((values[classes == k].min(), values[classes == k].max()) for k in np.unique(classes))
-    return all(first[1] < second[0] for first, second in itertools.pairwise(ends))
 
 
 def mostly_missing(view: View) -> Iterator[Found]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mercer.comparison.checking import _checks_of_data as data
 from mercer.comparison.checking import _checks_of_models as fits
 from mercer.comparison.checking import _checks_of_shape as shape
+from mercer.comparison.checking import leakage
 from mercer.comparison.checking.found import Found, NotAsked
 from mercer.comparison.view import View
 from mercer.models.diagnosis import Finding
@@ -41,12 +42,14 @@ class Checked(NamedTuple):
 CHECKS = (
     Check("MRC101", "duplicates across folds", "warning", data.duplicates),
     Check("MRC102", "rare class", "warning", data.rare_class),
-    Check("MRC103", "leakage", "error", data.leakage),
+    Check("MRC103", "leakage", "error", leakage.leakage),
     Check("MRC104", "mostly missing", "warning", data.mostly_missing),
     Check("MRC105", "says nothing", "note", data.says_nothing),
     Check("MRC106", "contradictions", "note", data.contradictions),
     Check("MRC107", "few rows", "warning", data.few_rows),
     Check("MRC108", "missing tells", "note", data.missing_tells),
+    Check("MRC109", "too good to be true", "warning", leakage.too_good),
+    Check("MRC110", "combination gives the target away", "error", leakage.combined),
     Check("MRC201", "separation", "warning", shape.separation),
     Check("MRC202", "collinearity", "warning", shape.collinearity),
     Check("MRC203", "over-dispersion", "warning", shape.overdispersion),
@@ -65,7 +68,7 @@ CHECKS = (
 
 
 #: checks that `Comparison.problems` makes: cheap ones, of what may make all scores worthless
-FIRST = ("MRC103",)
+FIRST = ("MRC103", "MRC109", "MRC110")
 SEVEREST_FIRST = ("error", "warning", "note")
 
 
@@ -76,7 +79,7 @@ def find_problems(comparison: Comparison) -> list[Finding]:
     for each in CHECKS:
         if each.code in FIRST:
             with suppress(Exception):  # the page lists checks that could not be made
-                findings += [Finding(each.code, each.severity, *told) for told in each.look(view)]
+                findings += [told.finding(each.code, each.severity) for told in each.look(view)]
     return sorted(findings, key=lambda finding: SEVEREST_FIRST.index(finding.severity))
 
 
@@ -109,7 +112,7 @@ def check_assumptions(comparison: Comparison | View) -> Checked:
     findings, passed, undone = [], [], []
     for each in CHECKS:
         try:
-            found = [Finding(each.code, each.severity, *told) for told in each.look(view)]
+            found = [told.finding(each.code, each.severity) for told in each.look(view)]
         except NotAsked as reason:
             undone.append(f"{each.code} ({each.name}): {reason}")
             continue

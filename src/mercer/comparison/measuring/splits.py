@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
-from mercer.report.wording import counted
-from mercer.using.tasks import Classification, Task
+from mercer.report.wording import counted, enumerated
+from mercer.using.tasks import Classification, Split, Task
 
 Array = NDArray[Any]
-#: positions of the rows to fit on, and of those to score
-Split = tuple[Array, Array]
 
 
 class Dealing(NamedTuple):
@@ -51,10 +49,7 @@ def _plain(task: Task, folds: int, repeats: int, seed: int | None) -> Dealing:
     _check_folds(folds, most, "the rows of the largest class" if classes else "the rows")
     kind = StratifiedKFold if classes else KFold
     splits = _repeated(kind, folds, repeats, seed, task.truth, None)
-    notes = []
-    if classes and (counts := np.bincount(task.truth)).min() < folds:
-        least = int(counts.argmin())
-        notes.append(f"Class {_label(task, least)!r} has {counted(counts[least], 'row')}, fewer than there are folds.")
+    notes = _rare(task, folds) + _lacking(task, splits)
     return Dealing(splits, _called(folds, repeats, "stratified folds" if classes else "folds"), notes)
 
 
@@ -122,11 +117,20 @@ def _repeated(kind: Any, folds: int, repeats: int, seed: int | None, truth: Arra
     return splits
 
 
-def _lacking(task: Task, splits: list[Split]) -> list[str]:
+def _rare(task: Task, folds: int) -> list[str]:
+    """Name the classes that have fewer rows than there are folds, rarest first."""
     if not isinstance(task, Classification):
         return []
-    lacking = sum(len(np.unique(task.truth[train])) < len(task.labels) for train, _ in splits)
-    return [f"In {lacking} of {len(splits)} splits the rows to learn from lack a class."] if lacking else []
+    counts = np.bincount(task.codes)
+    rare = [code for code in np.argsort(counts, kind="stable") if counts[code] < folds]
+    if not rare:
+        return []
+    named = [f"{task.labels.tolist()[code]!r} ({counted(counts[code], 'row')})" for code in rare]
+    return [f"Classes with fewer rows than the {folds} folds: {enumerated(named, 5)}."]
+
+
+def _lacking(task: Task, splits: list[Split]) -> list[str]:
+    return task.unseen(splits) if isinstance(task, Classification) else []
 
 
 def _has_two(task: Task, rows: Array) -> bool:
@@ -153,10 +157,6 @@ def _check_folds(folds: int, most: int, what: str) -> None:
 
 def _called(folds: int, repeats: int, kind: str) -> str:
     return f"{folds} {kind}" if repeats == 1 else f"{repeats} × {folds} {kind}"
-
-
-def _label(task: Task, code: int) -> Any:
-    return task.labels.tolist()[code] if isinstance(task, Classification) else code
 
 
 def _a_value_per_row(values: Any, rows: int, what: str) -> Array:

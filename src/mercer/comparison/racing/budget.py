@@ -10,10 +10,10 @@ from time import perf_counter as now
 from typing import Any, Self
 
 from mercer._errors import DataError, MercerError
-from mercer.comparison.measuring.splits import Split
 from mercer.comparison.racing.alarm import Bell, alarm
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.data import Table
+from mercer.using.tasks import Split
 
 #: share of the time that models leave to the page, and to a fit of the best of them to all rows
 FOR_THE_PAGE = 0.25

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError
 from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.splits import Split
 from mercer.comparison.racing.simplicity import Simplicity, simplicity_of
 from mercer.comparison.racing.size import size_of
 from mercer.comparison.taking_part.entrants import Entrant
@@ -24,7 +23,7 @@ from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.decide import CalibrationError, calibration_error
 from mercer.report.wording import counted
 from mercer.using.metrics import Forecast
-from mercer.using.tasks import Task
+from mercer.using.tasks import Split, Task
 
 Array = NDArray[Any]
 
@@ -107,11 +106,13 @@ def described(problem: BaseException | Warning | str) -> str:
 
 
 def _check(forecast: Forecast) -> None:
-    """A prediction that is no number would make every measure one."""
+    """Raise where a prediction is NaN or an infinite number, because no measure of it would be finite."""
     told = forecast.decisions if forecast.log_proba is None else forecast.log_proba
-    if np.isnan(told).any():
-        rows = int(np.isnan(told).any(axis=tuple(range(1, told.ndim))).sum())
-        raise ArithmeticError(f"the prediction is NaN for {counted(rows, 'row')}")
+    wrong = np.isnan(told) if forecast.log_proba is not None else ~np.isfinite(told)
+    if wrong.any():
+        rows = int(wrong.any(axis=tuple(range(1, told.ndim))).sum())
+        kind = "NaN" if np.isnan(told).any() else "infinite"
+        raise ArithmeticError(f"the prediction is {kind} for {counted(rows, 'row')}")
 
 
 def _entry(entrant: Entrant, task: Task, splits: list[Split], trials: list[Trial], notes: tuple[str, ...]) -> Entry:
@@ -130,7 +131,7 @@ def _entry(entrant: Entrant, task: Task, splits: list[Split], trials: list[Trial
         fit_seconds=median_low([trial.fit_seconds for trial in trials]),
         predict_seconds=median_low([trial.predict_seconds for trial in trials]),
         size_bytes=median_low([trial.size_bytes for trial in trials]),
-        notes=(*filter(None, [task.remark(scores)]), *notes),
+        notes=(*task.remarks([trial.forecast for trial in trials], splits), *notes),
         calibration=_calibration(held_out, task.truth) if probabilistic else None,
         probabilistic=probabilistic,
     )

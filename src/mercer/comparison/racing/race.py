@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.splits import Split
 from mercer.comparison.racing.budget import Budget, OutOfTime
 from mercer.comparison.racing.crossvalidation import cross_validate
 from mercer.comparison.taking_part.entrants import Entrant
 from mercer.comparison.taking_part.inner import InnerFolds
-from mercer.using.tasks import Task
+from mercer.using.tasks import Split, Task
 
 #: told the stage, how many of its steps are done, of how many, and what is next
 Progress = Callable[[str, int, int, str], None]

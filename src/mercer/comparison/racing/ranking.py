@@ -6,36 +6,59 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.paired import LEVEL, difference_of, holm
-from mercer.using.tasks import Classification, Task
+from mercer.report.wording import enumerated
+from mercer.using.tasks import Classification, Task, name_folds
 
 
 def ranked(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[tuple[Entry, ...], list[str]]:
-    """Best first by the first measure, ties by the next; those without it after those with it, failures last.
+    """Return entries best first by the first measure, ties by the next, and notes about the order.
 
-    One exception, which the note tells: where all models are too sure of themselves, guessing has the lowest log loss.
-    Nobody wants to be told to guess if a model is right more often beyond chance, whose probabilities can be mended.
+    Entries whose first measure is missing or infinite come after those whose first measure is finite, failures last.
+    One exception: where a baseline has the best measure because all models are overconfident, a model that is right
+    more often beyond chance comes first, because its probabilities can be calibrated.
     """
 
     def key(entry: Entry) -> tuple[Any, ...]:
         gains = [float(metric.gain(entry.mean(metric.name))) for metric in task.metrics]
-        # NaN equals not even itself: of two models without a measure the next would never be asked
+        # NaN does not equal itself: two models without a measure would not be compared by the next
         return entry.failed, *((True, 0.0) if math.isnan(gain) else (False, -gain) for gain in gains)
 
     order = sorted(entries, key=key)
+    notes = _without_measure(order, task)
     if not order or order[0].kind != "baseline" or not isinstance(task, Classification):
-        return tuple(order), []
+        return tuple(order), notes
     guess, *others = order
     better = _decide_better(guess, others, overlap)
     if not better:
-        return tuple(order), []
+        return tuple(order), notes
     first = better[0]
     note = (
-        f"{first.name} comes before {guess.name} although its log loss is higher: it is right more often, beyond "
-        "chance. Calibrate its probabilities, e.g. with Calibrated."
+        f"{first.name} comes before {guess.name} although its {task.metric.heading} is higher: it is right more often, "
+        "beyond chance. Calibrate its probabilities, e.g. with Calibrated."
     )
-    return (first, guess, *(entry for entry in others if entry is not first)), [note]
+    return (first, guess, *(entry for entry in others if entry is not first)), [note, *notes]
+
+
+def _without_measure(order: Sequence[Entry], task: Task) -> list[str]:
+    """Name the models that have no finite value of the measure that models are ranked by, and say why."""
+    scored = [entry for entry in order if not entry.failed]
+    heading, name = task.metric.heading, task.metric.name
+    notes = []
+    if missing := [entry.name for entry in scored if math.isnan(entry.mean(name))]:
+        why = "no probabilities and therefore " if isinstance(task, Classification) else ""
+        have = "has" if len(missing) == 1 else "have"
+        notes.append(
+            f"{enumerated(missing)} {have} {why}no {heading}, and come{'s' * (len(missing) == 1)} after the others."
+        )
+    for entry in scored:
+        if math.isinf(entry.mean(name)):
+            where = name_folds(np.isinf(entry.scores[name]).tolist())
+            notes.append(f"{entry.name}: its {heading} is infinite in {where}; it is not recommended.")
+    return notes
 
 
 def _decide_better(guess: Entry, others: Sequence[Entry], overlap: float) -> list[Entry]:

@@ -31,6 +31,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
             "version": VERSION,
             "title": comparison.title,
             "task": comparison.task.name,
+            "task_reason": comparison.task.reason,
             "rows": comparison.table.n_rows,
             "columns": comparison.table.n_columns,
             "labels": getattr(comparison.task, "labels", None),

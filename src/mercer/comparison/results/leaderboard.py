@@ -12,7 +12,7 @@ from mercer.comparison.measuring.paired import Interval
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
 from mercer.report.wording import plainly
-from mercer.using.metrics import CLASSES
+from mercer.using.tasks import Classification
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def leaderboard(comparison: Comparison) -> Grid:
     """The main measures with their intervals, seconds and bytes; below them what a reader should know."""
     metrics = [metric for metric in comparison.task.metrics if metric.shown]
-    calibrated = comparison.task.metrics == CLASSES
+    calibrated = isinstance(comparison.task, Classification)
     fields = (
         Field("model"),
         *(metric.field for metric in metrics),
@@ -84,7 +84,7 @@ def _record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     for metric in comparison.task.metrics:
         found = comparison.interval(entry.name, metric.name)
         record |= {metric.name: found.mean, f"{metric.name}_low": found.low, f"{metric.name}_high": found.high}
-    if comparison.task.metrics == CLASSES:
+    if isinstance(comparison.task, Classification):
         error = entry.calibration
         parts = (math.nan,) * 3 if error is None else (error.error, error.low, error.high)
         record |= dict(zip(("calibration_error", "calibration_low", "calibration_high"), parts, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -99,6 +100,7 @@ def verdict_of(comparison: Comparison) -> Verdict:
             *_unsure(comparison, metric, best, baseline),
             *_limits(best),
         ]
+    sentences = [*_doubt(problems), *sentences]
     if reference is not None:
         sentences.append(_against_reference(comparison, metric, top if best is None else best, reference))
     return Verdict(
@@ -197,6 +199,17 @@ def _nothing_judged(comparison: Comparison, baseline: Entry | None) -> str:
     else:
         return f"There is no model to recommend besides the baseline ({comparison.done[0].name})."
     return f"Only guessing without looking at the columns ({comparison.done[0].name}) was done: {why}."
+
+
+def _doubt(problems: Sequence[Finding]) -> list[str]:
+    """What to do before any score is believed, where columns give the target away."""
+    columns = list(dict.fromkeys(name for found in problems if found.severity == "error" for name in found.columns))
+    if not columns:
+        return []
+    again = " ".join(f"--drop {shlex.quote(name)}" for name in columns[:MOST_NAMED])
+    which = enumerated([f"{name!r}" for name in columns], MOST_NAMED)
+    known = f"{which} {'are' if len(columns) > 1 else 'is'} known when predictions are made"
+    return [f"The scores below count only if {known}; if not, compare again with {again}."]
 
 
 def _use(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> str:

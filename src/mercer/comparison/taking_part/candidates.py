@@ -35,6 +35,8 @@ STRENGTHS_OF_WORDS = (1.0, 10.0, 100.0)
 #: be left out in turn, because its like would be left in; the safest first
 PENALTIES = (1.0, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4, 1e5)
 WIDTHS = (0.5, 0.05, 0.1, 0.2, 0.35, 0.7, 1.0, 1.5, 2.5)
+#: penalties of log-normal regression that are tried, safest first
+PENALTIES_OF_LOGS = (1e-3, 1e-5, 1e-4, 1e-2, 0.1)
 #: how far covariances are drawn to a multiple of the identity, safest first; the first is taken where values are
 #: missing, so that every fit is one of many steps
 SHRINKAGES = (0.1, 0.0, 0.01, 0.5)
@@ -53,11 +55,10 @@ class Candidate(NamedTuple):
 def for_sparse(table: Table, asked: Question) -> list[Candidate]:
     """Columns that are features already."""
     machines = kernel_machines(asked, table.n_rows, table.n_columns)
-    classes = asked.task == "classification"
     return [
-        Candidate(baseline(asked.task), ANYTHING, table),
-        *([Candidate(_naive_bayes(), ANYTHING, table)] if classes else []),
-        *(Candidate(model, need, table) for model, need in _discrete(asked.task)),
+        Candidate(baseline(asked), ANYTHING, table),
+        *([Candidate(_naive_bayes(), ANYTHING, table)] if asked.classes else []),
+        *(Candidate(model, need, table) for model, need in _discrete(asked)),
         *(Candidate(model, COMPLETE, table) for model in linear(asked)),
         *(Candidate(_scaled(model), COMPLETE, table, False, most_rows) for model, most_rows in learning_rules(asked)),
         *(Candidate(_scaled(model), COMPLETE, table, False, most_rows) for model, most_rows in machines),
@@ -66,7 +67,7 @@ def for_sparse(table: Table, asked: Question) -> list[Candidate]:
 
 def for_columns(shown: Shown, asked: Question) -> list[Candidate]:
     """Columns of any kind, cheapest models first."""
-    candidates = [Candidate(baseline(asked.task), ANYTHING, shown.table), *_describing(shown, asked)]
+    candidates = [Candidate(baseline(asked), ANYTHING, shown.table), *_describing(shown, asked)]
     if shown.texts:
         return [*candidates, *_for_text(shown, asked)]
     candidates += [Candidate(shown.features(model), COMPLETE, shown.table, True) for model in linear(asked)]
@@ -87,20 +88,20 @@ def for_columns(shown: Shown, asked: Question) -> list[Candidate]:
     ]
 
 
-def baseline(task: str) -> Any:
-    """What can be said without looking at the columns: shares of the classes, or the mean."""
+def baseline(asked: Question) -> Any:
+    """Return a model that does not use the columns: shares of the classes, or the mean."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
-    return DummyClassifier() if task == "classification" else DummyRegressor()
+    return DummyClassifier() if asked.classes else DummyRegressor()
 
 
 def linear(asked: Question, strengths: Sequence[float] = STRENGTHS) -> list[Any]:
     """Linear models of features."""
     from mercer import models
 
-    if asked.task == "classification":
+    if asked.classes:
         return [logistic(asked, strengths)]
-    return [*glms(asked.task), models.LinearRegression(), _ridge(asked), models.LassoCV(cv=asked.inner)]
+    return [*glms(asked), models.LinearRegression(), _ridge(asked), models.LassoCV(cv=asked.inner)]
 
 
 def _ridge(asked: Question) -> Any:
@@ -127,12 +128,19 @@ def logistic(asked: Question, strengths: Sequence[float] = STRENGTHS) -> Any:
     )
 
 
-def glms(task: str) -> list[Any]:
+def glms(asked: Question) -> list[Any]:
+    """Return models with a log link, for counts and for positive amounts; a Tweedie model where amounts may be 0."""
     from mercer import models
-    from mercer.families import L2
+    from mercer.families import L2, Tweedie
 
-    families = ("poisson", "negative_binomial") if task == "counts" else ()
-    return [models.GLM(family, penalty=L2()) for family in families]
+    if asked.task == "counts":
+        return [models.GLM(family, penalty=L2()) for family in ("poisson", "negative_binomial")]
+    if asked.task != "amounts":
+        return []
+    if not asked.positive:
+        return [models.GLM(Tweedie(1.5), link="log", penalty=L2())]
+    log_normal = Tuned(models.LogNormalRegressor(), "alpha", PENALTIES_OF_LOGS, "regression", asked.inner)
+    return [models.GLM("gamma", link="log", penalty=L2()), log_normal]
 
 
 def learning_rules(asked: Question) -> list[tuple[Any, int]]:
@@ -142,7 +150,7 @@ def learning_rules(asked: Question) -> list[tuple[Any, int]]:
     """
     from mercer import models
 
-    if asked.task != "classification":
+    if not asked.classes:
         return []
     units = asked.outputs**0.5
     return [(models.LinearThreshold(rule, max_iter=PASSES), int(rows / units)) for rule, rows in RULE_ROWS.items()]
@@ -160,22 +168,22 @@ def _naive_bayes(codes: Sequence[str] = ()) -> Any:
 
 def _describing(shown: Shown, asked: Question) -> list[Candidate]:
     """Models that describe columns of any type, gaps and all."""
-    table = shown.as_they_are() if asked.task == "classification" else None
+    table = shown.as_they_are() if asked.classes else None
     return [] if table is None else [Candidate(_naive_bayes(shown.codes), ANYTHING, table)]
 
 
-def _discrete(task: str) -> list[tuple[Any, str]]:
+def _discrete(asked: Question) -> list[tuple[Any, str]]:
     from mercer import models
 
-    return [(models.BernoulliNB(), ZERO_ONE), (models.MultinomialNB(), COUNTS)] if task == "classification" else []
+    return [(models.BernoulliNB(), ZERO_ONE), (models.MultinomialNB(), COUNTS)] if asked.classes else []
 
 
 def _for_text(shown: Shown, asked: Question) -> list[Candidate]:
     """Linear models of the words, with the other columns beside them; and the classic, of the words alone."""
     from mercer import models
 
-    if asked.task != "classification":
-        linear_ones = [*glms(asked.task), *([models.Ridge()] if asked.task == "regression" else [])]
+    if not asked.classes:
+        linear_ones = [*glms(asked), *([models.Ridge()] if asked.task != "counts" else [])]
         return [Candidate(shown.features(model), COMPLETE, shown.table, True) for model in linear_ones]
     counted = shown.features(models.MultinomialNB(), text_only=True, text="counts")
     conditional = [logistic(asked, STRENGTHS_OF_WORDS), models.LinearThreshold("perceptron", max_iter=PASSES)]
@@ -187,7 +195,7 @@ def _for_text(shown: Shown, asked: Question) -> list[Candidate]:
 
 def _for_numbers(shown: Shown, asked: Question) -> list[Candidate]:
     """Models of columns that are numbers, or that can be read as such."""
-    if asked.task != "classification":
+    if not asked.classes:
         return _smoothers(shown, asked.inner)
     from mercer import models
 
@@ -196,7 +204,7 @@ def _for_numbers(shown: Shown, asked: Question) -> list[Candidate]:
     return [
         # of numbers alone NaiveBayes is the same
         *([] if shown.plain_numbers else [Candidate(models.GaussianNB(), DENSE, numbers)]),
-        *(Candidate(model, need, numbers) for model, need in _discrete(asked.task)),
+        *(Candidate(model, need, numbers) for model, need in _discrete(asked)),
         *(Candidate(shown.numbers(model), DENSE, shown.table) for model in _discriminants(shown.has_gaps, asked.inner)),
         *_squares(shown, asked),
         Candidate(shown.numbers(*windows), DENSE, shown.table, shown.has_gaps, PAIRED_ROWS),

@@ -38,7 +38,7 @@ def _by_name(name: str, invitation: Invitation, table: Table, task: str) -> list
     if name.casefold() not in known:
         raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*known.values()])}")
     name = known[name.casefold()]
-    if name != "GLM" and (name in CLASSIFIERS) != (task == "classification"):
+    if name != "GLM" and (name in CLASSIFIERS) != (task in ("classification", "ordered")):
         suits = [each.name for each in invitation.entrants]
         raise DataError(f"{name} is not a model for the task {task}. {did_you_mean(name, suits)}")
     ready = prepared(name, table.native)

@@ -75,7 +75,7 @@ def entrants_for(table: Table, asked: Question) -> Invitation:
     if shown.all_numbers:
         # a gap is no hindrance: who cannot have it is shown filled columns
         met |= _needs_met(shown.as_numbers().matrix())
-    notes = [*shown.notes(), *_partly_shown(shown, asked.task)]
+    notes = [*shown.notes(), *_partly_shown(shown, asked)]
     return _invitation(for_columns(shown, asked), met, asked.inner, gaps=shown.has_gaps, notes=notes)
 
 
@@ -88,9 +88,9 @@ def with_partners(entrants: list[Entrant]) -> list[Entrant]:
     ]
 
 
-def _partly_shown(shown: Shown, task: str) -> list[str]:
+def _partly_shown(shown: Shown, asked: Question) -> list[str]:
     """Which models see less than all columns."""
-    if task != "classification" or not shown.undescribed:
+    if not asked.classes or not shown.undescribed:
         return []
     blind = ["NaiveBayes is not shown " + ", ".join(map(repr, shown.undescribed))] if shown.described else []
     told = [*blind, *(["MultinomialNB is shown text alone"] if shown.texts else [])]

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
-from mercer.comparison.measuring.splits import Split, deal
-from mercer.using.tasks import Task
-from mercer.using.which_task import task_for
+from mercer.comparison.measuring.splits import deal
+from mercer.using.tasks import Split, Task
 
 Array = NDArray[Any]
 
@@ -88,7 +87,7 @@ class InnerFolds:
         """Folds of rows, dealt once for all models: fewer where there are few groups or moments, plain where one."""
         key = rows.tobytes()
         if key not in self._dealt:
-            question = task_for(self._task.y[rows], len(rows), self._task.name)
+            question = self._task.of_rows(rows)
             groups, times = (None if each is None else each[rows] for each in (self._groups, self._times))
             self._dealt[key] = _first_possible(question, groups, times)
         return self._dealt[key]

@@ -34,17 +34,21 @@ def kernel_machines(asked: Question, rows: int, columns: int) -> list[KernelMach
     kernel = RBF(gamma=float(f"{1 / max(columns, 1):.2g}"))
     several = int(FACTORS / asked.outputs ** (1 / 3))
     few = rows * asked.outputs <= SEARCHED
-    if asked.task == "classification":
+    if asked.classes:
         # C = 1 shrinks a function of such a kernel too far: on four of five data sets 10 has the lower log loss
         vectors, smooth = models.SVC(), models.kernelize(models.LogisticRegression(C=10), kernel)
         return [
             KernelMachine(Tuned(vectors, "C", PRICES, cv=asked.inner) if few else vectors, PART),
             KernelMachine(Tuned(smooth, "model__C", PRICES_OF_LOGS, cv=asked.inner) if few else smooth, several),
         ]
-    poisson = models.GLM("poisson", penalty=L2(0.1), kernel=kernel)
+    with_log_link = {
+        "counts": models.GLM("poisson", penalty=L2(0.1), kernel=kernel),
+        "amounts": models.GLM("gamma", link="log", penalty=L2(0.1), kernel=kernel),
+    }
+    skewed = [with_log_link[asked.task]] if asked.task in with_log_link and asked.positive else []
     tube = Tuned(models.SVR(), "C", PRICES, "regression", asked.inner) if few else models.SVR()
     return [
-        *([KernelMachine(poisson, several)] if asked.task == "counts" else []),
+        *(KernelMachine(model, several) for model in skewed),
         KernelMachine(_of_standard_target(tube), PART),
         KernelMachine(_of_standard_target(_ridge(rows, asked.inner)), FACTOR),
     ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from mercer.comparison.taking_part.inner import INNER_FOLDS, Inner
-from mercer.using.tasks import Task
+from mercer.using.tasks import Amounts, Ordered, Task
 
 #: rows of the rarest class that are enough to choose a penalty by folds
 ENOUGH = 2 * INNER_FOLDS
@@ -21,7 +21,18 @@ class Question(NamedTuple):
     outputs: int = 1
     rarest: int = ENOUGH
     inner: Inner | None = None
+    #: whether every amount is above 0
+    positive: bool = True
+    #: ordered labels, lowest first
+    order: tuple[Any, ...] = ()
+
+    @property
+    def classes(self) -> bool:
+        """Whether classes are predicted, ordered or not."""
+        return self.task in ("classification", "ordered")
 
     @classmethod
     def of(cls, task: Task, inner: Inner | None) -> Self:
-        return cls(task.name, task.outputs, task.rarest, inner)
+        positive = not isinstance(task, Amounts) or bool((task.y > 0).all())
+        order = tuple(task.labels.tolist()) if isinstance(task, Ordered) else ()
+        return cls(task.name, task.outputs, task.rarest, inner, positive, order)

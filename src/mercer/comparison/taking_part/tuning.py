@@ -12,8 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
-from mercer.comparison.measuring.splits import Split, deal
+from mercer.comparison.measuring.splits import deal
 from mercer.comparison.taking_part.inner import INNER_FOLDS, SEED, Inner
+from mercer.using.tasks import Split
 from mercer.using.which_task import task_for
 
 Array = NDArray[Any]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean, listed
+from mercer.data.coding import MISSING_WORDS
 from mercer.data.kinds import Kind
 from mercer.data.readers.arrow_types import without_views
 from mercer.data.told_kinds import with_kinds
@@ -18,9 +19,6 @@ from mercer.data.told_kinds import with_kinds
 Held = Literal["text", "number", "category", "boolean", "date", "verbatim"]
 #: what only files of text have to be told: other formats have types for it
 TYPED = frozenset({"boolean", "date", "verbatim"})
-
-#: words that stand for a missing value in files of text
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
 #: rows that are in memory at once where a file is read piece by piece
 BATCH_ROWS = 1 << 16
@@ -53,16 +51,24 @@ class Reading:
     held: Mapping[str, Held] = field(default_factory=dict)
     #: columns by name, and what they are, where `Schema.infer` is not to guess
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    #: columns by name, and their levels: such words are not missing values
+    levels: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def markers(self) -> tuple[str, ...]:
         """Words that stand for missing values in a file of text."""
-        return ("", *self.missing) if self.only_missing else (*MISSING, *self.missing)
+        return ("", *self.missing) if self.only_missing else (*MISSING_WORDS, *self.missing)
 
     @property
     def verbatim(self) -> tuple[str, ...]:
         """Columns that are handed on as they are."""
         return tuple(name for name, what in self.held.items() if what == "verbatim")
+
+    def markers_in(self, name: str) -> tuple[str, ...]:
+        """Words that stand for missing values in one column."""
+        if self.held.get(name) == "verbatim":
+            return ("",)
+        return tuple(word for word in self.markers if word not in self.levels.get(name, ()))
 
 
 class Part(NamedTuple):
@@ -225,8 +231,19 @@ def _as_held(column: Any, what: Held) -> Any:
     if pa.types.is_floating(column.type):
         column = _as_names(column)
     strings = pc.cast(column, pa.string())
-    # declared levels, so that nobody takes it for a text or an identifier
-    return strings.dictionary_encode() if what == "category" else strings
+    return _declared(strings) if what == "category" else strings
+
+
+def _declared(strings: Any) -> Any:
+    """A column whose type declares its levels, in order, so that it is not taken for text or an identifier."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    levels = pc.drop_null(pc.unique(strings)).sort()
+    indices = pc.index_in(strings, value_set=levels)
+    chunks = indices.chunks if isinstance(indices, pa.ChunkedArray) else [indices]
+    encoded = [pa.DictionaryArray.from_arrays(chunk, levels) for chunk in chunks]
+    return pa.chunked_array(encoded, type=pa.dictionary(pa.int32(), pa.string()))
 
 
 def _as_names(column: Any) -> Any:

@@ -75,8 +75,8 @@ class Dialect(Packed):
         )
         return read, parse, convert
 
-    def trimmed(self, table: Any, verbatim: Sequence[str] = ()) -> Any:
-        """Text without the spaces around it, and missing where a word says so; verbatim only where it is empty."""
+    def trimmed(self, table: Any, reading: Reading | None = None) -> Any:
+        """Text without the white space around it, and missing where a word says so; verbatim only where it is empty."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -88,7 +88,9 @@ class Dialect(Packed):
                 )
             if pa.types.is_string(table.schema.types[position]):
                 written = table.column(position)
-                text, gaps = (written, [""]) if name in verbatim else (pc.utf8_trim_whitespace(written), self.missing)
+                verbatim = reading is not None and name in reading.verbatim
+                text = written if verbatim else pc.utf8_trim_whitespace(written)
+                gaps = self.missing if reading is None else reading.markers_in(name)
                 absent = pc.is_in(text, value_set=pa.array(gaps, pa.string()))
                 table = table.set_column(position, name, pc.if_else(absent, pa.scalar(None, pa.string()), text))
         return table
@@ -119,7 +121,7 @@ class Separated(Rows):
         self._refuse_unclosed()
         with self._explained():
             table = arrow_csv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
-        return self.finished(self.dialect.trimmed(table, self.reading.verbatim))
+        return self.finished(self.dialect.trimmed(table, self.reading))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         for table, share in self.stream(columns, held_types(self.reading.held, columns)):
@@ -146,7 +148,7 @@ class Separated(Rows):
                 _decompressed(raw, self.path), read_options=read, parse_options=parse, convert_options=convert
             )
             for batch in reader:
-                table = self.dialect.trimmed(pa.Table.from_batches([batch]), self.reading.verbatim)
+                table = self.dialect.trimmed(pa.Table.from_batches([batch]), self.reading)
                 yield table, min(1.0, raw.tell() / size)
 
     # What the first line tells.

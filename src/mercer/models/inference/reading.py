@@ -31,6 +31,13 @@ READABLE = (
 )
 
 
+def refuse_log_target(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
+    raise InferenceError(
+        "summary is not for LogNormalRegressor: its coefficients are those of LinearRegression or Ridge of log y. Fit "
+        "one of them to the logarithm of y for standard errors."
+    )
+
+
 def refuse_selection(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
     raise InferenceError(AFTER_L1)
 
@@ -39,6 +46,7 @@ def refuse_selection(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
 READERS: dict[str, Callable[[Any, Any, Any, Beside], Reading]] = {
     "GLM": read_glm,
     "GLMRegressor": read_glm_regressor,
+    "LogNormalRegressor": refuse_log_target,
     "LeastSquaresRegressor": read_least_squares,
     "LogisticRegression": read_logistic,
     "LogisticRegressionCV": read_logistic_cv,

@@ -10,11 +10,12 @@ from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError, EmptyDataError, NonFiniteError
 from mercer._suggest import did_you_mean, listed, quoted
-from mercer.data.coding import Coded
+from mercer.data.coding import Coded, drop_missing_words
 from mercer.data.dates import are_dates, days_of_labels
 from mercer.data.kinds import Kind
 from mercer.data.select import names_of, select
 from mercer.data.table import Table
+from mercer.data.texts import present_texts
 from mercer.designs.encoded import Encoded
 from mercer.models.base import Array
 
@@ -93,8 +94,8 @@ def labels_of(table: Table, position: int, *, text: bool | None) -> Coded:
 def texts_of(table: Table, position: int) -> tuple[Any, Array]:
     """Documents, the missing ones empty, and where they are missing: of pyarrow where the column is of strings."""
     if (strings := table.strings(position)) is not None:
-        return strings.fill_null(""), np.asarray(strings.is_null())
-    coded = labels_of(table, position, text=None)
+        return present_texts(strings)
+    coded = drop_missing_words(labels_of(table, position, text=None), ())
     labels = np.append(coded.labels.astype(object), "")
     for code, label in enumerate(labels.tolist()):
         if not isinstance(label, str) and (row := np.flatnonzero(coded.codes == code)).size:

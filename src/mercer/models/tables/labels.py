@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.data.coding import Coded
+from mercer.data.coding import Coded, drop_missing_words
 from mercer.data.levels import Levels, Occurrences
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
@@ -46,7 +46,7 @@ class Category(Treatment):
         return [Slot(LEVELS, [f"{self.column}[{_shortened(str(level))}]" for level in (*self.levels.kept, *extra)])]
 
     def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
-        coded = labels_of(table, position, text=self.text)
+        coded = drop_missing_words(labels_of(table, position, text=self.text), {*self.levels.kept, *self.levels.rare})
         gaps = coded.codes < 0
         if self.missing == "error":
             refuse_gaps(self.column, gaps)

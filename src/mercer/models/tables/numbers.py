@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mercer.data.coding import drop_missing_words
 from mercer.data.levels import Occurrences
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part
@@ -115,7 +116,7 @@ class Binary(Treatment):
         return [Slot(NUMBERS, [self.column, *self.gaps.names(self.column)])]
 
     def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
-        coded = labels_of(table, position, text=isinstance(self.levels[1], str))
+        coded = drop_missing_words(labels_of(table, position, text=isinstance(self.levels[1], str)), self.levels)
         self.gaps.refuse(self.column, coded.codes < 0)
         places = [self.levels.index(label) if label in self.levels else np.nan for label in coded.labels.tolist()]
         found = np.asarray([*places, np.nan], dtype=float)[coded.codes]

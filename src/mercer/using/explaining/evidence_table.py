@@ -1,4 +1,4 @@
-"""What each column says of one row, as a table."""
+"""What each column adds to one row, as a table."""
 
 from __future__ import annotations
 
@@ -7,35 +7,53 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data import Table
 from mercer.report import Field, Grid
-from mercer.using.explaining.explanation import Explanation
+from mercer.using.explaining.explanation import EXACT, Explanation
+from mercer.using.explaining.values import row_texts
 
 #: classes that have a column each; of more, those that may be meant
 MOST_CLASSES = 6
 
 
 def evidence_grid(model: Any, row: Any, told: Explanation, most: int = 20) -> Grid:
-    """The base, what each column adds to it, strongest first, and what it all adds up to."""
+    """Return the base, what each column adds to it, strongest first, the sum of weaker ones, and the total.
+
+    Sampled contributions to one output have their standard errors beside them.
+    """
     told, notes = _of_few_classes(told)
     strength = np.abs(told.contributions[0]).max(axis=1)
-    order = np.argsort(-strength, kind="stable")
-    kept = [j for j in order.tolist() if strength[j] > 0][:most]
-    left = [j for j in order.tolist() if j not in kept and strength[j] > 0]
-    values = _values(row)
-    rows: list[tuple[Any, ...]] = [("(before any column)", "", *told.base.tolist())]
-    rows += [(told.names[j], values.get(told.names[j], ""), *told.contributions[0, j].tolist()) for j in kept]
+    order = [j for j in np.argsort(-strength, kind="stable").tolist() if strength[j] > 0]
+    kept, left = order[:most], order[most:]
+    values = row_texts(row, told.names)
+    beside = told.error is not None and len(told.outputs) == 1
+    rows: list[tuple[Any, ...]] = [("(before any column)", "", *told.base.tolist(), "")]
+    rows += [
+        (told.names[j], values[told.names[j]], *told.contributions[0, j].tolist(), _error(told, [j])) for j in kept
+    ]
     if left:
-        rows.append(
-            (
-                f"({len(left)} other{'s' if len(left) > 1 else ''})",
-                "",
-                *told.contributions[0, left].sum(axis=0).tolist(),
-            )
-        )
-    rows.append(("(all together)", "", *told.totals[0].tolist()))
-    fields = (Field("column"), Field("value"), *(Field(name, "+.4f") for name in told.outputs))
-    return Grid(f"What adds to the {told.what}", fields, tuple(rows), (*notes, _conclusion(model, row)))
+        others = f"({len(left)} other{'s' if len(left) > 1 else ''})"
+        rows.append((others, "", *told.contributions[0, left].sum(axis=0).tolist(), _error(told, left)))
+    rows.append(("(all together)", "", *told.totals[0].tolist(), ""))
+    fields = (Field("column"), Field("value"), *(Field(name, "+.4f") for name in told.outputs), Field("±"))
+    if not beside:
+        rows, fields = [line[:-1] for line in rows], fields[:-1]
+    return Grid(
+        f"What adds to the {told.what}", fields, tuple(rows), (*notes, *_method(told, beside), _conclusion(model, row))
+    )
+
+
+def _error(told: Explanation, columns: list[int]) -> str:
+    """The standard error of a contribution, or of a sum of them."""
+    return "" if told.error is None else f"{np.sqrt(np.square(told.error[0, columns, 0]).sum()):.2g}"
+
+
+def _method(told: Explanation, beside: bool) -> tuple[str, ...]:
+    """How contributions that are not terms of the model were computed."""
+    if told.method == EXACT:
+        return ()
+    errors = "" if told.error is None else f" Standard errors are at most {told.error[0].max():.2g}."
+    beside_them = " Standard errors are beside them (±)." if beside else errors
+    return (f"{told.details}{beside_them}",)
 
 
 def _of_few_classes(told: Explanation) -> tuple[Explanation, tuple[str, ...]]:
@@ -48,18 +66,9 @@ def _of_few_classes(told: Explanation) -> tuple[Explanation, tuple[str, ...]]:
         outputs=tuple(told.outputs[k] for k in kept.tolist()),
         base=told.base[kept],
         contributions=told.contributions[..., kept],
+        error=None if told.error is None else told.error[..., kept],
     )
     return few, (f"Shown are the {MOST_CLASSES} classes of {classes} that are highest all together.",)
-
-
-def _values(row: Any) -> dict[str, str]:
-    """The values of the row, as they are written."""
-    table = Table.of(row, dates=True)
-    found = {}
-    for position, name in enumerate(table.names):
-        codes, labels = table.coded(position)
-        found[name] = "missing" if codes[0] < 0 else str(labels.tolist()[codes[0]])
-    return found
 
 
 def _conclusion(model: Any, row: Any) -> str:

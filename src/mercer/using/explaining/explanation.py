@@ -16,6 +16,7 @@ from mercer.data.table import Table
 from mercer.decide import Calibrated
 from mercer.decide.wrapped import last_step
 from mercer.using.explaining._evidence import Additive, Evidence, evidence_of
+from mercer.using.explaining.background import background_of
 from mercer.using.explaining.outputs import (
     AGAINST_AVERAGE,
     LEAST_PROBABILITY,
@@ -105,7 +106,8 @@ def explain_rows(
         Rows as the model takes them.
     background : like X, default=None
         Rows with usual values, such as some of those of the fit; of many, 100 are used. For models that are not sums
-        over columns. The rows of `X` if not given, where there are at least 10.
+        over columns. If not given, rows are drawn column by column from the card of a loaded model; without a card they
+        are the rows of `X`, where there are at least 10.
     max_evaluations : int, default=100_000
         Rows that the model predicts, about, for all Shapley values together.
     random_state : int, default=0
@@ -137,6 +139,8 @@ def explain_rows(
     found = explain_exactly(model, X)
     if found is not None:
         return found
+    if background is None:
+        background = background_of(model, X, random_state)
     return _of_shapley(before_decisions(model), X, background, max_evaluations, random_state)
 
 

@@ -10,25 +10,31 @@ import numpy as np
 from mercer._errors import NoExplanationError
 from mercer.data import Kind
 from mercer.decide.wrapped import last_step
-from mercer.models.linear_forms.linear_form import HasLinearForm
+from mercer.files import card_of
 from mercer.models.reader import inside
-from mercer.report import Grid
+from mercer.report import Field, Grid
 from mercer.using.explaining import coefficients, likelihoods
+from mercer.using.explaining.drivers import Driver, drivers
 from mercer.using.reading import reader_of
 from mercer.using.shown import AMOUNTS
 
+#: rows that are drawn from a model card
+CARD_ROWS = 200
 #: kinds of columns that features put in standard units
 SCALED = AMOUNTS | {Kind.DATE}
 
 
 def learnt(model: Any, most: int | None = None) -> list[Grid]:
-    """Tables of what a model has learnt, each of at most so many lines.
+    """Return tables of what a model has learnt, each of at most `most` lines.
+
+    Coefficients, or the likelihoods of naive Bayes; of other models the drivers, over rows drawn from the card.
 
     Raises
     ------
     NoExplanationError
-        Where a model is no sum of what its columns say, such as a kernel machine.
+        Where a model has no coefficients, no tables for its columns, and no card.
     """
+    whole = model
     model = _innermost(model)
     last = last_step(model)
     if grids := likelihoods.likelihood_grids(model):
@@ -39,8 +45,24 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
         units = coefficients.UNITS if coefficients.scaled(model) and _has_amounts(model) else ""
         notes = (f"Intercept: {_written(last.intercept_)}.", f"{_meaning(last)}{units}")
         return [coefficients.coefficient_grid(names, columns, order, notes)]
-    hint = " It may still explain a row: name one." if isinstance(last, HasLinearForm) else ""
-    raise NoExplanationError(f"{type(last).__name__} has neither coefficients nor a table for each column.{hint}")
+    card = card_of(whole)
+    if card is None or not any(column.used for column in card.columns):
+        raise NoExplanationError(
+            f"{type(last).__name__} has neither coefficients nor tables of its columns, and there is no model card to "
+            "draw rows from. Give a table with --data, or use `drivers(model, X)` in Python."
+        )
+    found = drivers(whole, card.sample(CARD_ROWS), most=most)
+    note = "Over rows that are drawn column by column from the model card."
+    return [drivers_grid(found, note)]
+
+
+def drivers_grid(found: list[Driver], *notes: str) -> Grid:
+    """Return drivers as a table."""
+    fields = (Field("column"), Field("direction"), Field("moves by", ".3g"), Field("±", ".2g"))
+    rows = tuple((driver.column, driver.direction, driver.size, driver.error) for driver in found)
+    what = f"the {found[0].of.partition(' of ')[0]}" if found else "the prediction"
+    mean = f"“Moves by” is the mean distance of what a column adds to {what} from its average over rows."
+    return Grid("Drivers", fields, rows, (mean, *notes))
 
 
 def _innermost(model: Any) -> Any:

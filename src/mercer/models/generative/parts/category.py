@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._errors import ColumnTypeError, UnseenCategoryError
 from mercer._suggest import did_you_mean, quoted
-from mercer.data.coding import Coded, label_array
+from mercer.data.coding import Coded, drop_missing_words, label_array
 from mercer.data.table import Table
 from mercer.families import Categorical, CategoricalParameters, Parameters
 from mercer.families.pseudo_counts import add_alpha
@@ -85,6 +85,7 @@ class CategoryConditional(Conditional):
     def codes(self, block: Coded) -> Array:
         """Positions among the levels; their number for an unseen level, and one more for a missing value."""
         self._refuse_other_type(block.labels)
+        block = drop_missing_words(block, set(self.levels.tolist()))
         places = places_of(block.labels, self.levels)
         places = np.append(np.where(places < 0, len(self.levels), places), len(self.levels) + 1)
         return np.asarray(places[block.codes])

@@ -1,0 +1,370 @@
+"""Checks of columns that give the target away, alone or together, and of scores that are too good to be true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.comparison.checking.found import Found
+from mercer.comparison.view import View
+from mercer.data import Kind
+from mercer.report.wording import enumerated
+
+Array = NDArray[Any]
+
+#: rows of which a value is known, at least, and rows of the rarest class
+FEWEST_ROWS, FEWEST_OF_CLASS = 20, 10
+#: rank correlation from which a column orders the rows as the target does
+SAME_ORDER = 0.999
+#: share of the variance, or of the mistakes of a constant answer, that a column takes away: from here it gives the
+#: target away by itself
+GIVES_AWAY = 0.985
+#: the same where a single value, or a gap, is all that matters, and how pure one side has to be
+BY_ONE_VALUE, ONE_SIDED = 0.85, 0.995
+#: values that recur at least so often on average are levels
+ROWS_PER_LEVEL = 5
+#: columns that are looked at one by one: of more, those that differ most between rows of different targets
+MOST_COLUMNS = 300
+#: columns of a combination, rows that it is sought in, and the share of the variance that it leaves at most
+MOST_TERMS, MOST_ROWS, LEFT_OVER = 6, 2_000, 1e-6
+#: held-out scores from which a comparison is too good to be taken as it is
+TOO_ACCURATE, TOO_MUCH_EXPLAINED = 0.995, 0.99
+REMEDY = "Make sure that it is known when predictions are made; if it was recorded after the target, drop it."
+REMEDY_OF_SEVERAL = (
+    "Make sure that they are known when predictions are made; if one was recorded after the target or computed from "
+    "it, drop it."
+)
+
+
+class Evidence(NamedTuple):
+    """How much of the target a column tells by itself (0 to 1), and how, where it gives the target away."""
+
+    name: str
+    strength: float
+    how: str = ""
+
+
+def leakage(view: View) -> Iterator[Found]:
+    """Columns whose value alone gives the target away, and then others that tell almost as much."""
+    certain = [found for found in _evidence(view) if found.how]
+    for found in certain:
+        yield Found(f"Column {found.name!r} gives the target away: {found.how}.", REMEDY, (found.name,))
+    if not certain:
+        return
+    what = "of the mistakes of a constant answer avoided" if _is_classes(view) else "of the variance explained"
+    for found in _evidence(view):
+        if not found.how and found.strength > BY_ONE_VALUE:
+            sentence = (
+                f"Column {found.name!r} tells almost as much of the target by itself: {found.strength:.1%} {what}."
+            )
+            yield Found(sentence, REMEDY, (found.name,), "warning")
+
+
+def combined(view: View) -> Iterator[Found]:
+    """Columns of numbers that add or multiply up to the target exactly, where none does so by itself."""
+    if view.sparse or _is_classes(view):
+        return
+    alone = {found.name for found in _evidence(view) if found.how}
+    names = [name for name in view.amounts if name not in alone]
+    if len(names) < 2:
+        return
+    numbers = view.numbers[:, [view.amounts.index(name) for name in names]]
+    numbers, target = numbers[:MOST_ROWS], view.target[:MOST_ROWS].astype(float)
+    # of parts that add up, those that did not occur may be missing
+    sums = _exact_terms(numbers, target) or _exact_terms(np.nan_to_num(numbers), target)
+    if sums:
+        terms = " ".join(_term(weight, names[j], first=not k) for k, (j, weight) in enumerate(sums.items()))
+        how = f"the target is {terms}, but for a constant"
+    else:
+        positive = np.asarray((np.nan_to_num(numbers, nan=1.0) > 0).all(axis=0))
+        if not (target > 0).all() or positive.sum() < 2:
+            return
+        names = [name for name, is_positive in zip(names, positive.tolist(), strict=True) if is_positive]
+        sums = _exact_terms(np.log(numbers[:, positive]), np.log(target))
+        if not sums:
+            return
+        factors = " × ".join(_power(weight, names[j]) for j, weight in sums.items() if weight > 0) or "1"
+        divisors = "".join(f" / {_power(-weight, names[j])}" for j, weight in sums.items() if weight < 0)
+        how = f"the target is proportional to {factors}{divisors}"
+    used = [names[j] for j in sums]
+    yield Found(f"Columns {enumerated(used)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used))
+
+
+def too_good(view: View) -> Iterator[Found]:
+    """A held-out score that is almost perfect, where no column was found that gives the target away."""
+    comparison = view.comparison
+    entries = [entry for entry in (*view.ranked, comparison.reference) if entry is not None and not entry.failed]
+    classes = _is_classes(view)
+    name, least = ("accuracy", TOO_ACCURATE) if classes else ("explained", TOO_MUCH_EXPLAINED)
+    if name not in {metric.name for metric in comparison.task.metrics} or view.sparse:
+        return
+    scored = [(entry.mean(name), entry.name) for entry in entries if entry.kind != "baseline"]
+    reached, model = max((each for each in scored if math.isfinite(each[0])), default=(-math.inf, ""))
+    if reached < least or any(leakage(view)) or any(combined(view)):
+        return
+    strongest = sorted(_evidence(view), key=lambda found: -found.strength)[:3]
+    heading = "accuracy" if classes else "R²"
+    told = [f"{found.name!r} ({found.strength:.2f})" for found in strongest if found.strength > 0]
+    what = "share of mistakes avoided" if classes else "share of the variance explained"
+    by_columns = f" The columns that tell most of the target by themselves are {enumerated(told)}, by the {what}."
+    columns = tuple(found.name for found in strongest)
+    if not classes and len(view.amounts) > 1:
+        sums = _exact_terms(view.numbers[:MOST_ROWS], view.target[:MOST_ROWS].astype(float), 1 - TOO_MUCH_EXPLAINED)
+        if sums:
+            columns = tuple(view.amounts[j] for j in sums)
+            told = [f"{name!r}" for name in columns]
+            by_columns = (
+                f" A sum of {enumerated(told)} alone explains {TOO_MUCH_EXPLAINED:.0%} of its variance or more."
+            )
+    suspicious = not classes or (bool(strongest) and strongest[0].strength > BY_ONE_VALUE)
+    yield Found(
+        f"{model} reaches {heading} {reached:.4f} on rows that it was not fitted to, which is "
+        f"{'too good to be taken as it is' if suspicious else 'very good'}.{by_columns if told else ''}",
+        "Check that every column is known when predictions are made, and that no row is in the table twice.",
+        columns,
+        "warning" if suspicious else "note",
+    )
+
+
+def _is_classes(view: View) -> bool:
+    return getattr(view.comparison.task, "labels", None) is not None
+
+
+def _evidence(view: View) -> tuple[Evidence, ...]:
+    """Return what each column tells of the target by itself; computed once for a view."""
+    if view not in _FOUND:
+        _FOUND[view] = tuple(_examined(view))
+    return _FOUND[view]
+
+
+_FOUND: WeakKeyDictionary[View, tuple[Evidence, ...]] = WeakKeyDictionary()
+
+
+def _examined(view: View) -> Iterator[Evidence]:
+    if view.sparse or len(np.unique(view.target)) < 2:
+        return
+    of_classes = _is_classes(view)
+    if of_classes:
+        counts = np.bincount(view.target.astype(int))
+        if counts[counts > 0].min() < FEWEST_OF_CLASS and (counts >= FEWEST_OF_CLASS).sum() < 2:
+            return
+    columns = list(view.schema)
+    if len(columns) > MOST_COLUMNS:
+        kept = _most_telling(view)
+        columns = [column for column in columns if column.name in kept or column.name not in view.amounts]
+    for column in columns[: 2 * MOST_COLUMNS]:
+        j = view.table.names.index(column.name)
+        codes = view.table.coded(j).codes
+        numbers = view.table.kinds[j].numeric and column.kind is not Kind.DATE
+        values = view.table.numbers([j])[:, 0].astype(float) if numbers else None
+        named = column.kind in (Kind.IDENTIFIER, Kind.TEXT, Kind.DATE, Kind.CONSTANT)
+        if of_classes:
+            yield _of_classes(view, column.name, codes, values, only_gaps=named)
+        elif not named:
+            yield _of_numbers(view, column.name, codes, values)
+
+
+def _most_telling(view: View) -> set[str]:
+    """Return the columns of numbers that differ most between targets: a screen by correlations, in one product."""
+    numbers = np.nan_to_num(view.numbers - np.nanmean(view.numbers, axis=0))
+    spread = np.sqrt(np.square(numbers).sum(axis=0))
+    target = view.target.astype(int)
+    responses = np.eye(target.max() + 1)[target] if _is_classes(view) else view.target[:, None].astype(float)
+    responses = responses - responses.mean(axis=0)
+    responses /= np.maximum(np.sqrt(np.square(responses).sum(axis=0)), 1e-300)
+    told = np.abs(numbers.T @ responses).max(axis=1) / np.where(spread > 0, spread, np.inf)
+    return {view.amounts[j] for j in np.argsort(-told, kind="stable")[:MOST_COLUMNS].tolist()}
+
+
+# Of a target of numbers.
+
+
+def _of_numbers(view: View, name: str, codes: Array, values: Array | None) -> Evidence:
+    known = codes >= 0
+    if known.sum() < FEWEST_ROWS or known.mean() < 0.5:
+        return Evidence(name, 0.0)
+    codes, target = codes[known], view.target[known].astype(float)
+    if target.std() == 0 or len(np.unique(codes)) < 2:
+        return Evidence(name, 0.0)
+    order = 0.0
+    if values is not None:
+        order = _rank_correlation(values[known], target)
+        straight = abs(float(np.corrcoef(values[known], target)[0, 1]))
+        if straight > 0.9999:
+            return Evidence(name, 1.0, "its correlation with the target is 1")
+        if abs(order) > SAME_ORDER:
+            how = "in the same order as" if order > 0 else "in the opposite order of"
+            return Evidence(name, 1.0, f"it puts the rows {how} the target (rank correlation {order:.4f})")
+    levels = len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes)
+    share = _explained_by_levels(codes, target) if levels else 0.0
+    if share > GIVES_AWAY:
+        how = f"its {len(np.unique(codes)):,} values explain {share:.1%} of the variance of the target"
+        return Evidence(name, share, how)
+    return Evidence(name, max(share, order * order))
+
+
+def _rank_correlation(x: Array, y: Array) -> float:
+    from scipy.stats import rankdata
+
+    first, second = rankdata(x), rankdata(y)
+    return float(np.corrcoef(first, second)[0, 1]) if first.std() > 0 and second.std() > 0 else 0.0
+
+
+def _explained_by_levels(codes: Array, target: Array) -> float:
+    """Return the share of the variance explained by means of levels, each row left out of its own."""
+    _, levels = np.unique(codes, return_inverse=True)
+    n = np.bincount(levels)
+    residual = target - (np.bincount(levels, target) / n)[levels]
+    # a row that is left out is further from the mean of the others: by n / (n − 1)
+    alone = n[levels] == 1
+    residual = np.where(alone, target - target.mean(), residual * n[levels] / np.maximum(n[levels] - 1, 1))
+    return float(max(0.0, 1 - np.square(residual).mean() / target.var()))
+
+
+# Of a target of classes.
+
+
+def _of_classes(view: View, name: str, codes: Array, values: Array | None, *, only_gaps: bool) -> Evidence:
+    known, classes = codes >= 0, view.target.astype(int)
+    labels = [str(label) for label in view.comparison.task.labels.tolist()]  # type: ignore[attr-defined]
+    if (found := _by_one_value(name, ~known, classes, "it is missing", "it is known", labels, pure=0.0)).how:
+        return found
+    if only_gaps or known.sum() < FEWEST_ROWS or known.mean() < 0.5:
+        return Evidence(name, 0.0)
+    codes, classes = codes[known], classes[known]
+    levels = len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes)
+    share = _avoided_by_levels(codes, classes) if levels else 0.0
+    if values is not None:
+        numbers = values[known]
+        share = max(share, _avoided_by_thresholds(numbers, classes))
+        if share > GIVES_AWAY:
+            return Evidence(name, share, f"thresholds on it separate the classes {_how_well(share, classes)}")
+        common = np.unique(codes)[np.argmax(np.unique(codes, return_counts=True)[1])]
+        value = f"{numbers[codes == common][0]:g}"
+        at = _by_one_value(
+            name, codes == common, classes, f"it is {value}", f"it is not {value}", labels, pure=ONE_SIDED
+        )
+        if at.how:
+            return at
+    elif share > GIVES_AWAY:
+        return Evidence(name, share, f"its value alone gives the class {_how_well(share, classes)}")
+    return Evidence(name, share)
+
+
+def _how_well(share: float, classes: Array) -> str:
+    """Return how many rows are right where this share of the mistakes of a constant answer is avoided."""
+    base = np.bincount(classes).max() / len(classes)
+    return "without a mistake" if share >= 1 else f"correctly in {base + share * (1 - base):.2%} of the rows"
+
+
+def _avoided(right: float, classes: Array) -> float:
+    """Return the share of the mistakes of the most frequent class that are avoided."""
+    base = np.bincount(classes).max() / len(classes)
+    return float((right - base) / (1 - base)) if base < 1 else 0.0
+
+
+def _avoided_by_levels(codes: Array, classes: Array) -> float:
+    """By the most frequent class of each level among its other rows."""
+    _, levels = np.unique(codes, return_inverse=True)
+    counts = np.zeros((levels.max() + 1, classes.max() + 1))
+    np.add.at(counts, (levels, classes), 1)
+    others = counts[levels]
+    others[np.arange(len(classes)), classes] -= 1
+    usual = np.bincount(classes).argmax()
+    decided = np.where(others.sum(axis=1) > 0, others.argmax(axis=1), usual)
+    return max(0.0, _avoided(float((decided == classes).mean()), classes))
+
+
+def _avoided_by_thresholds(values: Array, classes: Array) -> float:
+    """By thresholds that give each class an interval of values, the classes in the order of their medians."""
+    order = np.argsort(values, kind="stable")
+    x, y = values[order], classes[order]
+    medians = {k: np.median(x[y == k]) for k in np.unique(y).tolist()}
+    ends = np.flatnonzero(np.append(np.diff(x) > 0, True)) + 1  # thresholds lie between different values
+    right = np.full(len(ends) + 1, -np.inf)  # most rows decided rightly up to each threshold
+    right[0] = 0.0
+    for k in sorted(medians, key=medians.__getitem__):
+        of_class = np.concatenate([[0], np.cumsum(y == k)[ends - 1]])
+        right = np.maximum.accumulate(right - of_class) + of_class
+    return max(0.0, _avoided(float(right[-1]) / len(y), classes))
+
+
+def _by_one_value(
+    name: str, at: Array, classes: Array, there: str, elsewhere: str, labels: list[str], *, pure: float
+) -> Evidence:
+    """Whether one value, or a gap, tells the class: where one side is (almost) a single class, and the other not."""
+    if min(at.sum(), (~at).sum()) < FEWEST_OF_CLASS:
+        return Evidence(name, 0.0)
+    sides = []
+    for side in (at, ~at):
+        counts = np.bincount(classes[side])
+        sides.append((int(counts.argmax()), counts.max() / side.sum()))
+    (first, share), (second, rest) = sides
+    right = (share * at.sum() + rest * (~at).sum()) / len(at)
+    strength = max(0.0, _avoided(float(right), classes))
+    if first == second or strength < BY_ONE_VALUE or max(share, rest) < pure:
+        return Evidence(name, strength)
+    how = (
+        f"where {there}, the target is {labels[first]!r} in {share:.1%} of {at.sum():,} rows, and where {elsewhere}, "
+        f"{labels[second]!r} in {rest:.1%} of {(~at).sum():,}"
+    )
+    return Evidence(name, strength, how)
+
+
+# Of several columns together.
+
+
+def _exact_terms(numbers: Array, target: Array, left_over: float = LEFT_OVER) -> dict[int, float]:
+    """Return the weights of the few columns that add up to the target, by orthogonal matching pursuit.
+
+    They leave at most the share `left_over` of the variance; where no few columns do, there are none.
+    """
+    complete, rows = (np.asarray(np.isfinite(numbers).all(axis=axis)) for axis in (0, 1))
+    if rows.sum() < max(FEWEST_ROWS, 0.5 * len(rows)):  # too many gaps: only columns without any
+        rows = np.ones(len(target), dtype=bool)
+    else:
+        complete = np.ones(numbers.shape[1], dtype=bool)
+    X, y = numbers[rows][:, complete], target[rows]
+    places = np.flatnonzero(complete)
+    X, y = X - X.mean(axis=0), y - y.mean()
+    scale = np.sqrt(np.square(X).sum(axis=0))
+    keep = scale > 0
+    X, places, scale = X[:, keep] / scale[keep], places[keep], scale[keep]
+    total = float(y @ y)
+    if total == 0 or not X.shape[1] or len(y) < FEWEST_ROWS:
+        return {}
+    chosen: list[int] = []
+    residual, weights = y, np.zeros(0)
+    while len(chosen) < min(MOST_TERMS, X.shape[1], len(y) // 5):
+        told = np.abs(X.T @ residual)
+        told[chosen] = -1.0
+        chosen.append(int(told.argmax()))
+        weights = np.linalg.lstsq(X[:, chosen], y, rcond=None)[0]
+        residual = y - X[:, chosen] @ weights
+        if residual @ residual <= left_over * total:
+            break
+    else:
+        return {}
+    # columns that were chosen on the way, and are not needed
+    needed = [j for j, weight in zip(chosen, weights.tolist(), strict=True) if weight**2 > 1e-4 * total]
+    weights = np.linalg.lstsq(X[:, needed], y, rcond=None)[0]
+    left = y - X[:, needed] @ weights
+    if len(needed) < 2 or left @ left > 2 * left_over * total:
+        return {}
+    terms = {int(places[j]): float(weight / scale[j]) for j, weight in zip(needed, weights.tolist(), strict=True)}
+    return dict(sorted(terms.items(), key=lambda term: term[1] < 0))  # what is added first
+
+
+def _term(weight: float, name: str, *, first: bool) -> str:
+    sign = "−" if weight < 0 else "" if first else "+"
+    size = "" if abs(abs(weight) - 1) < 0.005 else f"{abs(weight):.3g} × "
+    return f"{sign}{'' if first else ' '}{size}{name}"
+
+
+def _power(weight: float, name: str) -> str:
+    return name if abs(weight - 1) < 0.005 else f"{name}^{weight:.3g}"
