@@ -48,6 +48,13 @@ def compare(
             autocompletion=models_begun,
         ),
     ] = None,
+    reference: Annotated[
+        bool | None,
+        typer.Option(
+            "--reference/--no-reference",
+            help="Score scikit-learn's gradient boosting on the same folds; by default without --models only.",
+        ),
+    ] = None,
     folds: Annotated[int, typer.Option(min=2, help="How many folds to cross-validate on.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="How many times rows are dealt to folds anew.")] = 1,
     group: Annotated[
@@ -115,6 +122,7 @@ def compare(
         "cv": folds,
         "repeats": repeats,
         "random_state": seed,
+        "reference": reference,
         **asides,
     }
     with stages(quiet, progress) as bars:

@@ -19,6 +19,7 @@ from mercer.comparison.taking_part.chosen import chosen
 from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_for, entrants_given
 from mercer.comparison.taking_part.inner import Inner, InnerFolds
 from mercer.comparison.taking_part.question import Question
+from mercer.comparison.taking_part.reference import reference_for
 from mercer.data import Table
 from mercer.report.wording import counted
 from mercer.using.tasks import Task
@@ -38,6 +39,7 @@ def compare(
     times: Any = None,
     time_limit: float | Budget | None = None,
     random_state: int | None = 0,
+    reference: bool | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Cross-validate models on splits (stratified, for classes) that are the same for all of them.
@@ -71,6 +73,10 @@ def compare(
         cut short and left out (in the main thread of a system with timers).
     random_state : int or None, default=0
         Fixes how the rows are dealt to the folds.
+    reference : bool, default=None
+        Whether scikit-learn's histogram gradient boosting takes part as a reference: it is scored on the same splits,
+        shows what a linear or kernel model costs or saves, and is never recommended. By default where `models` is
+        None.
     progress : callable, default=None
         Called as `progress(stage, done, total, name)`: stage "data" first, then "cross-validation" before every fit and
         after the last.
@@ -105,6 +111,9 @@ def compare(
     notes = [question.reason, *question.notes(), *dealing.notes, *invitation.notes]
     if groups is None:
         notes += duplicates_note(table, dealing.splits)
+    entrants = invitation.entrants
+    if models is None if reference is None else reference:
+        entrants = _with_reference(entrants, table, question)
     tell("data", 1, 1, "")
     race = Race(question, dealing.splits, budget, tell, inner)
     size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
@@ -122,19 +131,29 @@ def compare(
         target=name if isinstance(name := getattr(y, "name", None), str) else "",
     )
     try:
-        race.run(invitation.entrants)
+        race.run(entrants)
     except KeyboardInterrupt as stopped:
-        notes.append(race.stopped(invitation.entrants))
-        done = _finished(comparison, race, invitation.entrants, notes) if race.entries else None
+        notes.append(race.stopped(entrants))
+        done = _finished(comparison, race, entrants, notes) if race.candidates else None
         raise ComparisonInterrupted(
-            f"stopped by Ctrl-C; {len(race.entries)} of {len(invitation.entrants)} models are done.", done
+            f"stopped by Ctrl-C; {len(race.entries)} of {len(entrants)} models are done.", done
         ) from stopped
-    if not race.entries:
+    if not race.candidates:
         raise DataError(
             f"no model was done within {budget.seconds:g} s: {', '.join(race.late)}. Give a longer time_limit (on the "
             "command line --time-limit), or fewer rows."
         )
-    return _finished(comparison, race, invitation.entrants, notes)
+    return _finished(comparison, race, entrants, notes)
+
+
+def _with_reference(entrants: list[Entrant], table: Table, question: Task) -> list[Entrant]:
+    """Put the reference before the models that may take long, so that a limit of time leaves room for it."""
+    found = reference_for(table, question)
+    if found is None or found.name in {entrant.name for entrant in entrants}:
+        return entrants
+    slow = (place for place, entrant in enumerate(entrants) if entrant.kind in ("direct", "kernel", "density"))
+    place = next(slow, len(entrants))
+    return [*entrants[:place], found, *entrants[place:]]
 
 
 def _invited(
@@ -159,10 +178,11 @@ def _invited(
 
 
 def _finished(comparison: Comparison, race: Race, entrants: list[Entrant], notes: list[str]) -> Comparison:
-    entries, told = ranked(race.entries, comparison.task, overlap_of(comparison.splits))
+    entries, told = ranked(race.candidates, comparison.task, overlap_of(comparison.splits))
     return replace(
         comparison,
         entries=entries,
+        reference=race.reference,
         unfinished=tuple(race.unfinished(entrants)),
         notes=(*notes, *race.notes(), *told),
         seconds=race.budget.spent,

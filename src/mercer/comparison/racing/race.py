@@ -47,10 +47,19 @@ class Race:
             return []
         return [f"Left out to keep the time limit of {self.budget.seconds:g} s: {', '.join(self.late)}."]
 
+    @property
+    def candidates(self) -> list[Entry]:
+        """The entries that may be recommended."""
+        return [entry for entry in self.entries if entry.kind != "reference"]
+
+    @property
+    def reference(self) -> Entry | None:
+        return next((entry for entry in self.entries if entry.kind == "reference"), None)
+
     def unfinished(self, entrants: list[Entrant]) -> list[str]:
-        """Names of those that were not done, whatever the reason."""
+        """Names of candidates that were not done, whatever the reason."""
         done = {entry.name for entry in self.entries}
-        return [entrant.name for entrant in entrants if entrant.name not in done]
+        return [entrant.name for entrant in entrants if entrant.name not in done and entrant.kind != "reference"]
 
     def stopped(self, entrants: list[Entrant]) -> str:
         """A note on those that Ctrl-C left no time for."""

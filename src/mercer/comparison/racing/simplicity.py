@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
-from mercer._errors import ExportError
-
 
 class Simplicity(NamedTuple):
     """Whether the score is a sum over columns, and why the model cannot be exported (None where it can be)."""
@@ -24,10 +22,16 @@ def simplicity_of(model: Any, row: Any) -> Simplicity:
     >>> simplicity_of(LogisticRegression().fit([[0.0], [2.0]], ["no", "yes"]), [[1.0]])
     Simplicity(additive=True, obstacle=None)
     """
+    from mercer.export import obstacle
+    from mercer.using.explaining.explanation import explain_exactly
+
     model = without_search(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Simplicity(_is_additive(model, row), _obstacle(model))
+        try:
+            return Simplicity(explain_exactly(model, row) is not None, obstacle(model))
+        except Exception as failure:  # of a model of another library
+            return Simplicity(False, f"{type(model).__name__} cannot be exported ({type(failure).__name__}).")
 
 
 def without_search(model: Any) -> Any:
@@ -38,25 +42,3 @@ def without_search(model: Any) -> Any:
         *first, (name, last) = model.steps
         return Pipeline([*first, (name, without_search(last))])
     return getattr(model, "best_estimator_", model)
-
-
-def _is_additive(model: Any, row: Any) -> bool:
-    from mercer.using.explaining.explanation import explain_rows
-
-    try:
-        explain_rows(model, row)
-    except Exception:  # a model of another library may raise anything; it is not known to be additive
-        return False
-    return True
-
-
-def _obstacle(model: Any) -> str | None:
-    from mercer.export.lower import lower
-
-    try:
-        lower(model)
-    except ExportError as error:
-        return str(error).partition(". ")[0].rstrip(".") + "."
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return None

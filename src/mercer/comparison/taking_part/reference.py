@@ -1,0 +1,178 @@
+"""Gradient-boosted trees of scikit-learn, as a reference for what linear and kernel models reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.comparison.taking_part.entrants import Entrant
+from mercer.data import Kind, Table
+from mercer.using.shown import Shown
+from mercer.using.tasks import Task
+
+Array = NDArray[Any]
+
+#: trees of one fit, and rounds: many classes have a tree each in every round
+MOST_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 500, 100, 10
+#: rows × columns × rounds of one fit from which there are fewer rounds
+MOST_WORK = 5e9
+#: values of a table from which several threads are worth it
+THREADED = 1_000_000
+#: columns that are looked at for a split: of more, a random part
+MOST_SPLIT_COLUMNS = 200
+#: levels of a category, the rest counting as missing, and words of a text
+MOST_LEVELS, MOST_WORDS = 254, 100
+
+
+def reference_for(table: Table, task: Task) -> Entrant | None:
+    """Return the reference for a table and a task; None for a sparse matrix, or where no column can be used.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    task : Task
+        Classes have a classifier; counts a Poisson loss, positive amounts a Gamma loss, other numbers squared errors.
+    """
+    if table.library == "scipy":
+        return None
+    columns = TreeColumns.of(Shown.of(table))
+    if not columns.kinds:
+        return None
+    trees = _trees(task, table.n_rows, len(columns.kinds), columns)
+    model = ReferencePipeline([("columns", columns), ("trees", trees)])
+    return Entrant(type(trees).__name__, model, table, "reference")
+
+
+def _trees(task: Task, rows: int, n_columns: int, columns: TreeColumns) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    outputs = max(1, task.outputs)
+    rounds = min(MOST_TREES / outputs, MOST_WORK / max(1.0, float(rows) * n_columns * outputs))
+    settings = {
+        "max_iter": int(np.clip(rounds, FEWEST_ROUNDS, MOST_ROUNDS)),
+        "max_features": min(1.0, MOST_SPLIT_COLUMNS / n_columns),
+        "categorical_features": columns.categories(),
+        "random_state": 0,
+    }
+    if hasattr(task, "labels"):
+        return HistGradientBoostingClassifier(**settings)
+    y = np.asarray(task.y)
+    losses = {"counts": "poisson", "amounts": "gamma" if (y > 0).all() else "poisson"}
+    return HistGradientBoostingRegressor(loss=losses.get(task.name, "squared_error"), **settings)
+
+
+class ReferencePipeline(Pipeline):
+    """A pipeline that uses one thread for small tables: threads that wait for each other cost more than they save."""
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        with _few_threads(X):
+            return super().fit(X, y, **params)  # type: ignore[no-any-return]
+
+    def predict(self, X: Any, **params: Any) -> Any:
+        with _few_threads(X):
+            return super().predict(X, **params)
+
+    @available_if(lambda self: hasattr(self.steps[-1][1], "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, **params: Any) -> Any:
+        with _few_threads(X):
+            return super().predict_proba(X, **params)
+
+
+def _few_threads(X: Any) -> AbstractContextManager[Any]:
+    from threadpoolctl import threadpool_limits
+
+    rows, columns = X.shape
+    return nullcontext() if rows * columns > THREADED else threadpool_limits(1, user_api="openmp")
+
+
+class TreeColumns(TransformerMixin, BaseEstimator):
+    """Columns of a table as numbers for trees, which take gaps as they are and need no units.
+
+    Levels of a category become numbers, dates too; of a text there is a column for each frequent word. Levels that
+    were not in the fit are missing.
+
+    Parameters
+    ----------
+    kinds : mapping from column to kind
+        The columns that are used.
+
+    Attributes
+    ----------
+    levels_ : dict
+        The levels of each category, most frequent first.
+    words_ : dict
+        A vectorizer for each text; None where it has no words.
+    """
+
+    levels_: dict[str, list[Any]]
+    words_: dict[str, Any]
+
+    def __init__(self, kinds: Mapping[str, Kind]) -> None:
+        self.kinds = kinds
+
+    @classmethod
+    def of(cls, shown: Shown) -> Self:
+        """All columns that say something about a row, texts last."""
+        unused = (Kind.IDENTIFIER, Kind.CONSTANT)
+        kinds = {column.name: column.kind for column in shown.schema if column.kind not in unused}
+        return cls(dict(sorted(kinds.items(), key=lambda item: item[1] is Kind.TEXT)))
+
+    def categories(self) -> list[int] | None:
+        """Return the positions of categories among the columns."""
+        found = [place for place, kind in enumerate(self.kinds.values()) if kind is Kind.CATEGORY]
+        return found or None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        table = Table.of(X, dates=True)
+        self.levels_, self.words_ = {}, {}
+        for name, kind in self.kinds.items():
+            j = table.names.index(name)
+            if kind is Kind.TEXT:
+                words = CountVectorizer(max_features=MOST_WORDS, binary=True, max_df=0.5, dtype=np.float64)
+                try:
+                    self.words_[name] = words.fit(_texts(table, j))
+                except ValueError:  # no words
+                    self.words_[name] = None
+            elif not table.kinds[j].numeric:
+                codes, labels = table.coded(j)
+                counts = np.bincount(codes[codes >= 0], minlength=len(labels))
+                order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+                self.levels_[name] = [labels.tolist()[k] for k in order.tolist() if counts[k]]
+        self.n_features_in_ = table.n_columns
+        return self
+
+    def transform(self, X: Any) -> Array:
+        check_is_fitted(self)
+        table = Table.of(X, dates=True)
+        parts = []
+        for name in self.kinds:
+            j = table.names.index(name)
+            if name in self.words_:
+                words = self.words_[name]
+                parts += [] if words is None else [words.transform(_texts(table, j)).toarray()]
+            elif name in self.levels_:
+                places = {level: float(place) for place, level in enumerate(self.levels_[name])}
+                codes, labels = table.coded(j)
+                numbers = np.array([places.get(label, np.nan) for label in labels.tolist()] + [np.nan])
+                parts.append(numbers[codes][:, None])  # a gap has the code −1
+            else:
+                values = table.numbers([j]).astype(float)
+                parts.append(np.where(np.isfinite(values), values, np.nan))
+        return np.hstack(parts)
+
+
+def _texts(table: Table, column: int) -> list[str]:
+    codes, labels = table.coded(column)
+    texts = [str(label) for label in labels.tolist()]
+    return [texts[code] if code >= 0 else "" for code in codes.tolist()]

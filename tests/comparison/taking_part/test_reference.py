@@ -1,0 +1,78 @@
+"""Gradient-boosted trees as a reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mercer.comparison import compare
+from mercer.comparison.taking_part.reference import reference_for
+from mercer.data import Table
+from mercer.using.which_task import task_for
+
+RNG = np.random.default_rng(0)
+N = 240
+X = pd.DataFrame(
+    {
+        "amount": np.where(RNG.random(N) < 0.1, np.nan, RNG.normal(size=N)),
+        "colour": RNG.choice(["red", "green", "blue"], size=N),
+        "day": pd.date_range("2020-01-01", periods=N // 2).repeat(2),
+        "remark": RNG.choice(["late and wet in the rain again", "early and dry in the sun today"], size=N),
+        "number": np.arange(N),
+    }
+)
+CLASSES = np.where((X["colour"] == "red") ^ (X["amount"].fillna(0) > 0), "yes", "no")
+
+
+def test_the_reference_learns_from_gaps_categories_dates_and_words() -> None:
+    """The class is an exclusive or, which no sum over columns can express."""
+    found = compare(X, CLASSES, models=["LogisticRegression"], cv=3, reference=True)
+    assert found.reference is not None
+    assert found.reference.kind == "reference"
+    assert found.reference.mean("accuracy") > 0.9 > found.entry().mean("accuracy")
+    assert found.verdict().best is not found.reference
+    assert found.verdict().sentences[-1].startswith("The reference, HistGradientBoostingClassifier, has log loss")
+    assert found.reference.name not in found.names
+    assert [model["kind"] for model in found.json()["models"]].count("reference") == 1
+
+
+def test_models_that_are_named_are_compared_without_it_unless_asked() -> None:
+    assert compare(X, CLASSES, models=["LogisticRegression"], cv=2).reference is None
+    assert compare(X[["amount"]], CLASSES, cv=2, reference=False).reference is None
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "loss"),
+    [
+        (RNG.poisson(3, N), "counts", "poisson"),
+        (RNG.normal(size=N), "regression", "squared_error"),
+        (CLASSES, "classification", "log_loss"),
+    ],
+)
+def test_its_loss_suits_the_task(y: Any, task: str, loss: str) -> None:
+    table = Table.of(X, dates=True)
+    found = reference_for(table, task_for(y, N, task))
+    assert found is not None
+    assert found.model[-1].loss == loss
+
+
+def test_many_classes_have_fewer_rounds() -> None:
+    table = Table.of(X, dates=True)
+    few, many = (reference_for(table, task_for(np.arange(N) % k, N, "classification")) for k in (3, 40))
+    assert few is not None
+    assert many is not None
+    assert few.model[-1].max_iter == 100
+    assert many.model[-1].max_iter == 12
+
+
+def test_levels_that_were_not_in_the_fit_are_missing() -> None:
+    found = reference_for(Table.of(X, dates=True), task_for(CLASSES, N))
+    assert found is not None
+    model = found.model.fit(X, CLASSES)
+    new = X.head(3).assign(colour=["red", "violet", None])
+    codes = model[0].transform(new)[:, 1]
+    assert np.isnan(codes).tolist() == [False, True, True]
+    assert len(model.predict(new)) == 3
