@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mercer.comparison.racing.budget import Budget
 from mercer.data import Kind, Schema, Table
 from mercer.decide.wrapped import layers
+from mercer.using.explaining.drivers import Driver, drivers
 from mercer.using.shown import AMOUNTS, some_columns
 from mercer.using.tasks import Classification
 
@@ -42,6 +43,7 @@ class View:
     most_rows: int = MOST_ROWS
     budget: Budget = field(default_factory=lambda: Budget(None))
     _models: dict[str, Any] = field(default_factory=dict)
+    _drivers: dict[str, list[Driver]] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> Array:
@@ -152,6 +154,13 @@ class View:
             except Exception:
                 self._models[entry.name] = None
         return self._models[entry.name]
+
+    def drivers(self, entry: Entry) -> list[Driver]:
+        """Return the columns that move what the fitted model says most; none where it is not fitted to all rows."""
+        if entry.name not in self._drivers:
+            model = self.fitted(entry)
+            self._drivers[entry.name] = [] if model is None else drivers(model, self.shown(entry))
+        return self._drivers[entry.name]
 
     def shown(self, entry: Entry, rows: Array | None = None) -> Any:
         """Rows of the table (those looked at, if not given) as the entry's model is shown them."""

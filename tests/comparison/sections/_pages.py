@@ -10,8 +10,8 @@ from mercer import TableFeatures
 from mercer.report import Page, Section
 
 
-def linear(model: Any) -> Any:
-    return make_pipeline(TableFeatures(unseen="ignore"), model)
+def linear(model: Any, **options: Any) -> Any:
+    return make_pipeline(TableFeatures(unseen="ignore", **options), model)
 
 
 def section(made: Page, name: str) -> Section:

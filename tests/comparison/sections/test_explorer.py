@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mercer import NaiveBayes, compare
+from mercer import SVC, LogisticRegression, NaiveBayes, compare
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.whole import page
-from mercer.report import Page, Rows
-from tests.comparison.sections._pages import blocks, section
+from mercer.report import Chart, Note, Page, Rows
+from tests.comparison.sections._pages import blocks, linear, section
 
 
 def test_rows_add_up_to_what_the_model_says(mixed: Comparison, of_mixed: Page) -> None:
@@ -34,3 +34,38 @@ def test_naive_bayes_of_a_frame_with_gaps_is_explained() -> None:
     (rows,) = blocks(section(made, "rows"), Rows)
     gap = [row[0] for row in rows.rows].index("missing")
     assert rows.models[0].contributions[gap][0] == 0
+
+
+def test_every_column_of_a_wide_table_has_a_value_and_sums_are_complete() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"c{j:02d}": rng.normal(size=90) for j in range(60)})
+    y = np.where(X["c03"] + X["c55"] + rng.normal(size=90) > 0, "on", "off")
+    found = compare(X, y, models={"lines": linear(LogisticRegression())}, cv=3)
+    (rows,) = blocks(section(page(found), "rows"), Rows)
+    (told,) = rows.models
+    named = [name for name in told.features if not name.startswith("(")]
+    assert set(named) <= set(rows.columns)
+    assert "c55" in named
+    assert all(all(row) for row in rows.rows)
+    picked = np.array([int(name.removeprefix("row ")) for name in rows.names])
+    proba = found.fitted("lines").predict_proba(X.iloc[picked])
+    sums = told.base + np.array(told.contributions).sum(axis=1)
+    np.testing.assert_allclose(sums, np.log(proba[:, 1] / proba[:, 0]), atol=1e-8)
+
+
+def test_a_kernel_machine_is_explained_with_its_error() -> None:
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({f"c{j}": rng.normal(size=80) for j in range(14)})
+    y = np.where(X["c3"] * X["c5"] + 0.3 * X["c7"] > 0, "on", "off")
+    found = compare(X, y, models={"machine": linear(SVC(), output="array")}, cv=3)
+    made = section(page(found), "rows")
+    (rows,) = blocks(made, Rows)
+    picked = np.array([int(name.removeprefix("row ")) for name in rows.names])
+    p = np.clip(found.fitted("machine").predict_proba(X.iloc[picked])[:, 1], 1e-4, 1 - 1e-4)
+    sums = rows.models[0].base + np.array(rows.models[0].contributions).sum(axis=1)
+    np.testing.assert_allclose(sums, np.log(p / (1 - p)), atol=1e-8)
+    (note,) = [note.text for note in blocks(made, Note)]
+    assert note.startswith("machine is not a sum over columns. Contributions are Shapley values")
+    assert "Their standard errors are" in note
+    (drawn,) = [chart for chart in blocks(made, Chart) if chart.title == "Drivers of machine"]
+    assert drawn.marks[0].names[0] in ("c3", "c5", "c7")

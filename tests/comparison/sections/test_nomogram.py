@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mercer import LinearRegression, compare
+from mercer import LinearRegression, compare, explain_rows
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.whole import page
 from mercer.report import Chart, Grid, Page, Points
@@ -13,7 +13,7 @@ from tests.comparison.sections._pages import blocks, linear, section
 
 
 def test_a_nomogram_has_what_each_value_adds(numbers: Comparison, of_numbers: Page) -> None:
-    grid = blocks(section(of_numbers, "rows"), Grid)[0]
+    (grid,) = [each for each in blocks(section(of_numbers, "rows"), Grid) if each.title == "The same as a table"]
     values, added = np.array([[float(row[1]), row[2]] for row in grid.rows if row[0] == "a"]).T
     # a column of numbers adds a linear function, with the coefficient per standard deviation
     coefficient = numbers.fitted("least squares")[-1].coef_[0]
@@ -32,3 +32,24 @@ def test_a_single_value_far_out_does_not_fill_a_nomogram() -> None:
     dots = [mark for mark in chart.marks if isinstance(mark, Points)]
     widths = sorted(np.ptp(mark.x) for mark in dots)
     assert widths[-1] < 10
+
+
+def test_columns_that_are_not_drawn_are_a_line_and_missing_is_a_value() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"c{j:02d}": rng.normal(size=120) for j in range(30)})
+    y = X @ np.append(np.linspace(1, 3, 29), 8)
+    X.loc[::6, "c29"] = np.nan
+    found = compare(X, y, models={"lines": linear(LinearRegression())}, task="regression", cv=3)
+    blocks_of_rows = section(page(found), "rows")
+    chart = next(chart for chart in blocks(blocks_of_rows, Chart) if chart.title.startswith("Nomogram"))
+    drawn, last = chart.y.names[:-1], chart.y.names[-1]
+    assert last == f"({30 - len(drawn)} others)"
+    assert f"{30 - len(drawn)} columns or words are not drawn" in chart.caption
+    explanation = explain_rows(found.fitted("lines"), X)
+    others = [j for j, name in enumerate(explanation.names) if name not in drawn]
+    sums = explanation.contributions[:, others, 0].sum(axis=1)
+    (line,) = [mark for mark in chart.marks if isinstance(mark, Points) and mark.y[0] == len(drawn)]
+    np.testing.assert_allclose(line.x, np.quantile(sums, [0.05, 0.5, 0.95]))
+    (grid,) = [each for each in blocks(blocks_of_rows, Grid) if each.title == "The same as a table"]
+    assert ("c29", "missing") in [row[:2] for row in grid.rows]
+    assert all(row[1] for row in grid.rows)

@@ -15,7 +15,6 @@ from mercer.comparison.sections.findings import LEVELS
 from mercer.comparison.view import View
 from mercer.report import Answer, Axis, Bars, Chart, Influence, Note, Section, Step
 from mercer.report.wording import counted, enumerated, in_full
-from mercer.using.explaining.drivers import drivers
 
 #: columns that are named as drivers, and problems that are shown in full
 MOST_DRIVERS, MOST_PROBLEMS = 3, 3
@@ -110,11 +109,9 @@ def _chart(view: View, verdict: Verdict) -> Chart | None:
 
 def _influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
     """The columns that move the predictions of a model most, and how they were found."""
-    if (model := view.fitted(entry)) is None:
-        return (), ""
     try:
         with view.budget.cutting():
-            found = drivers(model, view.shown(entry), most=MOST_DRIVERS)
+            found = view.drivers(entry)[:MOST_DRIVERS]
     except Exception:  # the time limit, or a model that cannot be explained: a page without drivers is still a page
         return (), ""
     if not found:

@@ -1,4 +1,4 @@
-"""Why models say what they say: rows to look at one by one, below a nomogram."""
+"""What moves the predictions of models: drivers, a nomogram, and rows one by one."""
 
 from __future__ import annotations
 
@@ -11,57 +11,91 @@ from mercer._errors import MercerError
 from mercer.comparison.entry import Entry
 from mercer.comparison.sections.nomogram import nomogram, summed
 from mercer.comparison.view import View, some_rows
-from mercer.report import Evidence, Note, Rows, Section
-from mercer.report.wording import shortened, written
-from mercer.using.explaining.explanation import Explanation, explain_rows
+from mercer.data import Table
+from mercer.report import Axis, Bars, Chart, Evidence, Field, Grid, Note, Rows, Section
+from mercer.report.wording import written
+from mercer.using.explaining.explanation import EXACT, Explanation, explain_rows
+from mercer.using.explaining.values import column_texts
 
 Array = NDArray[Any]
 
-#: rows to look at; models and classes that explain them; features and columns of each
-MOST_ROWS, MOST_MODELS, MOST_CLASSES, MOST_FEATURES, MOST_COLUMNS = 40, 3, 6, 25, 30
+#: rows to look at; models and classes that explain them; features and columns of each; drivers that are drawn
+MOST_ROWS, MOST_MODELS, MOST_CLASSES, MOST_FEATURES, MOST_COLUMNS, MOST_DRIVERS = 40, 3, 6, 25, 30, 15
 #: of many features, those of a row that are kept
 MOST_OF_ROW = 8
 #: rows that a model predicts for Shapley values
 MOST_EVALUATIONS = 40_000
-REST = "everything else"
+#: characters of a value
+LONGEST_VALUE = 160
+REST = "(all other features)"
 
 
 def explorer(view: View) -> Section | None:
-    """A nomogram of the best model that is a sum over columns, and rows with the weight of evidence of each column."""
+    """Return the drivers of the recommended model, its nomogram if it has one, and rows with what each column adds."""
     told: list[tuple[Entry, Explanation]] = []
-    refused: list[Note] = []
-    machines: list[str] = []
+    failed: list[Note] = []
     rows = _chosen(view)
-    for entry in view.ranked:
-        if entry.kind == "baseline" or len(told) == MOST_MODELS or (model := view.fitted(entry)) is None:
+    for entry in _by_recommendation(view):
+        if len(told) == MOST_MODELS or (model := view.fitted(entry)) is None:
             continue
         try:
             told.append((entry, _explained(view, entry, model, rows)))
-        except MercerError as refusal:
-            if entry.kind in ("kernel", "density"):
-                machines.append(entry.name)
-            elif len(refused) < MOST_MODELS:
-                refused.append(Note(f"{entry.name}: {refusal}"))
-        except (ValueError, TypeError, AttributeError, IndexError):
-            continue
-    if machines:
-        refused.append(Note(f"{', '.join(machines)}: no explanation, because they are no sums of what columns say."))
+        except (MercerError, ValueError, TypeError, AttributeError, IndexError) as error:
+            failed.append(Note(f"{entry.name} could not be explained: {error}"))
     if not told:
-        return Section("rows", "Why", tuple(refused)) if refused else None
-    best = told[0][0]
-    blocks = [*nomogram(view, best), _rows(view, rows, told), *refused]
+        return Section("rows", "Why", tuple(failed)) if failed else None
+    first = told[0][0]
+    methods = [Note(_method(entry, explanation)) for entry, explanation in told if explanation.method != EXACT]
     return Section(
         "rows",
-        "Why: rows one by one",
-        tuple(blocks),
-        "What each column adds to the log odds (or to the prediction) of a row: the weight of evidence. The sum of "
-        "all, with the base, is exactly what the model says.",
+        "Why: drivers, and rows one by one",
+        (*_drivers(view, first), *nomogram(view, first), _rows(view, rows, told), *methods, *failed),
+        "What each column adds to the log odds (or to the prediction) of a row. With the base, the sum is exactly "
+        "what the model says.",
     )
+
+
+def _by_recommendation(view: View) -> list[Entry]:
+    """The recommended model, then the others by score."""
+    recommended = view.comparison.entry()
+    candidates = [entry for entry in view.ranked if entry.kind not in ("baseline", "reference")]
+    return sorted(candidates, key=lambda entry: entry.name != recommended.name)
 
 
 def _explained(view: View, entry: Entry, model: Any, rows: Array) -> Explanation:
     """What columns add to these rows; against the rows looked at where a model is not a sum over columns."""
     return explain_rows(model, view.shown(entry, rows), background=view.shown(entry), max_evaluations=MOST_EVALUATIONS)
+
+
+def _method(entry: Entry, told: Explanation) -> str:
+    """How a model that is not a sum over columns was explained."""
+    if told.error is None:
+        return f"{entry.name} is not a sum over columns. {told.details}"
+    typical, largest = float(np.median(told.error)), float(told.error.max())
+    return (
+        f"{entry.name} is not a sum over columns. {told.details} Their standard errors are {typical:.2g} (median) to "
+        f"{largest:.2g}."
+    )
+
+
+def _drivers(view: View, entry: Entry) -> list[Any]:
+    """The columns that move the output most, as bars and in words."""
+    found = view.drivers(entry)
+    if not found:
+        return []
+    kept = found[:MOST_DRIVERS]
+    of = kept[0].of if len({driver.of for driver in kept}) == 1 else kept[0].of.partition(" of ")[0]
+    sizes, errors = np.array([[driver.size, driver.error] for driver in kept]).T
+    names = [driver.column for driver in kept]
+    bars = Bars("moves by", names, sizes, low=np.maximum(sizes - 2 * errors, 0), high=sizes + 2 * errors)
+    more = f" The {len(found) - len(kept):,} other columns move it less." if len(kept) < len(found) else ""
+    caption = f"Mean distance of what a column adds to the {of} from its average over rows, with 95 % intervals.{more}"
+    fields = (Field("column"), Field("direction"), Field("moves by", ".3g"))
+    lines = tuple((driver.column, driver.direction, driver.size) for driver in kept)
+    return [
+        Chart(f"Drivers of {entry.name}", Axis(f"moves the {of} by"), Axis(""), (bars,), caption),
+        Grid("Drivers and their direction", fields, lines),
+    ]
 
 
 def _chosen(view: View) -> Array:
@@ -80,24 +114,23 @@ def _chosen(view: View) -> Array:
 
 def _rows(view: View, rows: Array, told: list[tuple[Entry, Explanation]]) -> Rows:
     table = view.comparison.table.take(rows)
-    names = list(table.names[:MOST_COLUMNS]) if not view.sparse else []
-    texts = [_texts(table, j) for j in range(len(names))]
+    evidence = [each for entry, explanation in told for each in _evidence(view, entry, explanation, rows)]
+    places = [] if view.sparse else _columns(table, evidence)
+    texts = [column_texts(table, j, LONGEST_VALUE) for j in places]
     truth = np.asarray(view.comparison.task.truth)[rows]
     return Rows(
-        names,
+        [table.names[j] for j in places],
         [list(row) for row in zip(*texts, strict=True)] if texts else [[] for _ in rows],
-        [evidence for entry, explanation in told for evidence in _evidence(view, entry, explanation, rows)],
+        evidence,
         [f"row {row}" for row in rows.tolist()],
         [view.labels[k] for k in truth.tolist()] if view.classification else [written(value) for value in truth],
     )
 
 
-def _texts(table: Any, j: int) -> list[str]:
-    coded = table.coded(j)
-    labels = [
-        shortened(written(label) if not isinstance(label, str) else label, 160) for label in coded.labels.tolist()
-    ]
-    return [labels[code] if code >= 0 else "missing" for code in coded.codes.tolist()]
+def _columns(table: Table, evidence: list[Evidence]) -> list[int]:
+    """Positions of the first columns, and of all that a model is explained by: each of these has a value beside it."""
+    named = {name for each in evidence for name in each.features}
+    return [j for j, name in enumerate(table.names) if j < MOST_COLUMNS or name in named]
 
 
 def _evidence(view: View, entry: Entry, told: Explanation, rows: Array) -> list[Evidence]:

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.comparison.entry import Entry
 from mercer.comparison.view import View, some_rows
+from mercer.data import Kind, Table
 from mercer.report import Axis, Chart, Field, Grid, Line, Points
-from mercer.report.wording import written
 from mercer.using.explaining.explanation import Explanation, explain_exactly
+from mercer.using.explaining.values import column_texts
 
 Array = NDArray[Any]
 
 #: rows from which a nomogram is read, its lines, values on each, and the share of the least and of the greatest amounts
 #: that it leaves out: a single one far out would leave all other lines no room
 MOST_ROWS, MOST_LINES, MOST_VALUES, EXTREMES = 500, 14, 7, 0.01
+#: characters of a value
+LONGEST_VALUE = 40
 #: what one column adds, for the same value, when others differ: rounding
 SAME = 1e-8
 
 
+class NomogramLine(NamedTuple):
+    """Some values of a column, and what they add; of columns that are not drawn, the sum of what they add."""
+
+    name: str
+    values: list[str]
+    added: Array
+
+
 def nomogram(view: View, entry: Entry) -> list[Any]:
-    """A chart and the same as a table; nothing where what a value adds depends on the other columns."""
+    """Return a chart and the same as a table; nothing where what a value adds depends on the other columns."""
     rows = view.rows[some_rows(len(view.rows), MOST_ROWS)]
     table = entry.table.take(rows)
     if view.sparse:
@@ -32,18 +43,33 @@ def nomogram(view: View, entry: Entry) -> list[Any]:
     if told is None:
         return []
     output = len(told.outputs) - 1
-    names = [name for name in told.strongest(3 * MOST_LINES) if name in table.names]
-    lines = []
-    for name in names:
+    lines: list[NomogramLine] = []
+    for name in told.strongest(len(told.names)):
+        if len(lines) == MOST_LINES or name not in table.names:
+            continue
         added = told.contributions[:, told.names.index(name), output]
-        coded = table.coded(table.names.index(name))
-        if not _of_itself(coded.codes, added):
+        position = table.names.index(name)
+        if not _of_itself(table.coded(position).codes, added):
             return []
         if np.ptp(added) > SAME:
-            lines.append((name, *_values(view, name, coded, added)))
+            lines.append(NomogramLine(name, *_values(view, table, position, added)))
     if not lines:
         return []
-    return _drawn(view, entry, told, output, lines[:MOST_LINES])
+    drawn = {line.name for line in lines}
+    others = [j for j, name in enumerate(told.names) if name not in drawn]
+    sums = told.contributions[:, others, output].sum(axis=1)
+    if np.ptp(sums) <= SAME:  # the same for every row: a part of the base
+        return _drawn(view, entry, told, output, float(told.base[output] + sums[0]), lines, "")
+    rest = NomogramLine(
+        f"({len(others):,} others)",
+        ["lowest 5 % of rows", "median", "highest 5 % of rows"],
+        np.quantile(sums, [0.05, 0.5, 0.95]),
+    )
+    note = (
+        f" {len(others):,} columns or words are not drawn: their sum is the last line, and the rows below have it for "
+        "each row."
+    )
+    return _drawn(view, entry, told, output, float(told.base[output]), [*lines, rest], note)
 
 
 def _of_itself(codes: Array, added: Array) -> bool:
@@ -56,10 +82,11 @@ def _of_itself(codes: Array, added: Array) -> bool:
     return bool((highest[seen] - lowest[seen] <= SAME * (1 + np.abs(added).max())).all())
 
 
-def _values(view: View, name: str, coded: Any, added: Array) -> tuple[list[str], Array]:
-    """Some values of a column, and what they add: quantiles of amounts, the most frequent of names."""
+def _values(view: View, table: Table, position: int, added: Array) -> tuple[list[str], Array]:
+    """Some values of a column, and what they add: quantiles of amounts and dates, the most frequent of names."""
+    coded = table.coded(position)
     codes = coded.codes
-    if name in view.amounts:
+    if table.names[position] in view.amounts or table.kinds[position] is Kind.DATE:
         known = np.flatnonzero(codes >= 0)
         order = known[np.argsort(coded.labels[codes[known]].astype(float), kind="stable")]
         shares = np.linspace(EXTREMES, 1 - EXTREMES, MOST_VALUES)
@@ -69,18 +96,22 @@ def _values(view: View, name: str, coded: Any, added: Array) -> tuple[list[str],
         places = np.array([int(np.argmax(codes == k)) for k in frequent.tolist()])
     first = np.unique(codes[places], return_index=True)[1]
     places = places[np.sort(first)]
-    return [written(coded.labels[code]) for code in codes[places].tolist()], added[places]
+    if (codes < 0).any():
+        places = np.append(places, int(np.argmax(codes < 0)))
+    texts = column_texts(table, position, LONGEST_VALUE)
+    return [texts[place] for place in places.tolist()], added[places]
 
 
-def _drawn(view: View, entry: Entry, told: Explanation, output: int, lines: list[Any]) -> list[Any]:
-    names = tuple(name for name, *_ in lines)
+def _drawn(
+    view: View, entry: Entry, told: Explanation, output: int, base: float, lines: list[NomogramLine], note: str
+) -> list[Any]:
+    names = tuple(line.name for line in lines)
     marks: list[Any] = []
     rows: list[tuple[Any, ...]] = []
-    for name, texts, added in lines:
-        y = float(names.index(name))
+    for y, (name, texts, added) in enumerate(lines):
         marks.append(Line("", [float(added.min()), float(added.max())], [y, y]))
         labels = [f"{name} = {text}: {value:+.3g}" for text, value in zip(texts, added, strict=True)]
-        marks.append(Points("", added, np.full(len(added), y), labels))
+        marks.append(Points("", added, np.full(len(added), float(y)), labels))
         rows += [(name, text, float(value)) for text, value in zip(texts, added, strict=True)]
     of = summed(view, told, told.outputs[output])
     chart = Chart(
@@ -88,8 +119,8 @@ def _drawn(view: View, entry: Entry, told: Explanation, output: int, lines: list
         Axis(f"adds to the {of}"),
         Axis("", "category", names),
         tuple(marks),
-        f"Sum what the values of a row add, and the base of {told.base[output]:+.3g}: that is its {of}. Point at a dot "
-        "to see the value.",
+        f"Sum what the values of a row add, and the base of {base:+.3g}: that is its {of}.{note} Point at a dot to see "
+        "the value.",
     )
     grid = Grid("The same as a table", (Field("column"), Field("value"), Field("adds", "+.3g")), tuple(rows))
     return [chart, grid]

@@ -360,9 +360,13 @@
       pairs.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
       const shown = pairs.slice(0, MOST), rest = pairs.slice(MOST).reduce((sum, [, weight]) => sum + weight, 0);
       const most = Math.max(...shown.map(([, weight]) => Math.abs(weight)), Math.abs(rest));
-      const value = (j) => { const place = told.columns.indexOf(names[j]); return place < 0 ? "" : told.rows[i][place]; };
+      const value = (j) => {
+        const place = told.columns.indexOf(names[j]);
+        if (place >= 0) return told.rows[i][place];
+        return names[j].startsWith("(") ? "all together" : told.columns.includes(names[j].split("[")[0]) ? "in the text" : "a feature";
+      };
       const body = make("tbody", {}, ...shown.map(([j, weight]) => cells(names[j], value(j), weight, most)));
-      if (pairs.length > MOST) body.append(cells(pairs.length - MOST === 1 ? "1 weaker one" : `${pairs.length - MOST} weaker ones`, "", rest, most));
+      if (pairs.length > MOST) body.append(cells(pairs.length - MOST === 1 ? "1 weaker one" : `${pairs.length - MOST} weaker ones`, "all together", rest, most));
       const total = pairs.reduce((sum, [, weight]) => sum + weight, from.base ?? 0);
       const foot = make("tfoot", {}, cells("before any feature", "", from.base ?? 0, null), cells("sum", "", total, null));
       const heads = ["feature", "value", "against · for", "adds"];
