@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import duckdb
@@ -36,7 +36,7 @@ def by_model(model: Any, X: Any) -> Said:
 
 
 def in_sql(model: Any, X: Any, **options: Any) -> Said:
-    sql = to_sql(model, "rows to predict", **options)
+    sql = to_sql(model, "rows to predict", dialect="duckdb", **options)
     with duckdb.connect() as connection:
         connection.register("rows to predict", frame_of(X))
         table = connection.sql(sql).df()
@@ -73,17 +73,28 @@ def _fed(each: Any, X: Any) -> Any:
     column = frame_of(X)[each.name]
     if "string" in each.type:
         return column.astype(object).where(column.notna(), "").to_numpy()[:, None]
+    if column.dtype.kind in "MO" or pd.api.types.is_string_dtype(column):  # dates, as days since 1970
+        read = pd.to_datetime(column.astype(object)).dt.tz_localize(None)
+        return ((read - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(dtype=float)[:, None]
     return column.astype(float).to_numpy()[:, None]
 
 
 LANGUAGES: dict[str, Callable[..., Said]] = {"sql": in_sql, "python": in_python, "onnx": in_onnx}
 
 
-def check(model: Any, X: Any, *, off: float = 1e-9, relative: float = 1e-9, **options: Any) -> None:
+def check(
+    model: Any,
+    X: Any,
+    *,
+    off: float = 1e-9,
+    relative: float = 1e-9,
+    languages: Sequence[str] = tuple(LANGUAGES),
+    **options: Any,
+) -> None:
     """What the model says of the rows, it says in every language."""
     expected = by_model(model, X)
-    for language, said in LANGUAGES.items():
-        got = said(model, X, **options)
+    for language in languages:
+        got = LANGUAGES[language](model, X, **options)
         np.testing.assert_allclose(got.values, expected.values, rtol=relative, atol=off, err_msg=language)
         if expected.prediction.dtype.kind == "f":
             np.testing.assert_allclose(got.prediction, expected.prediction, rtol=relative, atol=off, err_msg=language)

@@ -17,6 +17,7 @@ from mercer import families as f
 from mercer._errors import ExportError
 from mercer.export import to_sql
 from mercer.export.lower import lower
+from mercer.kernels import Laplacian
 from tests.export._languages import LANGUAGES, check
 
 IRIS = load_iris(as_frame=True)
@@ -334,16 +335,20 @@ def test_numbers_whose_squares_are_no_numbers_are_refused() -> None:
 
 def test_what_cannot_be_exported_says_what_can_be() -> None:
     X, y = IRIS.data, SPECIES
-    texts = pd.DataFrame({"said": [f"the {word} word of many words" for word in "abcdefghijklmnopqrstuvwxy"]})
     for model, words in (
-        (m.SVC().fit(X, y), "SVC cannot be exported"),
+        (m.SVC(kernel=Laplacian()).fit(X, y), "SVC with Laplacian"),
+        (m.SVC(kernel=lambda A, B: A @ B.T).fit(X, y), "a function or a matrix"),
+        (m.KernelRidge(kernel="rbf", approximate="fourier").fit(X, X.iloc[:, 0]), "approximate='nystroem'"),
         (KNeighborsClassifier().fit(X, y), "KNeighborsClassifier cannot be exported"),
         (make_pipeline(MinMaxScaler(), m.LogisticRegression()).fit(X, y), "MinMaxScaler cannot be exported"),
         (m.NaiveBayes("parzen").fit(X, y), "described by Parzen"),
-        (m.GLM("bernoulli", penalty="l2", kernel="rbf").fit(X[:100], y[:100]), "with a kernel"),
-        (make_pipeline(m.TableFeatures(), m.LogisticRegression()).fit(texts, ["a", "b"] * 12 + ["a"]), "holds text"),
+        (m.LocalLinear().fit(X.iloc[:, :1], X.iloc[:, 1]), "LocalLinear cannot be exported"),
         (m.QuadraticDiscriminantAnalysis().fit(*wide()), "missing=False"),
-        (make_pipeline(m.CountVectorizer(), m.MultinomialNB()).fit(texts["said"], ["a", "b"] * 12 + ["a"]), "Count"),
+        (make_pipeline(m.HashingVectorizer(), m.LogisticRegression()).fit(["a b", "c"], [0, 1]), "HashingVectorizer"),
+        (
+            make_pipeline(m.CountVectorizer(analyzer="char"), m.MultinomialNB()).fit(["a", "b"], [0, 1]),
+            "analyzer='char'",
+        ),
         (m.Decision(m.GaussianNB().fit(X, y), reject=0.1), "its `model`"),
     ):
         with pytest.raises(ExportError, match=words):

@@ -34,16 +34,9 @@ def _kind(column: Described) -> ColumnKind:
         return kind_of_labels(column.name, column.levels)
     match column.kind:
         case Kind.DATE:
-            raise ExportError(
-                f"Column {column.name!r} cannot be exported: it holds dates, which every language reads in its own "
-                "way. Turn it into numbers, such as days since a date and the month, and fit again."
-            )
+            return "date"
         case Kind.TEXT:
-            raise ExportError(
-                f"Column {column.name!r} cannot be exported: it holds text, whose words are found by rules that "
-                f"exports do not have. Leave it out with TableFeatures(exclude=[{column.name!r}]), or keep the model "
-                "in a file with mercer.save and serve it."
-            )
+            return "text"
         case Kind.CONSTANT if column.stored is not None:  # of which only gaps are read
             return "boolean" if column.stored is Kind.BOOLEAN else "number" if column.stored.numeric else "text"
     return "number"

@@ -9,10 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 Label = str | bool | int | float
-ColumnKind = Literal["number", "text", "boolean"]
+#: a column of dates is a number, the days since 1970
+ColumnKind = Literal["number", "text", "boolean", "date"]
 
 #: stands for the logarithm of 0, which not every language can write
 IMPOSSIBLE = -1e200
@@ -95,6 +100,18 @@ class Arctangent(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Floor(Expression):
+    """The largest whole number that is not above `of`."""
+
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Sine(Expression):
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Greatest(Expression):
     """The greatest of some numbers that are all known or all unknown."""
 
@@ -135,6 +152,74 @@ class Named(Expression):
     value: Expression
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """The terms of a column of text that are features, and what a count of each is worth.
+
+    Tokens are the matches of `pattern`, in lower case where `lowercase`; terms are runs of `grams[0]` to `grams[1]` of
+    them, without `stop_words`. A feature is its count (1 if `binary`, 1 + log count if `sublinear`) times its factor,
+    over the `norm` of all features of the text.
+    """
+
+    column: Column
+    terms: tuple[str, ...]
+    factors: Array
+    lowercase: bool = True
+    pattern: str = r"(?u)\b\w\w+\b"
+    grams: tuple[int, int] = (1, 1)
+    stop_words: frozenset[str] = frozenset()
+    binary: bool = False
+    sublinear: bool = False
+    norm: Literal["l1", "l2"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Term(Expression):
+    """The feature of one term; `weighted` makes one `TermSum` of those of a column."""
+
+    of: Terms
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermSum(Expression):
+    """Σ weight · feature over the terms of a text; 0 where the text is missing."""
+
+    of: Terms
+    weights: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """Rows z of a fit, of shape (points, inputs), and what a row x is compared with them by.
+
+    "rbf": e^(−γ‖x − z‖²). "polynomial": (γ x·z + c)^degree. "nearest": e^(−γ(‖x − z‖² − the least of these)), which is
+    1 for the nearest point, however far it is away.
+    """
+
+    inputs: tuple[Expression, ...]
+    points: Array
+    kernel: Literal["rbf", "polynomial", "nearest"]
+    gamma: float
+    constant: float = 0.0
+    degree: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointSum(Expression):
+    """Σ weight · k(x, z) over points; always the whole of a `Named` value."""
+
+    of: Points
+    weights: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearest(Expression):
+    """−γ times the least squared distance to points; always the whole of a `Named` value."""
+
+    of: Points
+
+
 ZERO, ONE, UNKNOWN = Number(0.0), Number(1.0), Number(math.nan)
 
 
@@ -159,6 +244,7 @@ def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: fl
     A term of weight 0 adds nothing, but where it is unknown so is the sum: of such terms what that depends on is left.
     """
     tables: dict[Expression, Lookup] = {}
+    texts: dict[Terms, Array] = {}
     rest: list[tuple[float, Expression]] = []
     for weight, term in _worth_writing(list(zip(weights, terms, strict=True))):
         if isinstance(term, Number):
@@ -166,12 +252,15 @@ def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: fl
         elif isinstance(term, Lookup):
             scaled = _scaled(term, weight)
             tables[term.of] = _together(tables[term.of], scaled) if term.of in tables else scaled
+        elif isinstance(term, Term):
+            texts.setdefault(term.of, np.zeros(len(term.of.terms)))[term.index] += weight
         elif isinstance(term, Sum):
             constant += weight * term.constant
             rest += [(weight * inner, part) for inner, part in term.terms]
         else:
             rest.append((weight, term))
-    return Sum((*rest, *((1.0, table) for table in tables.values())), constant)
+    words = [named(TermSum(terms, of_terms)) for terms, of_terms in texts.items()]
+    return Sum((*rest, *((1.0, part) for part in (*tables.values(), *words))), constant)
 
 
 def _worth_writing(pairs: Sequence[tuple[float, Expression]]) -> list[tuple[float, Expression]]:
@@ -207,13 +296,16 @@ def may_lack(expression: Expression, known: frozenset[Expression] = frozenset())
             return may_lack(then, known) or may_lack(otherwise, known | {of})
         case Log():
             return True
+        case Term() | TermSum():
+            return False
         case _:
             return any(may_lack(part, known) for part in parts(expression))
 
 
 def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
     """The values of which each has to be known for all of the expressions to be."""
-    arithmetic = (Named, Sum, Product, Quotient, Exp, Arctangent)  # NaN where a part is
+    # NaN where a part is
+    arithmetic = (Named, Sum, Product, Quotient, Exp, Arctangent, Floor, Sine, PointSum, Nearest)
     reached = walk(expressions, through=arithmetic)
     return (each for each in reached if not isinstance(each, arithmetic) and may_lack(each))
 
@@ -221,10 +313,14 @@ def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
 def parts(expression: Expression) -> Iterator[Expression]:
     """The expressions that one is made of."""
     match expression:
-        case Lookup(of) | Log(of) | Arctangent(of) | Exp(of) | Named(of):
+        case Lookup(of) | Log(of) | Arctangent(of) | Exp(of) | Named(of) | Floor(of) | Sine(of):
             yield of
-        case Sum(terms):
-            yield from (term for _, term in terms)
+        case Term(terms) | TermSum(terms):
+            yield terms.column
+        case PointSum(points) | Nearest(points):
+            yield from points.inputs
+        case Sum(summands):
+            yield from (term for _, term in summands)
         case Product(left, right) | Quotient(left, right):
             yield from (left, right)
         case Greatest(several):
@@ -260,6 +356,10 @@ def numbers_in(expressions: Iterable[Expression]) -> Iterator[float]:
                 yield from (*(value for _, value in table), missing, other)
             case Sum(terms, constant):
                 yield from (constant, *(weight for weight, _ in terms))
+            case TermSum(text, weights):
+                yield from (*weights.tolist(), *text.factors.tolist())
+            case PointSum(points, weights):
+                yield from (*weights.tolist(), *points.points.ravel().tolist())
 
 
 def _scaled(lookup: Lookup, weight: float) -> Lookup:

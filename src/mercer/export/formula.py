@@ -40,15 +40,22 @@ class Said:
     logs: Sequence[Expression] = ()
     #: whether of two classes that are as good the second is predicted
     second_wins: bool = False
+    #: the votes for the classes, where these decide and not the probabilities
+    votes: Sequence[Expression] = ()
+
+    @property
+    def of_classes(self) -> Sequence[Expression]:
+        """Probabilities of the classes, or their scores."""
+        return self.probabilities or self.scores
 
     @property
     def decisive(self) -> Sequence[Expression]:
         """The class with the greatest of these is predicted."""
-        return self.probabilities or self.scores
+        return self.votes or self.of_classes
 
     @property
     def outputs(self) -> Sequence[Expression]:
-        return self.predictions or self.decisive
+        return self.predictions or (*self.of_classes, *self.votes)
 
     @classmethod
     def of_scores(cls, classes: Sequence[Label], scores: Sequence[Expression]) -> Said:

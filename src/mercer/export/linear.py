@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ExportError
-from mercer.export.expression import ZERO, Expression, Lookup, Quotient, Sum, named, softmax, weighted
+from mercer.export.expression import ZERO, Expression, Lookup, Number, Quotient, Sum, named, softmax, weighted
 from mercer.export.formula import Said
+from mercer.export.kernels import of_function
 from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
 from mercer.families.share_links import Logit
@@ -67,12 +68,10 @@ def threshold(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def glm(model: Any, inputs: Sequence[Expression]) -> Said:
-    if not hasattr(model, "_terms"):
-        raise ExportError(
-            "GLM with a kernel cannot be exported: it compares each row with those of the fit. Fit it without a "
-            "kernel, on features such as MonomialFeatures; or keep the model in a file with mercer.save."
-        )
-    etas = sums(model.coef_, model.intercept_, _coded(model, inputs))
+    if hasattr(model, "_terms"):
+        etas = sums(model.coef_, model.intercept_, _coded(model, inputs))
+    else:
+        etas = of_function(model, model._function, inputs)
     if not hasattr(model, "classes_"):
         # a binomial's mean is a share of so many trials
         mean = Sum(((float(model._kind.response.whole), inverse(model.link_, etas[0])),))
@@ -97,3 +96,21 @@ def _coded(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
             for own in category.levels[category.drop_first :]
         ]
     return coded
+
+
+def baseline_classes(model: Any, inputs: Sequence[Expression]) -> Said:
+    """scikit-learn's `DummyClassifier`: the shares of the classes, whatever the row is."""
+    if model.strategy not in ("prior", "most_frequent"):
+        raise ExportError(
+            f"DummyClassifier(strategy={model.strategy!r}) cannot be exported: it draws at random. Fit with "
+            "strategy='prior'."
+        )
+    shares = model.class_prior_.tolist()
+    if model.strategy == "most_frequent":
+        shares = [float(k == int(np.argmax(shares))) for k in range(len(shares))]
+    return Said(classes=plain_labels(model), probabilities=[Number(share) for share in shares])
+
+
+def baseline_mean(model: Any, inputs: Sequence[Expression]) -> Said:
+    """scikit-learn's `DummyRegressor`: one number, whatever the row is."""
+    return Said(predictions=[Number(value) for value in np.ravel(model.constant_).tolist()])

@@ -8,6 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -15,11 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import models
 from mercer._errors import ExportError
 from mercer.decide import Calibrated
-from mercer.export import discriminants, linear, naive_bayes, tables
+from mercer.export import discriminants, kernels, linear, naive_bayes, tables, texts
 from mercer.export.calibrated import calibrated
 from mercer.export.columns import columns_read
-from mercer.export.expression import Column, Expression, numbers_in, walk
+from mercer.export.expression import Column, Expression, Term, numbers_in, walk
 from mercer.export.formula import Formula, Said
+from mercer.export.targets import back_transformed
+from mercer.models.kernel_models._kernelized import Kernelized
+from mercer.models.kernel_models._perceptron import KernelPerceptron
 from mercer.models.reader import part_of, steps_of
 
 Lowering = Callable[[Any, Sequence[Expression]], Said]
@@ -49,6 +55,15 @@ MODELS: dict[type, Lowering] = {
     models.MultinomialNB: naive_bayes.multinomial_nb,
     models.ComplementNB: naive_bayes.complement_nb,
     models.CategoricalNB: naive_bayes.categorical_nb,
+    models.SVC: kernels.svc,
+    models.SVR: kernels.svr,
+    models.KernelRidge: kernels.kernel_ridge,
+    models.KernelBayes: kernels.kernel_bayes,
+    models.NadarayaWatson: kernels.nadaraya_watson,
+    Kernelized: kernels.kernelized,
+    KernelPerceptron: kernels.kernel_perceptron,
+    DummyClassifier: linear.baseline_classes,
+    DummyRegressor: linear.baseline_mean,
     models.GaussianDiscriminant: discriminants.discriminant,
     models.LinearDiscriminantAnalysis: discriminants.discriminant,
     models.QuadraticDiscriminantAnalysis: discriminants.discriminant,
@@ -57,6 +72,9 @@ FEATURES: dict[type, Callable[[Any, Sequence[Expression]], list[Expression]]] = 
     models.TableFeatures: tables.table_features,
     models.MonomialFeatures: tables.monomials,
     StandardScaler: tables.scaled,
+    SimpleImputer: tables.imputed,
+    models.CountVectorizer: texts.documents,
+    models.TfidfVectorizer: texts.documents,
 }
 
 
@@ -67,20 +85,30 @@ def lower(model: Any, *, missing: bool = True) -> Formula:
     """
     check_is_fitted(model)
     first, last = part_of(model, 0), part_of(model, -1)
-    if not hasattr(first, "n_features_in_"):  # a vectorizer of text, or what is built around a model: let that be said
+    if type(first) in texts.VECTORIZERS:
+        columns = [texts.DOCUMENTS]
+    elif hasattr(first, "n_features_in_"):
+        columns = columns_read(first)
+    else:  # what is built around a model raises an error here
         (_features if hasattr(first, "transform") else _model)(first)
-    columns = columns_read(first)
+        columns = []
     if not missing:
         columns = [replace(column, complete=column.kind == "number") for column in columns]
     with np.errstate(over="ignore", invalid="ignore"):  # what is infinite is refused below
         said = _said(model, columns)
+    if any(isinstance(part, Term) for part in walk(said.outputs)):
+        raise ExportError(
+            f"{type(last).__name__} cannot be exported: the words of a text enter it in other ways than as a weighted "
+            "sum. A linear model or MultinomialNB of the words can be; or keep this one in a file with mercer.save."
+        )
     if any(map(math.isinf, numbers_in(said.outputs))):
         raise ExportError(
             f"{type(last).__name__} cannot be exported: one of its coefficients is infinite in float64. "
             "Fit it with a penalty; or multiply columns of very small numbers by a power of ten, and fit again."
         )
     read = {part for part in walk(said.outputs) if isinstance(part, Column)}
-    unnamed = not hasattr(first, "feature_names_in_") and all(column.kind == "number" for column in columns)
+    has_names = hasattr(first, "feature_names_in_") or not hasattr(first, "n_features_in_")
+    unnamed = not has_names and all(column.kind == "number" for column in columns)
     return Formula(
         model=type(last).__name__,
         # one column at least, which tells how many rows there are
@@ -98,6 +126,8 @@ def _said(model: Any, inputs: Sequence[Expression]) -> Said:
         return _said(steps_of(model)[-1], inputs)
     if isinstance(model, Calibrated):
         return calibrated(model, _said(model.model_, inputs))
+    if isinstance(model, TransformedTargetRegressor):
+        return back_transformed(model, _said(model.regressor_, inputs))
     if hasattr(model, "best_estimator_"):  # that of a search
         return _said(model.best_estimator_, inputs)
     return _model(model)(model, inputs)
@@ -122,7 +152,7 @@ def _model(model: Any) -> Lowering:
             "fit without it."
         )
     raise ExportError(
-        f"{type(model).__name__} cannot be exported: it is not a formula of a few columns. Linear models, naive Bayes "
-        "and Gaussian discriminants can be, e.g. LogisticRegression or NaiveBayes; or keep this one in a file with "
-        "mercer.save and serve it."
+        f"{type(model).__name__} cannot be exported: it is neither a formula of a few columns nor a sum over the rows "
+        "of the fit. Linear models, naive Bayes, Gaussian discriminants and support vector machines can be, e.g. "
+        "LogisticRegression or SVC; or keep this one in a file with mercer.save and serve it."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,30 +12,47 @@ from mercer import __version__
 from mercer._errors import ExportError
 from mercer._optional import require
 from mercer.export.expression import (
+    ONE,
+    ZERO,
     Above,
     Arctangent,
+    Array,
     Choice,
     Column,
     Condition,
     Exp,
     Expression,
+    Floor,
     Greatest,
     Lacks,
     Log,
     Lookup,
     Named,
+    Nearest,
     Number,
+    Points,
+    PointSum,
     Product,
     Quotient,
+    Sine,
     Sum,
+    Terms,
+    TermSum,
     walk,
 )
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
 from mercer.export.order import named_values
+from mercer.features.text.analysis import shortest_word
 
 #: of the operators; the first in which strings can be split, which is how spaces around them are left out
 OPSET = 20
+#: the domain of the operator that splits text into words, which onnxruntime has
+MICROSOFT = "com.microsoft"
+#: lower case of letters beyond ASCII needs a locale of UTF-8; this one needs no language to be installed
+LOCALE = "C.UTF-8"
+#: stands for no word behind the last word of a text
+NO_WORD = "\x01"
 #: of the file, as old as the operators allow
 IR_VERSION = 9
 #: what may be lost beside 1 in single precision
@@ -50,7 +67,8 @@ def to_onnx(model: Any, *, missing: bool = True) -> bytes:
     """A fitted model as an ONNX graph in double precision, for onnxruntime and others.
 
     A model of named columns has an input of shape (rows, 1) for each: doubles for numbers and booleans, NaN where they
-    are missing; strings for text, blank where it is missing. A model that was fitted to an array has one input `X` of
+    are missing; strings for text, blank where it is missing; for dates the days since 1970, with fractions, as doubles.
+    A model that was fitted to an array has one input `X` of
     shape (rows, columns). Outputs are `label` and `probabilities` (or `scores`) of shape (rows, classes), or
     `prediction`, with a _ behind where a column is called so. A row that the model would refuse has NaN for
     probabilities; its label means nothing. Infinite numbers, which the models refuse, are not refused.
@@ -82,9 +100,13 @@ def to_onnx(model: Any, *, missing: bool = True) -> bytes:
     formula = lower(model, missing=missing)
     check_formula(formula)
     graph = _Graph(formula, onnx).graph()
+    has_text = any(isinstance(value, TermSum) for value in walk(formula.said.outputs))
     whole = onnx.helper.make_model(
         graph,
-        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        opset_imports=[
+            onnx.helper.make_opsetid("", OPSET),
+            *([onnx.helper.make_opsetid(MICROSOFT, 1)] if has_text else []),
+        ],
         ir_version=IR_VERSION,
         producer_name="mercer",
         producer_version=__version__,
@@ -98,6 +120,8 @@ def check_formula(formula: Formula) -> None:
     if formula.width is None and not all(column.name for column in formula.columns):
         raise ExportError("A column without a name cannot be an input of ONNX. Name it and fit again.")
     for value in walk(formula.said.outputs):
+        if isinstance(value, TermSum):
+            _check_terms(value.of)
         if not isinstance(value, Lookup) or not isinstance(value.of, Column) or value.of.kind != "text":
             continue
         labels = [" ".join(_words(label)) for label, _ in value.table]
@@ -106,6 +130,16 @@ def check_formula(formula: Formula) -> None:
                 f"Column {value.of.name!r} cannot be exported: two of its values differ only in the number of spaces "
                 "between words, which ONNX cannot tell apart. Replace one of them and fit again."
             )
+
+
+def _check_terms(terms: Terms) -> None:
+    runs_of_others = terms.grams != (1, 1) and terms.stop_words
+    if shortest_word(terms.pattern) is None or runs_of_others:
+        raise ExportError(
+            f"Column {terms.column.name!r} cannot be exported to ONNX: its terms are not words of letters and digits, "
+            "or runs of them without stop words. Export to Python, or fit with the token_pattern that vectorizers have "
+            "by default."
+        )
 
 
 def _words(label: Any) -> list[str]:
@@ -139,7 +173,9 @@ class _Graph:
         for value in named_values(said.outputs):
             self.memo[value] = self.write(value.value)
         outputs = self._class_outputs() if said.classes else self._prediction()
-        return helper.make_graph(self.nodes, self.formula.model, inputs, outputs, self.tensors)
+        used = {name for node in self.nodes for name in node.input}
+        tensors = [tensor for tensor in self.tensors if tensor.name in used]
+        return helper.make_graph(self.nodes, self.formula.model, inputs, outputs, tensors)
 
     def _inputs(self) -> list[Any]:
         helper, types = self.onnx.helper, self.onnx.TensorProto
@@ -164,8 +200,11 @@ class _Graph:
     def _class_outputs(self) -> list[Any]:
         said, types = self.formula.said, self.onnx.TensorProto
         word, label = self._free("probabilities" if said.probabilities else "scores"), self._free("label")
-        self._joined([self._row_by_row(each) for each in said.decisive], word)
-        best = self.node("ArgMax", [word], axis=1, keepdims=0, select_last_index=int(said.second_wins))
+        self._joined([self._row_by_row(each) for each in said.of_classes], word)
+        decisive = word
+        if said.votes:
+            decisive = self.node("Concat", [self._row_by_row(each) for each in said.votes], axis=1)
+        best = self.node("ArgMax", [decisive], axis=1, keepdims=0, select_last_index=int(said.second_wins))
         labels, kind = self._labels()
         self.nodes.append(self.onnx.helper.make_node("Gather", [labels, best], [label], axis=0))
         return [self._output(label, kind, None), self._output(word, types.DOUBLE, len(said.classes))]
@@ -219,6 +258,16 @@ class _Graph:
                 return self._log(of)
             case Arctangent(of):
                 return self._arctangent(of)
+            case Floor(of):
+                return self.node("Floor", [self.write(of)])
+            case Sine(of):
+                return self.node("Sin", [self.write(of)])
+            case TermSum(terms, weights):
+                return self._times(self._once(terms, self._term_features), weights)
+            case PointSum(points, weights):
+                return self._times(self._once(points, self._compared)[0], weights)
+            case Nearest(points):
+                return self._once(points, self._compared)[1]
             case Greatest(several):
                 return self.node("Max", [self.write(each) for each in several])
             case Choice(condition, then, otherwise):
@@ -256,7 +305,7 @@ class _Graph:
     # onnxruntime leaves out what adds 0, multiplies by 1 or divides by 1, and compares in single precision to find it:
     # Add of 1e-46 and Mul by 1 + 1e-8 would do nothing. It leaves Sum and MatMul alone.
 
-    def _times(self, value: str, weights: Sequence[float]) -> str:
+    def _times(self, value: str, weights: Sequence[float] | Array) -> str:
         return self.node("MatMul", [value, self.constant(np.array(weights)[:, None])])
 
     def _quotient(self, left: Expression, right: Expression) -> str:
@@ -291,13 +340,21 @@ class _Graph:
 
     def _place_of_text(self, column: Any, labels: tuple[Any, ...]) -> str:
         """The place of a string among the labels, without the spaces around it."""
-        width = 1 + max(len(_words(each)) for each in (*self.levels[column], *column.gaps))
-        value = self._spaced(column, width)
+        width = self._width(column)
+        known = np.array([[_spaced(each, width) for each in labels]], dtype=object)
+        return self._place(self._spaced(column, width), known, self._absent(column))
+
+    def _width(self, column: Column) -> int:
+        """Words of a string that are compared: one more than any level has."""
+        return 1 + max(len(_words(each)) for each in (*self.levels[column], *column.gaps))
+
+    def _absent(self, column: Column) -> str:
+        """Whether a string is blank, or a word for a missing value."""
+        width = self._width(column)
         gaps = np.array([[_spaced(word, width) for word in column.gaps]], dtype=object)
         places = np.ones((len(column.gaps), 1), dtype=np.int64)
-        absent = self.node("MatMul", [self._same(value, gaps), self.constant(places)])
-        missing = self.node("Greater", [absent, self.constant(np.array([[0]]))])
-        return self._place(value, np.array([[_spaced(each, width) for each in labels]], dtype=object), missing)
+        absent = self.node("MatMul", [self._same(self._spaced(column, width), gaps), self.constant(places)])
+        return self.node("Greater", [absent, self.constant(np.array([[0]]))])
 
     def _place(self, value: str, known: Any, missing: str) -> str:
         n_labels = known.shape[1]
@@ -327,6 +384,89 @@ class _Graph:
             self.memo[key] = joined
         return self.memo[key]
 
+    # Sums over points and terms: products of matrices.
+
+    def _once(self, group: Any, make: Callable[[Any], Any]) -> Any:
+        """What sums over a group have in common, for which nodes are made once."""
+        if group not in self.memo:
+            self.memo[group] = make(group)
+        return self.memo[group]
+
+    def _compared(self, points: Points) -> tuple[str, str]:
+        """k(x, z), of shape (rows, points), and the largest exponent of each row."""
+        x = self.node("Concat", [self._row_by_row(each) for each in points.inputs], axis=1)
+        if points.kernel == "polynomial":
+            products = self.node("MatMul", [x, self.constant(points.gamma * points.points.T)])
+            base = self.node("Sum", [products, self.constant(np.array([[points.constant]]))])
+            power = base
+            for _ in range(points.degree - 1):
+                power = self.node("Mul", [power, base])
+            if not points.degree:
+                power = self.node("Exp", [self.node("Sub", [base, base])])
+            return power, ""
+        # −γ‖x − z‖² from products, about the mean of the points, so that they keep their digits
+        centre = points.points.mean(axis=0)
+        z, gamma = points.points - centre, points.gamma
+        x = self.node("Sum", [x, self.constant(-centre[None, :])])
+        squares = self.node("Mul", [x, x])
+        terms = [
+            self.node("MatMul", [x, self.constant(2 * gamma * z.T)]),
+            self.node("MatMul", [squares, self.constant(np.full((z.shape[1], 1), -gamma))]),
+            self.constant(-gamma * np.square(z).sum(axis=1)[None, :]),
+        ]
+        exponent = self.node("Min", [self.node("Sum", terms), self.constant(np.array([[0.0]]))])
+        if points.kernel == "rbf":
+            return self.node("Exp", [exponent]), ""
+        top = self.node("ReduceMax", [exponent, self.constant(np.array([1]))], keepdims=1)
+        return self.node("Exp", [self.node("Sub", [exponent, top])]), top
+
+    def _term_features(self, terms: Terms) -> str:
+        """Features of the terms, of shape (rows, terms)."""
+        blank = self.constant(np.array([[""]], dtype=object))
+        text = self.node("Where", [self._absent(terms.column), blank, self.write(terms.column)])
+        text = self.node("Reshape", [text, self.constant(np.array([-1]))])
+        if terms.lowercase:
+            text = self.node("StringNormalizer", [text], case_change_action="LOWER", is_case_sensitive=1, locale=LOCALE)
+        words = self.node(
+            "Tokenizer",
+            [text],
+            domain=MICROSOFT,
+            mark=0,
+            mincharnum=shortest_word(terms.pattern),
+            pad_value=NO_WORD,
+            tokenexp=r"[\p{L}\p{N}_]+",
+        )
+        runs = [term.split(" ") for term in terms.terms]
+        order = sorted(range(len(runs)), key=lambda j: len(runs[j]))
+        longest = max(map(len, runs))
+        starts = [sum(len(run) for run in runs if len(run) < n) for n in range(1, longest + 1)]
+        counts = self.node(
+            "TfIdfVectorizer",
+            [words],
+            mode="TF",
+            min_gram_length=min(map(len, runs)),
+            max_gram_length=longest,
+            max_skip_count=0,
+            ngram_counts=starts,
+            ngram_indexes=order,
+            pool_strings=[word for j in order for word in runs[j]],
+        )
+        values = self.node("Cast", [counts], to=self.onnx.TensorProto.DOUBLE)
+        if terms.binary:
+            values = self.node("Min", [values, self.write(ONE)])
+        elif terms.sublinear:
+            there = self.node("Greater", [values, self.write(ZERO)])
+            logs = self.node("Sum", [self.node("Log", [self.node("Max", [values, self.write(ONE)])]), self.write(ONE)])
+            values = self.node("Where", [there, logs, self.write(ZERO)])
+        values = self.node("Mul", [values, self.constant(terms.factors[None, :])])
+        if terms.norm is None:
+            return values
+        sizes = self.node("Mul", [values, values]) if terms.norm == "l2" else self.node("Abs", [values])
+        length = self.node("ReduceSum", [sizes, self.constant(np.array([1]))], keepdims=1)
+        length = self.node("Sqrt", [length]) if terms.norm == "l2" else length
+        there = self.node("Greater", [length, self.write(ZERO)])
+        return self.node("Div", [values, self.node("Where", [there, length, self.write(ONE)])])
+
     # Nodes.
 
     def node(self, kind: str, inputs: Sequence[str], **attributes: Any) -> str:
@@ -335,7 +475,8 @@ class _Graph:
         return name
 
     def constant(self, value: Any) -> str:
-        key = (value.dtype.str, value.shape, tuple(map(repr, value.ravel().tolist())))
+        content = value.tobytes() if value.dtype != object else tuple(value.ravel().tolist())
+        key = (value.dtype.str, value.shape, content)
         if key not in self.initializers:
             name = self._fresh()
             self.tensors.append(self._tensor(value, name))

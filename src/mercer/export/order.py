@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from mercer.export.expression import Expression, Named, parts
+from mercer._errors import ExportError
+from mercer.export.expression import Array, Expression, Named, Nearest, Points, PointSum, Terms, TermSum, parts
 
 E = TypeVar("E", bound=Expression)
 
@@ -38,3 +39,43 @@ def written_in(expression: Expression, kind: type[E]) -> Iterator[E]:
     elif not isinstance(expression, Named):
         for part in parts(expression):
             yield from written_in(part, kind)
+
+
+#: what sums over points, or over terms of a text, have in common
+Group = Points | Terms
+#: characters of a number with all its digits
+DIGITS = 22
+
+
+def groups_of(values: Iterable[Named]) -> dict[Group, list[Named]]:
+    """Sums over the same points or terms, which are computed together."""
+    groups: dict[Group, list[Named]] = {}
+    for value in values:
+        if (group := group_of(value)) is not None:
+            groups.setdefault(group, []).append(value)
+    return groups
+
+
+def group_of(value: Named) -> Group | None:
+    """The points or terms that a named value is a sum over, if it is one."""
+    return value.value.of if isinstance(value.value, TermSum | PointSum | Nearest) else None
+
+
+def weights_of(members: Iterable[Named]) -> list[Array]:
+    """The weights of those members of a group that have some."""
+    return [member.value.weights for member in members if isinstance(member.value, TermSum | PointSum)]
+
+
+def check_size(model: str, language: str, outputs: Iterable[Expression], most: int = 20_000_000) -> None:
+    """Raise an `ExportError` for points and terms that would be more than `most` characters."""
+    size, rows = 0, 0
+    for group, members in groups_of(named_values(outputs)).items():
+        columns = len(weights_of(members)) + (group.points.shape[1] if isinstance(group, Points) else 2)
+        count = len(group.points if isinstance(group, Points) else group.terms)
+        size, rows = size + DIGITS * columns * count, rows + count
+    if size > most:
+        raise ExportError(
+            f"{model} cannot be exported to {language}: the {rows:,} rows or words that it compares with would be "
+            f"about {size / 1e6:,.0f} MB of text, and at most {most / 1e6:.0f} MB are written. Export it to ONNX, or "
+            "fit it to fewer rows."
+        )

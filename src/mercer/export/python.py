@@ -1,4 +1,4 @@
-"""A model as a Python module that imports nothing but math."""
+"""A model as a Python module that imports nothing but the standard library."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from mercer.export.expression import (
     Arctangent,
     Choice,
     Column,
     Exp,
     Expression,
+    Floor,
     Greatest,
     Log,
     Lookup,
+    Named,
+    Nearest,
+    Points,
     Quotient,
+    Sine,
+    Terms,
 )
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
-from mercer.export.order import named_values
+from mercer.export.order import Group, check_size, group_of, groups_of, named_values, weights_of
 from mercer.export.printer import Printer, choices
 
 HELPERS = """
@@ -40,6 +48,10 @@ def _log(value):
     return math.log(value) if value > 0 else math.nan
 
 
+def _floor(value):
+    return value // 1.0
+
+
 def _ratio(above, below):
     return above / below if below else math.nan
 
@@ -48,6 +60,92 @@ def _look_up(value, table, missing, other):
     if value is None or value != value:
         return missing
     return table.get(value, other)
+"""
+DAYS = """
+_DATE = (
+    r"(\\d{4}-\\d\\d-\\d\\d)"
+    r"(?:[ T](\\d\\d:\\d\\d(?::\\d\\d)?)(?:\\.(\\d{1,9}))?(?:Z|[+-]\\d\\d:?\\d\\d)?)?"
+)
+
+
+def _days(value):
+    # days since 1970 of a date, a datetime or an ISO 8601 string, by its own clock
+    if value is None or value != value:
+        return math.nan
+    if isinstance(value, str):
+        found = re.fullmatch(_DATE, value)
+        if not found:
+            raise ValueError(f"{value!r} is not a date such as 2024-05-31 or 2024-05-31 17:00.")
+        day, time, fraction = found.groups()
+        value = datetime.datetime.fromisoformat(f"{day} {time or '00:00'}")
+        value += datetime.timedelta(microseconds=int(((fraction or "") + "000000")[:6]))
+    if not hasattr(value, "toordinal"):
+        return float(value)
+    whole = (value.toordinal() - 719163) * 86_400_000_000
+    if hasattr(value, "hour"):
+        whole += ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
+    return whole / 86_400_000_000
+"""
+TERMS = """
+def _terms(text, table, size, pattern, lowercase, grams, stop_words, binary, sublinear, norm):
+    # sums of weights over the terms of a text
+    tokens = []
+    if text is not None and text == text:
+        tokens = re.findall(pattern, text.lower() if lowercase else text)
+        tokens = [token for token in tokens if token not in stop_words]
+    counts = {}
+    for n in range(grams[0], grams[1] + 1):
+        for start in range(len(tokens) - n + 1):
+            term = " ".join(tokens[start : start + n])
+            if term in table:
+                counts[term] = counts.get(term, 0) + 1
+    sums, length = [0.0] * size, 0.0
+    for term, count in counts.items():
+        factor, *weights = table[term]
+        value = factor * (1.0 if binary else 1.0 + math.log(count) if sublinear else count)
+        length += value * value if norm == "l2" else abs(value)
+        for j, weight in enumerate(weights):
+            sums[j] += weight * value
+    scale = 1.0 if norm is None or not length else math.sqrt(length) if norm == "l2" else length
+    return [total / scale for total in sums]
+"""
+POINTS = """
+def _numbers(lines):
+    return [[float(number) for number in line.split()] for line in lines.split("\\n")]
+
+
+def _rbf(x, table, gamma):
+    # sums of weights times exp(-gamma * squared distance) over the rows of a table: weights, then coordinates
+    size = len(table[0]) - len(x)
+    sums = [0.0] * size
+    for row in table:
+        k = math.exp(-gamma * sum((a - b) ** 2 for a, b in zip(x, row[size:])))
+        for j in range(size):
+            sums[j] += row[j] * k
+    return sums
+
+
+def _polynomial(x, table, gamma, constant, degree):
+    size = len(table[0]) - len(x)
+    sums = [0.0] * size
+    for row in table:
+        k = (gamma * sum(a * b for a, b in zip(x, row[size:])) + constant) ** degree
+        for j in range(size):
+            sums[j] += row[j] * k
+    return sums
+
+
+def _nearest(x, table, gamma):
+    # as _rbf, but relative to the nearest row; behind the sums its exponent
+    size = len(table[0]) - len(x)
+    exponents = [-gamma * sum((a - b) ** 2 for a, b in zip(x, row[size:])) for row in table]
+    top = max(exponents)
+    sums = [0.0] * size
+    for row, exponent in zip(table, exponents):
+        k = math.exp(exponent - top)
+        for j in range(size):
+            sums[j] += row[j] * k
+    return [*sums, top]
 """
 PROBABILITIES = '''
 def predict_proba(row):
@@ -62,7 +160,7 @@ def decision_function(row):
 PREDICT_CLASS = '''
 def predict(row):
     """The class with the greatest {of}; None for a row that the model refuses."""
-    values = _values(row)
+    values = _values(row){votes}
     if any(value != value for value in values):
         return None
     return CLASSES[max({order}, key=values.__getitem__)]
@@ -79,8 +177,9 @@ def to_python(model: Any, *, missing: bool = True) -> str:
     """A fitted model as the source of a Python module with `predict(row)` and, for a classifier, `predict_proba(row)`.
 
     The module needs no packages. A row is a dict from names of columns to values; None and NaN are missing values. A
-    row that the model would refuse has NaN for probabilities and None for a class. Infinite numbers, which the models
-    refuse, are not refused.
+    date is a datetime, a date or a string such as 2024-05-31 or 2024-05-31T17:00, by its own clock. A row that the
+    model would refuse has NaN for probabilities and None for a class. Infinite numbers, which the models refuse, are
+    not refused.
 
     Parameters
     ----------
@@ -105,11 +204,14 @@ def to_python(model: Any, *, missing: bool = True) -> str:
     >>> module["predict"]({"x0": 3.0})
     'yes'
     """
-    return _Module(lower(model, missing=missing)).text()
+    formula = lower(model, missing=missing)
+    check_formula(formula)
+    return _Module(formula).text()
 
 
 def check_formula(formula: Formula) -> None:
-    """Raise an `ExportError` for a formula that Python cannot express: there is none."""
+    """Raise an `ExportError` for a formula that would be too long a text."""
+    check_size(formula.model, "Python", formula.said.outputs)
 
 
 class _Module(Printer):
@@ -122,22 +224,39 @@ class _Module(Printer):
     def text(self) -> str:
         said = self.formula.said
         body = [f"    {short} = {self._read(column)}" for column, short in self._read_columns()]
-        for j, value in enumerate(named_values(said.outputs), 1):
+        values = named_values(said.outputs)
+        groups = groups_of(values)
+        for j, value in enumerate(values, 1):
+            if value in self.names:
+                continue
+            if (group := group_of(value)) is not None:
+                body.append(f"    g{j} = {self._sums(group, groups[group])}")
+                places = iter(range(len(groups[group])))
+                # the exponent of the nearest is behind the sums
+                self.names |= {
+                    each: f"g{j}[{-1 if isinstance(each.value, Nearest) else next(places)}]" for each in groups[group]
+                }
+                continue
             body.append(f"    v{j} = {self.write(value.value)}")
             self.names[value] = f"v{j}"
         body.append(f"    return [{', '.join(map(self.write, said.outputs))}]")
         tables = [f"{name} = {table}" for table, name in self.tables.items()]
         classes = [f"CLASSES = {list(said.classes)!r}"] if said.classes else []
+        has_dates = any(column.kind == "date" for column in self.formula.columns)
+        has_terms = any(isinstance(group, Terms) for group in groups)
+        has_points = any(isinstance(group, Points) for group in groups)
+        imports = ["import datetime"] * has_dates + ["import math"] + ["import re"] * (has_dates or has_terms)
+        helpers = [HELPERS] + [DAYS] * has_dates + [TERMS] * has_terms + [POINTS] * has_points
         return "\n".join(
             [
                 f'"""The predictions of a {self.formula.model}, exported by mercer."""',
                 "",
-                "import math",
+                *imports,
                 "",
+                "\n".join(helpers),
                 *classes,
                 *tables,
                 "",
-                HELPERS,
                 "",
                 "def _values(row):",
                 *body,
@@ -145,6 +264,23 @@ class _Module(Printer):
                 *self._functions(),
             ]
         )
+
+    def _sums(self, group: Group, members: list[Named]) -> str:
+        """A call that gives the sums of all members over their points or terms."""
+        weights = weights_of(members)
+        if isinstance(group, Terms):
+            numbers = np.column_stack([group.factors, *weights]).tolist()
+            rows = [f"{term!r}: ({', '.join(map(repr, row))})" for term, row in zip(group.terms, numbers, strict=True)]
+            table = self._constant("{" + ", ".join(rows) + "}")
+            options = (group.pattern, group.lowercase, group.grams, set(group.stop_words), group.binary)
+            column = self.columns[group.column.name]
+            more = ", ".join(map(repr, (*options, group.sublinear, group.norm)))
+            return f"_terms({column}, {table}, {len(weights)}, {more})"
+        numbers = np.column_stack([*weights, group.points]).tolist()
+        table = self._constant('_numbers("' + "\\n".join(" ".join(map(repr, row)) for row in numbers) + '")')
+        arguments = f"[{', '.join(map(self.write, group.inputs))}], {table}, {group.gamma!r}"
+        more = f", {group.constant!r}, {group.degree!r}" if group.kernel == "polynomial" else ""
+        return f"_{group.kernel}({arguments}{more})"
 
     def _read_columns(self) -> Iterable[tuple[Column, str]]:
         return ((column, self.columns[column.name]) for column in self.formula.columns)
@@ -156,13 +292,19 @@ class _Module(Printer):
         ask, of = (PROBABILITIES, "probability") if said.probabilities else (SCORES, "score")
         # the first of those that are as good
         order = "(1, 0)" if said.second_wins else "range(len(CLASSES))"
-        return [ask, PREDICT_CLASS.format(of=of, order=order)]
+        votes = "[len(CLASSES) :]" if said.votes else ""
+        return [ask, PREDICT_CLASS.format(of="number of votes" if votes else of, order=order, votes=votes)]
 
     def _read(self, column: Column) -> str:
         value = f"row[{column.name!r}]"
-        if column.kind == "number":
-            return f"_number({value})"
-        return f"_text({value}, {column.gaps!r})" if column.kind == "text" else value
+        match column.kind:
+            case "number":
+                return f"_number({value})"
+            case "date":
+                return f"_days(_text({value}, {column.gaps!r}))"
+            case "text":
+                return f"_text({value}, {column.gaps!r})"
+        return value
 
     def number(self, value: float) -> str:
         return "math.nan" if math.isnan(value) else repr(float(value))
@@ -180,6 +322,10 @@ class _Module(Printer):
                 return f"_log({self.write(of)})"
             case Arctangent(of):
                 return f"math.atan({self.write(of)})"
+            case Floor(of):
+                return f"_floor({self.write(of)})"
+            case Sine(of):
+                return f"math.sin({self.write(of)})"
             case Greatest(several):
                 return f"max([{', '.join(map(self.write, several))}])"
             case Choice():
@@ -195,5 +341,8 @@ class _Module(Printer):
         return "".join(written) + self.factor(otherwise)
 
     def _table(self, table: tuple[tuple[Any, float], ...]) -> str:
-        written = "{" + ", ".join(f"{label!r}: {self.number(value)}" for label, value in table) + "}"
+        return self._constant("{" + ", ".join(f"{label!r}: {self.number(value)}" for label, value in table) + "}")
+
+    def _constant(self, written: str) -> str:
+        """The name of a table, which is made once."""
         return self.tables.setdefault(written, f"_T{len(self.tables) + 1}")

@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
 
 from mercer._errors import ExportError
+from mercer.export.dates import DAYS_TO_MARCH_0
 from mercer.export.expression import (
     Arctangent,
     Choice,
     Column,
     Exp,
     Expression,
+    Floor,
     Greatest,
     Label,
     Log,
     Lookup,
     Named,
+    Nearest,
+    Points,
     Quotient,
+    Sine,
+    Terms,
+    TermSum,
     walk,
 )
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
-from mercer.export.order import named_values, written_in
+from mercer.export.order import Group, check_size, group_of, groups_of, named_values, weights_of, written_in
 from mercer.export.printer import Printer, choices
+from mercer.features.text.analysis import shortest_word
+
+Dialect = Literal["standard", "duckdb", "postgresql", "sqlite"]
 
 #: e to a smaller power is 0, and some databases refuse to say so
 SMALLEST_POWER = "-700e0"
@@ -39,7 +53,8 @@ def to_sql(
     *,
     keep: str | Sequence[str] = (),
     missing: bool = True,
-    materialized: bool = False,
+    materialized: bool | None = None,
+    dialect: Dialect = "standard",
 ) -> str:
     """A fitted model as a SELECT in standard SQL, which gives the model's predictions for the rows of a table.
 
@@ -59,9 +74,12 @@ def to_sql(
         Whether rows with missing numbers are predicted, or refused, as the model does. False promises that no number
         that counts is missing: such rows have NULL, columns whose coefficients are all 0 are not read, and the SQL is
         shorter for discriminants with full covariances.
-    materialized : bool, default=False
+    materialized : bool or None, default=None
         Whether stages are marked AS MATERIALIZED, which is not standard but known to PostgreSQL, SQLite and DuckDB: the
-        first two else write each stage into the next, where values that are used twice are computed twice.
+        first two else write each stage into the next, where values that are used twice are computed twice. None marks
+        them for these two.
+    dialect : {"standard", "duckdb", "postgresql", "sqlite"}, default="standard"
+        The database. Columns of text need "duckdb" or "postgresql": how a text is split into words is not standard.
 
     Returns
     -------
@@ -84,20 +102,33 @@ def to_sql(
     FROM s1
     """
     formula = lower(model, missing=missing)
+    check_formula(formula)
+    has_text = any(isinstance(value, TermSum) for value in walk(formula.said.outputs))
+    if has_text and dialect not in ("duckdb", "postgresql"):
+        raise ExportError(
+            f"{formula.model} reads text, which neither standard SQL nor SQLite can split into words. Export it for "
+            "DuckDB or PostgreSQL, with dialect='duckdb' or dialect='postgresql'."
+        )
+    if materialized is None:
+        # a stage with text is read twice, and its rows have to have the same numbers
+        materialized = has_text or dialect in ("postgresql", "sqlite")
     tables, kept = ([each] if isinstance(each, str) else list(each) for each in (table, keep))
     if not tables:
         raise ExportError("There is no table to read from. Give its name, or (schema, table).")
-    return _Statement(formula, tables, kept, "AS MATERIALIZED" if materialized else "AS").text()
+    return _Statement(formula, tables, kept, "AS MATERIALIZED" if materialized else "AS", dialect).text()
 
 
 def check_formula(formula: Formula) -> None:
     """Raise an `ExportError` for a formula that SQL cannot express."""
+    check_size(formula.model, "SQL", formula.said.outputs)
     for column in formula.columns:
         identifier(column.name)
     for value in walk(formula.said.outputs):
         if isinstance(value, Lookup):
             for label, _ in value.table:
                 literal(label)
+        if isinstance(value, TermSum):
+            _check_terms(value.of)
     for label in formula.said.classes:
         literal(label)
         identifier(f"probability_{label}")
@@ -106,35 +137,148 @@ def check_formula(formula: Formula) -> None:
 class _Statement(Printer):
     """Stages, each of which computes what needs nothing but the stages before it."""
 
-    def __init__(self, formula: Formula, table: Sequence[str], keep: Sequence[str], means: str = "AS") -> None:
+    def __init__(
+        self,
+        formula: Formula,
+        table: Sequence[str],
+        keep: Sequence[str],
+        means: str = "AS",
+        dialect: Dialect = "standard",
+    ) -> None:
         super().__init__(formula)
-        self.table, self.keep, self.means = table, list(keep), means
+        self.table, self.keep, self.means, self.dialect = table, list(keep), means, dialect
         self.values = named_values(formula.said.outputs)
         self.names = {value: f"v{j}" for j, value in enumerate(self.values, 1)}
+        self.groups = groups_of(self.values)
+        # a stage with the name of the table would read itself
+        self.prefix = "s_" if table and re.fullmatch(r"[sp]\d+", table[-1], re.IGNORECASE) else "s"
+        #: whether rows are numbered: where they are joined with points or terms, they have no order of their own
+        self.numbered = bool(self.groups)
 
     def text(self) -> str:
         stages = self._stages()
         table = ".".join(map(identifier, self.table))
-        parts = [f"s0 {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {table} AS t\n)"]
+        first = f"{self._stage(0)} {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {table} AS t\n)"
+        parts = [*(self._table(group, members) for group, members in self.groups.items()), first]
         for number, stage in enumerate(stages, 1):
             carried = self._carried(stages[number:], before=stages[: number - 1])
-            new = [f"{self.write(value.value)} AS {self.names[value]}" for value in stage]
-            parts.append(f"s{number} {self.means} (\n  SELECT {_listed([*carried, *new])}\n  FROM s{number - 1}\n)")
-        return f"WITH {', '.join(parts)}\nSELECT {_listed(self._results())}\nFROM s{len(stages)}"
+            group = group_of(stage[0])
+            match group:
+                case Points():
+                    body = self._point_sums(number - 1, group, stage, carried)
+                case Terms():
+                    body = self._term_sums(number - 1, group, stage, carried)
+                case None:
+                    new = [f"{self.write(value.value)} AS {self.names[value]}" for value in stage]
+                    body = f"SELECT {_listed([*carried, *new])}\n  FROM {self._stage(number - 1)}"
+            parts.append(f"{self._stage(number)} {self.means} (\n  {body}\n)")
+        order = "\nORDER BY r" if self.numbered else ""
+        return f"WITH {', '.join(parts)}\nSELECT {_listed(self._results())}\nFROM {self._stage(len(stages))}{order}"
+
+    def _stage(self, number: int) -> str:
+        return f"{self.prefix}{number}"
 
     def _stages(self) -> list[list[Named]]:
+        """Values that can be computed together: plain ones of one level, or the sums of one group."""
         level: dict[Named, int] = {}
         for value in self.values:
             level[value] = 1 + max((level[need] for need in written_in(value.value, Named)), default=0)
-        stages: list[list[Named]] = [[] for _ in range(max(level.values(), default=0))]
-        for value, at in level.items():
-            stages[at - 1].append(value)
-        return stages
+        stages: dict[tuple[int, Group | None], list[Named]] = {}
+        for value, at in sorted(level.items(), key=lambda pair: (pair[1], group_of(pair[0]) is not None)):
+            stages.setdefault((at, group_of(value)), []).append(value)
+        return list(stages.values())
+
+    # Sums over points and terms, which are tables of their own.
+
+    def _table(self, group: Group, members: Sequence[Named]) -> str:
+        """Weights w1, w2, … of the points or terms, and coordinates x1, x2, …, or the term and its factor."""
+        weights = weights_of(members)
+        names = [f"w{j}" for j in range(1, len(weights) + 1)]
+        if isinstance(group, Points):
+            names += [f"x{j}" for j in range(1, group.points.shape[1] + 1)]
+            rows = [", ".join(map(number, row)) for row in np.column_stack([*weights, group.points]).tolist()]
+        else:
+            names += ["factor", "term"]
+            numbers = np.column_stack([*weights, group.factors]).tolist()
+            rows = [
+                ", ".join([*map(number, row), literal(term)]) for row, term in zip(numbers, group.terms, strict=True)
+            ]
+        listed = ",\n    ".join(f"({row})" for row in rows)
+        return f"{self._table_name(group)}({', '.join(names)}) {self.means} (\n  VALUES\n    {listed}\n)"
+
+    def _table_name(self, group: Group) -> str:
+        return f"{self.prefix.replace('s', 'p')}{list(self.groups).index(group) + 1}"
+
+    def _point_sums(self, before: int, group: Points, members: Sequence[Named], carried: Sequence[str]) -> str:
+        """Each row beside each point, and then the sums by row."""
+        inputs = [f"s.{written}" if written.isidentifier() else written for written in map(self.write, group.inputs)]
+        pairs = list(zip(inputs, (f"p.x{j}" for j in range(1, len(inputs) + 1)), strict=True))
+        kept = [f"s.{name}" for name in carried]
+        wanted = weights_of(members)
+        columns = [f"p.w{j}" for j in range(1, len(wanted) + 1)]
+        if group.kernel == "polynomial":
+            products = self._added([f"{x} * {z}" for x, z in pairs])
+            base = f"({number(group.gamma)} * ({products}) + {number(group.constant)})"
+            value = " * ".join([base] * group.degree) or "1e0"
+        else:
+            squares = self._added([f"({x} - {z}) * ({x} - {z})" for x, z in pairs])
+            value = f"{number(-group.gamma)} * ({squares})"
+        beside = f"{self._stage(before)} AS s CROSS JOIN {self._table_name(group)} AS p"
+        inner = f"SELECT {', '.join([*kept, *columns, f'{value} AS e'])}\n    FROM {beside}"
+        least = f"CASE WHEN e < {SMALLEST_POWER} THEN 0e0 ELSE EXP(e) END"
+        match group.kernel:
+            case "rbf":
+                inner = f"SELECT {', '.join([*carried, *_bare(columns), f'{least} AS k'])}\n    FROM ({inner}) AS d"
+            case "polynomial":
+                inner = inner.removesuffix(f"AS e\n    FROM {beside}") + f"AS k\n    FROM {beside}"
+            case "nearest":
+                others = [*carried, *_bare(columns)]
+                top = "MAX(e) OVER (PARTITION BY r) AS top"
+                inner = f"SELECT {', '.join([*others, 'e', top])}\n    FROM ({inner}) AS d"
+                shifted = least.replace("(e)", "(e - top)").replace("WHEN e ", "WHEN e - top ")
+                inner = f"SELECT {', '.join([*others, 'top', f'{shifted} AS k'])}\n    FROM ({inner}) AS n"
+        sums, place = [], 0
+        for member in members:
+            if isinstance(member.value, Nearest):
+                sums.append(f"MAX(top) AS {self.names[member]}")
+            else:
+                place += 1
+                sums.append(f"SUM(w{place} * k) AS {self.names[member]}")
+        return f"SELECT {_listed([*carried, *sums])}\n  FROM ({inner}) AS c\n  GROUP BY {', '.join(carried)}"
+
+    def _added(self, terms: Sequence[str]) -> str:
+        return self._sum([(1.0, Written(term)) for term in terms], 0.0)
+
+    def _term_sums(self, before: int, group: Terms, members: Sequence[Named], carried: Sequence[str]) -> str:
+        """The words of all rows beside their weights, the sums by row, and 0 for a row without such words."""
+        column = self.columns[group.column.name]
+        text = f"LOWER({column})" if group.lowercase else column
+        words = {
+            "duckdb": f"UNNEST(REGEXP_EXTRACT_ALL({text}, '[\\p{{L}}\\p{{N}}_]+'))",
+            "postgresql": f"REGEXP_SPLIT_TO_TABLE({text}, '[^[:alnum:]_]+')",
+        }[self.dialect]
+        weights = [f"p.w{j}" for j in range(1, len(members) + 1)]
+        count = "CAST(COUNT(*) AS DOUBLE PRECISION)"
+        worth = "1e0" if group.binary else f"(1e0 + LN({count}))" if group.sublinear else count
+        by = ["t.r", "p.term", "p.factor", *weights]
+        terms = (
+            f"SELECT {', '.join(['t.r', *weights, f'p.factor * {worth} AS x'])}\n"
+            f"      FROM (SELECT r, {words} AS word FROM {self._stage(before)}) AS t\n"
+            f"      JOIN {self._table_name(group)} AS p ON p.term = t.word\n      GROUP BY {', '.join(by)}"
+        )
+        length = {"l1": "SUM(ABS(x))", "l2": "SQRT(SUM(x * x))", None: "1e0"}[group.norm]
+        names = [self.names[member] for member in members]
+        sums = [f"SUM({w} * x) / NULLIF({length}, 0e0) AS {v}" for w, v in zip(_bare(weights), names, strict=True)]
+        by_row = f"SELECT {', '.join(['r', *sums])}\n    FROM ({terms}) AS f\n    GROUP BY r"
+        kept = [*(f"s.{name}" for name in carried), *(f"COALESCE(u.{name}, 0e0) AS {name}" for name in names)]
+        beside = f"{self._stage(before)} AS s LEFT JOIN ({by_row}) AS u ON u.r = s.r"
+        return f"SELECT {_listed(kept)}\n  FROM {beside}"
 
     def _source(self) -> list[str]:
         read = [f"{_read(column)} AS {self.columns[column.name]}" for column in self.formula.columns]
         kept = [f"{_of_table(name)} AS k{j}" for j, name in enumerate(self.keep, 1)]
-        return [*kept, *read] or ["1 AS one"]
+        rows = ["ROW_NUMBER() OVER () AS r"] * self.numbered
+        return [*rows, *kept, *read] or ["1 AS one"]
 
     def _carried(self, later: list[list[Named]], before: list[list[Named]]) -> list[str]:
         """What was there before this stage and is still needed after it."""
@@ -143,6 +287,7 @@ class _Statement(Printer):
         columns = {column.name for expression in to_come for column in written_in(expression, Column)}
         there = [value for stage in before for value in stage]
         return [
+            *["r"] * self.numbered,
             *(f"k{j}" for j in range(1, len(self.keep) + 1)),
             *(short for name, short in self.columns.items() if name in columns),
             *(self.names[value] for value in there if value in wanted),
@@ -156,11 +301,12 @@ class _Statement(Printer):
             names = [f"prediction_{j}" if several else "prediction" for j in range(1, len(said.predictions) + 1)]
             pairs = [(self.write(each), name) for each, name in zip(said.predictions, names, strict=True)]
         else:
-            scores = [self.write(each) for each in said.decisive]
+            scores = [self.write(each) for each in said.of_classes]
+            decisive = [self.write(each) for each in said.decisive]
             word = "probability" if said.probabilities else "score"
             names = [f"{word}_{label}" for label in said.classes]
             order = (1, 0) if said.second_wins else range(len(scores))  # the first of those that are as good
-            best = _greatest([scores[k] for k in order], [literal(said.classes[k]) for k in order])
+            best = _greatest([decisive[k] for k in order], [literal(said.classes[k]) for k in order])
             pairs = [(best, "prediction")]
             pairs += zip(scores, _distinct(names), strict=True)
         self._refuse_twice([name for _, name in (*kept, *pairs)])
@@ -189,6 +335,12 @@ class _Statement(Printer):
                 return f"CASE WHEN {written} > 0e0 THEN LN({written}) END"
             case Arctangent(of):
                 return f"ATAN({self.write(of)})"
+            case Floor(of):
+                return f"FLOOR({self.write(of)})"
+            case Sine(of):
+                return f"SIN({self.write(of)})"
+            case Written(text):
+                return text
             case Greatest(several):
                 values = [self.factor(each) for each in several]
                 return _greatest(values, values)
@@ -211,8 +363,30 @@ class _Statement(Printer):
         return f"CASE {' '.join(cases)} ELSE {number(lookup.other)} END"
 
 
+@dataclass(frozen=True)
+class Written(Expression):
+    """A term of a sum that is text already."""
+
+    text: str
+
+
+def _bare(columns: Sequence[str]) -> list[str]:
+    """Names without the table that they are of."""
+    return [column.rpartition(".")[2] for column in columns]
+
+
+def _check_terms(terms: Terms) -> None:
+    if terms.grams != (1, 1) or terms.stop_words or shortest_word(terms.pattern) is None:
+        raise ExportError(
+            f"Column {terms.column.name!r} cannot be exported to SQL: its terms are not single words of letters and "
+            "digits. Export to Python, or fit with the token_pattern and ngram_range that vectorizers have by default."
+        )
+
+
 def _read(column: Column) -> str:
     name = _of_table(column.name)
+    if column.kind == "date":
+        return _days(f"TRIM(CAST({name} AS VARCHAR(40)))")
     if column.kind == "text":
         gaps = ", ".join(map(literal, column.gaps))
         return f"CASE WHEN TRIM({name}) NOT IN ({gaps}) THEN TRIM({name}) END"
@@ -221,6 +395,23 @@ def _read(column: Column) -> str:
     number = f"CAST({name} AS DOUBLE PRECISION)"
     # databases take NaN for a number that equals itself and is above all others
     return f"CASE WHEN ABS({number}) < {LARGEST} THEN {number} END"
+
+
+def _days(text: str) -> str:
+    """Days since 1970 of a date, a timestamp or an ISO 8601 text: all are read as text, which all databases can do."""
+
+    def part(start: int, length: int) -> str:
+        return f"CAST(SUBSTR({text}, {start}, {length}) AS INTEGER)"
+
+    # years begin in March, so that leap days are last
+    year = f"({part(1, 4)} - CASE WHEN {part(6, 2)} > 2 THEN 0 ELSE 1 END)"
+    month = f"({part(6, 2)} + CASE WHEN {part(6, 2)} > 2 THEN -3 ELSE 9 END)"
+    leap_days = f"FLOOR({year} / 4e0) - FLOOR({year} / 100e0) + FLOOR({year} / 400e0)"
+    day = f"365e0 * {year} + {leap_days} + FLOOR((153 * {month} + 2) / 5e0) + {part(9, 2)} - {DAYS_TO_MARCH_0 + 1}e0"
+    seconds = f"CASE WHEN SUBSTR({text}, 17, 1) = ':' THEN {part(18, 2)} ELSE 0 END"
+    of_day = f"({part(12, 2)} * 3600 + {part(15, 2)} * 60 + {seconds}) / 86400e0"
+    time = f"CASE WHEN LENGTH({text}) > 15 THEN {of_day} ELSE 0e0 END"
+    return f"CASE WHEN {text} LIKE '____-__-__%' THEN {day} + {time} END"
 
 
 def _of_table(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Features of a table's columns: standard units, levels, and where values are missing."""
+"""Features of a table's columns: standard units, levels, dates, words, and where values are missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mercer._errors import ExportError
+from mercer.export.dates import calendar_levels, hour_waves
 from mercer.export.expression import (
     ONE,
     ZERO,
@@ -20,20 +21,35 @@ from mercer.export.expression import (
     minus,
     named,
 )
+from mercer.export.texts import term_features
+from mercer.models.tables._dates import Date
+from mercer.models.tables._texts import Text
 from mercer.models.tables.labels import Category
 from mercer.models.tables.numbers import Binary, OnlyGaps
 from mercer.models.tables.numbers import Number as NumberTreatment
-from mercer.models.tables.treatment import Treatment
+from mercer.models.tables.treatment import LEVELS, NUMBERS, WORDS, Treatment
 
 
 def table_features(features: Any, inputs: Sequence[Expression]) -> list[Expression]:
     """The features in their order: numbers first, then levels."""
     by_slot: list[tuple[int, list[Expression]]] = []
     for name, x in zip(features._used, inputs, strict=True):
-        treatment = features._treatments[name]
-        (slot,) = treatment.slots()
-        by_slot.append((slot.order, list(_features_of(treatment, x, strict=features.unseen == "error"))))
+        by_slot += _slots_of(features._treatments[name], x, strict=features.unseen == "error")
     return [each for _, group in sorted(by_slot, key=lambda pair: pair[0]) for each in group]
+
+
+def _slots_of(treatment: Treatment, x: Expression, *, strict: bool) -> list[tuple[int, list[Expression]]]:
+    """Runs of features, each with its place in the order of all."""
+    match treatment:
+        case Date():
+            days = _features_of(treatment.days, minus(x, treatment.first), strict=strict)
+            numbers = [*days, *hour_waves(treatment, x)]
+            return [(NUMBERS, numbers), *((LEVELS, levels) for levels in calendar_levels(treatment, x))]
+        case Text():
+            told = [(NUMBERS, [Lookup(x, (), 1.0, 0.0)])] if treatment.gaps.told else []
+            return [*told, (WORDS, term_features(treatment.vectorizer, x))]
+    (slot,) = treatment.slots()
+    return [(slot.order, list(_features_of(treatment, x, strict=strict)))]
 
 
 def _features_of(treatment: Treatment, x: Expression, *, strict: bool) -> Iterator[Expression]:
@@ -90,3 +106,18 @@ def scaled(scaler: Any, inputs: Sequence[Expression]) -> list[Expression]:
     means = [0.0] * len(inputs) if scaler.mean_ is None or not scaler.with_mean else scaler.mean_.tolist()
     scales = [1.0] * len(inputs) if scaler.scale_ is None else scaler.scale_.tolist()
     return [named(Sum(((1 / scale, minus(x, mean)),))) for x, mean, scale in zip(inputs, means, scales, strict=True)]
+
+
+def imputed(imputer: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    """scikit-learn's `SimpleImputer`: a number in place of each that is missing."""
+    if imputer.add_indicator or not (isinstance(imputer.missing_values, float) and math.isnan(imputer.missing_values)):
+        raise ExportError(
+            "SimpleImputer with an indicator, or for other values than NaN, cannot be exported. Fit with "
+            "TableFeatures, which fills gaps and indicates them."
+        )
+    kept = [
+        (x, float(value))
+        for x, value in zip(inputs, imputer.statistics_.tolist(), strict=True)
+        if imputer.keep_empty_features or not math.isnan(value)
+    ]
+    return [named(filled(x, Number(0.0 if math.isnan(value) else value), x)) for x, value in kept]

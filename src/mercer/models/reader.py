@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 from mercer.models.base import column_names
@@ -25,7 +28,17 @@ def steps_of(pipeline: Any) -> list[Any]:
 
 def inside(model: Any) -> Any:
     """The fitted model that another is built around; None if it is built around none."""
-    return next((getattr(model, name) for name in INSIDE if hasattr(getattr(model, name, None), "predict")), None)
+    found = (getattr(model, name, None) for name in INSIDE)
+    return next((each for each in found if hasattr(each, "predict") and _is_fitted(each)), None)
+
+
+def _is_fitted(model: Any) -> bool:
+    """Whether it is; the model whose objective `kernelize` takes never is."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
 
 
 def part_of(model: Any, place: Literal[0, -1]) -> Any:

@@ -1,0 +1,220 @@
+"""Models that compare a row with those of the fit: Σ αᵢ k(x, xᵢ), and means weighted by kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import ExportError
+from mercer.export.expression import (
+    IMPOSSIBLE,
+    ONE,
+    ZERO,
+    Above,
+    Array,
+    Choice,
+    Expression,
+    Greatest,
+    Log,
+    Nearest,
+    Number,
+    Points,
+    PointSum,
+    Quotient,
+    Sum,
+    minus,
+    named,
+    weighted,
+)
+from mercer.export.families import finite
+from mercer.export.formula import Said
+from mercer.export.labels import plain_labels
+from mercer.export.links import inverse
+from mercer.kernels import RBF, Kernel, Linear, Polynomial
+from mercer.models._comparisons import ByKernel
+from mercer.models.base import is_sparse
+from mercer.models.kernel_models._function import KernelFunction
+from mercer.models.svm._one_against_one import own_pairs
+from mercer.smoothing import Gaussian
+
+
+def expansion(
+    model: Any, kernel: Any, rows: Any, alpha: Array, intercept: Array, inputs: Sequence[Expression]
+) -> list[Expression]:
+    """Σ αᵢ k(x, xᵢ) + b for each column of α."""
+    points = np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=float)
+    used = alpha.any(axis=1)
+    points, alpha = points[used], alpha[used]
+    if isinstance(kernel, Linear):
+        return [
+            named(weighted(row, inputs, b))
+            for row, b in zip((alpha.T @ points).tolist(), intercept.tolist(), strict=True)
+        ]
+    if not len(points):  # a sum over no points would be unknown; a point of weight 0 adds nothing
+        points, alpha = np.zeros((1, len(inputs))), np.zeros((1, alpha.shape[1]))
+    compared = _compared(model, kernel, tuple(named(x) for x in inputs), points)
+    return [
+        named(Sum(((1.0, named(PointSum(compared, column))),), b))
+        for column, b in zip(alpha.T, intercept.tolist(), strict=True)
+    ]
+
+
+def _compared(model: Any, kernel: Any, inputs: tuple[Expression, ...], points: Array) -> Points:
+    columns = points.shape[1]
+    match kernel:
+        case RBF():
+            return Points(inputs, points, "rbf", kernel.slope(columns))
+        case Polynomial():
+            gamma = 1 / columns if kernel.gamma is None else kernel.gamma
+            return Points(inputs, points, "polynomial", gamma, kernel.constant, kernel.degree)
+    raise ExportError(_of_other_kernel(model, kernel))
+
+
+def _of_other_kernel(model: Any, kernel: Any) -> str:
+    name = repr(kernel) if isinstance(kernel, Kernel) else "a kernel that is a function or a matrix"
+    return (
+        f"{type(model).__name__} with {name} cannot be exported; the kernels linear, polynomial and rbf can be. Fit "
+        "with one of these, or keep the model in a file with mercer.save."
+    )
+
+
+def of_function(model: Any, function: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    """What the function of a kernel model is of its inputs."""
+    if not isinstance(function, KernelFunction):
+        raise ExportError(
+            f"{type(model).__name__} with random Fourier features cannot be exported. Fit it with "
+            "approximate=None or approximate='nystroem'."
+        )
+    return expansion(model, function.kernel, function.rows, function.alpha, function.intercept, inputs)
+
+
+def kernel_ridge(model: Any, inputs: Sequence[Expression]) -> Said:
+    if model.kernel_ is None:
+        raise ExportError(_of_other_kernel(model, None))
+    if model._function is not None:
+        return Said(predictions=of_function(model, model._function, inputs))
+    alpha = np.asarray(model.dual_coef_).reshape(len(model.dual_coef_), -1)
+    none = np.zeros(alpha.shape[1])
+    return Said(predictions=expansion(model, model.kernel_, model.X_fit_, alpha, none, inputs))
+
+
+def kernelized(model: Any, inputs: Sequence[Expression]) -> Said:
+    """Ridge, logistic and other regressions with a kernel."""
+    values = of_function(model, model._function, inputs)
+    if hasattr(model, "classes_"):
+        return Said.of_scores(plain_labels(model), [ZERO, *values] if len(values) == 1 else values)
+    response = model._kind.response
+    return Said(predictions=[Sum(((float(response.whole), inverse(response.link, value)),)) for value in values])
+
+
+def kernel_perceptron(model: Any, inputs: Sequence[Expression]) -> Said:
+    """Scores without probabilities."""
+    scores = of_function(model, model._function, inputs)
+    if len(scores) == 1:
+        scores = [named(Sum(((-1.0, scores[0]),))), *scores]
+    return Said(classes=plain_labels(model), scores=scores)
+
+
+def _decisions(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    """Of each machine of `SVC` or `SVR`."""
+    comparison = model._comparison
+    if not isinstance(comparison, ByKernel):
+        raise ExportError(
+            f"{type(model).__name__} with a kernel that is a function or a matrix, or with features in its place, "
+            "cannot be exported. Fit it with one of the kernels linear, polynomial and rbf, and approximate=None."
+        )
+    columns, intercept = model._columns(), np.ravel(model._intercept_)
+    return expansion(model, comparison.kernel, comparison.support, columns, intercept, inputs)
+
+
+def svr(model: Any, inputs: Sequence[Expression]) -> Said:
+    return Said(predictions=_decisions(model, inputs))
+
+
+def svc(model: Any, inputs: Sequence[Expression]) -> Said:
+    """Softmax of τ times each class's smallest margin; the class with most votes is predicted."""
+    labels, decisions = plain_labels(model), _decisions(model, inputs)
+    scale = model._scale()
+    if len(labels) == 2:
+        (first,) = decisions
+        scores = [Sum(((sign * scale, first),)) for sign in (1.0, -1.0)]
+        return replace(Said.of_scores(labels, scores), second_wins=True)
+    if model.break_ties:
+        raise ExportError("SVC(break_ties=True) of several classes cannot be exported. Fit with break_ties=False.")
+    own, signs = own_pairs(len(labels))
+    margins, votes = [], []
+    for k, (pairs, of_class) in enumerate(zip(own.tolist(), signs.tolist(), strict=True)):
+        against = [Sum(((-sign, decisions[p]),)) for p, sign in zip(pairs, of_class, strict=True)]
+        margins.append(named(Sum(((-1.0, Greatest(tuple(against))),))))
+        wins = [
+            Choice(Above(decisions[p], ZERO), ONE if sign > 0 else ZERO, ZERO if sign > 0 else ONE)
+            for p, sign in zip(pairs, of_class, strict=True)
+        ]
+        # a decision that is unknown is no vote; of classes with as many votes the first wins
+        unknown = tuple((0.0, decisions[p]) for p in pairs)
+        votes.append(named(Sum((*((1.0, win) for win in wins), *unknown), -k / (2 * len(labels)))))
+    # where votes go round in circles no class beats every other; the one that is chosen is then as probable as any
+    top, most = named(Greatest(tuple(margins))), named(Greatest(tuple(votes)))
+    scores = [
+        Sum(((scale, Choice(Above(most, vote), margin, top)),)) for vote, margin in zip(votes, margins, strict=True)
+    ]
+    return replace(Said.of_scores(labels, scores), votes=votes)
+
+
+def kernel_bayes(model: Any, inputs: Sequence[Expression]) -> Said:
+    """Bayes' rule with a sum of Gaussians around the rows of each class."""
+    known = [x for x, says in zip(inputs, model.informative_.tolist(), strict=True) if says]
+    prior = finite(model._log_prior()).tolist()
+    joint: list[Expression] = []
+    for windows, log_prior in zip(model.windows_, prior, strict=True):
+        if windows is None:
+            joint.append(Number(IMPOSSIBLE))
+            continue
+        _check_smoother(model, windows.kernel, windows.factors)
+        near = _in_bandwidths(windows.bandwidth, known, windows.points, windows.origin)
+        share = np.ones(len(windows.points)) if windows.share is None else windows.share
+        constant = log_prior + windows.log_scale - math.log(windows.total_share)
+        joint.append(Sum(((1.0, named(Nearest(near))), (1.0, Log(named(PointSum(near, share))))), constant))
+    return Said.of_joint(plain_labels(model), joint, prior)
+
+
+def nadaraya_watson(model: Any, inputs: Sequence[Expression]) -> Said:
+    """The mean of the values of the fit, weighted by Gaussians around its rows."""
+    fit = model._fit
+    if model._columns.categories:
+        raise ExportError("NadarayaWatson of categories cannot be exported. Fit it to numbers alone.")
+    _check_smoother(model, fit.kernel, fit._sums.factors)
+    rows = fit.numbers()
+    near = _in_bandwidths(fit.bandwidth, inputs, rows, fit.centre)
+    weight = fit.weight / fit.weight.max()
+    total = named(PointSum(near, weight))
+    return Said(
+        predictions=[
+            Sum(((1.0, Quotient(named(PointSum(near, weight * (values - origin))), total)),), origin)
+            for values, origin in zip(fit.values.T, fit.origin.tolist(), strict=True)
+        ]
+    )
+
+
+def _check_smoother(model: Any, kernel: Any, factors: Any) -> None:
+    if not isinstance(kernel, Gaussian) or factors is not None:
+        raise ExportError(
+            f"{type(model).__name__} cannot be exported with another kernel than the Gaussian, or with bandwidths that "
+            "differ between rows. Fit with kernel='gaussian' and a bandwidth that is the same everywhere."
+        )
+
+
+def _in_bandwidths(bandwidth: Any, inputs: Sequence[Expression], rows: Array, centre: Array) -> Points:
+    """Rows and inputs about a centre, in units of the bandwidth."""
+    root = np.asarray(bandwidth.root, dtype=float)
+    scale = np.linalg.inv(root) if root.ndim == 2 else np.diag(1 / np.broadcast_to(root, len(inputs)))
+    centred = [named(minus(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]
+    whitened = tuple(
+        named(Sum(tuple((factor, x) for factor, x in zip(row, centred, strict=True) if factor)))
+        for row in scale.tolist()
+    )
+    return Points(whitened, (rows - centre) @ scale.T, "nearest", 0.5)

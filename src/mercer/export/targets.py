@@ -1,0 +1,45 @@
+"""Predictions of a transformed target, in the units of the target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from mercer._errors import ExportError
+from mercer.export.expression import Exp, Expression, Product, Sum, named
+from mercer.export.formula import Said
+
+
+def back_transformed(model: Any, inside: Said) -> Said:
+    """What scikit-learn's `TransformedTargetRegressor` makes of the predictions of its model."""
+    transformer = model.transformer_
+    if isinstance(transformer, StandardScaler):
+        count = len(inside.predictions)
+        scales = np.ones(count) if transformer.scale_ is None else transformer.scale_
+        means = np.zeros(count) if transformer.mean_ is None else transformer.mean_
+        return Said(
+            predictions=[
+                named(Sum(((scale, value),), mean))
+                for value, scale, mean in zip(inside.predictions, scales.tolist(), means.tolist(), strict=True)
+            ]
+        )
+    back = getattr(transformer, "inverse_func", None)
+    if back not in FUNCTIONS:
+        raise ExportError(
+            f"TransformedTargetRegressor with the inverse {back!r} cannot be exported. Use numpy's exp, expm1 or "
+            "square, or StandardScaler as the transformer."
+        )
+    return Said(predictions=[FUNCTIONS[back](named(value)) for value in inside.predictions])
+
+
+def _less_one(value: Expression) -> Expression:
+    return Sum(((1.0, Exp(value)),), -1.0)
+
+
+def _square(value: Expression) -> Expression:
+    return Product(value, value)
+
+
+FUNCTIONS: dict[Any, Any] = {np.exp: Exp, np.expm1: _less_one, np.square: _square}

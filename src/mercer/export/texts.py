@@ -1,0 +1,63 @@
+"""Features of text: counts of terms, or TF-IDF, as vectorizers make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import ExportError
+from mercer.export.expression import Column, Expression, Term, Terms
+from mercer.models import CountVectorizer, TfidfVectorizer
+from mercer.models.text.vectorizer import TOKEN_PATTERN
+
+VECTORIZERS = (CountVectorizer, TfidfVectorizer)
+#: what a vectorizer reads that is not behind `TableFeatures`
+DOCUMENTS = Column("text", "text")
+
+
+def documents(vectorizer: Any, inputs: Sequence[Expression]) -> list[Expression]:
+    """The terms of documents that are not a column of a table."""
+    return term_features(vectorizer, inputs[0])
+
+
+def term_features(vectorizer: Any, column: Expression) -> list[Expression]:
+    """The feature of each term."""
+    name = type(vectorizer).__name__
+    if type(vectorizer) not in VECTORIZERS:
+        raise ExportError(
+            f"{name} cannot be exported; CountVectorizer and TfidfVectorizer can be. Fit with one of them."
+        )
+    _check_options(vectorizer, name)
+    assert isinstance(column, Column)
+    names = vectorizer.get_feature_names_out().tolist()
+    weighs = isinstance(vectorizer, TfidfVectorizer)
+    terms = Terms(
+        column,
+        tuple(names),
+        np.asarray(vectorizer.idf_, dtype=float) if weighs and vectorizer.use_idf else np.ones(len(names)),
+        lowercase=bool(vectorizer.lowercase),
+        pattern=vectorizer.token_pattern,
+        grams=tuple(vectorizer.ngram_range),
+        stop_words=vectorizer.get_stop_words() or frozenset(),
+        binary=bool(vectorizer.binary),
+        sublinear=bool(weighs and vectorizer.sublinear_tf),
+        norm=vectorizer.norm if weighs else None,
+    )
+    return [Term(terms, j) for j in range(len(names))]
+
+
+def _check_options(vectorizer: Any, name: str) -> None:
+    """Raise an error for what only Python functions, or files, can do."""
+    usual = {"input": "content", "analyzer": "word", "weighting": "sklearn"}
+    options = ("input", "analyzer", "weighting", "strip_accents", "preprocessor", "tokenizer")
+    changed = [option for option in options if getattr(vectorizer, option, usual.get(option)) != usual.get(option)]
+    changed += [] if vectorizer.dtype in (np.float64, np.int64) else ["dtype"]
+    if changed:
+        raise ExportError(
+            f"{name} with {changed[0]}={getattr(vectorizer, changed[0])!r} cannot be exported. Leave this option as it "
+            "is by default, and fit again."
+        )
+    if vectorizer.token_pattern is None:
+        raise ExportError(f"{name} without a token_pattern cannot be exported. Fit with {TOKEN_PATTERN!r}.")
