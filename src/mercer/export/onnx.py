@@ -267,7 +267,7 @@ class _Graph:
             case PointSum(points, weights):
                 return self._times(self._once(points, self._compared)[0], weights)
             case Nearest(points):
-                return self._once(points, self._compared)[1]
+                return str(self._once(points, self._compared)[1])
             case Greatest(several):
                 return self.node("Max", [self.write(each) for each in several])
             case Choice(condition, then, otherwise):
