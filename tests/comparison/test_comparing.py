@@ -18,7 +18,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
-from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError
+from mercer._errors import ColumnMismatchError, ComparisonInterrupted, DataError, EmptyDataError
 from mercer.comparison import Comparison, compare
 from mercer.comparison.racing import crossvalidation
 from tests._ctrl_c import interrupt
@@ -267,3 +267,28 @@ def test_settings_say_how_to_have_the_same_numbers_again() -> None:
         "task": "classification",
     }.items() <= settings.items()
     assert {"mercer", "numpy", "scikit-learn"} <= settings.keys()
+
+
+def test_the_target_may_be_named() -> None:
+    frame = pd.DataFrame({"age": np.arange(60.0) % 17, "ward": np.arange(60) % 6, "ill": np.arange(60) % 17 > 8})
+    named = compare(frame, "ill", models=["GaussianNB"], groups="ward", cv=3)
+    given = compare(frame[["age"]], frame["ill"], models=["GaussianNB"], groups=frame["ward"], cv=3)
+    assert named.target == given.target == "ill"
+    assert list(named.table.names) == ["age"]
+    np.testing.assert_array_equal(named.entry().scores["log_loss"], given.entry().scores["log_loss"])
+    gappy = frame.assign(ill=np.where(frame["age"] > 15, None, frame["ill"]))
+    assert any("have no 'ill': 3" in note for note in compare(gappy, "ill", models=["GaussianNB"], cv=3).notes)
+    with pytest.raises(ColumnMismatchError, match=r"no column 'il'.*'ill'"):
+        compare(frame, "il")
+    with pytest.raises(DataError, match="X is not a frame"):
+        compare(frame.to_numpy(), "ill")
+    with pytest.raises(DataError, match="groups and times have too many"):
+        compare(gappy, "ill", groups=frame["ward"])
+
+
+def test_a_short_repr() -> None:
+    frame = pd.DataFrame({"age": np.arange(60.0) % 17, "ill": np.arange(60) % 17 > 8})
+    title, recommended, counts = repr(compare(frame, "ill", models=["GaussianNB"], cv=3)).splitlines()
+    assert title.startswith("Comparison of 'ill': 60 rows × 1 column, 2 classes")
+    assert recommended.startswith("  recommended: GaussianNB (log loss 0.")
+    assert counts == "  models: 1; problems: 1"

@@ -80,7 +80,7 @@ def compare(
         str | None, typer.Option(metavar="PATH", help="Write it as Markdown; - for standard output.")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Write the best model, fitted to all rows: best.mercer.")
+        Path | None, typer.Option(metavar="PATH", help="Write the recommended model, fitted to all rows: best.mercer.")
     ] = None,
     quiet: Quiet = False,
     progress: Bars = None,
@@ -148,7 +148,8 @@ def _save_best(found: Comparison, path: Path, reading: Reading, quiet: bool, pro
         bars.tell("best model", 0, 1)
         save_model(found, path)
         bars.tell("best model", 1, 1)
-    remark(f"The best model, {found.entry().name}, is in {path}.", quiet)
+    which = "recommended model" if found.verdict().best is not None else "first model by score (none is recommended)"
+    remark(f"The {which}, {found.entry().name}, is in {path}.", quiet)
     if (again := missing_again(reading)) is not None:
         remark(again, quiet)
 
@@ -223,10 +224,11 @@ def _print(found: Comparison) -> None:
     board, tests, verdict = found.leaderboard(), found.differences(), found.verdict()
     for problem in found.problems():
         say(f"{problem.severity.upper()} {problem.code}: {problem.sentence} {problem.remedy}")
-    for sentence in verdict.sentences:
+    for sentence in (found.task.reason, *verdict.sentences):
         say(sentence)
     show(replace(board, notes=()))
     if tests.rows:
         show(tests)
     for sentence in (*found.sentences()[len(verdict.sentences) :], *board.notes):
-        say(sentence)
+        if sentence != found.task.reason:
+            say(sentence)

@@ -21,6 +21,8 @@ from mercer.comparison.taking_part.inner import Inner, InnerFolds
 from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.reference import reference_for
 from mercer.data import Table
+from mercer.data.select import names_of
+from mercer.data.target import Problem, split_target
 from mercer.report.wording import counted
 from mercer.using.tasks import Task
 from mercer.using.which_task import task_for
@@ -48,8 +50,9 @@ def compare(
     ----------
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         Numbers, categories, missing values.
-    y : array-like of shape (n_samples,)
-        Class labels of any type, numbers, or counts.
+    y : array-like of shape (n_samples,), or str
+        The name of a column of X, which is then a data frame; rows without a value there are left out. Or the
+        values themselves: class labels of any type, numbers, or counts.
     models : mapping from name to model, sequence of models, or of names, or one name, default=None
         What to compare; by default every model of mercer that suits the target and the columns. Names are those of the
         leaderboard, or of classes of mercer.
@@ -62,11 +65,12 @@ def compare(
         How many times the rows are dealt to folds anew.
     order : sequence of labels, default=None
         Labels from lowest to highest, for the task "ordered". Numbers and ordered categoricals have an order already.
-    groups : array-like of shape (n_samples,), default=None
+    groups : array-like of shape (n_samples,), or str, default=None
         Rows of one group (a patient, a document) are never parted, neither by splits nor by the folds within a training
-        set by which models choose their settings.
-    times : array-like of shape (n_samples,), default=None
+        set by which models choose their settings. The name of a column of X where `y` is one.
+    times : array-like of shape (n_samples,), or str, default=None
         Models are scored on rows that came later than all they were fitted to, and choose their settings so.
+        The name of a column of X where `y` is one.
     time_limit : float, default=None
         Seconds that all fits may take. A model whose fits are expected to take longer than what is left, by what it
         knows beforehand or by its first splits, is left out, and the notes say so; one that runs when the time is up is
@@ -102,6 +106,13 @@ def compare(
     tell = progress or untold
     budget = Budget.of(time_limit)
     tell("data", 0, 1, "")
+    target = name if isinstance(name := getattr(y, "name", None), str) else ""
+    unlabelled: list[str] = []
+    if isinstance(y, str):
+        problem, groups, times = _apart(X, y, groups, times)
+        X, y, target = problem.X, problem.y, problem.target
+        if problem.unlabelled:
+            unlabelled = [f"Rows left out because they have no {target!r}: {problem.unlabelled}."]
     table = Table.of(X, dates=True)
     question = task_for(y, table.n_rows, task, X=table, order=order)
     dealing = deal(question, cv, repeats, random_state, groups, times)
@@ -111,6 +122,7 @@ def compare(
     notes = [question.reason, *question.notes(), *dealing.notes, *invitation.notes]
     if groups is None:
         notes += duplicates_note(table, dealing.splits)
+    notes += unlabelled
     entrants = invitation.entrants
     if models is None if reference is None else reference:
         entrants = _with_reference(entrants, table, question)
@@ -128,7 +140,7 @@ def compare(
         settings=settings_of(
             question, models=invited, cv=cv, repeats=repeats, random_state=random_state, groups=groups, times=times
         ),
-        target=name if isinstance(name := getattr(y, "name", None), str) else "",
+        target=target,
     )
     try:
         race.run(entrants)
@@ -144,6 +156,24 @@ def compare(
             "command line --time-limit), or fewer rows."
         )
     return _finished(comparison, race, entrants, notes)
+
+
+def _apart(X: Any, target: str, groups: Any, times: Any) -> tuple[Problem, Any, Any]:
+    """Take the target, and the columns that split the rows where they are names, out of a frame."""
+    if names_of(X) is None:
+        raise DataError(
+            f"y is the name {target!r}, but X is not a frame with named columns. Give the labels as an array, or X as "
+            "a data frame."
+        )
+    problem = split_target(X, target)
+    asides = [each for each in (groups, times) if isinstance(each, str)]
+    if problem.unlabelled and any(each is not None and not isinstance(each, str) for each in (groups, times)):
+        raise DataError(
+            f"Rows without {problem.target!r}: {problem.unlabelled}, so that groups and times have too many. Drop "
+            "these rows first, or give the names of columns."
+        )
+    groups, times = (problem.column(each) if isinstance(each, str) else each for each in (groups, times))
+    return problem.without(asides), groups, times
 
 
 def _with_reference(entrants: list[Entrant], table: Table, question: Task) -> list[Entrant]:

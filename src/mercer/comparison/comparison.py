@@ -17,6 +17,7 @@ from mercer.comparison.measuring.paired import Interval, interval_of, overlap_of
 from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.data import Table
 from mercer.report import Grid, grid_html
+from mercer.report.wording import plainly
 from mercer.using.metrics import Metric
 from mercer.using.tasks import Split, Task
 
@@ -252,6 +253,19 @@ class Comparison:
 
     def __str__(self) -> str:
         return str(self.leaderboard())
+
+    def __repr__(self) -> str:
+        """Title, recommended model with its score, and how many problems there are."""
+        verdict = self.verdict()
+        what = f" of {self.target!r}" if self.target else ""
+        lines = [f"Comparison{what}: {self.title}"]
+        if verdict.best is not None:
+            score = plainly(verdict.best.mean(verdict.metric.name), "#.3g").rstrip(".")
+            lines.append(f"recommended: {verdict.best.name} ({verdict.metric.heading} {score})")
+        else:
+            lines.append("recommended: none")
+        lines.append(f"models: {len(self.entries)}; problems: {len(verdict.problems) or 'none found'}")
+        return "\n  ".join(lines)
 
     def _repr_html_(self) -> str:
         return grid_html(self.leaderboard())

@@ -66,6 +66,8 @@ class Entry:
         Whether it could not be fitted or scored.
     additive : bool
         Whether its score is a sum of contributions of the columns, so that predictions are explained exactly.
+    impossible : int
+        Held-out rows for which the prediction is impossible, such as a count below 0.
     obstacle : str or None
         Why it cannot be exported, in a sentence; None where it can be. By the fit to the first split.
     """
@@ -87,6 +89,7 @@ class Entry:
     probabilistic: bool = False
     failed: bool = False
     additive: bool = False
+    impossible: int = 0
     obstacle: str | None = None
 
     @property

@@ -81,7 +81,9 @@ def test_a_runner_up_is_named(five: Comparison) -> None:
 
 def test_what_cannot_be_done_with_the_model_is_said(five: Comparison) -> None:
     only = reached(five, "only", [0.2, 0.3, 0.25], additive=False, obstacle="It is a kernel machine.")
-    assert "cannot be exported" in replace(five, entries=(only,)).verdict().sentences[-1]
+    *_, explained, exported = replace(five, entries=(only,)).verdict().sentences
+    assert explained.startswith("It is not a sum over columns")
+    assert exported == "It is a kernel machine."
 
 
 def test_the_reference_is_set_against_the_recommended_model(five: Comparison) -> None:

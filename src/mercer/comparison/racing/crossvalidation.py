@@ -131,6 +131,7 @@ def _entry(entrant: Entrant, task: Task, splits: list[Split], trials: list[Trial
         fit_seconds=median_low([trial.fit_seconds for trial in trials]),
         predict_seconds=median_low([trial.predict_seconds for trial in trials]),
         size_bytes=median_low([trial.size_bytes for trial in trials]),
+        impossible=sum(task.impossible(trial.forecast, split) for trial, split in zip(trials, splits, strict=True)),
         notes=(*task.remarks([trial.forecast for trial in trials], splits), *notes),
         calibration=_calibration(held_out, task.truth) if probabilistic else None,
         probabilistic=probabilistic,

@@ -57,7 +57,7 @@ def differences(comparison: Comparison) -> Grid:
     fields = (
         Field("model"),
         Field("by"),
-        *(Field(heading, "#.3g") for heading in ("worse by", "from", "to", "p", "p (Holm)")),
+        *(Field(heading, ".3g") for heading in ("worse by", "from", "to", "p", "p (Holm)")),
         Field("beyond chance"),
     )
     note = (

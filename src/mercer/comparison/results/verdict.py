@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of, holm, overlap_of
 from mercer.models.diagnosis import Finding
-from mercer.report.wording import enumerated
+from mercer.report.wording import enumerated, plainly
 from mercer.using.metrics import Metric
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ RULE = (
     "The simplest model within chance of the best score is recommended: of the models that are not worse beyond chance "
     f"and give up at most {MARGIN:.0%} of the gain over the baseline, those that explain their predictions exactly, "
     f"then those that can be exported, then those at most {LARGER:g} times as large as the smallest; of these the best "
-    "by score."
+    "by score. A model with impossible predictions, such as counts below 0, is recommended only where no other is "
+    "within chance."
 )
 
 
@@ -88,6 +89,8 @@ def verdict_of(comparison: Comparison) -> Verdict:
         return Verdict(None, None, None, within_chance=(), problems=problems, sentences=(sentence,), **shared)
     top = models[0]
     within = within_chance(comparison, metric)
+    if not hasattr(comparison.task, "labels"):
+        within = possible(within) or possible(within_chance(comparison, metric, math.inf)) or within
     able = [entry for entry in within if _beats(comparison, metric, entry, baseline)]
     best = simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
     runner_up = next((entry for entry in models if entry is not best), None)
@@ -114,11 +117,12 @@ def verdict_of(comparison: Comparison) -> Verdict:
     )
 
 
-def within_chance(comparison: Comparison, metric: Metric | None = None) -> list[Entry]:
+def within_chance(comparison: Comparison, metric: Metric | None = None, margin: float = MARGIN) -> list[Entry]:
     """Return the models that may be as good as the best by score, which comes first; baselines aside.
 
-    They are not worse beyond chance, lie within the interval of the best score, and keep most of its gain over the
-    baseline: few splits show few differences, so that none being shown is not enough to recommend a model.
+    They are not worse beyond chance, lie within the interval of the best score, and give up at most the share `margin`
+    of its gain over the baseline: few splits show few differences, so that none being shown is not enough to recommend
+    a model.
     """
     models = [entry for entry in comparison.done if entry.kind != "baseline"]
     metric = metric or _metric(comparison, models)
@@ -128,7 +132,7 @@ def within_chance(comparison: Comparison, metric: Metric | None = None) -> list[
     others = [entry for entry in others if not math.isnan(entry.mean(metric.name))]
     adjusted = holm([_difference(comparison, metric, top, entry).p for entry in others])
     found = comparison.interval(top.name, metric.name)
-    least = _least_gain(comparison, metric, top)
+    least = _least_gain(comparison, metric, top, margin)
     return [
         top,
         *(
@@ -139,6 +143,11 @@ def within_chance(comparison: Comparison, metric: Metric | None = None) -> list[
             and metric.gain(entry.mean(metric.name)) >= least
         ),
     ]
+
+
+def possible(entries: list[Entry]) -> list[Entry]:
+    """Return the models without impossible predictions."""
+    return [entry for entry in entries if not entry.impossible]
 
 
 def simplest(entries: list[Entry]) -> Entry:
@@ -161,12 +170,12 @@ def _difference(comparison: Comparison, metric: Metric, one: Entry, other: Entry
     return difference_of(of_one, of_other, overlap_of(comparison.splits))
 
 
-def _least_gain(comparison: Comparison, metric: Metric, top: Entry) -> float:
+def _least_gain(comparison: Comparison, metric: Metric, top: Entry, margin: float) -> float:
     baseline = next((entry for entry in comparison.done if entry.kind == "baseline"), None)
     if baseline is None:
         return -math.inf
     gain, least = (float(metric.gain(entry.mean(metric.name))) for entry in (top, baseline))
-    return gain - MARGIN * (gain - least) if math.isfinite(gain - least) and gain > least else -math.inf
+    return gain - margin * (gain - least) if math.isfinite(gain - least) and gain > least else -math.inf
 
 
 def _beats(comparison: Comparison, metric: Metric, entry: Entry, baseline: Entry | None) -> bool:
@@ -214,18 +223,18 @@ def _doubt(problems: Sequence[Finding]) -> list[str]:
 
 def _use(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> str:
     found = comparison.interval(best.name, metric.name)
-    sentence = f"Use {best.name}: {metric.heading} {found.mean:#.3g} on rows that it was not fitted to"
+    sentence = f"Use {best.name}: {metric.heading} {figure(found.mean)} on rows that it was not fitted to"
     if not math.isnan(found.low):
-        sentence += f" (95% interval {found.low:#.3g} to {found.high:#.3g})"
+        sentence += f" (95% interval {figure(found.low)} to {figure(found.high)})"
     others = [each for each in comparison.task.metrics if each.shown and each is not metric]
     beside = [
-        f"{each.heading} {best.mean(each.name):{each.form}}"
+        f"{each.heading} {plainly(best.mean(each.name), each.form)}"
         for each in others[:2]
         if not math.isnan(best.mean(each.name))
     ]
     sentence += "".join(f", {each}" for each in beside)
     if baseline is not None and math.isfinite(baseline.mean(metric.name)):
-        sentence += f"; the baseline, {baseline.name}, has {metric.heading} {baseline.mean(metric.name):#.3g}"
+        sentence += f"; the baseline, {baseline.name}, has {metric.heading} {figure(baseline.mean(metric.name))}"
     return f"{sentence}."
 
 
@@ -251,7 +260,7 @@ def _why(
     found = _difference(comparison, metric, best, runner_up)
     beyond = found.mean == math.inf or found.p < LEVEL
     return (
-        f"It has the best score; the runner-up, {runner_up.name}, has {metric.heading} {score:#.3g}"
+        f"It has the best score; the runner-up, {runner_up.name}, has {metric.heading} {figure(score)}"
         f"{', worse beyond chance' if beyond else ''}."
     )
 
@@ -259,6 +268,8 @@ def _why(
 def _merits(best: Entry, top: Entry) -> str:
     """What is simpler about a model."""
     merits = []
+    if top.impossible and not best.impossible:
+        merits.append("all of its predictions are possible")
     if best.additive and not top.additive:
         merits.append("its predictions are explained exactly")
     if best.obstacle is None and top.obstacle is not None:
@@ -288,10 +299,12 @@ def _limits(best: Entry) -> list[str]:
     """What cannot be done with the recommended model."""
     told = []
     if not best.additive:
-        told.append("its predictions are not sums over columns, so that explanations of them are estimates")
+        told.append("It is not a sum over columns, so that explanations of its predictions are estimates.")
     if best.obstacle is not None:
-        told.append("it cannot be exported to SQL, ONNX or Python")
-    return [f"Note: {' and '.join(told)}."] if told else []
+        told.append(best.obstacle)
+    if best.impossible and not best.probabilistic:
+        told.append(f"Its prediction is impossible for {best.impossible:,} of the held-out rows; the notes say why.")
+    return told
 
 
 def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, baseline: Entry | None) -> list[str]:
@@ -307,7 +320,7 @@ def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, basel
     but = f" {late} model{'s were' if late > 1 else ' was'} not finished." if late else ""
     sentence = (
         f"No model is recommended: none beats guessing without the columns ({baseline.name}, {metric.heading} "
-        f"{baseline.mean(metric.name):#.3g}) beyond chance. The best by score is {top.name} ({score:#.3g}).{but}"
+        f"{figure(baseline.mean(metric.name))}) beyond chance. The best by score is {top.name} ({figure(score)}).{but}"
     )
     return [
         sentence,
@@ -321,15 +334,15 @@ def _against_reference(comparison: Comparison, metric: Metric, entry: Entry, ref
     if reference.failed or math.isnan(score):
         return ""
     found = _difference(comparison, metric, entry, reference)
-    which = f"The reference, {reference.name}, has {metric.heading} {score:#.3g}"
+    which = f"The reference, {reference.name}, has {metric.heading} {figure(score)}"
     if not math.isfinite(found.mean):
         return f"{which}."
     word = "saves" if found.mean > 0 else "costs"
     low, high = sorted((abs(found.low), abs(found.high)))
-    interval = "" if math.isnan(found.low) else f" (95% interval {low:#.3g} to {high:#.3g})"
+    interval = "" if math.isnan(found.low) else f" (95% interval {figure(low)} to {figure(high)})"
     if not found.p < LEVEL:
         return f"{which}: the difference is within chance."
-    return f"{which}: {entry.name} {word} {abs(found.mean):#.3g}{interval}, beyond chance."
+    return f"{which}: {entry.name} {word} {figure(abs(found.mean))}{interval}, beyond chance."
 
 
 def listed_models(models: Sequence[str]) -> str:
@@ -337,7 +350,12 @@ def listed_models(models: Sequence[str]) -> str:
     return enumerated(list(models), MOST_NAMED)
 
 
+def figure(value: float, digits: int = 3) -> str:
+    """Return a score with some digits, without an exponent where it has a usual size."""
+    return plainly(value, f"#.{digits}g").rstrip(".")
+
+
 def apart(first: float, second: float) -> str:
     """Return two numbers with as few digits as tell them apart, up to six."""
-    told = (f"{first:#.{digits}g} against {second:#.{digits}g}" for digits in (3, 4, 5, 6))
-    return next((text for text in told if len(set(text.split(" against "))) == 2), f"{first:#.3g} each")
+    told = (f"{figure(first, digits)} against {figure(second, digits)}" for digits in (3, 4, 5, 6))
+    return next((text for text in told if len(set(text.split(" against "))) == 2), f"{figure(first)} each")
