@@ -17,9 +17,11 @@ from sklearn.pipeline import make_pipeline
 
 import mercer as m
 from mercer._errors import DataError
+from mercer.data import Table
 from mercer.decide.conformal_intervals import ConformalRegressor
 from mercer.decide.conformal_sets import ConformalClassifier
 from mercer.serving import gate, make_app
+from mercer.using.model_cards import make_card
 from tests.serving._server import connection, served
 
 JSON = {"content-type": "application/json"}
@@ -326,7 +328,7 @@ def test_openapi_describes_rows(client: httpx.Client) -> None:
     document = client.get("/openapi.json").json()
     body = document["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body["oneOf"][0]["items"]["required"] == list(PEOPLE.columns)
-    assert set(document["paths"]) == {"/predict", "/schema", "/health"}
+    assert set(document["paths"]) == {"/predict", "/explain", "/schema", "/health"}
 
 
 def test_sets_intervals_and_scores() -> None:
@@ -358,3 +360,30 @@ def test_models_of_arrays_and_of_mixed_columns() -> None:
         np.testing.assert_allclose(
             probabilities(client.post("/predict", json=ROWS), mixed.classes_), mixed.predict_proba(PEOPLE)
         )
+
+
+def test_explanations_add_up_to_what_the_model_says() -> None:
+    frame = pd.DataFrame({"age": np.arange(60.0), "city": ["Ulm", "Bonn", "Jena"] * 20})
+    y = np.where(frame["age"] + 20 * (frame["city"] == "Ulm") > 40, "yes", "no")
+    for model in (m.LogisticRegression(), m.SVC()):
+        whole = make_pipeline(m.TableFeatures(), model).fit(frame, y)
+        card = make_card(whole, Table.of(frame), y, task="classification", target="bought")
+        with served(whole, card=card) as client:
+            answer = client.post("/explain", json=[{"age": 50, "city": "Bonn"}])
+            assert answer.status_code == 200, answer.text
+            found = answer.json()["explanations"][0]
+            assert found["base"] + sum(each["adds"] for each in found["contributions"]) == pytest.approx(found["total"])
+            proba = whole.predict_proba(pd.DataFrame({"age": [50.0], "city": ["Bonn"]}))[0, 1]
+            assert found["total"] == pytest.approx(np.log(proba / (1 - proba)), abs=1e-6)
+            assert client.post("/explain", json=[{"age": 50, "town": "Bonn"}]).status_code == 422
+
+
+def test_the_schema_has_the_question_and_a_typical_row() -> None:
+    frame = pd.DataFrame({"age": np.arange(61.0), "city": ["Ulm", "Bonn", "Ulm"] * 20 + ["Ulm"]})
+    price = np.sin(np.arange(61.0))
+    model = make_pipeline(m.TableFeatures(), m.Ridge()).fit(frame, price)
+    card = make_card(model, Table.of(frame), price, task="regression", target="price")
+    with served(model, card=card) as client:
+        found = client.get("/schema").json()
+        assert found["card"]["question"] == "Predict the number `price`"
+        assert {each["name"]: each["typical"] for each in found["columns"]} == {"age": 30, "city": "Ulm"}

@@ -11,7 +11,9 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import mercer as m
+from mercer.data import Table
 from mercer.serving.page import PAGE, PAGE_HEADERS
+from mercer.using.model_cards import make_card
 from tests.serving._server import served
 
 NASTY = "<img src=x onerror=alert(1)>\"'&"
@@ -74,3 +76,21 @@ def test_the_page_asks_for_the_token(browser: Any) -> None:
         page.get_by_role("button", name="Predict").click()
         page.wait_for_selector("#answer")
         assert all("401" in complaint for complaint in complaints)
+
+
+def test_the_page_names_the_question_and_begins_with_a_typical_row(browser: Any) -> None:
+    card = make_card(MODEL, Table.of(FRAME), LABELS, task="classification", target=NASTY)
+    with served(MODEL, card=card) as client:
+        page, complaints = opened(browser, str(client.base_url), viewport={"width": 375, "height": 812})
+        page.wait_for_selector(".weight.sum")
+        assert page.inner_text("h1") == f"Predict {NASTY}"
+        typical = card.typical()
+        assert float(page.get_by_label(NASTY).input_value()) == typical[NASTY]
+        row = pd.DataFrame({name: [value] for name, value in typical.items()})
+        label = MODEL.predict(row)[0]
+        assert page.inner_text("#answer") == label
+        words = f"{NASTY} is predicted to be {label}, with probability {100 * MODEL.predict_proba(row).max():.1f} %."
+        assert page.inner_text(".words") == words
+        assert page.locator("#why .weight").count() >= 3  # a bar for each column that adds something, and the sum
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert complaints == []

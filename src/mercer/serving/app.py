@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from mercer import __version__
@@ -13,8 +14,10 @@ from mercer._optional import require
 from mercer._suggest import quoted
 from mercer._threads import available_cores
 from mercer.data.schema import Schema
+from mercer.files import ModelCard, attach_card, card_of
 from mercer.serving import answers
 from mercer.serving.described import body_schema, described, response_schema
+from mercer.serving.explanations import MOST_ROWS, explain
 from mercer.serving.gate import Gate, Limits
 from mercer.serving.inputs import Inputs, model_name
 from mercer.serving.page import PAGE, PAGE_HEADERS
@@ -33,11 +36,13 @@ def make_app(
     max_rows: int = 10_000,
     max_concurrency: int = 64,
     hosts: frozenset[str] | None = None,
+    card: ModelCard | None = None,
 ) -> Any:
     """A FastAPI application that predicts with a fitted model.
 
     `POST /predict` takes rows as a JSON list of objects, and answers with predictions, probabilities, and sets or
-    intervals where the model has them. `GET /schema` says which columns rows have, `GET /health` that the server is up,
+    intervals where the model has them; `POST /explain` takes the same rows, and answers with what each column adds to
+    the prediction. `GET /schema` says which columns rows have, `GET /health` that the server is up,
     `GET /openapi.json` all of it, and `/` is a page to try it.
 
     Parameters
@@ -54,6 +59,9 @@ def make_app(
         Requests answered at a time; more are told to come back in a second (503).
     hosts : frozenset of str, default=None
         If given, names by which the server may be called: other sites cannot reach it under theirs.
+    card : ModelCard, default=None
+        What the model was fitted to: names the question on the page, which begins with a typical row. By default that
+        of the file that the model was loaded from.
 
     Returns
     -------
@@ -82,7 +90,11 @@ def make_app(
         openapi_url="/openapi.json",
         redirect_slashes=False,  # whose answer would be an address that the client named itself
     )
-    _add_routes(app, fastapi, _Service(_silent(model), inputs, limits))
+    card = card or card_of(model)
+    silent = _silent(model)
+    if card is not None:
+        attach_card(silent, card)
+    _add_routes(app, fastapi, _Service(silent, inputs, limits, card))
     app.add_middleware(Gate, token=token, limits=limits, hosts=hosts)
     return app
 
@@ -90,29 +102,45 @@ def make_app(
 class _Service:
     """The model, and what is known about it."""
 
-    def __init__(self, model: Any, inputs: Inputs, limits: Limits) -> None:
-        self.model, self.inputs, self.limits = model, inputs, limits
+    def __init__(self, model: Any, inputs: Inputs, limits: Limits, card: ModelCard | None) -> None:
+        self.model, self.inputs, self.limits, self.card = model, inputs, limits, card
         # more at a time would take no less time, but the memory of all
         self.turns = asyncio.Semaphore(available_cores())
 
     def predict(self, body: bytes) -> dict[str, Any]:
-        rows = parsed(body)
-        if len(rows) > self.limits.rows:
-            raise Refusal(413, f"There are {len(rows):,} rows, and at most {self.limits.rows:,} are taken at a time.")
-        try:
-            predictions = answers.answers(self.model, table(rows, self.inputs))
-        except (MercerError, ValueError, TypeError) as error:
-            raise Refusal(422, " ".join(str(error).split())) from error
+        rows, predictions = self._answered(body, self.limits.rows, answers.answers)
         return {"predictions": predictions, "notes": unseen(rows, self.inputs)}
 
+    def explain(self, body: bytes) -> dict[str, Any]:
+        return {"explanations": self._answered(body, min(self.limits.rows, MOST_ROWS), explain)[1]}
+
+    def _answered(
+        self, body: bytes, most: int, answer: Callable[[Any, Any], list[dict[str, Any]]]
+    ) -> tuple[list[Any], list[dict[str, Any]]]:
+        """The rows of a request, and an answer for each."""
+        rows = parsed(body)
+        if len(rows) > most:
+            raise Refusal(413, f"There are {len(rows):,} rows, and at most {most:,} are taken at a time.")
+        try:
+            return rows, answer(self.model, table(rows, self.inputs))
+        except (MercerError, ValueError, TypeError) as error:
+            raise Refusal(422, " ".join(str(error).split())) from error
+
     def schema(self) -> dict[str, Any]:
-        return {"model": model_name(self.model), **described(self.model, self.inputs), "limits": self.limits._asdict()}
+        told = described(self.model, self.inputs, self.card)
+        return {"model": model_name(self.model), **told, "limits": self.limits._asdict()}
 
 
 def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
     responses = fastapi.responses
 
     async def predict(request: Any) -> Any:
+        return await answered(request, service.predict)
+
+    async def explain(request: Any) -> Any:
+        return await answered(request, service.explain)
+
+    async def answered(request: Any, answer: Callable[[bytes], dict[str, Any]]) -> Any:
         # asked for, since pages of other sites may send what has another type, or none, without asking
         kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if kind != "application/json":
@@ -121,7 +149,7 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
         body = await request.body()
         try:
             async with service.turns:
-                content = await fastapi.concurrency.run_in_threadpool(service.predict, body)
+                content = await fastapi.concurrency.run_in_threadpool(answer, body)
             return responses.JSONResponse(content)
         except Refusal as refusal:
             return _refused(responses, refusal)
@@ -132,7 +160,8 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
             )
 
     # FastAPI reads annotations, and this module does not import it
-    predict.__annotations__ = {"request": fastapi.Request}
+    for posted in (predict, explain):
+        posted.__annotations__ = {"request": fastapi.Request}
 
     # without a thread, so that they are answered while all threads predict
     async def schema() -> Any:
@@ -157,6 +186,14 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
             200: {"content": {"application/json": {"schema": response_schema()}}},
             **{status: {"description": why} for status, why in REFUSALS.items()},
         },
+    )
+    app.add_api_route(
+        "/explain",
+        explain,
+        methods=["POST"],
+        summary="Explain the predictions of rows",
+        openapi_extra={"requestBody": body},
+        responses={status: {"description": why} for status, why in REFUSALS.items()},
     )
     app.add_api_route("/schema", schema, methods=["GET"], summary="The columns of a row")
     app.add_api_route("/health", health, methods=["GET"], summary="Whether the server is up")

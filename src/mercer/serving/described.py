@@ -4,29 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer.files import ModelCard
 from mercer.serving.answers import plain
 from mercer.serving.inputs import Input, Inputs
 
 ANY = ["string", "number", "boolean"]
 
 
-def described(model: Any, inputs: Inputs) -> dict[str, Any]:
-    """Task, classes and columns."""
+def described(model: Any, inputs: Inputs, card: ModelCard | None = None) -> dict[str, Any]:
+    """Return task, classes and columns; with a card also the question, a typical row and how good the model is."""
     classes = plain(model.classes_.tolist()) if hasattr(model, "classes_") else None
     return {
         "task": "regression" if classes is None else "classification",
         "classes": classes,
-        "columns": [_column(each) for each in inputs],
+        "columns": [_column(each, card) for each in inputs],
+        "card": None if card is None else _card(card),
     }
 
 
-def _column(each: Input) -> dict[str, Any]:
+def _card(card: ModelCard) -> dict[str, Any]:
+    return {
+        "target": card.target,
+        "question": card.question,
+        "unit": "" if card.outcome is None else card.outcome.unit,
+        "facts": [[name, value] for name, value in card.facts()],
+        "limits": list(card.limits),
+    }
+
+
+def _column(each: Input, card: ModelCard | None) -> dict[str, Any]:
+    summary = None if card is None else card.column(each.name)
     return {
         "name": each.name,
         "kind": each.column.kind.value,
         "type": each.type,
         "required": each.required,
         "levels": plain(each.column.levels),
+        "typical": None if summary is None else plain(summary.typical),
+        "unit": "" if summary is None else summary.unit,
     }
 
 
