@@ -13,7 +13,7 @@ from mercer.comparison.sections.nomogram import nomogram, summed
 from mercer.comparison.view import View, some_rows
 from mercer.data import Table
 from mercer.report import Axis, Bars, Chart, Evidence, Field, Grid, Note, Rows, Section
-from mercer.report.wording import written
+from mercer.report.wording import in_full, written
 from mercer.using.explaining.explanation import EXACT, Explanation, explain_rows
 from mercer.using.explaining.values import column_texts
 
@@ -71,10 +71,10 @@ def _method(entry: Entry, told: Explanation) -> str:
     """How a model that is not a sum over columns was explained."""
     if told.error is None:
         return f"{entry.name} is not a sum over columns. {told.details}"
-    typical, largest = float(np.median(told.error)), float(told.error.max())
+    typical, largest = in_full(float(np.median(told.error)), 2), in_full(float(told.error.max()), 2)
     return (
-        f"{entry.name} is not a sum over columns. {told.details} Their standard errors are {typical:.2g} (median) to "
-        f"{largest:.2g}."
+        f"{entry.name} is not a sum over columns. {told.details} Their standard errors are at most {largest}, half of "
+        f"them at most {typical}."
     )
 
 
@@ -123,8 +123,13 @@ def _rows(view: View, rows: Array, told: list[tuple[Entry, Explanation]]) -> Row
         [list(row) for row in zip(*texts, strict=True)] if texts else [[] for _ in rows],
         evidence,
         [f"row {row}" for row in rows.tolist()],
-        [view.labels[k] for k in truth.tolist()] if view.classification else [written(value) for value in truth],
+        [view.labels[k] for k in truth.tolist()] if view.classification else [_text(value) for value in truth.tolist()],
     )
+
+
+def _text(value: Any) -> str:
+    """A prediction or a truth: numbers with separators of thousands."""
+    return in_full(value, 5) if isinstance(value, float) else written(value)
 
 
 def _columns(table: Table, evidence: list[Evidence]) -> list[int]:
@@ -135,7 +140,7 @@ def _columns(table: Table, evidence: list[Evidence]) -> list[int]:
 
 def _evidence(view: View, entry: Entry, told: Explanation, rows: Array) -> list[Evidence]:
     model, X = view.fitted(entry), view.shown(entry, rows)
-    predicted = [written(value) for value in np.ravel(model.predict(X)).tolist()]
+    predicted = [_text(value) for value in np.ravel(model.predict(X)).tolist()]
     classes: list[str] = []
     proba: Any = ()
     if view.classification and hasattr(model, "predict_proba") and len(view.labels) <= MOST_CLASSES:

@@ -11,7 +11,9 @@
   };
   const read = (root) => JSON.parse(one("script.values", root).textContent);
   const written = (value, digits = 4) => (Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : "–");
-  const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(2);
+  const grouped = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+  const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "")
+    + (Math.abs(value) >= 1000 && Math.abs(value) < 1e9 ? grouped(Math.abs(value)) : Math.abs(value).toFixed(2));
 
   // ---- light, dark, or as the system has it
   const theme = () => {
@@ -343,7 +345,7 @@
 
     const bar = (value, most) => {
       const share = most > 0 ? (50 * Math.min(Math.abs(value), most)) / most : 0;
-      const strip = make("i", { className: value < 0 ? "less" : "more" });
+      const strip = make("i", { className: value < 0 ? "lowers" : "raises" });
       strip.style.width = `${share}%`;
       strip.style.left = value < 0 ? `${50 - share}%` : "50%";
       return make("span", { className: "weight", ariaHidden: "true" }, strip);
@@ -369,7 +371,7 @@
       if (pairs.length > MOST) body.append(cells(pairs.length - MOST === 1 ? "1 weaker one" : `${pairs.length - MOST} weaker ones`, "all together", rest, most));
       const total = pairs.reduce((sum, [, weight]) => sum + weight, from.base ?? 0);
       const foot = make("tfoot", {}, cells("before any feature", "", from.base ?? 0, null), cells("sum", "", total, null));
-      const heads = ["feature", "value", "against · for", "adds"];
+      const heads = ["feature", "value", "lowers · raises", "adds"];
       const head = make("tr", {}, ...heads.map((text, j) => make("th", { scope: "col", textContent: text, className: j === 3 ? "number" : "" })));
       const caption = make("caption", {}, make("span", { textContent: from.of ? `What each feature adds to the ${from.of}` : "What each feature adds" }));
       return make("table", { className: "evidence" }, caption, make("thead", {}, head), body, foot);

@@ -241,17 +241,25 @@ def _sampled(game: _Game, max_evaluations: int) -> tuple[Array, Array, int]:
 
     Where evaluations suffice, every background row is met by two orders or more, each with its reverse, and the error
     is that of sampling orders: none for a function of pairs of columns, for which an order and its reverse average to
-    the exact value. Otherwise some background rows are met once, and the error is that of sampling both.
+    the exact value. Otherwise some background rows are met once, and the error is that of sampling both; the effect of
+    each player by itself, whose mean over the background is known, is a control variate.
     """
     n, p, m = game.rows, len(game.players), len(game.background)
-    affordable = int(max_evaluations / max(1.0, 2 * float(game.differing().mean(axis=1).sum())))
-    pairs = min(max(LEAST_PAIRS, affordable), MOST_PAIRS)
+    differing = max(1.0, 2 * float(game.differing().mean(axis=1).sum()))
+    pairs = min(max(LEAST_PAIRS, int(max_evaluations / differing)), MOST_PAIRS)
     balanced = pairs >= 2 * m
+    effects = None
+    if not balanced and (cost := p * (n + m)) <= max_evaluations / 3:
+        effects = _effects(game)
+        pairs = min(max(LEAST_PAIRS, int((max_evaluations - cost) / differing)), MOST_PAIRS)
     met, repeats = (m, pairs // m) if balanced else (min(pairs, m), 1)
     means, variances = [], []
     for rows in _batches(np.arange(n), 2 * MOST_ENTRIES // (met * repeats * 2 * (p + 1) * len(game.base))):
-        drawn = _marginals(game, rows, met, repeats).mean(axis=3)  # (rows, met, repeats, players, outputs)
+        added, other = _marginals(game, rows, met, repeats)
+        drawn = added.mean(axis=3)  # (rows, met, repeats, players, outputs)
         each = drawn.mean(axis=2)
+        if effects is not None:
+            each = _controlled(each, effects[rows], effects[other], effects[game.background].mean(axis=0))
         variance = drawn.var(axis=2, ddof=1).mean(axis=1) / repeats if balanced else each.var(axis=1, ddof=1)
         means.append(each.mean(axis=1))
         variances.append(variance / met)
@@ -259,10 +267,43 @@ def _sampled(game: _Game, max_evaluations: int) -> tuple[Array, Array, int]:
     return _completed(game, values, variance), np.sqrt(variance), 2 * met * repeats
 
 
-def _marginals(game: _Game, rows: Array, met: int, repeats: int) -> Array:
-    """What each player adds as it is replaced, of shape (rows, background rows met, repeats, 2, players, outputs).
+def _effects(game: _Game) -> Array:
+    """f of the middle background row with one player of each stacked row, less f of that row.
 
-    The last axis but two is an order and its reverse. Background rows are evenly spaced along their output.
+    The shape is (stacked rows, players, outputs); rows that are neither explained nor background are left out as 0.
+    """
+    p = len(game.players)
+    middle = game.background[len(game.background) // 2]
+    positions = np.concatenate([np.arange(game.rows), game.background])
+    keys = game.player_keys
+    row = np.repeat(positions, p)
+    player = np.tile(np.arange(p), len(positions))
+    mixed = keys[middle].sum(dtype=np.uint64) - keys[middle][player] + keys[row, player]
+    values = game.values(row, np.full(len(row), middle), lambda items: player[items][:, None] == np.arange(p), mixed)
+    found = np.zeros((len(game.keys), p, values.shape[1]))
+    start = game.values(
+        np.array([middle]), np.array([middle]), lambda items: np.ones((1, p), bool), np.zeros(1, dtype=np.uint64)
+    )
+    found[positions] = values.reshape(len(positions), p, -1) - start
+    return found
+
+
+def _controlled(each: Array, mine: Array, theirs: Array, usual: Array) -> Array:
+    """Marginals (rows, met, players, outputs) less what is due to the background rows that happened to be met."""
+    control = mine[:, None] - theirs
+    moved = control - control.mean(axis=1, keepdims=True)
+    explained = (moved * (each - each.mean(axis=1, keepdims=True))).sum(axis=(0, 1))
+    slope = np.divide(
+        explained, (moved**2).sum(axis=(0, 1)), out=np.zeros_like(explained), where=moved.any(axis=(0, 1))
+    )
+    return np.asarray(each - slope * (control - (mine - usual)[:, None]))
+
+
+def _marginals(game: _Game, rows: Array, met: int, repeats: int) -> tuple[Array, Array]:
+    """What each player adds as it is replaced, and the background rows met, of shape (rows, met).
+
+    The former has the shape (rows, background rows met, repeats, 2, players, outputs), the third axis of which is an
+    order and its reverse. Background rows are evenly spaced along their output.
     """
     n, p, m = len(rows), len(game.players), len(game.background)
     shape = (n, met, repeats, 2, p)
@@ -287,7 +328,7 @@ def _marginals(game: _Game, rows: Array, met: int, repeats: int) -> Array:
         np.cumsum(mixed, axis=4, dtype=np.uint64).ravel(),
     )
     added = np.diff(values.reshape(*steps, -1), axis=4)  # in the order of the walk
-    return np.asarray(np.take_along_axis(added, rank[..., None], axis=4))
+    return np.asarray(np.take_along_axis(added, rank[..., None], axis=4)), other
 
 
 def _completed(game: _Game, values: Array, variance: Array) -> Array:
