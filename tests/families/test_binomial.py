@@ -37,6 +37,23 @@ def test_the_number_of_trials_is_checked(trials: float) -> None:
         f.Binomial(trials)  # type: ignore[arg-type]
 
 
+def test_trials_of_each_row_are_values_that_compare() -> None:
+    given = np.array([3, 5])
+    each = f.Binomial(given)
+    given[0] = 7
+    assert each.trials.tolist() == [3, 5]
+    assert each == f.Binomial([3, 5])
+    assert hash(each) == hash(f.Binomial([3, 5]))
+    assert each not in (f.Binomial([3, 6]), f.Binomial(3), f.Binomial(), f.Bernoulli())
+    assert len({f.Binomial(), f.Binomial(3), f.Binomial(3)}) == 2
+    assert [repr(family) for family in (each, f.Binomial(3))] == ["Binomial(trials=<2 numbers>)", "Binomial(trials=3)"]
+    with pytest.raises(ValueError, match="no single number of trials"):
+        each.log_density(np.array([1.0]), f.BernoulliParameters(np.array(0.5)))
+    for wrong in ([[1, 2]], ["a"], [1.0, np.nan], [1, -1]):
+        with pytest.raises(ValueError, match="trials is one whole number, or an array"):
+            f.Binomial(wrong)
+
+
 def test_successes_added_up_in_another_order_than_trials_are_never_more() -> None:
     """A share of 1 + 1e-16 could not be sampled from; one of 2 is no matter of rounding, and is told."""
     p = f.Bernoulli().from_mean(np.array([[1 + 2**-50], [1 - 2**-50], [2.0]])).probability

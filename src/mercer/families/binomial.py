@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaln, expit, logit
 
+from mercer._errors import FamilyError
 from mercer.families._quantiles import whole_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
@@ -146,9 +147,12 @@ class Bernoulli(_Trials):
         return ShareLoss(1, binary=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Binomial(_Trials):
     """p(x) = C(N,x) pˣ(1−p)ᴺ⁻ˣ;  T = x,  η = log p/(1−p),  A = N log(1 + e^η),  b = C(N,x).
+
+    As the response of a model, `trials` may be an array with the number of trials of each row of the fit, or None where
+    y has two columns, successes and failures; the model is then one of shares.
 
     Examples
     --------
@@ -157,30 +161,55 @@ class Binomial(_Trials):
     array([0.125, 0.375, 0.375, 0.125])
     """
 
-    trials: int
-
-    # As a response, y counts successes. Where rows differ in their trials, let y be the share of successes of a
-    # Binomial(1) and its weight the trials: the loss is the same.
+    trials: Any = None
 
     name: ClassVar[str] = "binomial"
     support: ClassVar[str] = "counts from 0 to the number of trials"
 
     def __post_init__(self) -> None:
-        if not (self.trials >= 1 and self.trials == int(self.trials)):
-            raise ValueError(f"a binomial needs a whole number of trials, at least 1; got {self.trials!r}.")
+        if self.trials is None:
+            return
+        number = np.asarray(self.trials)
+        if number.ndim == 0:
+            if not (self.trials >= 1 and self.trials == int(self.trials)):
+                raise ValueError(f"a binomial needs a whole number of trials, at least 1; got {self.trials!r}.")
+            return
+        if number.ndim != 1 or number.dtype.kind not in "iuf" or not np.isfinite(number).all() or (number < 0).any():
+            raise ValueError(
+                "trials is one whole number, or an array with a number of 0 or more for each row; got one of shape "
+                f"{number.shape} and type {number.dtype}."
+            )
+        number = number.copy()
+        number.flags.writeable = False
+        object.__setattr__(self, "trials", number)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Binomial) and np.array_equal(self.trials, other.trials)
+
+    def __hash__(self) -> int:
+        return hash(("binomial", self.trials.tobytes() if isinstance(self.trials, np.ndarray) else self.trials))
+
+    def __repr__(self) -> str:
+        told = f"<{len(self.trials)} numbers>" if isinstance(self.trials, np.ndarray) else repr(self.trials)
+        return f"Binomial(trials={told})"
 
     @property
     def n_trials(self) -> int:
-        return self.trials
+        if self.trials is None or isinstance(self.trials, np.ndarray):
+            raise FamilyError(
+                f"{self!r} has no single number of trials, which only the response of a GLM can do without; give "
+                "Binomial(trials=n)."
+            )
+        return int(self.trials)
 
     @property
     def response_support(self) -> str:
-        return f"numbers from 0 to {self.trials}, the number of trials"
+        return f"numbers from 0 to {self.n_trials}, the number of trials"
 
     def outside_response(self, y: Array) -> Array:
-        return np.asarray((np.asarray(y) < 0) | (np.asarray(y) > self.trials))
+        return np.asarray((np.asarray(y) < 0) | (np.asarray(y) > self.n_trials))
 
     @property
     def link(self) -> Link:
-        n = self.trials
+        n = self.n_trials
         return LOGIT if n == 1 else Map(f"logit of μ/{n}", lambda mu: logit(mu / n), lambda eta: n * expit(eta))

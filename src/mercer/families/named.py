@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from mercer._errors import FamilyError, PenaltyError
 from mercer._suggest import did_you_mean
 from mercer.families.base import Family
-from mercer.families.binomial import Bernoulli
+from mercer.families.binomial import Bernoulli, Binomial
 from mercer.families.categorical import Categorical
 from mercer.families.dirichlet import Beta, Dirichlet
 from mercer.families.gamma import Exponential, Gamma
@@ -72,7 +72,7 @@ def response_family_from(family: object) -> Family:
     >>> response_family_from("bernoulli")
     Bernoulli()
     """
-    found = _found(family, choice=RESPONSES)
+    found = Binomial() if family == "binomial" else _found(family, choice=RESPONSES)
     if not _is_response(type(found)):
         raise FamilyError(
             f"{found!r} does not describe a response; give Binomial(trials=…), or one of {', '.join(RESPONSES)}."

@@ -170,6 +170,19 @@ def test_figures_of_glms(people: pd.DataFrame, target: str, family: Any, theirs:
     assert f"All columns against none: χ²(4) = {ours.chi2_statistic:.4g}" in text
 
 
+def test_residuals(people: pd.DataFrame) -> None:
+    X, y = people[["age", "income"]], people["visits"]
+    told = summary(GLM("poisson").fit(X, y), X, y)
+    theirs = sm.GLM(y, sm.add_constant(X), family=sm.families.Poisson()).fit(tol=1e-12)
+    for kind in ("deviance", "pearson", "response"):
+        assert_allclose(told.residuals(kind), getattr(theirs, f"resid_{kind}"), rtol=1e-6, atol=1e-8)
+    with pytest.raises(InferenceError, match="not 'raw'"):
+        told.residuals("raw")
+    classes = summary(GLM("categorical").fit(X, people["city"]), X, people["city"])
+    with pytest.raises(InferenceError, match="not a mean to be away from"):
+        classes.residuals()
+
+
 def test_other_transformers_have_their_names(people: pd.DataFrame) -> None:
     X, y = people[["age", "income"]], people["cost"]
     told = summary(make_pipeline(StandardScaler(), LinearRegression()).fit(X, y), X, y)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import ndtr
+from scipy.stats import chi2
 
 from mercer.families import Family, NegativeBinomial, Poisson
+from mercer.models.base import Array
 from mercer.models.diagnosis import Finding
 from mercer.models.glm.figures import Figures
 from mercer.models.glm.negative_binomial import NO_DISPERSION
 
 #: the chance of a false alarm
 LEVEL = 0.001
+#: trials of a row from which on its Pearson residual is about normal
+ENOUGH_TRIALS = 5
 #: a spread that exceeds a Poisson's by less changes standard errors by less than a twentieth
 WORTH_TELLING = 1.1
 
@@ -34,6 +38,24 @@ def overdispersion(family: Family, figures: Figures) -> tuple[Finding, ...]:
         f"The counts spread more than a Poisson's: Pearson's χ² is {ratio:.3g} times its degrees of freedom (score "
         f"test {score:.1f}, p = {chance:.1g}), so that standard errors are about {np.sqrt(ratio):.2g} times too small.",
         'Use family="negative_binomial", or a robust covariance in `summary`.',
+    )
+    return (finding,)
+
+
+def overdispersion_of_counts(figures: Figures, trials: Array) -> tuple[Finding, ...]:
+    """Pearson's χ² of successes among trials, where there are enough trials in a row for it to be one."""
+    seen, df = trials[trials > 0], figures.df_residual
+    if figures.goodness is None or not df > 0 or np.median(seen) < ENOUGH_TRIALS:
+        return ()
+    ratio, chance = figures.goodness.pearson / df, float(chi2.sf(figures.goodness.pearson, df))
+    if chance > LEVEL or ratio < WORTH_TELLING:
+        return ()
+    finding = Finding(
+        "overdispersion",
+        "warning",
+        f"The successes spread more than a binomial's: Pearson's χ² is {ratio:.3g} times its degrees of freedom (p = "
+        f"{chance:.1g}), so that standard errors are about {np.sqrt(ratio):.2g} times too small.",
+        "Use a robust covariance in `summary`, or multiply them.",
     )
     return (finding,)
 

@@ -23,6 +23,7 @@ from mercer.models.glm.inputs import read_offset, refuse_spoilt_table
 from mercer.models.glm.kind import Kind
 from mercer.models.glm.regressor import deviance_explained
 from mercer.models.glm.target import is_label_family, read_target
+from mercer.models.glm.trials import read_trials
 from mercer.models.kernel_models.feature_function import Function
 
 
@@ -200,7 +201,8 @@ class Predictions:
             predicted = in_memory(self.predict(X, offset, exposure))
             return float(accuracy_score(in_memory(y), predicted, sample_weight=in_memory(sample_weight)))
         eta = in_memory(self._predictors(X, offset, exposure))
-        values = read_target(self.family_, column_or_1d(in_memory(y))).values
+        trials = read_trials(response_family_from(self.family), in_memory(y))
+        values = read_target(self.family_, column_or_1d(trials.y)).values
         check_consistent_length(eta, values)
-        weight = checked_weight(in_memory(sample_weight), values)
+        weight = trials.weighted(checked_weight(in_memory(sample_weight), values))
         return deviance_explained(Response(self.family_, self.link_), values, eta, weight)

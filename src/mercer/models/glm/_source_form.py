@@ -23,6 +23,7 @@ from mercer.models.base import Array, Plan, checked_table, checked_weight
 from mercer.models.glm.inputs import read_offset
 from mercer.models.glm.negative_binomial import estimates_r
 from mercer.models.glm.target import is_label_family, read_target, refuse_classes
+from mercer.models.glm.trials import refuse_grouped
 from mercer.models.streaming.chunks import naming_the_place, reader_of, streamed_plan
 from mercer.models.streaming.observe import observe
 from mercer.solvers.sparse import streamed_proximal
@@ -96,6 +97,7 @@ class SourceForm(ABC):
 
 def streams(model: Any, family: Family) -> bool:
     """Whether what is asked for needs no rows together: no kernel, and no family that is estimated."""
+    refuse_grouped(family, "fits to a source")
     return not estimates_r(family) and model.kernel is None and model.solver in STREAMING
 
 

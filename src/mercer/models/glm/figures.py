@@ -17,6 +17,7 @@ from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.models.base import Array
 from mercer.models.glm.solve import Limits, solve
+from mercer.models.glm.trials import saturated_counts
 from mercer.solvers.problem import Problem
 from mercer.stats.goodness import Goodness
 
@@ -49,6 +50,17 @@ def figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -
         told = told_by(goodness, response, coefficients, weight_kind)
         likelihood = log_likelihood(observations, response, goodness.deviance, told.spread, weight_kind)
         return Figures(goodness.deviance, null_deviance(problem), told.dispersion, told.df, likelihood, goodness)
+
+
+def figures_of_counts(
+    told: Figures, observations: Observations, coefficients: float, weight_kind: str, trials: Array
+) -> Figures:
+    """Figures of shares, as those of the counts that they are of: a row is one observation, whatever its trials."""
+    weight = np.ones(len(trials)) if observations.weight is None else observations.weight
+    own = np.divide(weight, trials, out=np.zeros(len(trials)), where=trials > 0)
+    count = float(own.sum() if weight_kind == "frequency" else np.count_nonzero(own))
+    likelihood = saturated_counts(observations.y, trials, own) - told.deviance / 2
+    return told._replace(df_residual=count - coefficients, log_likelihood=likelihood)
 
 
 class Told(NamedTuple):

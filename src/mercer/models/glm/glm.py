@@ -43,7 +43,7 @@ from mercer.models.base import (
 )
 from mercer.models.diagnosis import INTERCEPT, Diagnosis
 from mercer.models.glm._kernel_form import OWN, KernelForm
-from mercer.models.glm._overdispersion import no_overdispersion, overdispersion
+from mercer.models.glm._overdispersion import no_overdispersion
 from mercer.models.glm._predictions import Predictions
 from mercer.models.glm._source_form import SourceForm, dtype_of
 from mercer.models.glm._tensors import fits_tensors, read_tensors, tensor_terms
@@ -55,6 +55,7 @@ from mercer.models.glm.one_mean import OneMean
 from mercer.models.glm.settle import Settled
 from mercer.models.glm.solve import Limits, SolveInterrupted, unfinished
 from mercer.models.glm.target import is_label_family, read_target
+from mercer.models.glm.trials import Trials, family_of_shares, is_grouped, read_trials, refuse_grouped
 from mercer.models.kernel_features.named_features import APPROXIMATE
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.choose import SOLVERS
@@ -71,8 +72,10 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
     ----------
     family : str or Family, default="gaussian"
         Distribution of the response: "gaussian", "bernoulli", "categorical", "poisson", "gamma", "inverse_gaussian",
-        "negative_binomial" (with r estimated; give `NegativeBinomial(r)` where it is known), or `Binomial(trials)`,
-        `Tweedie(power)`. With "bernoulli" and "categorical" the model is a classifier of labels of any type.
+        "negative_binomial" (with r estimated; give `NegativeBinomial(r)` where it is known), "binomial" with y of two
+        columns, successes and failures, `Binomial(trials)` with y counting successes among as many trials, one number
+        or an array of one for each row, or `Tweedie(power)`. With "bernoulli" and "categorical" the model is a
+        classifier of labels of any type. Where trials differ from row to row, `predict` gives shares.
     link : str or Link, default="canonical"
         "identity", "log", "logit", "probit", "cloglog", "cauchit", "inverse", "inverse_squared" or "sqrt".
     penalty : None, str or Penalty, default=None
@@ -228,8 +231,8 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         X : array-like, sparse matrix, data frame, tensor of shape (n_samples, n_features), or Source
             Training rows; columns of text or categories have a coefficient for each level. A tensor of torch stays on
             its device. A source is read piece by piece, and has its target, weights and offsets with it.
-        y : array-like of shape (n_samples,)
-            Responses; labels of any type for "bernoulli" and "categorical".
+        y : array-like of shape (n_samples,), for "binomial" (n_samples, 2)
+            Responses; labels of any type for "bernoulli" and "categorical"; for "binomial" successes and failures.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; 1 if not given.
         offset : array-like of shape (n_samples,), default=None
@@ -253,17 +256,21 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
     def _learn(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> tuple[MercerWarning, ...]:
         family = response_family_from(self.family)
         if self.kernel is not None:
+            refuse_grouped(family, "GLM(kernel=…)")
             return self._learn_function(family, X, y, sample_weight, offset, exposure)
         before = dict(vars(self)) if self.warm_start else {}
-        if is_tensor(X) and not fits_tensors(self, family, X.shape[-1] if X.ndim else 0):
+        if is_tensor(X) and (is_grouped(family) or not fits_tensors(self, family, X.shape[-1] if X.ndim else 0)):
             given = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset, "exposure": exposure}
             X, y, sample_weight, offset, exposure = in_main_memory("GLM", **given)
+        trials = read_trials(family, y)
+        y = trials.y
         table: Any
         if is_tensor(X) and y is not None:
             table, y, sample_weight, offset, exposure = read_tensors(self, X, y, sample_weight, offset, exposure)
         else:
             table, y = self._checked(X, y)
-        problem = self._described(family, table, y, checked_weight(sample_weight, y), offset, exposure)
+        weight = trials.weighted(checked_weight(sample_weight, y))
+        problem = self._described(trials, table, y, weight, offset, exposure)
         try:
             return self._minimise(problem, before, X, y)
         except NonFiniteError:
@@ -296,11 +303,11 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         refuse_no_target(self, y, "response")
         return checked_table(self, X, y, reset=True, codes=True)
 
-    def _described(self, family: Family, table: Any, y: Any, weight: Array | None, offset: Any, exposure: Any) -> Any:
+    def _described(self, trials: Trials, table: Any, y: Any, weight: Array | None, offset: Any, exposure: Any) -> Any:
         """What there is to minimise."""
-        penalty, link = penalty_from(self.penalty), link_from(self.link, family)
-        target = read_target(family, y, weight)
-        self._kind = self._kind_of(family, link, target.classes)
+        penalty, link = penalty_from(self.penalty), link_from(self.link, trials.family)
+        target = read_target(trials.family, y, weight)
+        self._kind = self._kind_of(trials.family, link, target.classes, trials.number)
         # without a penalty, a level for each category and an intercept would be one coefficient too many
         drop_first = penalty is None and self.fit_intercept
         design: Any
@@ -319,13 +326,13 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
         return self._kind.problem(observations, observations.design.coordinates.strengths(given))
 
-    def _kind_of(self, family: Family, link: Link, classes: Array | None) -> Kind:
+    def _kind_of(self, family: Family, link: Link, classes: Array | None, trials: Array | None = None) -> Kind:
         self.link_ = link
         self.__dict__.pop("classes_", None)  # of another family
         if classes is not None:
             self.classes_ = classes
         if not isinstance(family, Categorical):
-            return OneMean(Response(family, link))
+            return OneMean(Response(family, link), trials)
         if link != family.response_link:
             raise LinkError(f"a categorical response has the softmax for a link, not {link!r}; leave `link` out.")
         return Classes.of(self.classes_, self.reference)
@@ -350,13 +357,14 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         solved = settled.solved
         for name in OWN:
             self.__dict__.pop(name, None)
+        told = told or self._kind.figures(solved, settled.coefficients, self.weight_kind)
+        spread = self._kind.overdispersion(told)
         self._kind, self._w = self._kind.fitted(solved), solved.solution.value
         self.coefficient_names_ = list(self._terms.names)
         with np.errstate(over="ignore", invalid="ignore"):
             self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
         refuse_unrepresentable(np.atleast_2d(self.coef_), self.coefficient_names_)
         self.family_ = self._kind.family
-        told = told or self._kind.figures(solved, settled.coefficients, self.weight_kind)
         self.deviance_, self.null_deviance_ = told.deviance, told.null_deviance
         self.dispersion_, self.df_residual_, self.log_likelihood_ = (
             told.dispersion,
@@ -366,9 +374,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         self.n_iter_ = max(1, len(solved.solution.trace) - 1)
         self.certificate_ = solved.solution.certificate
         self.plan_ = replace(self.plan_, path=str(solved.choice))
-        self.diagnosis_ = Diagnosis(
-            (*settled.findings, *overdispersion(self.family_, told), *no_overdispersion(self.family_))
-        )
+        self.diagnosis_ = Diagnosis((*settled.findings, *spread, *no_overdispersion(self.family_)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -376,7 +382,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         tags.input_tags.string = tags.input_tags.categorical = self.kernel is None
         tags.target_tags.required = True
         try:
-            family = response_family_from(self.family)
+            family = family_of_shares(response_family_from(self.family))
         except ValueError:  # for `fit` to complain about
             return tags
         if is_label_family(family):

@@ -11,6 +11,8 @@ from mercer.families import Distribution, Family
 from mercer.families.penalties import Strengths
 from mercer.models._progress import Progress
 from mercer.models.base import Array
+from mercer.models.diagnosis import Finding
+from mercer.models.glm._overdispersion import overdispersion
 from mercer.models.glm.figures import Figures
 from mercer.models.glm.settle import Settled
 from mercer.models.glm.solve import Limits, Solved
@@ -38,6 +40,10 @@ class Kind(ABC):
     @abstractmethod
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
         """Deviance, dispersion and the like."""
+
+    def overdispersion(self, figures: Figures) -> tuple[Finding, ...]:
+        """Whether the rows spread more than the family allows."""
+        return overdispersion(self.family, figures)
 
     @property
     @abstractmethod

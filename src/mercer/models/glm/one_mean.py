@@ -16,8 +16,10 @@ from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.models._progress import Progress
 from mercer.models.base import Array
+from mercer.models.diagnosis import Finding
+from mercer.models.glm._overdispersion import overdispersion_of_counts
 from mercer.models.glm._streamed_figures import streamed_figures
-from mercer.models.glm.figures import Figures, figures
+from mercer.models.glm.figures import Figures, figures, figures_of_counts
 from mercer.models.glm.kind import Kind
 from mercer.models.glm.negative_binomial import estimates_r, solve_with_r
 from mercer.models.glm.settle import Settled, settle
@@ -30,6 +32,8 @@ class OneMean(Kind):
     """One linear predictor, seen through a link."""
 
     response: Response
+    #: of the rows of a fit, the number of trials that each share is of; None where the family says it
+    trials: Array | None = None
 
     def problem(self, observations: Observations, strengths: Strengths) -> Problem:
         return Problem(observations, self.response, strengths)
@@ -47,7 +51,15 @@ class OneMean(Kind):
 
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
         find = streamed_figures if solved.problem.observations.streamed else figures
-        return find(solved.problem, solved.solution.value, coefficients, weight_kind)
+        told = find(solved.problem, solved.solution.value, coefficients, weight_kind)
+        if self.trials is None:
+            return told
+        return figures_of_counts(told, solved.problem.observations, coefficients, weight_kind, self.trials)
+
+    def overdispersion(self, figures: Figures) -> tuple[Finding, ...]:
+        return (
+            super().overdispersion(figures) if self.trials is None else overdispersion_of_counts(figures, self.trials)
+        )
 
     @property
     def family(self) -> Family:

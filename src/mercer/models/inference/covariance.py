@@ -123,7 +123,7 @@ def _determined(fitted: Fitted, bread: Bread) -> Array:
 
 
 def _robust(fitted: Fitted, bread: Bread, kind: str) -> Array:
-    factor = fitted.weight if fitted.frequency else np.square(fitted.weight)
+    factor = fitted.weight * fitted.each if fitted.frequency else np.square(fitted.weight)
     slopes = corrected_slopes(fitted, bread, LEVERAGE_POWER[kind]) if kind in LEVERAGE_POWER else fitted.slopes
     correction = fitted.n / _left_over(fitted, bread.rank, CORRECT) if kind == "HC1" else 1.0
     return _sandwich(fitted, bread, correction * fitted.scores_squared(factor, slopes))

@@ -16,6 +16,7 @@ from mercer.models.diagnosis import INTERCEPT
 from mercer.models.glm.figures import log_likelihood, null_deviance, profiled
 from mercer.models.glm.negative_binomial import solve_with_r
 from mercer.models.glm.solve import Limits
+from mercer.models.glm.trials import saturated_counts
 from mercer.models.inference.covariance import Covariance
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.hypotheses import hypothesis_of, wald_test
@@ -160,6 +161,8 @@ def _null_of_family(fitted: Fitted) -> float:
 def _log_likelihood(fitted: Fitted, deviance: float, dispersion: float) -> float:
     if not isinstance(fitted.rows, OneMean):
         return -deviance / 2
+    if fitted.trials is not None:
+        return saturated_counts(fitted.observations.y, fitted.trials, fitted.own_weight) - deviance / 2
     response = fitted.rows.response
     if profiled(response):
         dispersion = deviance / fitted.n

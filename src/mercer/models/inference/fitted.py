@@ -49,6 +49,8 @@ class Fitted:
     firth: bool = False
     #: parameters of the family that were estimated by maximum likelihood too
     family_parameters: int = 0
+    #: where responses are shares of successes, the number of trials that each is of
+    trials: Array | None = None
 
     @property
     def shown_predictors(self) -> int:
@@ -111,7 +113,17 @@ class Fitted:
     @cached_property
     def n(self) -> float:
         """How many observations: the sum of frequencies, or the rows of positive weight."""
-        return float(self.weight.sum() if self.frequency else np.count_nonzero(self.weight))
+        return float(self.own_weight.sum() if self.frequency else np.count_nonzero(self.weight))
+
+    @cached_property
+    def each(self) -> Array:
+        """The weight of a row that was given none: 1, or its number of trials."""
+        return np.ones(len(self.observations)) if self.trials is None else self.trials
+
+    @cached_property
+    def own_weight(self) -> Array:
+        """The weights that were given to the rows."""
+        return np.divide(self.weight, self.each, out=np.zeros(len(self.weight)), where=self.each > 0)
 
     @property
     def coefficients(self) -> Array:

@@ -30,7 +30,7 @@ MOST_LEVERAGE = 1 - 1e-10
 def corrected_slopes(fitted: Fitted, bread: Bread, power: float) -> Array:
     """∂loss/∂η of each row times (1 − leverage)^−power, of shape (rows, predictors)."""
     # a frequency is so many rows, each of which has the leverage of one
-    each = np.ones(len(fitted.observations)) if fitted.frequency else fitted.weight
+    each = fitted.each if fitted.frequency else fitted.weight
     if fitted.rows.predictors > 1:
         return _of_classes(fitted, bread, power, each)
     h = each * fitted.rows.curvatures(fitted.observations.y, fitted.eta)(0, 0)

@@ -127,6 +127,11 @@ def interval_of_observation(new: NewRows, covariance: Covariance, level: float) 
     rows = new.fitted.rows
     if not isinstance(rows, OneMean):
         raise InferenceError("a class is not a number, so no interval can hold it; use predict_proba, or kind='mean'.")
+    if new.fitted.trials is not None:
+        raise InferenceError(
+            "how far a share of successes spreads depends on the number of trials, which new rows do not have; use "
+            "kind='mean'."
+        )
     wanted, eta = quantile(covariance, level), new.eta[:, 0]
     error = _errors_of_predictor(new, covariance)
     if isinstance(rows.family, Gaussian) and rows.response.link == IDENTITY:

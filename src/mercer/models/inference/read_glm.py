@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from mercer._errors import ColumnMismatchError, InferenceError
 from mercer._suggest import listed
 from mercer.designs import Design, Observations, design_of
-from mercer.families import Categorical, NegativeBinomial, family_from, penalty_from
+from mercer.families import Categorical, NegativeBinomial, penalty_from, response_family_from
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.models.base import checked_table, checked_weight, column_names
 from mercer.models.glm.inputs import read_offset
 from mercer.models.glm.separation import CODE, weak_prior
 from mercer.models.glm.target import read_target
+from mercer.models.glm.trials import is_grouped, read_trials
 from mercer.models.inference.fits import Beside, Reading, fitted_classes, fitted_of, refuse_other_classes
 from mercer.solvers.problem import Problem
 
@@ -29,9 +30,9 @@ def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
             "a GLM with a kernel has no coefficients to test: its function is a sum over all rows. Bootstrap its "
             "predictions, or fit a GLM to the features themselves, e.g. kernel.feature_map(columns)."
         )
-    penalty = penalty_from(model.penalty)
-    table, y = checked_table(model, X, y, reset=False, codes=True)
-    weight = checked_weight(beside.sample_weight, y)
+    penalty, trials = penalty_from(model.penalty), read_trials(response_family_from(model.family), y)
+    table, y = checked_table(model, X, trials.y, reset=False, codes=True)
+    weight = trials.weighted(checked_weight(beside.sample_weight, y))
     target = read_target(model.family_, y, weight)
     drop_first = penalty is None and model.fit_intercept
     design, terms = design_of(table, intercept=model.fit_intercept, drop_first=drop_first, weight=weight)
@@ -48,11 +49,12 @@ def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
         return terms.design(table), read_offset(offset, exposure, model.link_, table.n_rows)
 
     # only the r of a negative binomial is found with the coefficients, and only if the user did not give it
-    estimated = int(model.family_ != family_from(model.family) and isinstance(model.family_, NegativeBinomial))
+    estimated = int(model.family_ != response_family_from(model.family) and isinstance(model.family_, NegativeBinomial))
     more = {
         "title": _title(model),
         "frequency": model.weight_kind == "frequency",
         "family_parameters": estimated,
+        "trials": trials.number,
     }
     if isinstance(model.family_, Categorical):
         fitted = fitted_classes(model, observations, strengths, terms.names, model.reference, **more)
@@ -64,7 +66,9 @@ def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
 
 
 def _title(model: Any) -> str:
-    return f"GLM: {model.family_!r}, {model.link_.name} link"
+    grouped = is_grouped(response_family_from(model.family))
+    family = "Binomial, trials of each row" if grouped else repr(model.family_)
+    return f"GLM: {family}, {model.link_.name} link"
 
 
 def _of_separation(model: Any) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from mercer.models.inference.hypotheses import HypothesisTest, hypothesis_of, po
 from mercer.models.inference.prediction import PredictionInterval, interval_of_mean, interval_of_observation
 from mercer.models.inference.profile import profile_interval, quantile
 from mercer.models.inference.reading import reading_of
+from mercer.models.inference.rows import OneMean
 from mercer.report import Field, Grid, grid_html
 
 Array = NDArray[Any]
@@ -202,6 +203,31 @@ class Summary:
         """Return the figures of the fit as a frame: one row for each of `criteria` that exists, by name."""
         there = {name: float(value) for name, value in self.criteria._asdict().items() if not np.isnan(value)}
         return frame_like(["figure", "value"], [np.array(list(there)), np.array(list(there.values()))], library)
+
+    def residuals(self, kind: str = "deviance") -> Array:
+        """Return how far each response is from its mean.
+
+        Parameters
+        ----------
+        kind : {"deviance", "pearson", "response"}, default="deviance"
+            The signed square root of the deviance of a row; the distance over the standard deviation of the family; or
+            the distance itself, for shares of successes that of the shares.
+
+        Returns
+        -------
+        residuals : ndarray of shape (n_samples,)
+        """
+        rows, y, eta = self._fitted.rows, self._fitted.observations.y, self._fitted.eta
+        if not isinstance(rows, OneMean):
+            raise InferenceError("classes have probabilities, not a mean to be away from; fit two of them at a time.")
+        each = self._fitted.each if self._fitted.frequency else self._fitted.weight
+        away = y - rows.response.mean(eta[:, 0])
+        if kind == "response":
+            return np.asarray(away)
+        if kind not in ("deviance", "pearson"):
+            raise InferenceError(f'kind is "deviance", "pearson" or "response", not {kind!r}.')
+        squares = 2 * rows.losses(y, eta) if kind == "deviance" else rows.pearson(y, eta)
+        return np.asarray(np.sign(away) * np.sqrt(each * squares))
 
     def wald_test(self, hypothesis: str | Sequence[str] | Array, values: float | Array = 0.0) -> HypothesisTest:
         """Test coefficients by their distance from `values`, in the covariance of this summary.
