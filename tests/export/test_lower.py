@@ -30,6 +30,7 @@ def with_gaps(X: pd.DataFrame, share: float = 0.2) -> pd.DataFrame:
 
 CLASSIFIERS = {
     "logistic": m.LogisticRegression(),
+    "ordinal": m.OrdinalRegression(),
     "boundary": m.LinearSVC(),
     "perceptron": m.Perceptron(),
     "rule": make_pipeline(StandardScaler(), m.LinearThreshold("lms", max_iter=5000)),

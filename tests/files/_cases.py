@@ -227,6 +227,7 @@ CASES = _made(
     ("LogNormalRegressor", m.LogNormalRegressor, positive),
     ("TweedieRegressor", lambda: m.TweedieRegressor(power=1.5), positive),
     ("LogisticRegression", m.LogisticRegression, numbers),
+    ("OrdinalRegression", m.OrdinalRegression, numbers),
     ("LogisticRegressionCV", lambda: m.LogisticRegressionCV(cv=3, Cs=3), numbers),
     ("GLM", m.GLM, line),
     ("GLM softmax", lambda: m.GLM("categorical", penalty=f.L2(1.0)), numbers),

@@ -95,6 +95,8 @@ NOMINAL = Table.of(CENTRES[CODES] + RNG.normal(size=(N, 2)))
         pytest.param(np.round(300 + 40 * SCORE + RNG.normal(size=N)), TABLE, "regression", id="whole and normal"),
         pytest.param(SCORE, TABLE, "regression", id="signed"),
         pytest.param(RATINGS, TABLE, "ordered", id="ratings"),
+        pytest.param(np.argsort(np.argsort(SCORE)) * 5 // N + 1, TABLE, "ordered", id="fifths"),
+        pytest.param(RNG.choice(5, N, p=[0.1, 0.2, 0.4, 0.2, 0.1]) + 1, TABLE, "ordered", id="a scale without signal"),
         pytest.param(CODES, NOMINAL, "classification", id="codes, rarer where larger"),
         pytest.param(CODES + 1, NOMINAL, "classification", id="codes from 1"),
         pytest.param(RNG.integers(26, size=N), TABLE, "classification", id="letters"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,17 @@ def glm_regression(model: Any, inputs: Sequence[Expression]) -> Said:
 def logistic(model: Any, inputs: Sequence[Expression]) -> Said:
     scores = sums(model.coef_, model.intercept_, inputs)
     return Said.of_scores(plain_labels(model), [ZERO, *scores] if len(scores) == 1 else scores)
+
+
+def ordinal(model: Any, inputs: Sequence[Expression]) -> Said:
+    """Differences of P(y ≤ k) = σ(θₖ − score) between neighbouring classes."""
+    (score,) = sums(model.coef_, 0.0, inputs)
+    below = [
+        named(softmax([ZERO, named(Sum(((-1.0, score),), float(threshold)))])[1]) for threshold in model.thresholds_
+    ]
+    middle = [named(Sum(((1.0, upper), (-1.0, lower)))) for lower, upper in pairwise(below)]
+    highest = named(Sum(((-1.0, below[-1]),), 1.0))
+    return Said(classes=plain_labels(model), probabilities=[below[0], *middle, highest])
 
 
 def boundary(model: Any, inputs: Sequence[Expression]) -> Said:

@@ -46,6 +46,7 @@ MODELS: dict[type, Lowering] = {
     models.GLM: linear.glm,
     models.LogisticRegression: linear.logistic,
     models.LogisticRegressionCV: linear.logistic,
+    models.OrdinalRegression: linear.ordinal,
     models.LinearSVC: linear.boundary,
     models.Perceptron: linear.boundary,
     models.LinearThreshold: linear.threshold,

@@ -46,6 +46,7 @@ CLASSES: dict[str, str] = {
     "mercer.models.smoothers.nadaraya_watson_classifier": "NadarayaWatsonClassifier",
     "mercer.models.generative.naive_bayes": "NaiveBayes",
     "mercer.models.kernel_features.nystroem": "Nystroem",
+    "mercer.models.ordinal.ordinal_regression": "OrdinalRegression",
     "mercer.models.rules.perceptron": "Perceptron",
     "mercer.models.glm.poisson_regressor": "PoissonRegressor",
     "mercer.models.discriminants.quadratic_discriminant": "QuadraticDiscriminantAnalysis",

@@ -41,6 +41,7 @@ _MODULES = {
     "NadarayaWatsonClassifier": "smoothers.nadaraya_watson_classifier",
     "NaiveBayes": "generative.naive_bayes",
     "Nystroem": "kernel_features.nystroem",
+    "OrdinalRegression": "ordinal.ordinal_regression",
     "Perceptron": "rules.perceptron",
     "PoissonRegressor": "glm.poisson_regressor",
     "QuadraticDiscriminantAnalysis": "discriminants.quadratic_discriminant",

@@ -28,6 +28,7 @@ CLASSIFIERS = (
     "KernelBayes",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "OrdinalRegression",
     "LinearThreshold",
     "Perceptron",
     "SVC",

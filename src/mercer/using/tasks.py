@@ -260,6 +260,13 @@ class Ordered(Classification):
     def described(self) -> str:
         return f"{len(self.labels)} ordered classes"
 
+    def notes(self) -> list[str]:
+        about_rps = (
+            "RPS is the ranked probability score, in ranks: 0 at best; of a decision without probabilities, its "
+            "distance from the true class."
+        )
+        return [*super().notes(), about_rps]
+
     def explain_impossible(self, rows: str, folds: str) -> str:
         return f"the true class of {rows} has probability 0 (below 2.2e-16) in {folds}"
 

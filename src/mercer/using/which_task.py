@@ -174,15 +174,14 @@ class WholeNumbers:
 
     @property
     def is_scale(self) -> bool:
-        """Whether values fill a scale such as 1 to 5 or 0 to 10, or a part of it, and frequencies have one peak."""
-        return (
-            4 <= len(self.values) <= 11
-            and self.contiguous
-            and self.low >= 0
-            and self.high <= 10
-            and self.turns <= 1
-            and bool(self.counts.max() >= 2 * self.counts.min())
-        )
+        """Whether four values or more fill a part of 0 to 10 without gaps."""
+        return 4 <= len(self.values) <= 11 and self.contiguous and self.low >= 0 and self.high <= 10
+
+    @property
+    def is_usual_scale(self) -> bool:
+        """Whether values fill 1 to 5, 1 to 7, 1 to 10 or 0 to 10, and frequencies rise and fall at most once."""
+        usual = (self.low, self.high) in ((1, 5), (1, 7), (1, 10), (0, 10))
+        return usual and self.contiguous and self.turns <= 1 and bool(self.counts.max() >= 2 * self.counts.min())
 
     @property
     def smooth(self) -> bool:
@@ -245,10 +244,10 @@ def _decide_whole(y: Array, X: Table | None) -> Decision:
                 "ordered", f"{found}, of which larger ones are rarer", "Use --task counts if they are counts."
             )
         return Decision("counts", f"{found}, of which larger ones are rarer", _CLASSES)
-    full_scale = (found.low, found.high) in ((1, 5), (1, 7), (1, 10), (0, 10))
-    if found.is_scale and (order.supports_order or full_scale):
-        why = " that rise or fall with the columns" if order.supports_order else ", a usual scale"
-        return Decision("ordered", f"{found}{why}", _CLASSES)
+    if found.is_scale and order.supports_order:
+        return Decision("ordered", f"{found} that rise or fall with the columns", _CLASSES)
+    if found.is_usual_scale:
+        return Decision("ordered", f"{found}, a usual scale", _CLASSES)
     if n > 10 and (found.smooth or order.supports_order):
         return _decide_many(found, X)
     other = "counts" if found.low >= 0 else "regression"

@@ -100,7 +100,7 @@ def linear(asked: Question, strengths: Sequence[float] = STRENGTHS) -> list[Any]
     from mercer import models
 
     if asked.classes:
-        return [logistic(asked, strengths)]
+        return [*ordinal(asked, strengths), logistic(asked, strengths)]
     return [*glms(asked), models.LinearRegression(), _ridge(asked), models.LassoCV(cv=asked.inner)]
 
 
@@ -126,6 +126,24 @@ def logistic(asked: Question, strengths: Sequence[float] = STRENGTHS) -> Any:
         scoring="neg_log_loss",
         use_legacy_attributes=False,
     )
+
+
+def ordinal(asked: Question, strengths: Sequence[float] = STRENGTHS) -> list[Any]:
+    """Return proportional odds for ordered classes; the penalty is chosen where rows suffice for folds."""
+    from mercer import models
+
+    if asked.task != "ordered":
+        return []
+    model = models.OrdinalRegression(order=None if _ascending(asked.order) else list(asked.order))
+    if asked.rarest < ENOUGH:
+        return [model]
+    safest_first = sorted(strengths, key=lambda strength: abs(math.log(strength)))
+    return [Tuned(model, "C", tuple(safest_first), "classification", asked.inner)]
+
+
+def _ascending(order: Sequence[Any]) -> bool:
+    """Whether labels are numbers in ascending order, which models of ordered classes take them in by themselves."""
+    return all(isinstance(label, int | float) for label in order) and list(order) == sorted(order)
 
 
 def glms(asked: Question) -> list[Any]:
@@ -186,7 +204,11 @@ def _for_text(shown: Shown, asked: Question) -> list[Candidate]:
         linear_ones = [*glms(asked), *([models.Ridge()] if asked.task != "counts" else [])]
         return [Candidate(shown.features(model), COMPLETE, shown.table, True) for model in linear_ones]
     counted = shown.features(models.MultinomialNB(), text_only=True, text="counts")
-    conditional = [logistic(asked, STRENGTHS_OF_WORDS), models.LinearThreshold("perceptron", max_iter=PASSES)]
+    conditional = [
+        *ordinal(asked, STRENGTHS_OF_WORDS),
+        logistic(asked, STRENGTHS_OF_WORDS),
+        models.LinearThreshold("perceptron", max_iter=PASSES),
+    ]
     return [
         Candidate(counted, ANYTHING, shown.table),
         *(Candidate(shown.features(model), COMPLETE, shown.table, True) for model in conditional),

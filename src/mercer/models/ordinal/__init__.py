@@ -1,0 +1,1 @@
+"""Classes with an order."""
