@@ -44,7 +44,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A model that takes part; by default all that suit the data. Repeatable.",
+            help="A model that takes part, by its name in the leaderboard or its class in mercer or scikit-learn; by "
+            "default all that suit the data. Repeatable.",
             autocompletion=models_begun,
         ),
     ] = None,

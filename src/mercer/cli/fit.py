@@ -34,7 +34,12 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where the model goes: model.mercer.")],
     target: Target = None,
     model: Annotated[
-        str, typer.Option(metavar="NAME", help="A model by its name in Python.", autocompletion=models_begun)
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="A model by its name in the leaderboard of `mercer compare`, or in Python.",
+            autocompletion=models_begun,
+        ),
     ] = "LogisticRegression",
     settings: Annotated[
         list[str] | None,
@@ -94,8 +99,8 @@ def fit(
     from mercer.cli._printing import called, check_places, remark, remark_columns
     from mercer.cli._progress import stages
     from mercer.cli._streaming import Asked, fitted_streamed, forget_checkpoint, opened_source, why_streamed
+    from mercer.comparison.fitting import fit_named
     from mercer.files import save
-    from mercer.using.fitting import fitted
 
     check_places(output, kept=(data,))
     asked = Asked(stream, engine, scheduler, checkpoint, skip_damaged)
@@ -104,7 +109,7 @@ def fit(
     if (why := why_streamed(data, asked)) is None:
         problem = _read(data, target, drop or [], reading, quiet)
         remark_first_run(quiet)
-        found = fitted(model, problem.X, problem.y, settings=setting_of(settings), **aside, seed=seed)
+        found = fit_named(model, problem.X, problem.y, settings=setting_of(settings), **aside, seed=seed)
         card = _card(found, data, problem.X, problem.y, problem.target, len(problem.y), whole=True)
     else:
         _refuse_aside(aside)

@@ -53,9 +53,10 @@ def compare(
     y : array-like of shape (n_samples,), or str
         The name of a column of X, which is then a data frame; rows without a value there are left out. Or the
         values themselves: class labels of any type, numbers, or counts.
-    models : mapping from name to model, sequence of models, or of names, or one name, default=None
+    models : mapping from name to model, sequence of models or names, or one name, default=None
         What to compare; by default every model of mercer that suits the target and the columns. Names are those of the
-        leaderboard, or of classes of mercer.
+        leaderboard, classes of mercer or scikit-learn, and models written as in Python, such as "SVC(C=10)". Models of
+        scikit-learn get features of columns that they cannot take: gaps filled, a feature for each level.
     task : {"auto", "classification", "ordered", "regression", "amounts", "counts"}, default="auto"
         How the target is read: as classes, ordered classes, numbers, positive amounts or counts. By default the values
         of the target and their relation to the columns decide; `comparison.task.reason` says how and why.
@@ -189,13 +190,12 @@ def _with_reference(entrants: list[Entrant], table: Table, question: Task) -> li
 def _invited(
     models: Mapping[str, Any] | Sequence[Any] | None, table: Table, question: Task, inner: Inner | None
 ) -> Invitation:
-    named = models is not None and not isinstance(models, Mapping) and all(isinstance(each, str) for each in models)
-    if models is None or (models and named):
+    if isinstance(models, Mapping) or (models is not None and not any(isinstance(each, str) for each in models)):
+        invitation = entrants_given(models, table)
+    else:
         invitation = entrants_for(table, Question.of(question, inner))
         if models is not None:
-            invitation = chosen(list(models), invitation, table, question.name)
-    else:
-        invitation = entrants_given(models, table)
+            invitation = chosen(models, invitation, table, question)
     if not invitation.entrants:
         if models is not None:
             raise DataError(

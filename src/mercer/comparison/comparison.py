@@ -113,9 +113,9 @@ class Comparison:
         """Return a model (by default the recommended one) fitted to all rows; it is fitted once and kept."""
         entry = self.entry(name)
         if entry.fitted is None:
-            from mercer.comparison.racing.refit import refitted
+            from mercer.comparison.racing.refit import refit
 
-            model, choice = refitted(entry, self.y, self.inner)
+            model, choice = refit(entry.model, entry.table, self.y, self.inner)
             entry = replace(entry, fitted=model, choice=choice)
             self.entries = tuple(entry if each.name == entry.name else each for each in self.entries)
             if self.reference is not None and self.reference.name == entry.name:

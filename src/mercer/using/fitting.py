@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from mercer._errors import DataError
 from mercer.data.sources.base import Source
@@ -26,17 +27,19 @@ def fitted(
     calibrate: str | None = None,
     conformal: float | None = None,
     seed: int = 0,
+    ready: Prepared | None = None,
 ) -> Prepared:
-    """The model of that name, fitted to a frame as it comes."""
+    """Return the model of that name, or the one that is `ready`, fitted to a frame as it comes."""
     refuse_clock_times(X)
-    ready = prepared(name, X, settings=settings)
-    classes = _asks_for_classes(name, y)
+    if ready is None:
+        ready = prepared(name, X, settings=settings)
+    classes = is_classifier(ready.model) or _asks_for_classes(name, y)
     question = task_for(y, len(y), "classification" if classes else "regression")
     question.check()
     target = np.asarray(y) if classes else question.y
-    model = _wrapped(ready.model, classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
+    model = wrapped(ready.model, classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
     notes = (*ready.notes, *(_remark_on_amounts(name, y) if classes else ()))
-    return replace(ready, model=model.fit(ready.frame, target), notes=(*notes, *_certified(model)))
+    return replace(ready, model=model.fit(ready.frame, target), notes=(*notes, *certificate_note(model)))
 
 
 def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
@@ -47,7 +50,9 @@ def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | No
     model = ready.model.fit(ready.frame)
     if len(labels := getattr(last_step(model), "classes_", ())) == 1:  # nobody knew before the end of the pass
         Classification(np.asarray(labels), np.zeros(1, dtype=np.intp)).check()
-    return replace(ready, model=model, notes=(*ready.notes, *_certified(model), f"How: {last_step(model).plan_}."))
+    return replace(
+        ready, model=model, notes=(*ready.notes, *certificate_note(model), f"How: {last_step(model).plan_}.")
+    )
 
 
 def expected(name: str, source: Source, settings: Mapping[str, Any]) -> Any:
@@ -83,7 +88,8 @@ def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:
     return (remark,)
 
 
-def _wrapped(model: Any, *, classes: bool, calibrate: str | None, conformal: float | None, seed: int) -> Any:
+def wrapped(model: Any, *, classes: bool, calibrate: str | None, conformal: float | None, seed: int) -> Any:
+    """Return a model with calibrated probabilities, or with intervals or sets of classes around its predictions."""
     from mercer import decide
 
     if calibrate is not None:
@@ -98,7 +104,7 @@ def _wrapped(model: Any, *, classes: bool, calibrate: str | None, conformal: flo
     return model
 
 
-def _certified(model: Any) -> tuple[str, ...]:
-    """How we know that this is the optimum."""
+def certificate_note(model: Any) -> tuple[str, ...]:
+    """Return a sentence on the evidence that the fit is optimal, where the model has a certificate."""
     certificate = getattr(last_step(model), "certificate_", None)
     return () if certificate is None else (f"Certificate: {certificate.sentence}",)

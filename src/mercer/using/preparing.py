@@ -71,7 +71,9 @@ OF_AMOUNTS = OF_COUNTS - {"BernoulliNB"}
 #: models whose covariances features that add up to 1, one for each level, make singular
 OF_COVARIANCES = frozenset({"QuadraticDiscriminantAnalysis"})
 #: models of rows in a space: of numbers in standard units, side by side
-OF_POINTS = frozenset({"SVC", "SVR", "KernelRidge", "NadarayaWatson", "NadarayaWatsonClassifier", "LocalLinear"})
+OF_POINTS = frozenset(
+    {"Kernelized", "SVC", "SVR", "KernelRidge", "NadarayaWatson", "NadarayaWatsonClassifier", "LocalLinear"}
+)
 
 #: kinds that are read as numbers, codes and all
 NUMERIC = AMOUNTS | {Kind.CODE, Kind.BINARY}
@@ -97,7 +99,12 @@ def prepared(name: str, frame: Any, *, settings: Mapping[str, Any] | None = None
     >>> prepared("LogisticRegression", frame, settings={"C": 10}).model[-1]
     LogisticRegression(C=10)
     """
-    return _prepared(name, model_named(name, settings or {}), Shown.of(Table.of(frame, dates=True)), frame)
+    return prepared_model(model_named(name, settings or {}), frame)
+
+
+def prepared_model(model: Any, frame: Any) -> Prepared:
+    """Return a model of mercer that is not fitted, ready for a frame."""
+    return _prepared(type(model).__name__, model, Shown.of(Table.of(frame, dates=True)), frame)
 
 
 def prepared_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:

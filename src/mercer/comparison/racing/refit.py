@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mercer.comparison.entry import Choice, Entry
+from mercer.comparison.entry import Choice
 from mercer.comparison.taking_part.inner import INNER_FOLDS, Inner, InnerFolds
 from mercer.comparison.taking_part.tuning import Tuned
+from mercer.data import Table
 
 
-def refitted(entry: Entry, y: Any, inner: InnerFolds | None = None) -> tuple[Any, Choice | None]:
-    """The model, tuned and fitted on all rows, of which `inner` is told; of one that searched, what it found, and from
-    which values it chose."""
+def refit(model: Any, table: Table, y: Any, inner: InnerFolds | None = None) -> tuple[Any, Choice | None]:
+    """Return a model, tuned and fitted on all rows, with the settings that a search within it chose, and the choice."""
     placed = nullcontext() if inner is None else inner.within(np.arange(len(y)))
     with warnings.catch_warnings(), placed:
         warnings.simplefilter("ignore")  # what it warns of, it warned of in the splits, and that is in the notes
-        model = clone(entry.model).fit(entry.table.native, y)
+        model = clone(model).fit(table.native, y)
         choice = choice_of(model)  # which is forgotten where it is settled
-        return settled(model, entry.table.native, y), choice
+        return settled(model, table.native, y), choice
 
 
 def choice_of(model: Any) -> Choice | None:

@@ -1,24 +1,33 @@
-"""Models of a comparison by their names."""
+"""Models of a comparison by their names, or as objects."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
-from mercer.comparison.taking_part.entrants import Entrant, Invitation, with_partners
+from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_given, with_partners
 from mercer.comparison.taking_part.kinds import innermost, kind_of
+from mercer.comparison.taking_part.reference import reference_for
 from mercer.data import Table
-from mercer.using.preparing import CLASSIFIERS, MODELS, prepared
+from mercer.using.preparing import CLASSIFIERS, MODELS, prepared, prepared_model
+from mercer.using.shown import Shown
+from mercer.using.tasks import Task
+from mercer.using.written import find_sklearn, parse_model
+
+#: how the leaderboard marks a reference
+REFERENCE = " (reference)"
 
 
-def chosen(names: Sequence[str], invitation: Invitation, table: Table, task: str) -> Invitation:
-    """Those of the invited who are listed by these names, or are of a class of that name; others are made ready."""
+def chosen(models: Sequence[Any], invitation: Invitation, table: Table, task: Task) -> Invitation:
+    """Return the invited models of these names, and others that are made ready for the table; objects stay objects."""
+    given = [model for model in models if not isinstance(model, str)]
+    objects = iter(entrants_given(given, table).entrants)
     found: list[Entrant] = []
-    for name in names:
-        found += [
-            each for each in _by_name(name, invitation, table, task) if each.name not in {one.name for one in found}
-        ]
+    for model in models:
+        called = entrants_named(model, invitation, table, task) if isinstance(model, str) else [next(objects)]
+        found += [each for each in called if each.name not in {one.name for one in found}]
     absent = {each.name for each in invitation.entrants} - {each.name for each in found}
     about_others = [
         note for note in invitation.notes if note.startswith("Left out") or any(one in note for one in absent)
@@ -27,19 +36,46 @@ def chosen(names: Sequence[str], invitation: Invitation, table: Table, task: str
     return Invitation(with_partners(found), [note for note in invitation.notes if note not in about_others])
 
 
-def _by_name(name: str, invitation: Invitation, table: Table, task: str) -> list[Entrant]:
-    called = [each for each in invitation.entrants if each.name.casefold() == name.casefold()]
+def listed_entrant(name: str, invitation: Invitation) -> Entrant | None:
+    """Return the invited model that is listed by this name."""
+    return next((each for each in invitation.entrants if each.name.casefold() == name.strip().casefold()), None)
+
+
+def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) -> list[Entrant]:
+    """Return the models that a name means, in this order of preference.
+
+    A name of the leaderboard; a class of models that are invited; the reference; a class of mercer; a model written as
+    in Python, such as `SVC(C=10)`; a class of scikit-learn, or its path.
+    """
+    if (listed := listed_entrant(name, invitation)) is not None:
+        return [listed]
     same_class = [
         each for each in invitation.entrants if type(innermost(each.model)).__name__.casefold() == name.casefold()
     ]
-    if called or same_class:
-        return called or same_class
+    if same_class:
+        return same_class
+    reference = reference_for(table, task)
+    if reference is not None and reference.name.casefold() == name.removesuffix(REFERENCE).casefold():
+        return [reference._replace(kind="discriminative")]
     known = {each.casefold(): each for each in MODELS}
-    if name.casefold() not in known:
-        raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*known.values()])}")
-    name = known[name.casefold()]
-    if name != "GLM" and (name in CLASSIFIERS) != (task in ("classification", "ordered")):
-        suits = [each.name for each in invitation.entrants]
-        raise DataError(f"{name} is not a model for the task {task}. {did_you_mean(name, suits)}")
-    ready = prepared(name, table.native)
-    return [Entrant(name, ready.model, Table.of(ready.frame, dates=True), kind_of(ready.model))]
+    classes = task.name in ("classification", "ordered")
+    if (of_mercer := known.get(name.casefold())) is not None:
+        if of_mercer != "GLM" and (of_mercer in CLASSIFIERS) != classes:
+            suits = [each.name for each in invitation.entrants]
+            raise DataError(f"{of_mercer} is not a model for the task {task.name}. {did_you_mean(name, suits)}")
+        return [_made_ready(of_mercer, prepared(of_mercer, table.native))]
+    if (written := parse_model(name)) is not None:
+        return [_made_ready(name, prepared_model(written, table.native))]
+    if (model := find_sklearn(name)) is not None:
+        from sklearn.base import is_classifier
+
+        if is_classifier(model) != classes:
+            raise DataError(f"{type(model).__name__} is not a model for the task {task.name}.")
+        shown = Shown.of(table)
+        return [Entrant(type(model).__name__, shown.features(model, output="array"), table, kind_of(model))]
+    names = [*(each.name for each in invitation.entrants), *MODELS]
+    raise DataError(f"There is no model {name!r}. {did_you_mean(name, names)}")
+
+
+def _made_ready(name: str, ready: Any) -> Entrant:
+    return Entrant(name, ready.model, Table.of(ready.frame, dates=True), kind_of(ready.model))

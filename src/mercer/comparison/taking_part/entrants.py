@@ -46,14 +46,40 @@ class Invitation(NamedTuple):
 
 
 def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> Invitation:
-    """The models of the caller, shown the data as it came; those without a name are listed by their class."""
+    """Return the models of the caller, on the data as it came; those without a name are listed by their class.
+
+    Models of scikit-learn get features of the columns where these have gaps, categories, text or dates.
+    """
     if not isinstance(models, Mapping):
         models = {_unique_name(models, position): model for position, model in enumerate(models)}
     for model in models.values():
         if isinstance(model, type) or not hasattr(model, "fit"):
             raise DataError(f"models has {model!r}, which is not a model; give one such as GaussianNB(), or its name.")
-    given = [Entrant(name, model, table, kind_of(model)) for name, model in by_written_name(models).items()]
+    given = [
+        Entrant(name, with_features(model, table), table, kind_of(model))
+        for name, model in by_written_name(models).items()
+    ]
     return Invitation(with_partners(given), [])
+
+
+def with_features(model: Any, table: Table) -> Any:
+    """Return a model of scikit-learn with features of columns that it cannot take as they are; others as they are.
+
+    A pipeline, or what holds one, prepares the columns itself.
+    """
+    if not type(model).__module__.startswith("sklearn.") or hasattr(model, "steps") or kind_of(model) == "baseline":
+        return model
+    if any(hasattr(value, "steps") or hasattr(value, "transformers") for value in model.get_params().values()):
+        return model
+    if table.library == "scipy":
+        return model
+    shown = Shown.of(table)
+    if all(kind.numeric for kind in table.kinds):
+        from sklearn.utils import get_tags
+
+        if not shown.has_gaps or get_tags(model).input_tags.allow_nan:
+            return model
+    return shown.features(model, output="array")
 
 
 def by_written_name(models: Mapping[Any, Any]) -> dict[str, Any]:

@@ -1,0 +1,107 @@
+"""Names of the leaderboard, given back to a fit and to a comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+from mercer import SVC
+from mercer._errors import DataError
+from mercer.comparison import compare
+from mercer.comparison.fitting import fit_named
+
+RNG = np.random.default_rng(0)
+N = 90
+AGES = RNG.normal(45, 10, size=N)
+PATIENTS = pd.DataFrame(
+    {
+        "age": np.where(RNG.random(N) < 0.1, np.nan, AGES),
+        "sex": RNG.choice(["male", "female"], size=N),
+        "visits": RNG.poisson(2, size=N),
+    }
+)
+ILL = np.where(AGES + RNG.normal(size=N) * 8 > 45, "yes", "no")
+
+
+def predictions(model: Any, X: Any) -> Any:
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (PATIENTS, ILL),
+        (PATIENTS.drop(columns="visits"), PATIENTS["visits"].to_numpy()),
+        (load_iris(as_frame=True).data.iloc[::3, :2], load_iris().target[::3]),
+        (load_diabetes(as_frame=True).data.iloc[:90, :2], load_diabetes().target[:90]),
+    ],
+    ids=["mixed columns", "counts", "numbers", "regression"],
+)
+def test_every_name_of_the_leaderboard_can_be_fitted_with_the_same_predictions(X: Any, y: Any) -> None:
+    comparison = compare(X, y, cv=2, reference=False)
+    for entry in comparison.done:
+        if entry.kind != "baseline":
+            model = fit_named(entry.name, X, y).model
+            expected = predictions(comparison.fitted(entry.name), entry.table.native)
+            rows = entry.table.native if entry.name == "NaiveBayes" else X
+            np.testing.assert_array_equal(predictions(model, rows), expected, err_msg=entry.name)
+
+
+def test_a_name_of_the_leaderboard_gives_the_same_entry_in_another_comparison() -> None:
+    first = compare(PATIENTS, ILL, cv=2)
+    name = first.names[0]
+    second = compare(PATIENTS, ILL, cv=2, models=[name])
+    np.testing.assert_array_equal(second.entry(name).scores["log_loss"], first.entry(name).scores["log_loss"])
+    assert first.reference is not None
+    trees = compare(PATIENTS, ILL, cv=2, models=[f"{first.reference.name} (reference)"]).entry()
+    np.testing.assert_array_equal(trees.scores["log_loss"], first.reference.scores["log_loss"])
+
+
+def test_a_model_may_be_written_as_in_python() -> None:
+    X = load_iris(as_frame=True).data
+    y = load_iris().target
+    model = fit_named("SVC(C=3, gamma=0.5)", X, y).model
+    assert isinstance(model[-1], SVC)
+    assert (model[-1].C, model[-1].gamma) == (3, 0.5)
+    assert fit_named("kernelize(LogisticRegression(C=10), RBF(gamma=0.7))", X, y).model.predict(X).shape == (150,)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("LogisticRegresion of products", "Did you mean 'LogisticRegressionCV of products'"),
+        ("RandomForestClassifier", "which a model file cannot hold"),
+        ("__import__('os').getcwd()", "There is no model"),
+        ("SVC(C=open('x'))", "There is no model 'open'"),
+        ("SVC(C=[x for x in 'a'])", "neither a number"),
+        ("SVC(c=3)", "has no parameter 'c'"),
+    ],
+)
+def test_other_names_are_errors_with_a_remedy(name: str, message: str) -> None:
+    with pytest.raises(DataError, match=message.replace("(", r"\(")):
+        fit_named(name, load_iris(as_frame=True).data, load_iris().target)
+
+
+def test_models_of_scikit_learn_take_columns_of_any_kind() -> None:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    found = compare(
+        PATIENTS,
+        ILL,
+        cv=2,
+        models=[
+            "sklearn.neighbors.KNeighborsClassifier",
+            "LogisticRegression",
+            ExtraTreesClassifier(10, random_state=0),
+        ],
+    )
+    assert set(found.names) == {"KNeighborsClassifier", "LogisticRegression", "ExtraTreesClassifier"}
+    assert not any(entry.failed for entry in found.entries)
+    with pytest.raises(DataError, match="KNeighborsRegressor is not a model for the task classification"):
+        compare(PATIENTS, ILL, models="KNeighborsRegressor")
+    with pytest.raises(DataError, match="needs parameters"):
+        compare(PATIENTS, ILL, models="VotingClassifier")
