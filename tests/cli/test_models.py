@@ -193,6 +193,14 @@ class TestExport:
         expected = mercer.load(model).predict_proba(table.select(["height", "city"]))
         np.testing.assert_allclose([probabilities for _, *probabilities in said], expected, atol=1e-9)
 
+    def test_keys_beside_the_predictions(self, run: Run, model: Path) -> None:
+        query = run("export", model, "--to", "sql", "--keep", "id", "--keep", "name", "--dialect", "sqlite").stdout
+        assert 'k1 AS "id",\n    k2 AS "name",' in query
+        assert "AS MATERIALIZED" in query
+        refused = run("export", model, "--to", "python", "--keep", "id")
+        assert refused.exit_code == 2
+        assert "--keep is for --to sql" in refused.stderr
+
     def test_python_is_text_and_onnx_a_file(self, run: Run, model: Path) -> None:
         assert "def " in run("export", model, "--to", "python").stdout
         pytest.importorskip("onnx")

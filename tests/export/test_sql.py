@@ -66,6 +66,14 @@ def test_columns_classes_levels_and_tables_that_would_like_to_be_code() -> None:
     assert got.prediction.tolist() == expected.prediction.tolist()
 
 
+def test_a_backslash_needs_a_database_that_does_not_read_it_as_an_escape() -> None:
+    frame = pd.DataFrame({"path": ["a\\", "\\' OR 1=1", "c"] * 4})
+    model = make_pipeline(m.TableFeatures(kinds={"path": "category"}), m.LogisticRegression()).fit(frame, [0, 1, 1] * 4)
+    with pytest.raises(ExportError, match="Name the database"):
+        to_sql(model)
+    np.testing.assert_allclose(in_sql(model, frame).values, by_model(model, frame).values, atol=1e-9)
+
+
 def test_kept_columns_and_a_table_in_a_schema() -> None:
     X = load_iris(as_frame=True).data
     model = m.LogisticRegression().fit(X, load_iris().target)

@@ -200,6 +200,13 @@ def nadaraya_watson(model: Any, inputs: Sequence[Expression]) -> Said:
     )
 
 
+def local_linear(model: Any, inputs: Sequence[Expression]) -> Said:
+    raise ExportError(
+        "LocalLinear cannot be exported: it solves a system of equations for each row. NadarayaWatson can be; or keep "
+        "this one in a file with mercer.save and serve it."
+    )
+
+
 def _check_smoother(model: Any, kernel: Any, factors: Any) -> None:
     if not isinstance(kernel, Gaussian) or factors is not None:
         raise ExportError(

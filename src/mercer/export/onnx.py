@@ -76,8 +76,8 @@ def to_onnx(model: Any, *, missing: bool = True) -> bytes:
     Parameters
     ----------
     model : estimator
-        A fitted linear model, naive Bayes or Gaussian discriminant of mercer, alone or in a `Pipeline` behind
-        `TableFeatures`, `MonomialFeatures` or scikit-learn's `StandardScaler`.
+        A fitted linear model, naive Bayes, Gaussian discriminant or kernel machine of mercer, alone or in a `Pipeline`
+        behind `TableFeatures`, `MonomialFeatures`, a vectorizer, or scikit-learn's `StandardScaler`.
     missing : bool, default=True
         Whether rows with missing numbers are predicted, or refused, as the model does. False promises that there are
         none: columns whose coefficients are all 0 are not read.

@@ -24,6 +24,7 @@ from mercer.export.expression import (
     Quotient,
     Sine,
     Terms,
+    walk,
 )
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
@@ -110,42 +111,29 @@ def _terms(text, table, size, pattern, lowercase, grams, stop_words, binary, sub
     return [total / scale for total in sums]
 """
 POINTS = """
-def _numbers(lines):
-    return [[float(number) for number in line.split()] for line in lines.split("\\n")]
+def _points(size, lines):
+    # the weights and the coordinates of each point
+    rows = [[float(number) for number in line.split()] for line in lines.split("\\n")]
+    return [(row[:size], row[size:]) for row in rows]
 
 
-def _rbf(x, table, gamma):
-    # sums of weights times exp(-gamma * squared distance) over the rows of a table: weights, then coordinates
-    size = len(table[0]) - len(x)
-    sums = [0.0] * size
-    for row in table:
-        k = math.exp(-gamma * sum((a - b) ** 2 for a, b in zip(x, row[size:])))
-        for j in range(size):
-            sums[j] += row[j] * k
-    return sums
+def _sums(values, points):
+    return [sum(k * weights[j] for k, (weights, _) in zip(values, points)) for j in range(len(points[0][0]))]
 
 
-def _polynomial(x, table, gamma, constant, degree):
-    size = len(table[0]) - len(x)
-    sums = [0.0] * size
-    for row in table:
-        k = (gamma * sum(a * b for a, b in zip(x, row[size:])) + constant) ** degree
-        for j in range(size):
-            sums[j] += row[j] * k
-    return sums
+def _rbf(x, points, gamma):
+    return _sums([math.exp(-gamma * math.dist(x, point) ** 2) for _, point in points], points)
 
 
-def _nearest(x, table, gamma):
-    # as _rbf, but relative to the nearest row; behind the sums its exponent
-    size = len(table[0]) - len(x)
-    exponents = [-gamma * sum((a - b) ** 2 for a, b in zip(x, row[size:])) for row in table]
+def _polynomial(x, points, gamma, constant, degree):
+    return _sums([(gamma * sum(map(operator.mul, x, point)) + constant) ** degree for _, point in points], points)
+
+
+def _nearest(x, points, gamma):
+    # relative to the nearest point; behind the sums its exponent
+    exponents = [-gamma * math.dist(x, point) ** 2 for _, point in points]
     top = max(exponents)
-    sums = [0.0] * size
-    for row, exponent in zip(table, exponents):
-        k = math.exp(exponent - top)
-        for j in range(size):
-            sums[j] += row[j] * k
-    return [*sums, top]
+    return [*_sums([math.exp(exponent - top) for exponent in exponents], points), top]
 """
 PROBABILITIES = '''
 def predict_proba(row):
@@ -184,8 +172,8 @@ def to_python(model: Any, *, missing: bool = True) -> str:
     Parameters
     ----------
     model : estimator
-        A fitted linear model, naive Bayes or Gaussian discriminant of mercer, alone or in a `Pipeline` behind
-        `TableFeatures`, `MonomialFeatures` or scikit-learn's `StandardScaler`.
+        A fitted linear model, naive Bayes, Gaussian discriminant or kernel machine of mercer, alone or in a `Pipeline`
+        behind `TableFeatures`, `MonomialFeatures`, a vectorizer, or scikit-learn's `StandardScaler`.
     missing : bool, default=True
         Whether rows with missing numbers are predicted, or refused, as the model does. False promises that there are
         none: columns whose coefficients are all 0 are not read.
@@ -245,7 +233,8 @@ class _Module(Printer):
         has_dates = any(column.kind == "date" for column in self.formula.columns)
         has_terms = any(isinstance(group, Terms) for group in groups)
         has_points = any(isinstance(group, Points) for group in groups)
-        imports = ["import datetime"] * has_dates + ["import math"] + ["import re"] * (has_dates or has_terms)
+        imports = ["import datetime"] * has_dates + ["import math"] + ["import operator"] * has_points
+        imports += ["import re"] * (has_dates or has_terms)
         helpers = [HELPERS] + [DAYS] * has_dates + [TERMS] * has_terms + [POINTS] * has_points
         return "\n".join(
             [
@@ -277,13 +266,15 @@ class _Module(Printer):
             more = ", ".join(map(repr, (*options, group.sublinear, group.norm)))
             return f"_terms({column}, {table}, {len(weights)}, {more})"
         numbers = np.column_stack([*weights, group.points]).tolist()
-        table = self._constant('_numbers("' + "\\n".join(" ".join(map(repr, row)) for row in numbers) + '")')
+        lines = "\\n".join(" ".join(map(repr, row)) for row in numbers)
+        table = self._constant(f'_points({len(weights)}, "{lines}")')
         arguments = f"[{', '.join(map(self.write, group.inputs))}], {table}, {group.gamma!r}"
         more = f", {group.constant!r}, {group.degree!r}" if group.kernel == "polynomial" else ""
         return f"_{group.kernel}({arguments}{more})"
 
     def _read_columns(self) -> Iterable[tuple[Column, str]]:
-        return ((column, self.columns[column.name]) for column in self.formula.columns)
+        read = {part for part in walk(self.formula.said.outputs) if isinstance(part, Column)}
+        return ((column, self.columns[column.name]) for column in self.formula.columns if column in read)
 
     def _functions(self) -> list[str]:
         said = self.formula.said

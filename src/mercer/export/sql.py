@@ -64,8 +64,8 @@ def to_sql(
     Parameters
     ----------
     model : estimator
-        A fitted linear model, naive Bayes or Gaussian discriminant of mercer, alone or in a `Pipeline` behind
-        `TableFeatures`, `MonomialFeatures` or scikit-learn's `StandardScaler`.
+        A fitted linear model, naive Bayes, Gaussian discriminant or kernel machine of mercer, alone or in a `Pipeline`
+        behind `TableFeatures`, `MonomialFeatures`, a vectorizer, or scikit-learn's `StandardScaler`.
     table : str or sequence of str, default="data"
         The table with the columns of the fit; in parts where it has a schema: ("sales", "customers").
     keep : str or sequence of str, default=()
@@ -109,6 +109,11 @@ def to_sql(
             f"{formula.model} reads text, which neither standard SQL nor SQLite can split into words. Export it for "
             "DuckDB or PostgreSQL, with dialect='duckdb' or dialect='postgresql'."
         )
+    if dialect == "standard" and (escaping := _with_backslash(formula)) is not None:
+        raise ExportError(
+            f"The value {escaping!r} has a backslash, by which some databases end a text too late. Name the database "
+            "that is to read it: dialect='duckdb', 'postgresql' or 'sqlite'."
+        )
     if materialized is None:
         # a stage with text is read twice, and its rows have to have the same numbers
         materialized = has_text or dialect in ("postgresql", "sqlite")
@@ -132,6 +137,13 @@ def check_formula(formula: Formula) -> None:
     for label in formula.said.classes:
         literal(label)
         identifier(f"probability_{label}")
+
+
+def _with_backslash(formula: Formula) -> str | None:
+    """Return the first class or level with a backslash, or None."""
+    labels = [*formula.said.classes]
+    labels += [label for value in walk(formula.said.outputs) if isinstance(value, Lookup) for label, _ in value.table]
+    return next((label for label in labels if isinstance(label, str) and "\\" in label), None)
 
 
 class _Statement(Printer):
