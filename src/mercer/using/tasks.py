@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError
 from mercer.decide.wrapped import log_probabilities
-from mercer.report.wording import counted, enumerated
+from mercer.report.wording import counted, enumerated, in_full
 from mercer.using.metrics import (
     AMOUNTS,
     CLASSES,
@@ -282,7 +282,7 @@ class Regression(Task):
     metrics: ClassVar[tuple[Metric, ...]] = NUMBERS
 
     def described(self) -> str:
-        return f"numbers from {self.y.min():g} to {self.y.max():g}"
+        return f"numbers from {in_full(self.y.min())} to {in_full(self.y.max())}"
 
     def outcome(self, forecast: Forecast, rows: Array, train: Array) -> Outcome:
         return Outcome(self.y[rows], forecast, float(self.y[train].mean()))
@@ -311,7 +311,7 @@ class Amounts(Regression):
     metrics: ClassVar[tuple[Metric, ...]] = AMOUNTS
 
     def described(self) -> str:
-        return f"amounts from {self.y.min():g} to {self.y.max():g}"
+        return f"amounts from {in_full(self.y.min())} to {in_full(self.y.max())}"
 
     def impossible(self, forecast: Forecast, split: Split) -> int:
         return int((forecast.decisions < 0).sum())
@@ -328,7 +328,7 @@ class Counts(Regression):
     metrics: ClassVar[tuple[Metric, ...]] = COUNTS
 
     def described(self) -> str:
-        return f"counts from {self.y.min():g} to {self.y.max():g}"
+        return f"counts from {in_full(self.y.min())} to {in_full(self.y.max())}"
 
     def outcome(self, forecast: Forecast, rows: Array, train: Array) -> Outcome:
         return super().outcome(forecast, rows, train)._replace(lowest=self._lowest(train))

@@ -15,6 +15,7 @@ from mercer.comparison.sections.findings import LEVELS
 from mercer.comparison.view import View
 from mercer.report import Answer, Axis, Bars, Chart, Influence, Note, Section, Step
 from mercer.report.wording import counted, enumerated, in_full
+from mercer.using.explaining.drivers import Driver
 
 #: columns that are named as drivers, and problems that are shown in full
 MOST_DRIVERS, MOST_PROBLEMS = 3, 3
@@ -28,9 +29,15 @@ def answer(view: View, made: Mapping[str, Section | None]) -> Answer:
     """Return the first screen; `made` are the other sections, by name."""
     verdict = view.comparison.verdict()
     best = verdict.best
-    headline = f"Use {best.name}" if best is not None else "No model is recommended"
-    facts = list(verdict.sentences)
-    facts[0] = _capitalised(facts[0].removeprefix(f"{headline}: "))
+    serious = sum(problem.severity == "error" for problem in verdict.problems)
+    if best is None:
+        headline = "No model is recommended"
+    elif serious:
+        headline = f"First rule out the problem{'s' if serious > 1 else ''} above, then use {best.name}"
+    else:
+        headline = f"Use {best.name}"
+    repeated = "No model is recommended: " if best is None else f"Use {best.name}: "
+    facts = [_capitalised(sentence.removeprefix(repeated)) for sentence in verdict.sentences]
     found, how = _influences(view, best) if best is not None else ((), "")
     return Answer(
         headline=headline,
@@ -117,7 +124,12 @@ def _influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
     if not found:
         return (), ""
     how = f"By how far each column moves the {found[0].of} from row to row, in {entry.name} fitted to all rows."
-    return tuple(Influence(each.column, f"{_capitalised(each.direction)}.", each.size) for each in found), how
+    return tuple(Influence(each.column, _directed(each), each.size) for each in found), how
+
+
+def _directed(driver: Driver) -> str:
+    """The direction as a sentence; what raises the logarithm of a prediction raises the prediction."""
+    return f"{_capitalised(driver.direction.replace('the log of the prediction', 'the prediction'))}."
 
 
 def _problems(verdict: Verdict) -> tuple[Note, ...]:

@@ -69,7 +69,7 @@ def _svg(chart: Chart, plot: Plot, key: str, marks: Markup) -> Markup:
         "rect",
         x=plot.left - room,
         y=plot.top - room,
-        width=plot.right - plot.left + (64.0 if plot.right < plot.width - 40 else 2 * room),
+        width=max(plot.width - plot.left + room, plot.right - plot.left + 2 * room),
         height=plot.bottom - plot.top + 2 * room,
     )
     return tag(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.report.markup import Markup, joined, short, tag
+from mercer.report.page.numbers import written
 from mercer.report.page.scales import Scale, Tick, scale_of
 from mercer.report.records import Axis, Bars, Chart, Heat, Mark
 
@@ -54,11 +55,17 @@ def laid_out(chart: Chart) -> Plot:
     y = scale_of(_with_edges(chart, y_axis, "y"), values_along(chart.marks, "y"), *ends)
     left = 14.0 + max((width_of(tick.label) for tick in y.ticks(6)), default=0.0)
     width = SMALL_WIDTH if chart.small else WIDTH
-    right = width - (58.0 if _bars_alone(chart) else 16.0)
+    right = width - (_room_for_values(chart) if _bars_alone(chart) else 16.0)
     x = scale_of(_with_edges(chart, x_axis, "x"), values_along(chart.marks, "x"), min(left, 0.45 * width), right)
     slanted = _slanted(x)
     below = (12.0 + 0.6 * max((width_of(name) for name in x_axis.names), default=0.0)) if slanted else 20.0
     return Plot(x, y, width, top + inner + below + (22.0 if x_axis.label else 6.0), slanted)
+
+
+def _room_for_values(chart: Chart) -> float:
+    """Width of the numbers that stand to the right of bars."""
+    values = [value for mark in chart.marks if isinstance(mark, Bars) for value in mark.values]
+    return max(58.0, *(14.0 + width_of(written(value, chart.x.form)) for value in values), 0.0)
 
 
 def values_along(marks: Iterable[Mark], side: str) -> NDArray[Any]:
