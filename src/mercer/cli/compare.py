@@ -115,11 +115,12 @@ def compare(
     remark_problem(data, rows, problem, quiet)
     remark_columns(Schema.infer(problem.X), quiet)
     remark_first_run(quiet)
-    levels = None if order is None else [label.strip() for label in order.split(",")]
+    levels = problem.order_for(task) if order is None else [label.strip() for label in order.split(",")]
     options = {
         "models": models,
         "task": task,
         "order": levels,
+        "target": problem.target,
         "cv": folds,
         "repeats": repeats,
         "random_state": seed,
@@ -128,7 +129,7 @@ def compare(
     }
     with stages(quiet, progress) as bars:
         found, stopped = _compared(problem.X, problem.y, **options, time_limit=budget, progress=bars.tell)
-    found.target, found.source = problem.target, rows.path.name
+    found.source = rows.path.name
     _tell(found, json, markdown)
     if stopped:
         raise KeyboardInterrupt

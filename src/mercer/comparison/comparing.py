@@ -37,6 +37,7 @@ def compare(
     cv: int = 5,
     repeats: int = 1,
     order: Sequence[Any] | None = None,
+    target: str = "",
     groups: Any = None,
     times: Any = None,
     time_limit: float | Budget | None = None,
@@ -66,6 +67,8 @@ def compare(
         How many times the rows are dealt to folds anew.
     order : sequence of labels, default=None
         Labels from lowest to highest, for the task "ordered". Numbers and ordered categoricals have an order already.
+    target : str, default=""
+        Name of the target in sentences; by default that of `y`, where it has one.
     groups : array-like of shape (n_samples,), or str, default=None
         Rows of one group (a patient, a document) are never parted, neither by splits nor by the folds within a training
         set by which models choose their settings. The name of a column of X where `y` is one.
@@ -107,15 +110,16 @@ def compare(
     tell = progress or untold
     budget = Budget.of(time_limit)
     tell("data", 0, 1, "")
-    target = name if isinstance(name := getattr(y, "name", None), str) else ""
+    target = target or (name if isinstance(name := getattr(y, "name", None), str) else "")
     unlabelled: list[str] = []
     if isinstance(y, str):
         problem, groups, times = _apart(X, y, groups, times)
         X, y, target = problem.X, problem.y, problem.target
+        order = problem.order_for(task) if order is None else order
         if problem.unlabelled:
             unlabelled = [f"Rows left out because they have no {target!r}: {problem.unlabelled}."]
     table = Table.of(X, dates=True)
-    question = task_for(y, table.n_rows, task, X=table, order=order)
+    question = task_for(y, table.n_rows, task, X=table, target=target, order=order)
     dealing = deal(question, cv, repeats, random_state, groups, times)
     inner = None if groups is None and times is None else InnerFolds(question, groups, times)
     invited = [models] if isinstance(models, str) else models

@@ -41,6 +41,18 @@ def encode_labels(y: Any) -> tuple[Array, Array]:
     return _ascending(coded, y.dtype)
 
 
+def declared_order(y: Any) -> list[Any] | None:
+    """Return the labels of an ordered categorical of pandas or pyarrow from lowest to highest; None of others."""
+    categories = getattr(y, "cat", y)  # a Series of pandas has them in an accessor
+    if getattr(categories, "ordered", False) and hasattr(categories, "categories"):
+        return list(categories.categories)
+    kind = getattr(y, "type", None)
+    if getattr(kind, "ordered", False):
+        chunks = getattr(y, "chunks", [y])
+        return list(chunks[0].dictionary.to_pylist()) if chunks else None
+    return None
+
+
 def codes_of(y: Any, labels: Array) -> Array:
     """For every row the position of its label among `labels` (int32), −1 where it is not one of them."""
     own, codes = encode_labels(y)

@@ -18,6 +18,12 @@ class Problem(NamedTuple):
     target: str
     #: rows left out because they have no label
     unlabelled: int
+    #: labels from lowest to highest, where the type of the column has an order
+    order: list[Any] | None = None
+
+    def order_for(self, task: str) -> list[Any] | None:
+        """Return the order of the labels where a task uses it: two labels are classes anyway."""
+        return self.order if task in ("auto", "ordered") and self.order is not None and len(self.order) > 2 else None
 
     def column(self, name: str) -> Any:
         """The values of one of the columns of X."""
@@ -47,6 +53,7 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
     >>> problem.X.to_pydict(), problem.y.tolist(), problem.target, problem.unlabelled
     ({'x': [1.5]}, ['a'], 'y', 1)
     """
+    from mercer.data.labels import declared_order
     from mercer.data.storages.frame import as_frame  # narwhals costs a tenth of a second that arrays need not pay
 
     table = as_frame(frame)
@@ -58,9 +65,11 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
         raise DataError(f"Column {label!r} is the target, which cannot be dropped; name another target, or keep it.")
     labelled = table.filter(~_without_value(table.get_column(label)))
     X = labelled.drop(label, *dropped)
+    values = labelled.get_column(label)
     if not X.columns:
         raise DataError(f"Besides the target {label!r} there is no column left to predict it from.")
-    return Problem(X.to_native(), labelled.get_column(label).to_numpy(), label, len(table) - len(labelled))
+    unlabelled = len(table) - len(labelled)
+    return Problem(X.to_native(), values.to_numpy(), label, unlabelled, declared_order(values.to_native()))
 
 
 def _without_value(labels: Any) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError, EmptyDataError
 from mercer.data import Table
-from mercer.data.labels import encode_labels
+from mercer.data.labels import declared_order, encode_labels
 from mercer.using.evidence import Orderliness, log_scale_gain, orderliness, quick_features, sample_rows
 from mercer.using.tasks import Amounts, Classification, Counts, Ordered, Regression, Task
 
@@ -91,18 +91,6 @@ treat them as classes.'
         case "amounts":
             return Amounts(_not_negative(_numbers(values)), reason)
     return Counts(_whole(_numbers(values)), reason)
-
-
-def declared_order(y: Any) -> list[Any] | None:
-    """Return the labels of an ordered categorical of pandas or pyarrow from lowest to highest; None of others."""
-    categories = getattr(y, "cat", y)  # a Series of pandas has them in an accessor
-    if getattr(categories, "ordered", False) and hasattr(categories, "categories"):
-        return list(categories.categories)
-    kind = getattr(y, "type", None)
-    if getattr(kind, "ordered", False):
-        chunks = getattr(y, "chunks", [y])
-        return list(chunks[0].dictionary.to_pylist()) if chunks else None
-    return None
 
 
 def decide(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None) -> Decision:

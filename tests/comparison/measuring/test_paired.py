@@ -82,3 +82,14 @@ def test_what_was_not_tested_is_no_member_of_the_family() -> None:
 
 def test_rows_scored_for_each_row_fitted_to() -> None:
     assert overlap_of([(np.arange(8), np.arange(2)), (np.arange(4), np.arange(2))]) == pytest.approx(0.375)
+
+
+def test_losses_that_are_far_larger_in_every_split_are_larger_beyond_chance() -> None:
+    huge = np.array([4e4, 2e3, 1.5e5, 300.0, 9e3])
+    found = difference_of(-np.ones(5), -huge, 0.25)
+    assert found.mean == pytest.approx(huge.mean() - 1)
+    assert found.p < 0.01
+    # one split alone proves nothing, whatever its size
+    assert difference_of(-np.ones(5), -np.array([1.0, 1.1, 0.9, 1e6, 1.0]), 0.25).p > 0.1
+    # nor do scores that may be of any sign
+    assert difference_of(np.ones(5), -huge, 0.25).p > 0.1

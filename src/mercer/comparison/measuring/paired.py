@@ -2,6 +2,9 @@
 
 The variance of a mean over J splits is not s²/J, because the models of two splits were fitted to many of the same rows.
 Nadeau and Bengio (2003) put (1/J + n_test/n_train) s² in its place.
+
+Losses that are many times as large in every split may vary so much that a test of their differences finds nothing.
+Their logarithms vary little then, and are tested instead.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ CONFIDENCE = 0.95
 LEVEL = 0.05
 #: relative difference of scores that says nothing
 ROUNDING = 1e-10
+#: ratio of mean losses from which on their logarithms are tested, too
+FAR_APART = 10.0
 
 
 class Interval(NamedTuple):
@@ -65,7 +70,11 @@ def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: flo
 
 
 def difference_of(one: Array, other: Array, overlap: float) -> Difference:
-    """Corrected resampled t-test of whether paired scores have the same mean; one − other is their difference."""
+    """Corrected resampled t-test of whether paired scores have the same mean; one − other is their difference.
+
+    Where both are losses (negative) and one is many times the other, the smaller p-value of this test and of the same
+    test of their logarithms counts.
+    """
     both = ~(np.isnan(one) | np.isnan(other))
     one, other = one[both], other[both]
     with np.errstate(invalid="ignore"):  # ∞ − ∞
@@ -76,7 +85,26 @@ def difference_of(one: Array, other: Array, overlap: float) -> Difference:
     if np.isnan(differences).any():  # which is no lack of a measure
         return Difference(math.nan, math.nan, math.nan, math.nan)
     mean, low, high = interval_of(differences, overlap)
-    return Difference(mean, low, high, _p_value(mean, _error(differences, overlap), len(differences)))
+    p = _p_value(mean, _error(differences, overlap), len(differences))
+    return Difference(mean, low, high, min(p, _p_of_ratios(one, other, overlap)))
+
+
+def _p_of_ratios(one: Array, other: Array, overlap: float) -> float:
+    """p-value of the logarithms of two losses (negative gains) whose means are far apart; 1 where they are not.
+
+    A loss of 40,000 ± 50,000 against one of 1 is not larger by a t-test of the differences, although it is in every
+    split; its logarithm is.
+    """
+    losses = -one, -other
+    if not len(one) or not all((each > 0).all() and np.isfinite(each).all() for each in losses):
+        return 1.0
+    means = [float(each.mean()) for each in losses]
+    if max(means) < FAR_APART * min(means):
+        return 1.0
+    ratios = np.log(losses[0]) - np.log(losses[1])
+    p = _p_value(float(ratios.mean()), _error(ratios, overlap), len(ratios))
+    agree = (ratios.mean() > 0) == (means[0] > means[1])
+    return p if agree and not math.isnan(p) else 1.0
 
 
 def measured(scores: Array) -> Array:

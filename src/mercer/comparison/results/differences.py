@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of, holm, overlap_of
+from mercer.comparison.measuring.paired import FAR_APART, LEVEL, Difference, difference_of, holm, overlap_of
 from mercer.report import Field, Grid
 from mercer.report.grid import NOTHING
 from mercer.using.metrics import Metric
@@ -62,7 +62,8 @@ def differences(comparison: Comparison) -> Grid:
     )
     note = (
         "Paired t-tests on the same splits, their variance corrected for the rows that splits share (Nadeau and Bengio "
-        f"2003), their p-values corrected for the number of tests (Holm 1979); beyond chance means below {LEVEL}."
+        f"2003), their p-values corrected for the number of tests (Holm 1979); beyond chance means below {LEVEL}. "
+        f"Losses that are more than {FAR_APART:g} times as large are tested by their logarithms, too."
     )
     return Grid(f"Differences from {best.name}", fields, tuple(rows), (note,))
 
