@@ -15,11 +15,8 @@ from mercer.data.readers import open_rows
     ("values", "note"),
     [
         ([*map(str, range(59)), "foo"], "59 of 60 values are numbers; 'foo' is not"),
-        ([*map(str, range(40)), *["-"] * 10], "40 of 50 values are numbers, the others are '-': no value? Say so"),
+        ([*map(str, range(40)), *["no"] * 10], "40 of 50 values are numbers, the others are 'no': no value? Say so"),
         ([*map(str, range(40)), "a", "b", "c", "d"], "40 of 44 values are numbers; 'a', 'b', 'c', … are not"),
-        ([f"{i},5" for i in range(30)], "looks like numbers with a decimal comma; write points"),
-        ([f"{i},000" for i in range(1, 30)], "looks like numbers with commas between thousands; write 1234.5"),
-        ([f"{i:02}/02/2024" for i in range(1, 29)], "looks like dates; write 2024-02-01"),
     ],
 )
 def test_what_strings_look_like(values: list[str], note: str) -> None:

@@ -17,14 +17,14 @@ FRAME = pa.table({"id": [7, 8], "x": [1.5, 2.5], "y": ["a", None]})
 
 @pytest.mark.parametrize("target", ["y", "2", "-1"])
 def test_by_name_or_position(target: str) -> None:
-    X, y, name, unlabelled, _ = split_target(FRAME, target, drop=["0"])
+    X, y, name, unlabelled, *_ = split_target(FRAME, target, drop=["0"])
     assert (X.column_names, y.tolist(), name, unlabelled) == (["x"], ["a"], "y", 1)
 
 
 @pytest.mark.parametrize("convert", [lambda table: table.to_pandas(), pl.from_arrow])
 def test_any_frame(convert: Any) -> None:
     frame = convert(FRAME)
-    X, y, _, unlabelled, _ = split_target(frame, "y")
+    X, y, _, unlabelled, *_ = split_target(frame, "y")
     assert type(X) is type(frame)
     assert (X.shape, y.tolist(), unlabelled) == ((1, 2), ["a"], 1)
 
@@ -57,7 +57,7 @@ def test_nothing_left() -> None:
 @pytest.mark.parametrize("convert", [lambda table: table, lambda table: table.to_pandas(), pl.from_arrow])
 def test_a_target_that_is_no_number_is_none(convert: Any) -> None:
     frame = convert(pa.table({"x": [1, 2, 3, 4], "y": [1.5, float("nan"), None, 2.5]}))
-    _, y, _, unlabelled, _ = split_target(frame, "y")
+    _, y, _, unlabelled, *_ = split_target(frame, "y")
     assert (y.tolist(), unlabelled) == ([1.5, 2.5], 2)
 
 

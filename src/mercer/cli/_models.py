@@ -55,13 +55,15 @@ def rows_for(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) 
 def read_by(model: Any, table: Any) -> Any:
     """The columns of a table that the model reads."""
     from mercer.data.select import select
+    from mercer.using.reading import read_rows
 
-    return select(table, _wanted(model, table.column_names))
+    return read_rows(model, select(table, _wanted(model, table.column_names)))
 
 
 def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, Any]]:
     """Some rows at a time, and the columns of these that the model reads."""
     from mercer.data.select import select
+    from mercer.using.reading import read_rows
 
     names = rows.names()
     wanted = _wanted(model, [name for name in names if name not in keep])
@@ -72,7 +74,7 @@ def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, A
             "every name occurs once."
         )
     for part in rows.parts(asked):
-        yield part, select(part.frame, wanted)
+        yield part, read_rows(model, select(part.frame, wanted))
 
 
 def _wanted(model: Any, names: list[str]) -> list[str]:

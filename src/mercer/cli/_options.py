@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -71,6 +71,16 @@ Bars = Annotated[
 ]
 
 
+Decimal = Annotated[
+    str | None,
+    typer.Option(metavar="MARK", help="The decimal mark of numbers in text: , or . (1.234,56). Guessed if not given."),
+]
+Dates = Annotated[
+    str | None,
+    typer.Option(metavar="ORDER", help="How dates are written in text: dmy, mdy or ymd. Guessed if not given."),
+]
+
+
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 #: how a file is to be read, where that is not to be guessed
 READING: dict[str, tuple[Any, Any]] = {
@@ -79,6 +89,8 @@ READING: dict[str, tuple[Any, Any]] = {
     "missing": (Missing, None),
     "only_missing": (OnlyMissing, False),
     "encoding": (Encoding, None),
+    "decimal": (Decimal, None),
+    "dates": (Dates, None),
     "sql": (Sql, None),
     "sheet": (Sheet, None),
 }
@@ -153,12 +165,15 @@ def reading_of(
     missing: list[str] | None = None,
     only_missing: bool = False,
     encoding: str | None = None,
+    decimal: str | None = None,
+    dates: str | None = None,
     sql: str | None = None,
     sheet: str | None = None,
     kinds: list[str] | None = None,
 ) -> Reading:
     """What the options say about a file."""
     from mercer.data import Kind
+    from mercer.data.formats import DECIMALS, ORDERS
     from mercer.data.readers import Reading
 
     told = kinds_of(kinds)
@@ -166,6 +181,8 @@ def reading_of(
         header=header,
         separator=separator,
         encoding=encoding,
+        decimal=_one_of("--decimal", decimal, DECIMALS),
+        dates=_one_of("--dates", dates, ORDERS),
         missing=tuple(missing or ()),
         only_missing=only_missing,
         sql=sql,
@@ -173,6 +190,12 @@ def reading_of(
         held={column: held for column, kind in told.items() if (held := KINDS[kind]) is not None},
         kinds={column: Kind(kind) for column, kind in told.items()},
     )
+
+
+def _one_of(option: str, given: str | None, known: Iterable[str]) -> str | None:
+    if given is not None and given not in known:
+        raise DataError(f"{option} takes one of {' '.join(known)}, not {given!r}.")
+    return given
 
 
 def missing_again(reading: Reading) -> str | None:

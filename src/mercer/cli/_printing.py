@@ -76,6 +76,8 @@ def remark_problem(data: str, rows: Rows, problem: Problem, quiet: bool) -> None
         f"{called(data)}: {rows.described}; {counted(problem.X.num_rows, 'row')}, target {problem.target!r}.",
         quiet,
     )
+    if problem.note:
+        remark(f"The target {problem.target!r} is {problem.note}.", quiet)
     if problem.unlabelled:
         remark(f"Rows left out because they have no {problem.target!r}: {problem.unlabelled}.", quiet)
 

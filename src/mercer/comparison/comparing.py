@@ -21,6 +21,7 @@ from mercer.comparison.taking_part.inner import Inner, InnerFolds
 from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.reference import reference_for
 from mercer.data import Table
+from mercer.data.infer import read_formats, read_numbers
 from mercer.data.select import names_of
 from mercer.data.target import Problem, split_target
 from mercer.report.wording import counted
@@ -118,7 +119,9 @@ def compare(
         order = problem.order_for(task) if order is None else order
         if problem.unlabelled:
             unlabelled = [f"Rows left out because they have no {target!r}: {problem.unlabelled}."]
-    table = Table.of(X, dates=True)
+    table = read_formats(Table.of(X, dates=True))
+    if task in ("auto", "regression", "amounts", "counts"):
+        y = read_numbers(y)
     question = task_for(y, table.n_rows, task, X=table, target=target, order=order)
     dealing = deal(question, cv, repeats, random_state, groups, times)
     inner = None if groups is None and times is None else InnerFolds(question, groups, times)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.coding import code_array, code_uniform_objects, trim_labels
 from mercer.data.dates import are_dates
+from mercer.data.formats import DateFormat, Detected, Format, NumberFormat, detect_format, read_labels
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.resembling import resembles
 from mercer.data.seen_values import Seen
 from mercer.data.table import Table
-from mercer.data.told_kinds import kind_told
+from mercer.data.told_kinds import kind_told, marks_told
 
 Array = NDArray[Any]
 
@@ -64,6 +66,8 @@ class Finding(NamedTuple):
     notes: tuple[str, ...]
     #: what the values are, whatever they are good for
     stored: Kind
+    #: how they are written, where they are strings
+    format: Format | None = None
 
 
 def look_at(table: Table, position: int, max_codes: int) -> Finding:
@@ -74,8 +78,14 @@ def look_at(table: Table, position: int, max_codes: int) -> Finding:
 def infer_columns(seen: Sequence[Seen], names: Sequence[Naming], max_codes: int = MAX_CODES) -> list[Finding]:
     """Infer all columns of a table.
 
-    A column of any name that numbers the rows is an identifier only if another column is left to learn from.
+    Columns of strings that spell numbers or dates are read by the format that is found for them; one that two formats
+    fit is read as the other columns are. A column of any name that numbers the rows is an identifier only if another
+    column is left to learn from.
     """
+    names = [
+        replace(naming, format=form) if form is not None else naming
+        for naming, form in zip(names, detect_formats(seen, names), strict=True)
+    ]
     found = [infer_column(*each, max_codes) for each in zip(seen, names, strict=True)]
     if all(each.kind in (Kind.IDENTIFIER, Kind.CONSTANT) for each in found):
         return [
@@ -85,17 +95,104 @@ def infer_columns(seen: Sequence[Seen], names: Sequence[Naming], max_codes: int 
     return found
 
 
+def infer_formats(table: Table, kinds: Mapping[str, Kind] | None = None) -> dict[str, Format]:
+    """Find the columns of a frame whose strings spell numbers or dates, and how; `kinds` are declared by the caller."""
+    if table.library in ("numpy", "scipy"):
+        return {}
+    strings = [j for j in range(table.n_columns) if table.kinds[j] is Kind.CATEGORY]
+    names = [Naming.of(table, j) for j in strings]
+    declared = [replace(each, told=(kinds or {}).get(each.name, each.told)) for each in names]
+    found = detect_formats([Seen.of(table, j) for j in strings], declared)
+    return {each.name: form for each, form in zip(names, found, strict=True) if form is not None}
+
+
+def read_formats(table: Table) -> Table:
+    """The table with strings that spell numbers or dates as such."""
+    return table.with_formats(infer_formats(table))
+
+
+def read_numbers(y: Any) -> Any:
+    """A vector of strings that spell numbers as numbers; anything else as it is."""
+    form = number_format(y)
+    return y if form is None else read_labels(trim_labels(code_array(np.asarray(y))), form, "y")
+
+
+def number_format(y: Any) -> NumberFormat | None:
+    """The format of the numbers that a vector of strings without missing values spells; None if it does not."""
+    values = np.asarray(y)
+    if values.ndim != 1 or values.dtype.kind not in "UO" or not len(values):
+        return None
+    coded = code_uniform_objects(values.astype(object))
+    if coded is None or coded.labels.dtype != object:
+        return None
+    labels = trim_labels(coded).labels.tolist()
+    detected = detect_format(labels)
+    if (coded.codes < 0).any() or detected is None or not isinstance(detected.format, NumberFormat):
+        return None
+    return None if any(np.isnan(detected.format.read(label) or 0.0) for label in labels) else detected.format
+
+
+def detect_formats(seen: Sequence[Seen], names: Sequence[Naming]) -> list[Format | None]:
+    """Find the formats of columns of strings; None where a column has none."""
+    detected = [_detect(*each) for each in zip(seen, names, strict=True)]
+    sure = [each.format for each in detected if each is not None and not each.ambiguous]
+    marks = {each.decimal for each in sure if isinstance(each, NumberFormat) and "decimal" in each.described}
+    orders = {each.order for each in sure if isinstance(each, DateFormat)} - {"ymd"}
+    decimal, dates = (found.pop() if len(found) == 1 else None for found in (marks, orders))
+    again = [
+        _detect(
+            values,
+            replace(
+                naming, decimal=naming.decimal or decimal or naming.likely, dates=naming.dates or dates, likely=None
+            ),
+        )
+        or first
+        if first is not None and first.ambiguous
+        else first
+        for values, naming, first in zip(seen, names, detected, strict=True)
+    ]
+    return [None if each is None else each.format for each in again]
+
+
+#: kinds that a column is not, if its strings are read as numbers or dates
+OF_STRINGS = frozenset({Kind.CATEGORY, Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT, Kind.CODE, Kind.BOOLEAN})
+
+
+def _detect(seen: Seen, naming: Naming) -> Detected | None:
+    """The format of a column of strings, unless the caller or its type says that they are levels."""
+    if naming.format is not None:
+        return Detected(naming.format, False)
+    if seen.kind is not Kind.CATEGORY or seen.labels is None or seen.labels.declared is not None or not seen.present:
+        return None
+    if naming.told in OF_STRINGS:
+        return None
+    labels = seen.labels.labels.tolist()
+    if are_dates(labels):
+        return None
+    found = detect_format(labels, decimal=naming.decimal, dates=naming.dates, plain=naming.told is not None)
+    dated = found is not None and isinstance(found.format, DateFormat)
+    return None if naming.told is not None and dated != (naming.told is Kind.DATE) else found
+
+
 @dataclass(frozen=True)
 class Naming:
-    """The name of a column, whether it was given, and the kind that the caller has declared."""
+    """The name of a column, whether it was given, and what the caller has declared about it."""
 
     name: str
     given: bool
     told: Kind | None
+    #: how its values are written, where they are, or were, strings
+    format: Format | None = None
+    decimal: str | None = None
+    dates: str | None = None
+    #: the decimal mark of numbers that may be read in two ways
+    likely: str | None = None
 
     @classmethod
     def of(cls, table: Table, position: int) -> Naming:
-        return cls(table.names[position], table.named, kind_told(table, position))
+        name = table.names[position]
+        marks = marks_told(table, position)
+        return cls(name, table.named, kind_told(table, position), table.formats.get(name), *marks)
 
     @cached_property
     def words(self) -> list[str]:
@@ -171,7 +268,11 @@ def infer_column(seen: Seen, naming: Naming, max_codes: int = MAX_CODES, *, by_o
     -------
     Finding
     """
+    if naming.format is not None and seen.kind is Kind.CATEGORY:
+        seen = seen.read_as(naming.format)
     found = _infer(seen, naming, max_codes, by_order)
+    if naming.format is not None:
+        found = found._replace(notes=(naming.format.described, *found.notes), format=naming.format)
     if naming.told not in (None, found.kind):
         return _as_told(found, naming.told)
     return found if naming.told is not None else _with_resemblance(found, seen)
@@ -191,7 +292,7 @@ def _as_told(found: Finding, kind: Kind) -> Finding:
     named = kind in (Kind.CATEGORY, Kind.CODE, Kind.BINARY, Kind.BOOLEAN)
     stored = found.stored if kind in (Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT) else kind
     notes = tuple(note for note in found.notes if not _is_guess(note))
-    return Finding(kind, found.levels if named else None, (*notes, "as told"), stored)
+    return Finding(kind, found.levels if named else None, (*notes, "as told"), stored, found.format)
 
 
 def _is_guess(note: str) -> bool:

@@ -1,4 +1,4 @@
-"""What strings look like that were meant to be numbers or dates, and what to do about it, in a few words."""
+"""A remark on strings most of which are numbers."""
 
 from __future__ import annotations
 
@@ -10,26 +10,15 @@ from mercer._suggest import listed, quoted
 from mercer.data.seen_values import Seen
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-DECIMAL_COMMA = re.compile(r"[+-]?\d*(\.\d{3})*,\d+")
-THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
-DATE = re.compile(r"(\d{1,2}[/.]\d{1,2}[/.](\d\d){1,2}|\d{4}[/.]\d{1,2}[/.]\d{1,2})([ T].*)?")
-ALL_OF = (
-    (DATE, "looks like dates; write 2024-02-01"),
-    (THOUSANDS, "looks like numbers with commas between thousands; write 1234.5"),
-    (DECIMAL_COMMA, "looks like numbers with a decimal comma; write points"),
-)
 #: words that are shown of those among numbers
 SHOWN = 3
 
 
 def resembles(seen: Seen) -> str | None:
-    """What a column of strings looks like; None where it is what it is."""
+    """Return a remark on a column of strings of which half or more are numbers; None on others."""
     if seen.labels is None or seen.halvings or not seen.present:
         return None
     words = seen.labels.labels.tolist()
-    for pattern, remark in ALL_OF:
-        if all(map(pattern.fullmatch, words)):
-            return remark
     numbers = np.array([NUMBER.fullmatch(word) is not None for word in words])
     n_numbers = int(seen.labels.counts[numbers].sum())
     if not seen.present <= 2 * n_numbers < 2 * seen.present:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean
+from mercer.data.formats import Format
 from mercer.data.infer import MAX_CODES, Finding, Naming, infer_columns
 from mercer.data.kinds import Kind
 from mercer.data.seen_values import Seen
@@ -37,6 +38,8 @@ class Column:
     notes: tuple[str, ...] = field(default=(), compare=False)
     #: what the values are, where `kind` says what they are good for: text and most identifiers are stored as categories
     stored: Kind | None = field(default=None, compare=False)
+    #: how numbers or dates are written, where they are strings
+    format: Format | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.stored is None:
@@ -93,7 +96,9 @@ class Schema:
         missing. Categories get their levels: those that the type declares, or those that occur, in order.
 
         Strings of several words, most of them different, are TEXT, and so are names and titles of which there are too
-        many for levels and which have words in common; strings that spell dates (2024-05-31 17:00) are a DATE.
+        many for levels and which have words in common; strings that spell dates (2024-05-31 17:00) are a DATE. Strings
+        that spell numbers or dates in another way (1.234,56, $1,200, 12.5%, 31/12/2024) are what they spell: notes say
+        how they were read, and `formats` keeps it.
 
         An IDENTIFIER says nothing about other rows: whole numbers that count twenty rows or more in file order, under
         any name but that of a time; whole numbers that are all different in a column named like a key (id, case, obs,
@@ -109,6 +114,11 @@ class Schema:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
+
+    @property
+    def formats(self) -> dict[str, Format]:
+        """How numbers and dates are written, by the names of the columns of strings that spell them."""
+        return {column.name: column.format for column in self.columns if column.format is not None}
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

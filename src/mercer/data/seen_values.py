@@ -9,6 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.coding import label_array
+from mercer.data.dates import days
+from mercer.data.formats import Format
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.table import Table
@@ -67,6 +70,27 @@ class Seen:
         values = coded.labels[coded.codes[coded.codes >= 0]]
         falls = int(np.count_nonzero(values[1:] <= values[:-1]))
         return cls(kind, table.n_rows, labels.missing, labels, 0, *ends, float(values[0]), float(values[-1]), falls)
+
+    def read_as(self, form: Format) -> Self:
+        """The same column of strings as the numbers or dates that they spell."""
+        assert self.labels is not None
+        values = form.array(
+            [form.missing if (read := form.read(each)) is None else read for each in self.labels.labels]
+        )
+        numbers = days(values) if values.dtype.kind == "M" else values
+        known = ~np.isnan(numbers)
+        counts, present = self.labels.counts[known], numbers[known]
+        missing = self.missing + int(self.labels.counts[~known].sum())
+        ends = (float(present.min()), float(present.max())) if present.size else (np.nan, np.nan)
+        kind = Kind.DATE if values.dtype.kind == "M" else Kind.NUMBER
+        if kind is Kind.DATE or not _all_whole(present):
+            repeats = bool(self.halvings or len(np.unique(present)) < counts.sum())
+            return type(self)(kind, self.rows, missing, None, 0, *ends, repeats=repeats)
+        distinct, places = np.unique(present, return_inverse=True)
+        labels = Occurrences(
+            label_array([int(each) for each in distinct]), np.bincount(places, counts).astype(np.int64), missing, None
+        )
+        return type(self)(kind, self.rows, missing, labels, self.halvings, *ends, falls=self.rows)
 
     @property
     def present(self) -> int:

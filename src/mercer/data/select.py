@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 
@@ -41,6 +42,30 @@ def select(X: Any, names: Sequence[str]) -> Any:
     """
     frame = _frame(X)
     return X if frame is None else frame.select(*names).to_native()
+
+
+def with_columns(X: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
+    """A frame with new values in the columns of these names, in the library it came in.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> with_columns(pa.table({"a": ["1,5"], "b": [2]}), {"a": np.array([1.5])}).to_pydict()
+    {'a': [1.5], 'b': [2]}
+    """
+    import narwhals as nw
+
+    frame = _frame(X)
+    if frame.implementation.is_pyarrow():  # what was declared about a column is in its field
+        import pyarrow as pa
+
+        table = frame.to_native()
+        for name, values in columns.items():
+            position, array = table.column_names.index(name), pa.array(values)
+            table = table.set_column(position, table.schema.field(position).with_type(array.type), array)
+        return table
+    series = [nw.new_series(name, values, backend=frame.implementation) for name, values in columns.items()]
+    return frame.with_columns(*series).to_native()
 
 
 def as_labels(X: Any, names: Sequence[str]) -> Any:

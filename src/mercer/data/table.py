@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -14,8 +14,10 @@ from scipy import sparse
 from mercer._errors import ColumnMismatchError, ColumnTypeError
 from mercer._suggest import did_you_mean
 from mercer.data.coding import Coded, trim_labels
+from mercer.data.formats import Format, read_labels
 from mercer.data.frame_like import frame_like
 from mercer.data.kinds import Kind
+from mercer.data.select import with_columns
 from mercer.data.storages import dense
 from mercer.data.storages.base import Storage
 from mercer.data.storages.sparse import SparseStorage
@@ -48,6 +50,8 @@ class Table:
     column_names: tuple[str, ...] | None
     #: whether the columns came with names, all of them strings
     named: bool
+    #: columns by name that hold numbers or dates which were, or may be, written as strings
+    formats: Mapping[str, Format] = field(default_factory=dict)
 
     @classmethod
     def of(cls, X: Any, *, dates: bool = False) -> Self:
@@ -129,6 +133,19 @@ class Table:
                     "as numbers, leave it out, or use NaiveBayes, which takes it as it is."
                 )
         return self.storage.numbers(chosen)
+
+    def with_formats(self, formats: Mapping[str, Format]) -> Self:
+        """The table with the strings of these columns as the numbers and dates that they spell.
+
+        Columns that are not strings stay as they are. A value that does not convert is an error.
+        """
+        known = {name: form for name, form in formats.items() if name in self.names}
+        if not known:
+            return self
+        spelled = [j for j, name in enumerate(self.names) if name in known and self.kinds[j] is Kind.CATEGORY]
+        read = {self.names[j]: read_labels(self.coded(j), known[self.names[j]], self.names[j]) for j in spelled}
+        table = type(self).of(with_columns(self.native, read), dates=True) if read else self
+        return replace(table, column_names=self.column_names, named=self.named, formats={**self.formats, **known})
 
     def zone(self, column: int) -> str:
         """The time zone that the type of a column names; "" without one."""

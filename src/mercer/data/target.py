@@ -20,19 +20,25 @@ class Problem(NamedTuple):
     unlabelled: int
     #: labels from lowest to highest, where the type of the column has an order
     order: list[Any] | None = None
+    #: how y was read, where it is written as strings that spell numbers
+    note: str = ""
 
     def order_for(self, task: str) -> list[Any] | None:
         """Return the order of the labels where a task uses it: two labels are classes anyway."""
         return self.order if task in ("auto", "ordered") and self.order is not None and len(self.order) > 2 else None
 
     def column(self, name: str) -> Any:
-        """The values of one of the columns of X."""
+        """The values of one of the columns of X, read as numbers or dates where its strings spell them."""
+        from mercer.data.infer import read_formats
         from mercer.data.storages.frame import as_frame
+        from mercer.data.table import Table
 
         if name == self.target:
             raise DataError(f"Column {name!r} is the target; to split rows takes another one.")
         frame: Any = as_frame(self.X)
-        return frame.get_column(column_name(name, frame.columns)).to_numpy()
+        column = frame.select(column_name(name, frame.columns))
+        read: Any = as_frame(read_formats(Table.of(column.to_native(), dates=True)).native)
+        return read.get_column(read.columns[0]).to_numpy()
 
     def without(self, names: Sequence[str]) -> Problem:
         """The same without some columns of X."""
@@ -63,13 +69,35 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
     dropped = column_names(drop, table.columns)
     if label in dropped:
         raise DataError(f"Column {label!r} is the target, which cannot be dropped; name another target, or keep it.")
+    table, note = _with_numbers(table, label)
     labelled = table.filter(~_without_value(table.get_column(label)))
     X = labelled.drop(label, *dropped)
     values = labelled.get_column(label)
     if not X.columns:
         raise DataError(f"Besides the target {label!r} there is no column left to predict it from.")
     unlabelled = len(table) - len(labelled)
-    return Problem(X.to_native(), values.to_numpy(), label, unlabelled, declared_order(values.to_native()))
+    return Problem(X.to_native(), values.to_numpy(), label, unlabelled, declared_order(values.to_native()), note)
+
+
+def _with_numbers(frame: Any, label: str) -> tuple[Any, str]:
+    """A frame in which the target is numbers, where its strings spell them, and a note how they were read."""
+    import narwhals as nw
+
+    from mercer.data.formats import NumberFormat
+    from mercer.data.infer import infer_formats
+    from mercer.data.select import with_columns
+    from mercer.data.storages.frame import as_frame
+    from mercer.data.table import Table
+
+    strings = [name for name in frame.columns if frame.get_column(name).dtype in (nw.String, nw.Object)]
+    if label not in strings:
+        return frame, ""
+    table = Table.of(frame.select(*strings).to_native(), dates=True)
+    form = infer_formats(table).get(label)
+    if not isinstance(form, NumberFormat):
+        return frame, ""
+    numbers = table.with_formats({label: form}).numbers([table.names.index(label)])[:, 0]
+    return as_frame(with_columns(frame.to_native(), {label: numbers})), form.described
 
 
 def _without_value(labels: Any) -> Any:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from mercer.data.table import Table
 
 KEY = b"mercer:kind"
+#: the decimal mark of numbers, and the order of dates, that are written as strings
+DECIMAL, DATES = b"mercer:decimal", b"mercer:dates"
+#: the decimal mark that is likely in such a file, for numbers that may be read in two ways
+LIKELY = b"mercer:likely-decimal"
 
 
 def with_kinds(frame: Any, kinds: Mapping[str, Kind]) -> Any:
@@ -30,14 +34,41 @@ def with_kinds(frame: Any, kinds: Mapping[str, Kind]) -> Any:
         if name not in frame.column_names:
             raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, frame.column_names)}")
         position = frame.column_names.index(name)
-        field = frame.schema.field(position).with_metadata({KEY: kind.value.encode()})
-        frame = frame.set_column(position, field, frame.column(position))
+        frame = _with_metadata(frame, position, {KEY: kind.value})
     return frame
+
+
+def with_marks(frame: Any, decimal: str | None, dates: str | None, likely: str | None = None) -> Any:
+    """A pyarrow table whose strings spell numbers with this decimal mark, and dates in this order.
+
+    The `likely` decimal mark is for numbers that may be read in two ways.
+    """
+    given = ((DECIMAL, decimal), (DATES, dates), (LIKELY, likely))
+    marks = {key: mark for key, mark in given if mark is not None}
+    for position in range(len(frame.column_names)) if marks else ():
+        frame = _with_metadata(frame, position, marks)
+    return frame
+
+
+def _with_metadata(frame: Any, position: int, told: Mapping[bytes, str]) -> Any:
+    field = frame.schema.field(position)
+    known = {**(field.metadata or {}), **{key: word.encode() for key, word in told.items()}}
+    return frame.set_column(position, field.with_metadata(known), frame.column(position))
 
 
 def kind_told(table: Table, position: int) -> Kind | None:
     """What was said about a column; None if nothing was."""
+    word = _told(table, position, KEY)
+    return None if word is None else Kind(word)
+
+
+def marks_told(table: Table, position: int) -> tuple[str | None, str | None, str | None]:
+    """The decimal mark and the order of dates that were declared for a column, and the likely decimal mark."""
+    return _told(table, position, DECIMAL), _told(table, position, DATES), _told(table, position, LIKELY)
+
+
+def _told(table: Table, position: int, key: bytes) -> str | None:
     if table.library != "pyarrow":
         return None
-    word = (table.storage.frame.to_native().schema.field(position).metadata or {}).get(KEY)  # type: ignore[attr-defined]
-    return None if word is None else Kind(word.decode())
+    word = (table.storage.frame.to_native().schema.field(position).metadata or {}).get(key)  # type: ignore[attr-defined]
+    return None if word is None else word.decode()

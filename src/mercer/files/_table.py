@@ -167,6 +167,7 @@ CLASSES: dict[str, str] = {
     "mercer.designs.survey": "Levels Survey",
     "mercer.designs.terms": "Terms",
     "mercer.data.coding": "Coded",
+    "mercer.data.formats": "NumberFormat DateFormat",
     "mercer.data.levels": "Occurrences Levels HashedLevels",
     "mercer.data.schema": "Column Schema",
     "mercer.data.seen_values": "Seen",

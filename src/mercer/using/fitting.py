@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from mercer._errors import DataError
-from mercer.data.sources.base import Source
+from mercer.data.coding import code_array, trim_labels
+from mercer.data.formats import NumberFormat, read_labels
+from mercer.data.infer import number_format
+from mercer.data.sources.base import Chunk, Source
 from mercer.data.storages.time_columns import refuse_clock_times
 from mercer.decide.wrapped import last_step
 from mercer.using.preparing import CLASSIFIERS, Prepared, model_named, prepared, prepared_source
@@ -45,6 +49,8 @@ def fitted(
 def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
     """The model of that name, fitted to a source, which is read as often as it takes."""
     refuse_clock_times(source.head().X)
+    if name not in CLASSIFIERS and (form := number_format(source.head().y)) is not None:
+        source = source.map(partial(_with_numbers, form))
     ready = prepared_source(name, source, settings=settings)
     _asks_for_classes(name, source.head().y)
     model = ready.model.fit(ready.frame)
@@ -53,6 +59,11 @@ def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | No
     return replace(
         ready, model=model, notes=(*ready.notes, *certificate_note(model), f"How: {last_step(model).plan_}.")
     )
+
+
+def _with_numbers(form: NumberFormat, chunk: Chunk) -> Chunk:
+    """A chunk whose target, written as strings, is numbers."""
+    return chunk._replace(y=read_labels(trim_labels(code_array(np.asarray(chunk.y))), form, "target"))
 
 
 def expected(name: str, source: Source, settings: Mapping[str, Any]) -> Any:

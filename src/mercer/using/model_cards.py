@@ -65,6 +65,8 @@ def make_card(
         Whether `table` holds all rows of the fit; the hash of the data is computed only then.
     """
     read = _columns_read(model)
+    schema = schema or Schema.infer(table)
+    table = table.with_formats(schema.formats)
     columns = summarize_columns(table, schema, None if read is None else set(read))
     outcome = summarize_columns(_one_column(target or "target", y))[0]
     classes = _classes(model)

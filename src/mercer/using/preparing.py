@@ -10,9 +10,10 @@ from typing import Any
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean, listed
 from mercer.data import Kind, Schema, Table
+from mercer.data.formats import Format
 from mercer.data.select import select
 from mercer.data.sources.base import Chunk, Source
-from mercer.models.tables.source import infer_schema
+from mercer.models.tables.source import infer_schema, read_chunk
 from mercer.using.shown import AMOUNTS, Shown
 
 CLASSIFIERS = (
@@ -89,8 +90,12 @@ class Prepared:
     notes: tuple[str, ...] = ()
 
 
-def prepared(name: str, frame: Any, *, settings: Mapping[str, Any] | None = None) -> Prepared:
+def prepared(
+    name: str, frame: Any, *, settings: Mapping[str, Any] | None = None, formats: Mapping[str, Format] | None = None
+) -> Prepared:
     """The model of that name for a frame: with features of the columns before it, where it needs them.
+
+    `formats` say how columns of the frame were written that have been read as numbers or dates.
 
     Examples
     --------
@@ -99,19 +104,22 @@ def prepared(name: str, frame: Any, *, settings: Mapping[str, Any] | None = None
     >>> prepared("LogisticRegression", frame, settings={"C": 10}).model[-1]
     LogisticRegression(C=10)
     """
-    return prepared_model(model_named(name, settings or {}), frame)
+    return prepared_model(model_named(name, settings or {}), frame, formats=formats)
 
 
-def prepared_model(model: Any, frame: Any) -> Prepared:
+def prepared_model(model: Any, frame: Any, *, formats: Mapping[str, Format] | None = None) -> Prepared:
     """Return a model of mercer that is not fitted, ready for a frame."""
-    return _prepared(type(model).__name__, model, Shown.of(Table.of(frame, dates=True)), frame)
+    shown = Shown.of(Table.of(frame, dates=True).with_formats(formats or {}))
+    return _prepared(type(model).__name__, model, shown, shown.table.native if shown.formats else frame)
 
 
 def prepared_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
     """The same for a source, whose columns are judged in a pass over all rows."""
     model = model_named(name, settings or {})
-    shown = Shown(Table.of(source.head().X, dates=True), infer_schema(source))
-    return _prepared(name, model, shown, source)
+    schema = infer_schema(source)
+    shown = Shown(Table.of(source.head().X, dates=True).with_formats(schema.formats), schema)
+    rows = source.map(partial(read_chunk, schema.formats)) if schema.formats else source
+    return _prepared(name, model, shown, rows)
 
 
 def _prepared(name: str, model: Any, shown: Shown, rows: Any) -> Prepared:
@@ -120,7 +128,8 @@ def _prepared(name: str, model: Any, shown: Shown, rows: Any) -> Prepared:
         return _of_columns(model, shown, rows)
     plain = [column.name for column in shown.schema if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)]
     amounts = [each for each in plain if shown.schema[each].kind in NUMERIC]
-    if amounts and (name in OF_NUMBERS_WITH_GAPS or (name in OF_NUMBERS | OF_COUNTS and amounts == plain)):
+    raw = amounts and not shown.formats  # what strings spell is kept by `TableFeatures`
+    if raw and (name in OF_NUMBERS_WITH_GAPS or (name in OF_NUMBERS | OF_COUNTS and amounts == plain)):
         return Prepared(model, _only(rows, amounts), shown.schema, _left_out(shown, amounts))
     if name in OF_COUNTS and shown.texts:
         others = [each for each in plain if each not in shown.texts]

@@ -6,7 +6,7 @@ from typing import Any
 
 from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean, listed
-from mercer.data import Kind
+from mercer.data import Kind, Table
 from mercer.data.readers.base import Held
 from mercer.data.schema import Column
 from mercer.models.reader import columns_of_fit, names_read, part_of
@@ -78,6 +78,14 @@ def held_by(model: Any) -> dict[str, Held]:
     return {name: what for name, what in held.items() if what is not None}
 
 
+def read_rows(model: Any, X: Any) -> Any:
+    """Return rows in which strings are the numbers and dates that they were to the model in its fit."""
+    if columns_of(model) is None:
+        return X
+    formats = {column.name: column.format for column in columns_of_fit(reader_of(model)) if column.format is not None}
+    return Table.of(X, dates=True).with_formats(formats).native if formats else X
+
+
 def levels_of(model: Any) -> dict[str, tuple[str, ...]]:
     """Return the levels of the columns of strings, which are values even where they are words for missing ones."""
     if columns_of(model) is None:
@@ -87,7 +95,12 @@ def levels_of(model: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _held(column: Column) -> Held | None:
-    """By its levels, where it has any: codes may be numbers, or words that look like numbers (00501)."""
+    """By its levels, where it has any: codes may be numbers, or words that look like numbers (00501).
+
+    Numbers and dates that were written as strings are read as strings, which the model converts.
+    """
+    if column.format is not None:
+        return "text"
     if any(isinstance(level, str) for level in column.levels or ()):
         return "text"
     return None if column.stored is None else HELD.get(column.stored)

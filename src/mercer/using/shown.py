@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.data import Column, Kind, Schema, Table
-from mercer.data.infer import IDENTIFIER
+from mercer.data.formats import Format
+from mercer.data.infer import IDENTIFIER, read_formats
 from mercer.data.select import select
 
 #: kinds whose values are amounts: numbers that are no names
@@ -30,7 +31,14 @@ class Shown:
 
     @classmethod
     def of(cls, table: Table) -> Self:
+        """Strings that spell numbers or dates are read as such."""
+        table = read_formats(table)
         return cls(table, Schema.infer(table))
+
+    @property
+    def formats(self) -> dict[str, Format]:
+        """How numbers and dates are written in columns of strings; models keep it for new rows."""
+        return self.schema.formats
 
     def named(self, *kinds: Kind) -> list[str]:
         """Columns of these kinds."""
@@ -108,7 +116,13 @@ class Shown:
         told = {name: kind for name, kind in kinds.items() if name not in exclude}
         if any(len(column.levels or ()) > MANY_LEVELS for column in self.schema):
             options.setdefault("min_frequency", ROWS_PER_LEVEL)
-        return make_pipeline(TableFeatures(kinds=told, exclude=exclude, unseen="ignore", **options), model)
+        formats = self._formats(exclude)
+        return make_pipeline(
+            TableFeatures(kinds=told, formats=formats, exclude=exclude, unseen="ignore", **options), model
+        )
+
+    def _formats(self, exclude: Sequence[str]) -> dict[str, Format] | None:
+        return {name: form for name, form in self.formats.items() if name not in exclude} or None
 
     def numbers(self, *steps: Any) -> Any:
         """A model of all columns but identifiers as numbers in standard units, gaps and all."""
@@ -121,8 +135,10 @@ class Shown:
             for column in self.schema
             if column.kind is not Kind.IDENTIFIER
         }
+        formats = self._formats(self.identifiers)
         return make_pipeline(
-            TableFeatures(kinds=kinds, exclude=self.identifiers, missing="keep", output="array"), *steps
+            TableFeatures(kinds=kinds, formats=formats, exclude=self.identifiers, missing="keep", output="array"),
+            *steps,
         )
 
     def notes(self) -> list[str]:

@@ -22,7 +22,7 @@ def test_a_record_batch_has_names() -> None:
 
 def test_views_of_strings_are_strings() -> None:
     assert pa.string_view() in VIEWS.schema.types
-    X, y, _, unlabelled, _ = split_target(VIEWS, "y")
+    X, y, _, unlabelled, *_ = split_target(VIEWS, "y")
     assert (X.to_pydict(), y.tolist(), unlabelled) == ({"x": ["a", "a"]}, ["u", "v"], 1)
     assert TableFeatures().fit_transform(VIEWS.select(["x"]), [0, 1, 0]).shape[0] == 3
 

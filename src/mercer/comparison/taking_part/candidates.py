@@ -10,7 +10,7 @@ from mercer.comparison.taking_part.inner import INNER_FOLDS, Inner
 from mercer.comparison.taking_part.kernel_machines import kernel_machines
 from mercer.comparison.taking_part.question import ENOUGH, Question
 from mercer.comparison.taking_part.tuning import Tuned
-from mercer.data import Table
+from mercer.data import Schema, Table
 from mercer.using.shown import Shown
 
 #: what a model may need of the columns to make sense
@@ -187,7 +187,16 @@ def _naive_bayes(codes: Sequence[str] = ()) -> Any:
 def _describing(shown: Shown, asked: Question) -> list[Candidate]:
     """Models that describe columns of any type, gaps and all."""
     table = shown.as_they_are() if asked.classes else None
-    return [] if table is None else [Candidate(_naive_bayes(shown.codes), ANYTHING, table)]
+    if table is None:
+        return []
+    return [Candidate(_keeping_formats(shown) if shown.formats else _naive_bayes(shown.codes), ANYTHING, table)]
+
+
+def _keeping_formats(shown: Shown) -> Any:
+    """Naive Bayes by a schema, which says how numbers are written in columns of strings."""
+    from mercer import models
+
+    return models.NaiveBayes(Schema(tuple(shown.schema[name] for name in shown.described)))
 
 
 def _discrete(asked: Question) -> list[tuple[Any, str]]:
@@ -225,8 +234,9 @@ def _for_numbers(shown: Shown, asked: Question) -> list[Candidate]:
     windows = [*([_filling()] if shown.has_gaps else []), models.KernelBayes()]
     return [
         # of numbers alone NaiveBayes is the same
-        *([] if shown.plain_numbers else [Candidate(models.GaussianNB(), DENSE, numbers)]),
-        *(Candidate(model, need, numbers) for model, need in _discrete(asked)),
+        *([] if shown.plain_numbers or shown.formats else [Candidate(models.GaussianNB(), DENSE, numbers)]),
+        # models of columns as they are do not keep how numbers are written in columns of strings
+        *([] if shown.formats else (Candidate(model, need, numbers) for model, need in _discrete(asked))),
         *(Candidate(shown.numbers(model), DENSE, shown.table) for model in _discriminants(shown.has_gaps, asked.inner)),
         *_squares(shown, asked),
         Candidate(shown.numbers(*windows), DENSE, shown.table, shown.has_gaps, PAIRED_ROWS),

@@ -63,9 +63,9 @@ def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) 
         if of_mercer != "GLM" and (of_mercer in CLASSIFIERS) != classes:
             suits = [each.name for each in invitation.entrants]
             raise DataError(f"{of_mercer} is not a model for the task {task.name}. {did_you_mean(name, suits)}")
-        return [_made_ready(of_mercer, prepared(of_mercer, table.native))]
+        return [_made_ready(of_mercer, prepared(of_mercer, table.native, formats=table.formats))]
     if (written := parse_model(name)) is not None:
-        return [_made_ready(name, prepared_model(written, table.native))]
+        return [_made_ready(name, prepared_model(written, table.native, formats=table.formats))]
     if (model := find_sklearn(name)) is not None:
         from sklearn.base import is_classifier
 

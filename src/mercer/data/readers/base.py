@@ -11,9 +11,10 @@ from typing import Any, Literal, NamedTuple
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean, listed
 from mercer.data.coding import MISSING_WORDS
+from mercer.data.formats import NumberFormat, detect_format
 from mercer.data.kinds import Kind
 from mercer.data.readers.arrow_types import without_views
-from mercer.data.told_kinds import with_kinds
+from mercer.data.told_kinds import with_kinds, with_marks
 
 #: what a caller may say that a column holds, whatever it looks like; "verbatim" is handed on as it is written
 Held = Literal["text", "number", "category", "boolean", "date", "verbatim"]
@@ -51,6 +52,9 @@ class Reading:
     held: Mapping[str, Held] = field(default_factory=dict)
     #: columns by name, and what they are, where `Schema.infer` is not to guess
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    #: the decimal mark of numbers in files of text, and the order of day, month and year; found by the values if None
+    decimal: str | None = None
+    dates: str | None = None
     #: columns by name, and their levels: such words are not missing values
     levels: Mapping[str, Collection[str]] = field(default_factory=dict)
 
@@ -117,9 +121,13 @@ class Rows(ABC):
         """Rows with what the caller said about missing values and columns."""
         table = self._with_gaps(without_views(table))
         typed = _typed(table, self.reading.held, self.path)
-        return with_kinds(
-            typed, {name: kind for name, kind in self.reading.kinds.items() if name in table.column_names}
-        )
+        kinds = {name: kind for name, kind in self.reading.kinds.items() if name in table.column_names}
+        return with_marks(with_kinds(typed, kinds), self.reading.decimal, self.reading.dates, self.likely_decimal)
+
+    @property
+    def likely_decimal(self) -> str | None:
+        """The decimal mark that is likely in such a file; None where it says nothing about it."""
+        return None
 
     def _with_gaps(self, table: Any) -> Any:
         """Missing where the caller says so, but in columns that are handed on."""
@@ -225,7 +233,7 @@ def _as_held(column: Any, what: Held) -> Any:
         return _spelled(column, what) if pa.types.is_string(column.type) else column
     if what == "number":
         plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-        return column if plain else pc.cast(column, pa.float64())
+        return column if plain or spells_numbers(column) else pc.cast(column, pa.float64())
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if pa.types.is_floating(column.type):
@@ -244,6 +252,17 @@ def _declared(strings: Any) -> Any:
     chunks = indices.chunks if isinstance(indices, pa.ChunkedArray) else [indices]
     encoded = [pa.DictionaryArray.from_arrays(chunk, levels) for chunk in chunks]
     return pa.chunked_array(encoded, type=pa.dictionary(pa.int32(), pa.string()))
+
+
+def spells_numbers(column: Any, decimal: str | None = None) -> bool:
+    """Whether a pyarrow column holds strings that spell numbers other than as they are written in code: 1.234,5."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_string(column.type):
+        return False
+    detected = detect_format(pc.drop_null(pc.unique(column)).to_pylist(), decimal=decimal, plain=decimal is not None)
+    return detected is not None and isinstance(detected.format, NumberFormat)
 
 
 def _as_names(column: Any) -> Any:

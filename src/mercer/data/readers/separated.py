@@ -17,7 +17,7 @@ from typing import Any
 from mercer._errors import DataError, EmptyDataError
 from mercer._suggest import quoted
 from mercer.data.packed import Packed
-from mercer.data.readers.base import Part, Reading, Rows, held_types, what_failed
+from mercer.data.readers.base import Part, Reading, Rows, held_types, spells_numbers, what_failed
 from mercer.data.readers.first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
 
 #: ending -> characters that may separate fields; the one that the first line holds most often does
@@ -109,19 +109,56 @@ class Separated(Rows):
         encoding = "" if self._encoding == "utf-8" else f", decoded as {self._encoding}"
         return f"fields separated by {NAMED.get(self._separator, repr(self._separator))}, {names}{encoding}"
 
+    @property
+    def likely_decimal(self) -> str | None:
+        """Fields are separated by semicolons where commas are in numbers."""
+        return "," if self._separator == ";" else None
+
     def names(self) -> list[str]:
         if self._named:
             return [name.strip() for name in self._record(names=True).fields]
         return [f"x{j}" for j in range(len(self._record().fields))]
 
     def table(self) -> Any:
-        from pyarrow import csv as arrow_csv
-
-        read, parse, convert = self._options((), held_types(self.reading.held, self.names()))
+        types = held_types(self.reading.held, self.names())
         self._refuse_unclosed()
         with self._explained():
+            table = self._read(types)
+            if self.reading.decimal == ",":
+                table = self._with_decimal_commas(table, types)
+        return self.finished(table)
+
+    def _read(self, types: Mapping[str, Any]) -> Any:
+        """All rows; columns that are to hold numbers are strings where these spell numbers in another way: 1.234,5."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        read, parse, convert = self._options((), types)
+        try:
             table = arrow_csv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
-        return self.finished(self.dialect.trimmed(table, self.reading))
+        except pa.ArrowInvalid as failure:
+            odd = ODD.search(str(failure))
+            name = None if odd is None else self.names()[int(odd[1])]
+            if name is None or types.get(name) != pa.float64():
+                raise
+            table = self._read({**types, name: pa.string()})
+            if not spells_numbers(table.column(name), self.reading.decimal):
+                raise
+            return table
+        return self.dialect.trimmed(table, self.reading)
+
+    def _with_decimal_commas(self, table: Any, types: Mapping[str, Any]) -> Any:
+        """Numbers with points are strings, in which the points are between thousands: 1.234 is not a fraction."""
+        import pyarrow as pa
+
+        fields = [field for field in table.schema if pa.types.is_floating(field.type) and field.name not in types]
+        if not fields:
+            return table
+        strings = self._read({**types, **{field.name: pa.string() for field in fields}})
+        for field in fields:
+            if spells_numbers(column := strings.column(field.name), ","):
+                table = table.set_column(table.column_names.index(field.name), field.name, column)
+        return table
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         for table, share in self.stream(columns, held_types(self.reading.held, columns)):

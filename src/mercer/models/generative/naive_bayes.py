@@ -121,6 +121,8 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
 
     def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         table, labels = checked_table(self, X, y, reset=reset)
+        if isinstance(self.families, Schema):
+            table = table.with_formats(self.families.formats)
         if reset:
             self.parts_: tuple[Part, ...] = choose_parts(table, self.families, unseen=self.unseen)
             self._library = table.library

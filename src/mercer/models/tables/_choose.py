@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._errors import ColumnTypeError, DataError
 from mercer._suggest import did_you_mean
+from mercer.data.infer import OF_STRINGS
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 from mercer.data.table import Table
@@ -85,6 +86,9 @@ def with_kind(column: Column, kind: Kind | None) -> Column:
     """A column as it was asked for; that it is so anyhow is no remark, unless somebody would refuse it otherwise."""
     if kind is None or (kind is column.kind and _mixed(column) is None):
         return column
+    if column.format is not None and kind in OF_STRINGS:
+        notes = tuple(note for note in column.notes if note != column.format.described)
+        return replace(column, kind=kind, stored=Kind.CATEGORY, format=None, notes=(*notes, ASKED_FOR))
     return replace(column, kind=kind, notes=(*column.notes, ASKED_FOR))
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import functools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 from sklearn.base import clone
 
 from mercer.data.dates import are_dates
-from mercer.data.infer import Naming, infer_columns
+from mercer.data.formats import Format
+from mercer.data.infer import Naming, detect_formats, infer_columns
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.schema import Column, Schema
@@ -62,9 +64,21 @@ class Glance(NamedTuple):
 def learn_source(features: Any, source: Source) -> None:
     """Schema and treatments of all columns; the schema is judged as if all rows were in one table."""
     table = features._opened(source.head().X)
-    glances = fold(functools.partial(_glances, copy.copy(features)), source, _merged)
     kinds = asked_kinds(table, features.kinds or {})
-    found = infer_columns([glance.seen for glance in glances], [Naming.of(table, j) for j in range(table.n_columns)])
+    features.formats_ = dict(features.formats or {})
+    names = [Naming.of(table.with_formats(features.formats_), j) for j in range(table.n_columns)]
+    glances = fold(functools.partial(_glances, copy.copy(features)), source, _merged)
+    seen = [glance.seen for glance in glances]
+    declared = [replace(each, told=kinds.get(each.name, each.told)) for each in names]
+    formats = features.formats_ or {
+        each.name: form for each, form in zip(names, detect_formats(seen, declared), strict=True) if form is not None
+    }
+    found = infer_columns(seen, [replace(each, format=formats.get(each.name)) for each in names])
+    if formats != features.formats_:
+        # strings that spell numbers or dates are read as such in a second pass
+        features.formats_ = formats
+        source = source.map(functools.partial(read_chunk, formats))
+        glances = fold(functools.partial(_glances, copy.copy(features)), source, _merged)
     columns = [
         with_kind(Column(name, *finding), kinds.get(name)) for name, finding in zip(table.names, found, strict=True)
     ]
@@ -74,11 +88,16 @@ def learn_source(features: Any, source: Source) -> None:
 
 
 def infer_schema(source: Source) -> Schema:
-    """What the columns of a source are, judged by all of its values: `Schema.infer`, in one pass."""
+    """Return the schema of a source by all of its values: `Schema.infer`, in one pass."""
     table = Table.of(source.head().X, dates=True)
     seen = fold(_seen, source, _merged)
     findings = infer_columns(seen, [Naming.of(table, j) for j in range(table.n_columns)])
     return Schema(tuple(Column(name, *found) for name, found in zip(table.names, findings, strict=True)))
+
+
+def read_chunk(formats: Mapping[str, Format], chunk: Chunk) -> Chunk:
+    """Return a chunk in which the strings of some columns are the numbers and dates that they spell."""
+    return chunk._replace(X=Table.of(chunk.X, dates=True).with_formats(formats).native)
 
 
 def _seen(chunk: Chunk) -> list[Seen]:

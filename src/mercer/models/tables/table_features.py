@@ -14,6 +14,8 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._errors import EmptyDataError
+from mercer.data.formats import Format
+from mercer.data.infer import infer_formats
 from mercer.data.kinds import Kind
 from mercer.data.select import fetched, names_of, select
 from mercer.data.sources.base import Source
@@ -21,7 +23,7 @@ from mercer.data.table import Table
 from mercer.designs.encoded import Encoded, NumberPart, Part
 from mercer.models.base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
-from mercer.models.tables._choose import ASKED_FOR, name_of, schema_for, treatment
+from mercer.models.tables._choose import ASKED_FOR, asked_kinds, name_of, schema_for, treatment
 from mercer.models.tables._evidence import Evidence, InTable, Manner
 from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse, without
@@ -51,6 +53,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     kinds : dict, default=None
         What columns are, by name or position, where their values suggest something else: "number", "count", "binary",
         "category", "text", "date", or "identifier" or "constant", which are left out.
+    formats : dict, default=None
+        How numbers and dates are written in columns of strings, by name, as `Schema.infer(X).formats` has them. None
+        finds it out by the values. Columns that are numbers or dates already are taken as they are.
     exclude : sequence of str, default=()
         Columns to leave out.
     missing : {"indicator", "keep", "error"}, default="indicator"
@@ -82,6 +87,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     ----------
     schema_ : Schema
         What each column was found to be, and remarks.
+    formats_ : dict
+        How numbers and dates are written in columns of strings; strings of new rows are read so.
     plan_ : Plan
         How many columns became how many features.
     n_features_in_ : int
@@ -109,6 +116,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kinds": [Mapping, None],
+        "formats": [Mapping, None],
         "exclude": ["array-like"],
         "missing": [StrOptions({"indicator", "keep", "error"})],
         "unseen": [StrOptions({"warn", "error", "ignore"})],
@@ -129,6 +137,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         self,
         *,
         kinds: Mapping[Any, Any] | None = None,
+        formats: Mapping[str, Format] | None = None,
         exclude: Sequence[str] = (),
         missing: str = "indicator",
         unseen: str = "warn",
@@ -141,6 +150,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         output: str = "auto",
     ) -> None:
         self.kinds = kinds
+        self.formats = formats
         self.exclude = exclude
         self.missing = missing
         self.unseen = unseen
@@ -309,6 +319,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         with old_state_on_failure(self):
             self._validate_params()
             table = self._opened(X)
+            kinds = asked_kinds(table, self.kinds or {})
+            self.formats_ = infer_formats(table, kinds) if self.formats is None else dict(self.formats)
+            table = table.with_formats(self.formats_)
             self.schema_ = schema_for(table, self.kinds or {})
             made = self._learn_columns(table, y) if self.formula is None else self._learn_formula(table)
             guard_target(table, [table.names.index(name) for name in self._used], y, self.on_leak)
@@ -323,7 +336,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     def _part(self, X: Any) -> Table:
         """Some rows of a fit that was opened."""
-        return checked_columns(self, without(fetched(X), self.exclude), reset=False)
+        table: Table = checked_columns(self, without(fetched(X), self.exclude), reset=False)
+        return table.with_formats(self.formats_)
 
     def _plan(self) -> Plan:
         return Plan(f"{len(self.schema_)} columns to {len(self._names)} features", "float64", 1, 1)
@@ -396,10 +410,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     def _table(self, X: Any) -> Table:
         names = names_of(X)
         if names is None or not hasattr(self, "feature_names_in_"):
-            return replace(checked_columns(self, X, reset=False), column_names=self.schema_.names)
+            table: Table = checked_columns(self, X, reset=False)
+            return replace(table, column_names=self.schema_.names)
         if absent := [name for name in self._used if name not in names]:
             raise absent_columns(absent, names)
-        table = Table.of(select(X, self._used), dates=True)
+        table = Table.of(select(X, self._used), dates=True).with_formats(self.formats_)
         if not table.n_rows:
             raise EmptyDataError(
                 f"Found array with 0 sample(s) (shape={(0, len(names))}) while a minimum of 1 is required by "

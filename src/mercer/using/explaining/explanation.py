@@ -28,7 +28,7 @@ from mercer.using.explaining.outputs import (
     relative,
 )
 from mercer.using.explaining.shapley import shapley_values
-from mercer.using.reading import columns_of
+from mercer.using.reading import columns_of, read_rows
 
 Array = NDArray[Any]
 
@@ -136,6 +136,8 @@ def explain_rows(
     >>> explain_rows(SVC().fit(X, y), [[4.0]], background=X).method
     'Shapley values, exact over the background'
     """
+    X = read_rows(model, X)
+    background = None if background is None else read_rows(model, background)
     found = explain_exactly(model, X)
     if found is not None:
         return found

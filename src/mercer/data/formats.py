@@ -1,0 +1,301 @@
+"""Numbers and dates that are written as strings: how they are written, and what they mean.
+
+A column of strings that all spell numbers (1.234,56 or $1,200 or 12.5%) or dates (31/12/2024 or 31 Dec 2024) has a
+format. `detect_format` finds it, a model keeps it, and new rows are read by it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._errors import ColumnTypeError, DataError
+from mercer._suggest import listed, quoted
+from mercer.data.coding import MISSING_WORDS, Coded
+
+Array = NDArray[Any]
+
+#: words that stand for missing values among numbers and dates
+GAPS = frozenset({*MISSING_WORDS, ".", "..", "...", "-", "--", "---", "–", "—", "*", "n.a.", "N.A.", "na", "#DIV/0!"})
+#: characters between thousands besides the comma or point that is not the decimal mark
+THOUSANDS = "'’ \u00a0\u202f"
+NUMBER = re.compile(
+    r"(?P<sign>[+\-−]?)\s*(?P<before>[^\d\s.,'’+\-−()%]*)\s*(?P<inner>[+\-−]?)"
+    r"(?P<digits>\d[\d.,'’ \u00a0\u202f]*|[.,]\d+)"
+    r"(?P<exponent>[eE][+-]?\d+)?\s*(?P<after>[^\d\s.,'’+\-−()]*)"
+)
+#: units that are letters
+CURRENCIES = frozenset({"USD", "EUR", "GBP", "CHF", "JPY", "US$", "R$", "C$", "A$", "kr", "Kr", "zł", "Ft", "Kč"})
+DECIMALS = {",": "decimal comma", ".": "decimal point"}
+
+ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
+CLOCK = r"(?:[ T,]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?\s*(?P<half>[AaPp][Mm])?)?"
+SPELLED = {
+    "ymd": re.compile(r"(?P<y>\d{4})(?P<mark>[/.-])(?P<m>\d{1,2})(?P=mark)(?P<d>\d{1,2})\.?" + CLOCK),
+    "dmy": re.compile(r"(?P<d>\d{1,2})(?P<mark>[/.-])(?P<m>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)" + CLOCK),
+    "mdy": re.compile(r"(?P<m>\d{1,2})(?P<mark>[/.-])(?P<d>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)" + CLOCK),
+}
+NAMED = (
+    re.compile(r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?[ -]?(?P<m>[A-Za-z]{3,9})\.?[ ,-]*(?P<y>\d{4}|\d\d)" + CLOCK),
+    re.compile(r"(?P<m>[A-Za-z]{3,9})\.?[ -](?P<d>\d{1,2})(?:st|nd|rd|th)?[ ,-]+(?P<y>\d{4})" + CLOCK),
+)
+#: two-digit years from this one on are in the last century, as in POSIX
+CENTURY = 69
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """How the numbers of a column are written.
+
+    Examples
+    --------
+    >>> NumberFormat(",").read("1.234,56"), NumberFormat(".", "$").read("-$1,200"), NumberFormat(",").read("1,234.5")
+    (1234.56, -1200.0, None)
+    """
+
+    #: "," or "."
+    decimal: str = "."
+    #: a sign of a currency, or "%"; numbers are not divided by 100
+    unit: str = ""
+    #: a note for readers
+    described: str = field(default="", compare=False)
+
+    def read(self, label: Any) -> float | None:
+        """Return a number, NaN for a missing value, or None if the label does not convert."""
+        if not isinstance(label, str):
+            return float(label) if isinstance(label, int | float) and not isinstance(label, bool) else None
+        if (label := label.strip()) in GAPS:
+            return np.nan
+        parts = _take_apart(label)
+        if parts is None or parts.unit not in ("", self.unit) or not _fits(parts.digits, self.decimal):
+            return None
+        digits = "".join(each for each in parts.digits if each.isdecimal() or each == self.decimal)
+        return parts.sign * float(digits.replace(",", ".") + parts.exponent)
+
+    def array(self, values: Sequence[Any]) -> Array:
+        return np.array(values, dtype=np.float64)
+
+    @property
+    def missing(self) -> Any:
+        return np.nan
+
+    @property
+    def named(self) -> str:
+        unit = f" and {self.unit!r}" if self.unit else ""
+        return f"numbers with a {DECIMALS[self.decimal]}{unit}"
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """How the dates of a column are written.
+
+    Examples
+    --------
+    >>> DateFormat("dmy").read("31/12/2024"), DateFormat("mdy").read("31/12/2024")
+    (np.datetime64('2024-12-31T00:00:00.000000'), None)
+    """
+
+    #: "dmy", "mdy" or "ymd"; months that are written as words are read in any order
+    order: str
+    #: a note for readers
+    described: str = field(default="", compare=False)
+
+    def read(self, label: Any) -> Any:
+        """Return a point in time, NaT for a missing value, or None if the label does not convert."""
+        if not isinstance(label, str):
+            return None
+        if (label := label.strip()) in GAPS:
+            return self.missing
+        for pattern in (SPELLED[self.order], SPELLED["ymd"], *NAMED):
+            if (found := pattern.fullmatch(label)) is not None and (time := _time(found)) is not None:
+                return time
+        return None
+
+    def array(self, values: Sequence[Any]) -> Array:
+        return np.array(values, dtype="datetime64[us]")
+
+    @property
+    def missing(self) -> Any:
+        return np.datetime64("NaT", "us")
+
+    @property
+    def named(self) -> str:
+        return f"dates, {ORDERS[self.order]}"
+
+
+Format = NumberFormat | DateFormat
+
+
+class Detected(NamedTuple):
+    """A format, and whether another one of the same kind would read the column, too."""
+
+    format: Format
+    ambiguous: bool
+
+
+class _Parts(NamedTuple):
+    sign: float
+    digits: str
+    exponent: str
+    unit: str
+
+
+def read_labels(coded: Coded, form: Format, column: str) -> Array:
+    """Return the values of a column of strings; one that does not convert is an error that names it."""
+    labels = coded.labels.tolist()
+    values = [form.read(label) for label in labels]
+    if any(value is None for value in values):
+        occurring = set(coded.codes.tolist())
+        wrong = next((j for j, value in enumerate(values) if value is None and j in occurring), None)
+        if wrong is not None:
+            row = int(np.argmax(coded.codes == wrong))
+            raise ColumnTypeError(
+                f"Column {column!r} was read as {form.named}, but is {quoted(labels[wrong])} in row {row}. Write it "
+                "like the others, or leave it empty if it is missing."
+            )
+    filled = [form.missing if value is None else value for value in values]
+    return np.asarray(form.array([*filled, form.missing])[coded.codes])
+
+
+def detect_format(
+    labels: Iterable[Any], *, decimal: str | None = None, dates: str | None = None, plain: bool = False
+) -> Detected | None:
+    """Find the format of the distinct labels of a column.
+
+    Parameters
+    ----------
+    labels : iterable
+        Distinct labels: strings, maybe with numbers among them.
+    decimal : {",", "."}, default=None
+        The decimal mark; found by the labels if None.
+    dates : {"dmy", "mdy", "ymd"}, default=None
+        The order of day, month and year; found by the labels if None.
+    plain : bool, default=False
+        Whether strings of digits alone are numbers; otherwise they are taken for codes, as they are not stored as
+        numbers.
+
+    Returns
+    -------
+    detected : Detected or None
+        None if the labels are neither numbers nor dates, or dates as ISO 8601 writes them, which need no format.
+    """
+    found = list(labels)
+    words = [label for label in found if isinstance(label, str)]
+    others = [label for label in found if not isinstance(label, str)]
+    spelled = [word for word in words if word.strip() not in GAPS]
+    gaps = sorted({word.strip() for word in words if word.strip() in GAPS} - {""})
+    if not words or not all(isinstance(each, int | float) and not isinstance(each, bool) for each in others):
+        return None
+    if not spelled:
+        return Detected(NumberFormat(".", "", _note([], gaps)), False) if others else None
+    detected = _detect_number(spelled, decimal, gaps, plain=plain or bool(others) or bool(gaps))
+    return detected if detected is not None or others else _detect_dates(spelled, dates)
+
+
+def _detect_number(words: list[str], decimal: str | None, gaps: list[str], *, plain: bool) -> Detected | None:
+    parts = [_take_apart(word.strip()) for word in words]
+    found = [each for each in parts if each is not None]
+    units = {each.unit for each in found} - {""}
+    if len(found) < len(words) or len(units) > 1:
+        return None
+    fits = [mark for mark in ".," if all(_fits(each.digits, mark) for each in found)]
+    if decimal is not None:
+        fits = [mark for mark in fits if mark == decimal]
+    marked = any(not each.digits.isdecimal() for each in found)
+    if not fits or not (marked or units or plain) or (not marked and any(_is_code(each.digits) for each in found)):
+        return None
+    mark, unit = fits[0], next(iter(units), "")
+    grouped = any(any(each in digits for each in _groups(mark)) for digits in (each.digits for each in found))
+    ambiguous = len(fits) > 1 and any("," in each.digits for each in found)
+    remarks = [f"unit {unit}"] if unit else []
+    if mark == "," and any("," in each.digits for each in found):
+        remarks.append(DECIMALS[","])
+    if grouped:
+        remarks.append("separators between thousands" + (" (--decimal , if they are decimal commas)" * ambiguous))
+    return Detected(NumberFormat(mark, unit, _note(remarks, gaps)), ambiguous)
+
+
+def _note(remarks: list[str], gaps: list[str]) -> str:
+    missing = [f"{listed(gaps)} {'is' if len(gaps) == 1 else 'are'} missing"] if gaps else []
+    return ": ".join(["read as number", *[", ".join([*remarks, *missing])] * bool(remarks or missing)])
+
+
+def _detect_dates(words: list[str], order: str | None) -> Detected | None:
+    if order is not None and order not in ORDERS:
+        raise DataError(f"Dates are written in the order {listed(list(ORDERS))}, not {order!r}.")
+    fits = [each for each in ORDERS if all(DateFormat(each).read(word) is not None for word in words)]
+    if order is not None:
+        fits = [each for each in fits if each == order]
+    if not fits:
+        return None
+    if "ymd" in fits:  # the year comes first, or months are words
+        return Detected(DateFormat("ymd", "read as dates"), False)
+    ambiguous = len(fits) > 1
+    slashes = any("/" in word for word in words)
+    chosen = fits[0] if not ambiguous else "mdy" if slashes else "dmy"
+    other = next((each for each in fits if each != chosen), "")
+    doubt = f" by default: no day is above 12 (--dates {other} for {ORDERS[other]})" if ambiguous else ""
+    return Detected(DateFormat(chosen, f"read as dates, {ORDERS[chosen]}{doubt}"), ambiguous)
+
+
+def _take_apart(word: str) -> _Parts | None:
+    """Sign, digits and unit of a number; accountants write negative ones in parentheses."""
+    negative = word.startswith("(") and word.endswith(")")
+    found = NUMBER.fullmatch(word[1:-1].strip() if negative else word)
+    if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
+        return None
+    unit = found["before"] or found["after"]
+    if unit and unit != "%" and unit not in CURRENCIES and not all(unicodedata.category(each) == "Sc" for each in unit):
+        return None
+    sign = -1.0 if negative or (found["sign"] or found["inner"]) in ("-", "−") else 1.0
+    return _Parts(sign, found["digits"].strip(), found["exponent"] or "", unit)
+
+
+def _groups(decimal: str) -> str:
+    return ("." if decimal == "," else ",") + THOUSANDS
+
+
+def _fits(digits: str, decimal: str) -> bool:
+    """Whether digits are a number with this decimal mark, with thousands apart or not."""
+    mark, groups = re.escape(decimal), re.escape(_groups(decimal))
+    plain, grouped = rf"\d+(?:{mark}\d*)?|{mark}\d+", rf"\d{{1,3}}([{groups}])\d{{3}}(?:\1\d{{3}})*(?:{mark}\d*)?"
+    return re.fullmatch(f"{plain}|{grouped}", digits) is not None
+
+
+def _is_code(digits: str) -> bool:
+    """Whether a number is written with zeros in front of it, as codes are."""
+    return len(digits) > 1 and digits[0] == "0"
+
+
+def _time(found: re.Match[str]) -> Any:
+    """The point in time that a match names; None if there is no such day or hour."""
+    parts = found.groupdict()
+    month = parts["m"]
+    number = int(month) if month.isdecimal() else _month(month)
+    year = int(parts["y"])
+    year += 0 if len(parts["y"]) > 2 else 1900 if year >= CENTURY else 2000
+    hour = int(parts["hour"] or 0)
+    if (half := (parts["half"] or "").lower()) and not 1 <= hour <= 12:
+        return None
+    hour = hour % 12 + 12 * (half == "pm") if half else hour
+    try:
+        day = np.datetime64(f"{year:04d}-{number:02d}-{int(parts['d']):02d}", "us")
+        clock = f"{hour:02d}:{parts['minute'] or '00'}:{parts['second'] or '00'}"
+        return np.datetime64(f"{day.astype('datetime64[D]')}T{clock}", "us")
+    except ValueError:
+        return None
+
+
+def _month(word: str) -> int:
+    """The number of a month by the first letters of its name; 0 if there is none."""
+    full = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october")
+    names = (*full, "november", "december")
+    word = word.lower()
+    exact = {**{name: j for j, name in enumerate(names, 1)}, **{name[:3]: j for j, name in enumerate(names, 1)}}
+    return {**exact, "sept": 9}.get(word, 0)
