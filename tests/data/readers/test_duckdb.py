@@ -33,7 +33,9 @@ def test_a_table_may_be_called_as_sql_calls_other_things(tmp_path: Path) -> None
 def test_a_query(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "a.duckdb", a="SELECT 1 AS x", b="SELECT 2 AS x")
     assert open_rows(path, Reading(sql="SELECT x + 1 AS y FROM b")).table().to_pydict() == {"y": [3]}
-    with pytest.raises(DataError, match=r"holds several tables: 'a', 'b'.*--sql 'SELECT . FROM a'"):
+    for table in ("b", "main.b"):
+        assert open_rows(path, Reading(sql=table)).table().to_pydict() == {"x": [2]}
+    with pytest.raises(DataError, match=r"holds several tables: 'a', 'b'.*--sql a"):
         open_rows(path).table()
 
 
@@ -41,7 +43,7 @@ def test_a_query(tmp_path: Path) -> None:
     ("query", "sentence"),
     [
         ("SELECT nothing FROM a", "does not answer 'SELECT nothing FROM a'"),
-        ("SELEC", "does not answer 'SELEC'"),
+        ("SELEC", r"There is no table 'SELEC' in 'a\.duckdb'"),
         ("CREATE TABLE c AS SELECT 1", "read-only"),
         ("COPY a TO '/tmp/a.csv'", "disabled"),
         ("SELECT * FROM read_csv('/etc/passwd')", "disabled"),

@@ -35,7 +35,7 @@ def workbook(path: Path, **sheets: Sequence[Sequence[Any]]) -> Path:
 DAY, NOON = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30)
 ROWS = [
     ["id", "x", "day", "at", "flag", "word", "mixed", "gaps", "never"],
-    [1, 1.5, DAY, NOON, True, "a", 1, "NA", None],
+    [1, 1.5, dt.datetime(2024, 2, 29), NOON, True, "a", 1, "NA", None],
     [2, 2, None, DAY, False, " b ", "x", 7, None],
     [3, None, DAY, None, True, None, 2.5, "?", None],
 ]

@@ -43,6 +43,7 @@ def test_queries_and_tables_by_name(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "a.sqlite", "x, y", [(1, 2), (3, 4)])
     sqlite_file(path, "z", [(5,)], table="my table")
     assert read_table(path, sql="t").to_pydict() == {"x": [1, 3], "y": [2, 4]}
+    assert read_table(path, sql="my table").to_pydict() == {"z": [5]}
     assert read_table(path, sql="SELECT x + y AS s FROM t ORDER BY s DESC; ").to_pydict() == {"s": [7, 3]}
     assert open_rows(path, Reading(sql="t", missing=("3",))).table()["x"].to_pylist() == [1, None]
     for sql, sentence in {

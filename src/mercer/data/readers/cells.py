@@ -28,8 +28,8 @@ def text_of(cell: Any) -> str:
 def column_of(values: Sequence[Any], markers: Collection[str]) -> Any:
     """Return the values as an array of the narrowest type that holds all of them; `markers` are missing.
 
-    Numbers are whole where all are, dates have a time of day where one has; where types do not go together, every value
-    is text.
+    Numbers are whole where all are, and dates have a time of day where one has it; where types do not go together,
+    every value is text.
     """
     import pyarrow as pa
 
@@ -44,10 +44,10 @@ def column_of(values: Sequence[Any], markers: Collection[str]) -> Any:
         if all(float(value).is_integer() and abs(value) < EXACT for value in present):
             return pa.array([None if value is None else int(value) for value in kept], pa.int64())
         return pa.array([None if value is None else float(value) for value in kept], pa.float64())
-    if types == {dt.date}:
-        return pa.array(kept, pa.date32())
     if types <= {dt.date, dt.datetime}:
-        return pa.array([_with_time(value) for value in kept], pa.timestamp("us"))
+        times = [_with_time(value) for value in kept]
+        is_day = all(time is None or time.time() == dt.time() for time in times)
+        return pa.array(times, pa.timestamp("us")).cast(pa.date32() if is_day else pa.timestamp("us"))
     if types == {dt.time}:
         return pa.array(kept, pa.time64("us"))
     if types == {dt.timedelta}:

@@ -11,7 +11,7 @@ from typing import Any
 from mercer._errors import DataError
 from mercer._optional import require
 from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
-from mercer.data.readers.sql import only_table, spelled
+from mercer.data.readers.sql import query_of, spelled
 
 DUCKDB = frozenset({".duckdb", ".ddb", ".db"})
 
@@ -52,10 +52,7 @@ class DuckDB(Rows):
             return [str(name) for (name,) in found.fetchall()]
 
     def _query(self) -> str:
-        if self.reading.sql is not None:
-            return self.reading.sql
-        table = only_table(self.tables(), repr(self.path.name), " (on the command line with --sql 'SELECT * FROM {}')")
-        return f"SELECT * FROM {spelled(table)}"
+        return query_of(self.reading.sql, self.tables, self.path.name)
 
     @contextmanager
     def asked(self) -> Iterator[Any]:

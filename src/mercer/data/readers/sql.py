@@ -1,14 +1,32 @@
-"""What databases have in common: how names are written, and which table is meant where none is named."""
+"""What databases have in common: how names are written, and which table or query is meant."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mercer._errors import DataError, EmptyDataError
-from mercer._suggest import listed
+from mercer._suggest import did_you_mean, listed
 
 
 def spelled(name: str) -> str:
     """A name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def query_of(sql: str | None, tables: Callable[[], list[str]], file: str) -> str:
+    """Return a query to a file: the one that is given, all of the table that is named, or all of the only one."""
+    if sql is None:
+        return f"SELECT * FROM {spelled(only_table(tables(), repr(file), ' (on the command line with --sql {})'))}"
+    sql = sql.strip().rstrip(";")
+    if any(map(str.isspace, sql)) and sql.split()[0].upper() in ("SELECT", "WITH", "FROM", "VALUES"):
+        return sql
+    if sql in (known := tables()):
+        return f"SELECT * FROM {spelled(sql)}"
+    if any(map(str.isspace, sql)):
+        return sql
+    if "." in sql:
+        return f"SELECT * FROM {'.'.join(map(spelled, sql.split('.')))}"
+    raise DataError(f"There is no table {sql!r} in {file!r}. {did_you_mean(sql, known)}")
 
 
 def only_table(tables: list[str], place: str, say_which: str) -> str:

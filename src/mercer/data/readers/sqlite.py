@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from mercer._errors import ColumnTypeError, DataError
-from mercer._suggest import did_you_mean, listed
+from mercer._suggest import listed
 from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
-from mercer.data.readers.sql import only_table, spelled
+from mercer.data.readers.sql import query_of, spelled
+
+if TYPE_CHECKING:
+    import sqlite3
 
 SQLITE = frozenset({".sqlite", ".sqlite3", ".db"})
 #: how such a file begins, whatever it is called
@@ -75,17 +77,7 @@ class SQLite(Rows):
     @cached_property
     def query(self) -> str:
         """The query, the table that is named instead, or the only one that there is."""
-        if self.reading.sql is None:
-            table = only_table(
-                self.tables(), repr(self.path.name), " (on the command line with --sql 'SELECT * FROM {}')"
-            )
-            return f"SELECT * FROM {spelled(table)}"
-        sql = self.reading.sql.strip().rstrip(";")
-        if any(map(str.isspace, sql)):
-            return sql
-        if sql not in (tables := self.tables()):
-            raise DataError(f"There is no table {sql!r} in {self.path.name!r}. {did_you_mean(sql, tables)}")
-        return f"SELECT * FROM {spelled(sql)}"
+        return query_of(self.reading.sql, self.tables, self.path.name)
 
     @cached_property
     def answer(self) -> SQLiteAnswer:
@@ -159,6 +151,8 @@ class SQLite(Rows):
     @contextmanager
     def _answered(self, sql: str) -> Iterator[sqlite3.Cursor]:
         """A cursor over what a query answers, while the file is open."""
+        import sqlite3  # which not every build of Python has
+
         asked = self.reading.sql
         try:
             with closing(sqlite3.connect(f"file:{quote(str(self.path))}?mode=ro", uri=True)) as connection:

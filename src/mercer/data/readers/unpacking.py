@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import io
-import lzma
 import os
 import sys
 import tempfile
@@ -19,8 +18,9 @@ from pathlib import Path
 from typing import IO, Any
 from weakref import WeakKeyDictionary
 
-from mercer._errors import DataError, EmptyDataError, MercerError
+from mercer._errors import DataError, EmptyDataError
 from mercer._memory import refuse_beyond_memory
+from mercer._optional import require
 from mercer._suggest import did_you_mean, listed
 
 #: how the user names standard input, and what it is called in sentences
@@ -183,24 +183,20 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") for part in parts) or parts[0] == "__MACOSX"
 
 
-def _decompressing(path: Path, kind: str) -> Any:
-    """Return a stream of what a compressed file holds."""
-    import pyarrow as pa
-
-    return lzma.open(path) if kind == "xz" else pa.CompressedInputStream(pa.OSFile(str(path)), kind)
-
-
 def _decompressed(path: Path, kind: str, name: str) -> Path:
     """Return a temporary file called `name` of what a compressed file holds."""
     import pyarrow as pa
 
+    if kind == "xz":
+        lzma = require("lzma", purpose="Reading a file compressed by xz")  # which not every build of Python has
+        stream, failures = lzma.open(path), (lzma.LZMAError, EOFError, OSError)
+    else:
+        stream, failures = pa.CompressedInputStream(pa.OSFile(str(path)), kind), (pa.ArrowException, OSError)
     copy = _folder() / name
     try:
-        with _decompressing(path, kind) as inside, copy.open("wb") as file:
+        with stream as inside, copy.open("wb") as file:
             _copy(inside, file, path.name)
-    except (lzma.LZMAError, EOFError, pa.ArrowException, OSError) as failure:
-        if isinstance(failure, MercerError):
-            raise
+    except failures as failure:
         raise DataError(f"{path.name!r} cannot be decompressed: {failure}. Is it a whole {kind} file?") from None
     return copy
 
