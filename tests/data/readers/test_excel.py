@@ -91,6 +91,15 @@ def test_titles_blank_rows_and_blank_columns_are_left_out(tmp_path: Path) -> Non
     assert open_rows(tmp_path / "b.xlsx", Reading(header=True)).table().to_pydict() == {"Ulm": ["Bonn"], "1": [2]}
 
 
+def test_numbers_that_are_stored_as_text(tmp_path: Path) -> None:
+    rows = [["n", "code", "mixed"], ["1", "00501", 1.5], [" 2 ", "12", "2.5"], ["NA", "7", None]]
+    path = workbook(tmp_path / "a.xlsx", S=rows)
+    assert read_table(path).to_pydict() == {"n": [1, 2, None], "code": ["00501", "12", "7"], "mixed": [1.5, 2.5, None]}
+    kept = open_rows(path, Reading(held={"n": "verbatim", "mixed": "text"})).table()
+    assert kept["n"].to_pylist() == ["1", "2", "NA"]
+    assert kept["mixed"].to_pylist() == ["1.5", "2.5", None]
+
+
 def test_sheets_by_name_and_number(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", Empty=[], First=[["x"], [1]], Second=[["x"], [2]], Names=[["x", "y"]])
     assert read_table(path).to_pydict() == {"x": [1]}

@@ -39,6 +39,21 @@ def test_types_are_those_of_all_values(tmp_path: Path, monkeypatch: pytest.Monke
     )
 
 
+def test_numbers_that_are_stored_as_text(tmp_path: Path) -> None:
+    rows = [("1", "2.50", "00501", "", "7", "2024-01-31"), ("3", "-1e2", "12", " 4 ", "seven", "2024-02-01")]
+    rows.append(("NA", "?", "7", None, "", "2024-02-02"))
+    path = sqlite_file(tmp_path / "a.db", "n TEXT, x TEXT, code TEXT, gaps TEXT, word TEXT, day TEXT", rows)
+    assert read_table(path).to_pydict() == {
+        "n": [1, 3, None],
+        "x": [2.5, -100.0, None],
+        "code": ["00501", "12", "7"],
+        "gaps": [None, 4, None],
+        "word": ["7", "seven", ""],
+        "day": ["2024-01-31", "2024-02-01", "2024-02-02"],
+    }
+    assert open_rows(path, Reading(held={"x": "text"})).table()["x"].to_pylist() == ["2.50", "-1e2", "?"]
+
+
 def test_queries_and_tables_by_name(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "a.sqlite", "x, y", [(1, 2), (3, 4)])
     sqlite_file(path, "z", [(5,)], table="my table")

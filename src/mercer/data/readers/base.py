@@ -64,6 +64,11 @@ class Reading:
         return ("", *self.missing) if self.only_missing else (*MISSING_WORDS, *self.missing)
 
     @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Columns whose texts stay texts, also where they look like numbers."""
+        return tuple(name for name, what in self.held.items() if what in ("text", "category", "verbatim"))
+
+    @property
     def verbatim(self) -> tuple[str, ...]:
         """Columns that are handed on as they are."""
         return tuple(name for name, what in self.held.items() if what == "verbatim")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
+#: how numbers are written; a leading zero makes a code of digits
+WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")
+FRACTION = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 #: whole numbers up to here are exact as floats, which is how Excel stores them
 EXACT = 2**53
 
@@ -25,8 +29,22 @@ def text_of(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, dt.date | dt.time) else str(cell)
 
 
-def column_of(values: Sequence[Any], markers: Collection[str]) -> Any:
+def number_of(text: str) -> int | float | None:
+    """Return the number that a text spells, as a CSV file would have it; None for codes such as 00501.
+
+    >>> [number_of(text) for text in ("12", " -1.50 ", "1e3", "00501", "1,5", "nan")]
+    [12, -1.5, 1000.0, None, None, None]
+    """
+    text = text.strip()
+    if WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if FRACTION.fullmatch(text) else None
+
+
+def column_of(values: Sequence[Any], markers: Collection[str], *, text: bool = False) -> Any:
     """Return the values as an array of the narrowest type that holds all of them; `markers` are missing.
+
+    Numbers that are stored as text are numbers, where all texts are such, and unless `text` says that texts are texts.
 
     Numbers are whole where all are, and dates have a time of day where one has it; where types do not go together,
     every value is text.
@@ -34,6 +52,10 @@ def column_of(values: Sequence[Any], markers: Collection[str]) -> Any:
     import pyarrow as pa
 
     kept = [None if _is_missing(value, markers) else value for value in values]
+    if not text:
+        spelled = [number_of(value) for value in kept if isinstance(value, str)]
+        if spelled and None not in spelled:
+            kept = [number_of(value) if isinstance(value, str) else value for value in kept]
     present = [value for value in kept if value is not None]
     types = {type(value) for value in present}
     if not types:

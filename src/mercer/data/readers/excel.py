@@ -66,9 +66,9 @@ class Excel(Rows):
         body = cells[1:] if self._named else cells
         if not body:
             raise EmptyDataError(f"Sheet {sheet!r} of {self.path.name!r} has names of columns, but no rows.")
-        verbatim = self.reading.verbatim
+        verbatim, text = self.reading.verbatim, self.reading.text_columns
         columns = [
-            column_of(values, () if name in verbatim else self.reading.markers)
+            column_of(values, () if name in verbatim else self.reading.markers, text=name in text)
             for name, values in zip(self.names(), zip(*body, strict=True), strict=True)
         ]
         return pa.table(columns, names=self.names())

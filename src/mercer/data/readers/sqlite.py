@@ -13,6 +13,7 @@ from urllib.parse import quote
 from mercer._errors import ColumnTypeError, DataError
 from mercer._suggest import listed
 from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
+from mercer.data.readers.cells import number_of
 from mercer.data.readers.sql import query_of, spelled
 
 if TYPE_CHECKING:
@@ -33,12 +34,26 @@ class SQLiteAnswer(NamedTuple):
     rows: int
 
 
+class Counts(NamedTuple):
+    """How many values of a column are of each type."""
+
+    #: whole numbers and others, also those stored as text
+    whole: int
+    broken: int
+    #: texts that neither spell a number nor stand for a missing value
+    words: int
+    #: all texts
+    texts: int
+    raw: int
+
+
 @dataclass(frozen=True)
 class SQLite(Rows):
     """What a query answers; without one, the only table that there is.
 
     In SQLite every value has a type of its own. A column is of the type that all its values have: whole numbers,
-    numbers, or text. In a column of numbers, words that stand for missing values ("NA", an empty text) are missing.
+    numbers, or text. Numbers may be stored as text, as an import of a CSV file stores them. In a column of numbers,
+    words that stand for missing values ("NA", an empty text) are missing.
     """
 
     path: Path
@@ -86,15 +101,19 @@ class SQLite(Rows):
 
         counts, rows = self._counts
         types = {}
-        for name, (whole, broken, words, raw) in counts.items():
-            if raw and not (whole or broken or words):
+        for name, count in counts.items():
+            if count.raw and not (count.whole or count.broken or count.texts):
                 continue
-            if raw:
+            if count.raw:
                 raise ColumnTypeError(
-                    f"Column {name!r} of {self.path.name!r} holds bytes, in {raw} rows: neither numbers nor text. "
-                    "Leave it out of the query."
+                    f"Column {name!r} of {self.path.name!r} holds bytes, in {count.raw} rows: neither numbers nor "
+                    "text. Leave it out of the query."
                 )
-            types[name] = pa.string() if words else pa.float64() if broken or not whole else pa.int64()
+            texts = count.texts if name in self.reading.text_columns else count.words
+            if texts > 0 or (count.texts and not (count.whole or count.broken)):
+                types[name] = pa.string()
+            else:
+                types[name] = pa.float64() if count.broken or not count.whole else pa.int64()
         return SQLiteAnswer(types, rows)
 
     def batches(self, types: dict[str, Any], at_once: int) -> Iterator[Any]:
@@ -103,46 +122,33 @@ class SQLite(Rows):
 
         if not types:
             return
-        cast = {pa.string(): "TEXT", pa.float64(): "REAL", pa.int64(): "INTEGER"}
-        chosen = [
-            f"CAST({spelled(name)} AS TEXT)"
-            if kind == pa.string()
-            else f"CASE WHEN typeof({spelled(name)}) <> 'text' THEN CAST({spelled(name)} AS {cast[kind]}) END"
-            for name, kind in types.items()
-        ]
+        chosen = [_chosen(spelled(name), kind == pa.string(), kind == pa.int64()) for name, kind in types.items()]
         with self._answered(f"SELECT {', '.join(chosen)} FROM {_inside(self.query)}") as cursor:
             while rows := cursor.fetchmany(at_once):
                 columns = zip(zip(*rows, strict=True), types.values(), strict=True)
                 yield pa.record_batch([pa.array(values, kind) for values, kind in columns], names=list(types))
 
     @cached_property
-    def _counts(self) -> tuple[dict[str, tuple[int, int, int, int]], int]:
-        """For each column the number of whole numbers, fractions, texts and bytes; and the number of rows."""
+    def _counts(self) -> tuple[dict[str, Counts], int]:
+        """What the values of each column are, and the number of rows."""
         with self._answered(f"SELECT * FROM {_inside(self.query)} LIMIT 0") as cursor:
             names = [str(column[0]) for column in cursor.description]
         gaps = ", ".join("'" + word.replace("'", "''") + "'" for word in self.reading.markers)
-        sums = [
-            f"sum({test.format(spelled(name))})"
-            for name in names
-            for test in (
-                "typeof({0}) = 'integer'",
-                "typeof({0}) = 'real'",
-                f"typeof({{0}}) = 'text' AND trim({{0}}) NOT IN ({gaps})",
-                "typeof({0}) = 'blob'",
-                "typeof({0}) = 'text'",
-            )
-        ]
+        tests = (
+            "typeof({0}) = 'integer' OR spells({0}) = 1",
+            "typeof({0}) = 'real' OR spells({0}) = 2",
+            f"typeof({{0}}) = 'text' AND spells({{0}}) = 0 AND trim({{0}}) NOT IN ({gaps})",
+            "typeof({0}) = 'text'",
+            "typeof({0}) = 'blob'",
+        )
+        sums = [f"sum({test.format(spelled(name))})" for name in names for test in tests]
         rows, found = 0, list[int]()
         for start in range(0, len(sums), MOST_SUMS):
             sql = f"SELECT count(*), {', '.join(sums[start : start + MOST_SUMS])} FROM {_inside(self.query)}"
             ((rows, *some),) = self._rows(sql)
             found += [count or 0 for count in some]
-        counts = {}
-        for position, name in enumerate(names):
-            whole, broken, words, raw, texts = found[5 * position : 5 * position + 5]
-            # where there are no numbers, a word for a missing value is a text like any other
-            counts[name] = (whole, broken, words if whole or broken else texts, raw)
-        return counts, rows
+        size = len(tests)
+        return {name: Counts(*found[size * j : size * (j + 1)]) for j, name in enumerate(names)}, rows
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
         with self._answered(sql) as cursor:
@@ -157,12 +163,27 @@ class SQLite(Rows):
         try:
             with closing(sqlite3.connect(f"file:{quote(str(self.path))}?mode=ro", uri=True)) as connection:
                 # text that is not UTF-8 is kept with marks in the place of letters, as a reader of text would show it
+                connection.create_function("spells", 1, _spells, deterministic=True)
                 connection.text_factory = lambda octets: octets.decode(errors="replace")
                 yield connection.execute(sql)
         except sqlite3.DatabaseError as failure:
             if "not a database" in str(failure) or asked is None:
                 raise DataError(f"{self.path.name!r} cannot be read as SQLite: {what_failed(failure)}.") from None
             raise DataError(f"{self.path.name!r} does not answer {asked!r}: {what_failed(failure)}.") from None
+
+
+def _spells(value: Any) -> int:
+    """1 for a text that is a whole number, 2 for one that is another number, 0 for every other value."""
+    number = number_of(value) if isinstance(value, str) else None
+    return 0 if number is None else 1 if isinstance(number, int) else 2
+
+
+def _chosen(column: str, is_text: bool, is_whole: bool) -> str:
+    """A column as values of one type; a text that is no number is missing among numbers."""
+    if is_text:
+        return f"CAST({column} AS TEXT)"
+    number = f"CAST({column} AS {'INTEGER' if is_whole else 'REAL'})"
+    return f"CASE WHEN typeof({column}) <> 'text' OR spells({column}) > 0 THEN {number} END"
 
 
 def begins_like_sqlite(path: Path) -> bool:

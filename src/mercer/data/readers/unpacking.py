@@ -189,14 +189,14 @@ def _decompressed(path: Path, kind: str, name: str) -> Path:
 
     if kind == "xz":
         lzma = require("lzma", purpose="Reading a file compressed by xz")  # which not every build of Python has
-        stream, failures = lzma.open(path), (lzma.LZMAError, EOFError, OSError)
+        stream, failure_of_kind = lzma.open(path), lzma.LZMAError
     else:
-        stream, failures = pa.CompressedInputStream(pa.OSFile(str(path)), kind), (pa.ArrowException, OSError)
+        stream, failure_of_kind = pa.CompressedInputStream(pa.OSFile(str(path)), kind), pa.ArrowException
     copy = _folder() / name
     try:
         with stream as inside, copy.open("wb") as file:
             _copy(inside, file, path.name)
-    except failures as failure:
+    except (failure_of_kind, EOFError, OSError) as failure:
         raise DataError(f"{path.name!r} cannot be decompressed: {failure}. Is it a whole {kind} file?") from None
     return copy
 
