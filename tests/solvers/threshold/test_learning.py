@@ -134,10 +134,11 @@ def test_the_mean_of_weights_is_not_proven_by_what_the_last_ones_do() -> None:
     assert not solution.certificate.holds
 
 
-def test_many_columns_are_not_asked_for_a_proof(monkeypatch: Any) -> None:
-    monkeypatch.setattr(_pocket, "PROVABLE_COLUMNS", 1)
-    with pytest.warns(NotConvergedWarning, match=r"2 columns it was not asked"):
-        taught(XOR, [0, 1, 1, 0], "perceptron", passes=30)
+def test_large_tables_have_no_proof() -> None:
+    """Four rows of two columns are of size 16."""
+    with pytest.warns(NotConvergedWarning, match="exceeds proof_size"):
+        taught(XOR, [0, 1, 1, 0], "perceptron", How(proof_size=15), passes=30)
+    assert taught(XOR, [0, 1, 1, 0], "perceptron", How(proof_size=16), passes=30).certificate.kind == "no separation"
 
 
 @pytest.mark.parametrize("name", ["lms", "logistic", "sigmoid"])

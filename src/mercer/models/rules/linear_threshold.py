@@ -84,6 +84,9 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         Whether rows are taken in another random order in each pass, in incremental mode.
     random_state : int, RandomState instance or None, default=0
         Determines these orders.
+    proof_size : float, default=1e8
+        Rows × columns² × units up to which a perceptron that makes no progress decides by linear programming whether a
+        separating hyperplane exists. Beyond, it makes `max_iter` passes. 0 means never.
     verbose : int, default=0
         Whether to show progress.
 
@@ -127,6 +130,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
+        "proof_size": [Interval(Real, 0, None, closed="left")],
         "verbose": ["verbose"],
     }
 
@@ -147,6 +151,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         tol: float | None = 1e-3,
         shuffle: bool = True,
         random_state: Any = 0,
+        proof_size: float = 1e8,
         verbose: int = 0,
     ) -> None:
         self.rule = rule
@@ -159,6 +164,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         self.tol = tol
         self.shuffle = shuffle
         self.random_state = random_state
+        self.proof_size = proof_size
         self.verbose = verbose
 
     # Learning.
@@ -287,6 +293,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             self.decay,
             self.average,
             rng if incremental and self.shuffle else None,
+            float(self.proof_size),
         )
         order = "row after row" if incremental else "all rows at once"
         self.plan_ = Plan(f"{self.rule} rule, {order}", str(X.dtype), 1, 1 if incremental else thread_count())

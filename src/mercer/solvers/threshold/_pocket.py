@@ -19,15 +19,22 @@ Array = NDArray[Any]
 
 #: looks without fewer mistakes after which to ask whether there is a separating hyperplane at all
 PATIENCE = 10
-#: columns up to which that is asked
-PROVABLE_COLUMNS = 1000
 
 
 class Pocket:
-    """Weights with the fewest mistakes, unit by unit."""
+    """Weights with the fewest mistakes, unit by unit.
 
-    def __init__(self, lesson: Lesson) -> None:
+    Parameters
+    ----------
+    lesson : Lesson
+        The rows.
+    proof_size : float
+        Rows × columns² × units up to which linear programmes decide whether separating hyperplanes exist.
+    """
+
+    def __init__(self, lesson: Lesson, proof_size: float) -> None:
         self._lesson = lesson
+        self._provable = lesson.n_rows * float(lesson.n_columns) ** 2 * lesson.units <= proof_size
         self._wrong = np.full(lesson.units, np.inf)
         self._mistakes = np.zeros(lesson.units)
         self._idle = 0
@@ -49,7 +56,7 @@ class Pocket:
 
     def ask(self) -> None:
         """Whether there are separating hyperplanes for the units that have found none; once."""
-        if self._asked or self.weights is None or self._lesson.n_columns > PROVABLE_COLUMNS:
+        if self._asked or self.weights is None or not self._provable:
             return
         self._asked = True
         for unit in range(self._lesson.units):
@@ -103,7 +110,7 @@ class Pocket:
     def _doubt(self) -> str | None:
         """Why it is not known whether the units could be perfect."""
         if not self._asked:
-            return f"With {self._lesson.n_columns} columns it was not asked whether there is one"
+            return "Whether there is one was not examined: the table exceeds proof_size"
         if any(found is not None and not found.certificate.holds for found in self.separations):
             return "Whether there is one could not be told from rounding errors"
         return None

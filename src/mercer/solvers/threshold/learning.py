@@ -102,7 +102,7 @@ class Course:
         self._rate = self._blaming(
             lambda: rate_of(lesson, rule, incremental=how.incremental, start=how.rate, decay=how.decay)
         )
-        self._log, self._pocket = Log(), Pocket(lesson)
+        self._log, self._pocket = Log(), Pocket(lesson, how.proof_size)
         self._descent = Descent(lesson, rule, how, self._rate, tolerance, self._weights())
         self._judge: Pocket | Descent = self._descent if rule.has_gradient else self._pocket
         #: whether the judge has seen the weights as they are

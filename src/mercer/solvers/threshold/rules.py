@@ -72,3 +72,5 @@ class How(NamedTuple):
     average: bool = False
     #: None for the order that the rows have
     rng: np.random.Generator | None = None
+    #: rows × columns² × units up to which a linear programme decides whether a separating hyperplane exists
+    proof_size: float = 1e8
