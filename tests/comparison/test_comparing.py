@@ -142,7 +142,13 @@ def test_progress_counts_every_fit() -> None:
     calls: list[tuple[str, int, int, str]] = []
     compare(X, Y, models={"a": GaussianNB(), "b": GaussianNB()}, cv=2, progress=lambda *call: calls.append(call))
     assert calls[:2] == [("data", 0, 1, ""), ("data", 1, 1, "")]
-    assert [call[1:] for call in calls[2:]] == [(0, 4, "a"), (1, 4, "a"), (2, 4, "b"), (3, 4, "b"), (4, 4, "")]
+    assert [call[1:] for call in calls[2:]] == [
+        (0, 4, "a, fold 1 of 2"),
+        (1, 4, "a, fold 2 of 2"),
+        (2, 4, "b, fold 1 of 2"),
+        (3, 4, "b, fold 2 of 2"),
+        (4, 4, ""),
+    ]
     assert {call[0] for call in calls[2:]} == {"cross-validation"}
 
 

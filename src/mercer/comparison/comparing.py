@@ -16,7 +16,13 @@ from mercer.comparison.racing.race import Progress, Race, untold
 from mercer.comparison.racing.ranking import ranked
 from mercer.comparison.racing.settings import settings_of
 from mercer.comparison.taking_part.chosen import chosen
-from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_for, entrants_given
+from mercer.comparison.taking_part.entrants import (
+    Entrant,
+    Invitation,
+    by_expected_cost,
+    entrants_for,
+    entrants_given,
+)
 from mercer.comparison.taking_part.inner import Inner, InnerFolds
 from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.reference import reference_for
@@ -42,6 +48,7 @@ def compare(
     groups: Any = None,
     times: Any = None,
     time_limit: float | Budget | None = None,
+    patience: float | None = 40.0,
     random_state: int | None = 0,
     reference: bool | None = None,
     progress: Progress | None = None,
@@ -80,6 +87,10 @@ def compare(
         Seconds that all fits may take. A model whose fits are expected to take longer than what is left, by what it
         knows beforehand or by its first splits, is left out, and the notes say so; one that runs when the time is up is
         cut short and left out (in the main thread of a system with timers).
+    patience : float or None, default=40
+        Seconds of work (waiting and compilation do not count) that all fits may take together where neither models nor
+        a time limit are given; None for no bound. Models are fitted in the order of what they are expected to cost, so
+        that the cheap ones always have their turn.
     random_state : int or None, default=0
         Fixes how the rows are dealt to the folds.
     reference : bool, default=None
@@ -109,7 +120,7 @@ def compare(
     0.96
     """
     tell = progress or untold
-    budget = Budget.of(time_limit)
+    budget = Budget.of(time_limit, patience if models is None else None)
     tell("data", 0, 1, "")
     target = target or (name if isinstance(name := getattr(y, "name", None), str) else "")
     unlabelled: list[str] = []
@@ -134,6 +145,8 @@ def compare(
     entrants = invitation.entrants
     if models is None if reference is None else reference:
         entrants = _with_reference(entrants, table, question)
+    if models is None:
+        entrants = by_expected_cost(entrants)
     tell("data", 1, 1, "")
     race = Race(question, dealing.splits, budget, tell, inner)
     size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
@@ -185,13 +198,11 @@ def _apart(X: Any, target: str, groups: Any, times: Any) -> tuple[Problem, Any, 
 
 
 def _with_reference(entrants: list[Entrant], table: Table, question: Task) -> list[Entrant]:
-    """Put the reference before the models that may take long, so that a limit of time leaves room for it."""
+    """Add the reference behind the models, unless one of them has its name."""
     found = reference_for(table, question)
     if found is None or found.name in {entrant.name for entrant in entrants}:
         return entrants
-    slow = (place for place, entrant in enumerate(entrants) if entrant.kind in ("direct", "kernel", "density"))
-    place = next(slow, len(entrants))
-    return [*entrants[:place], found, *entrants[place:]]
+    return [*entrants, found]
 
 
 def _invited(

@@ -87,7 +87,7 @@ class View:
     @cached_property
     def numbers(self) -> Array:
         """The values of `amounts` in the rows looked at, NaN where missing."""
-        return self.table.numbers([self.table.names.index(name) for name in self.amounts]).astype(float)
+        return self.table.numbers([self.table.positions[name] for name in self.amounts]).astype(float)
 
     @property
     def classification(self) -> bool:

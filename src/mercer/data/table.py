@@ -103,11 +103,16 @@ class Table:
         """These rows in the library they came in."""
         return self.storage.native
 
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """Positions of the columns by their names; of two with the same name, the first."""
+        return {name: position for position, name in reversed([*enumerate(self.names)])}
+
     def position(self, name: str) -> int:
         """Where the column of that name is."""
-        if name not in self.names:
+        if name not in self.positions:
             raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, self.names)}")
-        return self.names.index(name)
+        return self.positions[name]
 
     def rows(self, rows: slice) -> Self:
         """Consecutive rows, cut out without a copy where the library allows it."""

@@ -158,5 +158,5 @@ def _why_identifier(column: Column) -> str:
 def some_columns(table: Table, names: Sequence[str]) -> Any:
     """The columns of these names, in what holds the table: an array or a frame."""
     if table.library == "numpy":
-        return np.asarray(table.native)[:, [table.names.index(name) for name in names]]
+        return np.asarray(table.native)[:, [table.positions[name] for name in names]]
     return select(table.native, names)

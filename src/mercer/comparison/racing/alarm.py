@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any
@@ -31,8 +31,10 @@ class Bell:
 
 
 @contextmanager
-def alarm(seconds: float, bell: Bell) -> Iterator[None]:
+def alarm(seconds: float, bell: Bell, left: Callable[[], float] = lambda: 0.0) -> Iterator[None]:
     """Raise `TimeUp` in the block after so many seconds, once, and remember it.
+
+    Where `left`, by a clock that may run more slowly, is still positive then, it is set again.
 
     Only where the main thread runs it, on a system that has such a timer, and nobody else uses it; elsewhere nothing
     rings. Python hears it between two of its own steps, so that a compiled loop ends first. Where the block compiles,
@@ -46,6 +48,9 @@ def alarm(seconds: float, bell: Bell) -> Iterator[None]:
     def ring(number: int, frame: Any) -> None:
         if _fragile(takewhile(lambda each: each not in around, _stack(frame))):
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
+            return
+        if (more := left()) > 0:
+            signal.setitimer(signal.ITIMER_REAL, max(more, AGAIN))
             return
         bell.rang = True
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from mercer._errors import DataError, MercerError
 from mercer.comparison.racing.alarm import Bell, alarm
+from mercer.comparison.racing.clock import WorkClock
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.data import Table
 from mercer.using.tasks import Split
@@ -26,21 +27,36 @@ class OutOfTime(Exception):
 class Budget:
     """Seconds from now, or from `started`, of which a share may be kept back for what comes later.
 
-    It is looked at before every fit: one that is expected to outlast it is not begun. What outlasts it all the same is
+    It is consulted before every fit: one that is expected to outlast it is not begun. What outlasts it all the same is
     cut short, where an alarm can ring.
+
+    Parameters
+    ----------
+    seconds : float or None
+        The limit; None for no limit.
+    started : float, default=None
+        Value of `perf_counter` from which the seconds count; by default now.
+    kept : float, default=0
+        Share of the seconds that is kept back.
+    work : bool, default=False
+        Whether seconds of work count (see `WorkClock`) instead of those on the clock on the wall: for limits that the
+        user did not set, which must not depend on what else the machine does.
     """
 
-    def __init__(self, seconds: Any, *, started: float | None = None, kept: float = 0.0) -> None:
+    def __init__(self, seconds: Any, *, started: float | None = None, kept: float = 0.0, work: bool = False) -> None:
         if seconds is not None and not (isinstance(seconds, Real) and float(seconds) > 0):
             raise DataError(f"time_limit must be a positive number of seconds, or None for no limit, not {seconds!r}.")
         self.seconds = None if seconds is None else float(seconds)
         self._start = now() if started is None else started
         self._kept = kept
+        self._work = WorkClock() if work else None
 
     @classmethod
-    def of(cls, time_limit: Any) -> Self:
-        """A limit as it is given: seconds from now, or a budget that has begun."""
-        return time_limit if isinstance(time_limit, cls) else cls(time_limit)
+    def of(cls, time_limit: Any, patience: float | None = None) -> Self:
+        """Return a limit as it is given: seconds from now, or a budget that has begun; else `patience`, in work."""
+        if isinstance(time_limit, cls):
+            return time_limit
+        return cls(time_limit) if time_limit is not None or patience is None else cls(patience, work=True)
 
     def whole(self) -> Budget:
         """The same with nothing kept back."""
@@ -52,7 +68,16 @@ class Budget:
 
     @property
     def left(self) -> float:
-        return float("inf") if self.seconds is None else (1 - self._kept) * self.seconds - self.spent
+        if self.seconds is None:
+            return float("inf")
+        return (1 - self._kept) * self.seconds - (self.spent if self._work is None else self._work.seconds)
+
+    @property
+    def name(self) -> str:
+        """The limit in words, and the option that changes it where the user did not set it."""
+        if self._work is None:
+            return f"the time limit of {self.seconds:g} s"
+        return f"the usual {self.seconds:g} s of work (a time limit of your own allows more)"
 
     def check(self, splits: int, taken: Sequence[float] = ()) -> None:
         """Stop a model that has taken so many seconds for each split so far, if the rest would take too long.
@@ -87,7 +112,7 @@ class Budget:
             raise OutOfTime("not begun")
         bell = Bell()
         try:
-            with alarm(self.left, bell):
+            with alarm(self.left, bell, *([] if self._work is None else [lambda: self.left])):
                 yield
         except KeyboardInterrupt:
             if not bell.rang:  # Ctrl-C

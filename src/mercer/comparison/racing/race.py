@@ -45,7 +45,7 @@ class Race:
     def notes(self) -> list[str]:
         if not self.late:
             return []
-        return [f"Left out to keep the time limit of {self.budget.seconds:g} s: {', '.join(self.late)}."]
+        return [f"Left out to keep {self.budget.name}: {', '.join(self.late)}."]
 
     @property
     def candidates(self) -> list[Entry]:
@@ -67,7 +67,8 @@ class Race:
 
     def _run(self, entrant: Entrant, place: int, total: int) -> Entry:
         def before_split(taken: Sequence[float]) -> None:
-            self.tell("cross-validation", len(self.splits) * place + len(taken), total, entrant.name)
+            fold = f"{entrant.name}, fold {len(taken) + 1} of {len(self.splits)}"
+            self.tell("cross-validation", len(self.splits) * place + len(taken), total, fold)
             self.budget.check(len(self.splits), taken)
 
         self.budget.check_cost(entrant.model, entrant.table, self.splits)

@@ -43,13 +43,17 @@ SHRINKAGES = (0.1, 0.0, 0.01, 0.5)
 
 
 class Candidate(NamedTuple):
-    """A model, what it needs of the columns, the table it is shown, and whether gaps in it are filled first."""
+    """A model, what it needs of the columns, the table it is shown, and whether gaps in it are filled first.
+
+    It takes part up to `most_rows` rows and `most_columns` columns of that table.
+    """
 
     model: Any
     need: str
     table: Table
     filled: bool = False
     most_rows: float = math.inf
+    most_columns: float = math.inf
 
 
 def for_sparse(table: Table, asked: Question) -> list[Candidate]:
@@ -237,23 +241,33 @@ def _for_numbers(shown: Shown, asked: Question) -> list[Candidate]:
         *([] if shown.plain_numbers or shown.formats else [Candidate(models.GaussianNB(), DENSE, numbers)]),
         # models of columns as they are do not keep how numbers are written in columns of strings
         *([] if shown.formats else (Candidate(model, need, numbers) for model, need in _discrete(asked))),
-        *(Candidate(shown.numbers(model), DENSE, shown.table) for model in _discriminants(shown.has_gaps, asked.inner)),
+        *_discriminants(shown, asked.inner),
         *_squares(shown, asked),
         Candidate(shown.numbers(*windows), DENSE, shown.table, shown.has_gaps, PAIRED_ROWS),
     ]
 
 
-def _discriminants(gaps: bool, inner: Inner | None) -> list[Any]:
+def _discriminants(
+    shown: Shown, inner: Inner | None, *, most_columns: int = 300, most_with_gaps: int = 100
+) -> list[Candidate]:
     """A normal distribution for each class, with one covariance for all or one for each, drawn to a multiple of I.
 
     Without that a column that is constant in a class has no variance there, and a row in which it is not is impossible.
+    A full covariance takes time in the cube of the columns, and with missing values in every one of many steps: up to
+    `most_columns` and `most_with_gaps` columns. Beyond, one variance for each column stands in for it.
     """
     from mercer import models
 
-    kinds = ("shared full", "full")
-    if gaps:
-        return [models.GaussianDiscriminant(covariance, shrinkage=SHRINKAGES[0]) for covariance in kinds]
-    return [Tuned(models.GaussianDiscriminant(covariance), "shrinkage", SHRINKAGES, cv=inner) for covariance in kinds]
+    most = most_with_gaps if shown.has_gaps else most_columns
+
+    def candidate(covariance: str, most_columns: float) -> Candidate:
+        model: Any = models.GaussianDiscriminant(covariance, shrinkage=SHRINKAGES[0])
+        if not shown.has_gaps:
+            model = Tuned(models.GaussianDiscriminant(covariance), "shrinkage", SHRINKAGES, cv=inner)
+        return Candidate(shown.numbers(model), DENSE, shown.table, most_columns=most_columns)
+
+    diagonal = [candidate("shared diagonal", math.inf)] if shown.n_columns > most else []
+    return [*diagonal, candidate("shared full", most), candidate("full", most)]
 
 
 def _squares(shown: Shown, asked: Question) -> list[Candidate]:

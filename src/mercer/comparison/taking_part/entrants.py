@@ -27,6 +27,9 @@ from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
 from mercer.using.shown import Shown
 
+#: kinds of models by what a fit is expected to cost, cheapest first
+COSTS: tuple[Kind, ...] = ("baseline", "generative", "direct", "discriminative", "reference", "density", "kernel")
+
 
 class Entrant(NamedTuple):
     """An unfitted model under the name it is listed by, the table it is shown, of which kind it is, and its partner."""
@@ -105,6 +108,19 @@ def entrants_for(table: Table, asked: Question) -> Invitation:
     return _invitation(for_columns(shown, asked), met, asked.inner, gaps=shown.has_gaps, notes=notes)
 
 
+def by_expected_cost(entrants: Sequence[Entrant]) -> list[Entrant]:
+    """Return the cheapest first: what takes one pass over the rows, then linear models, then those that compare rows.
+
+    Within a kind those that search for a parameter come last.
+    """
+
+    def cost(entrant: Entrant) -> tuple[int, bool]:
+        searched = bool(_searched(entrant.model))
+        return COSTS.index(entrant.kind), searched
+
+    return sorted(entrants, key=cost)
+
+
 def with_partners(entrants: list[Entrant]) -> list[Entrant]:
     """Each with the name of its partner, where that takes part."""
     partners = partners_of([entrant.model for entrant in entrants])
@@ -128,10 +144,15 @@ def _invitation(
 ) -> Invitation:
     """Those whose needs are met, and who else would have liked to come."""
     invited, filled, left_out = [], [], []
-    for model, need, table, fills, most_rows in candidates:
+    for model, need, table, fills, most_rows, most_columns in candidates:
         name = name_of(model)
-        if need not in met or table.n_rows > most_rows:
-            left_out.append(f"{name} (needs {need if need not in met else f'at most {most_rows:,} rows'})")
+        lacks = [
+            *([need] if need not in met else []),
+            *([f"at most {most_rows:,} rows"] if table.n_rows > most_rows else []),
+            *([f"at most {most_columns:,} columns"] if table.n_columns > most_columns else []),
+        ]
+        if lacks:
+            left_out.append(f"{name} (needs {lacks[0]})")
             continue
         invited.append(Entrant(name, model, table, kind_of(model)))
         if fills and gaps:

@@ -15,8 +15,9 @@ from mercer._errors import ColumnTypeError, DataError
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
 from mercer.data.side_by_side import fill_rows
-from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, column_of
+from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, ViewedColumn, column_of
 from mercer.data.storages.pandas_columns import typed
+from mercer.data.storages.plain_columns import plain_columns
 from mercer.data.storages.time_columns import DATES, TIMES, TimeColumn
 
 Array = NDArray[Any]
@@ -48,13 +49,12 @@ class FrameStorage:
     @classmethod
     def of(cls, frame: nw.DataFrame[Any], *, dates: bool = False) -> tuple[Self, tuple[Kind, ...]]:
         """The rows of a frame, and the kinds of its columns: by type alone, but for those of Python objects."""
-        series = [typed(each) for each in frame.iter_columns()]
-        types = [_type(each) for each in series]
-        kinds = tuple(_kind(each, dtype, dates) for each, dtype in zip(series, types, strict=True))
-        columns = tuple(
-            TimeColumn(each) if dtype in TIMES else column_of(each, kind)
-            for each, dtype, kind in zip(series, types, kinds, strict=True)
+        plain = plain_columns(frame.to_native())
+        found = (
+            _column(frame.get_column(name), dates) if values is None else (ViewedColumn(values), _plain_kind(values))
+            for name, values in zip(frame.columns, plain, strict=True)
         )
+        columns, kinds = zip(*found, strict=True) if plain else ((), ())
         return cls(frame, columns, 0, len(frame)), kinds
 
     @property
@@ -129,6 +129,17 @@ def _as_table(X: Any) -> Any:
     from mercer.data.readers.arrow_types import without_views
 
     return without_views(pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X)
+
+
+def _column(series: nw.Series[Any], dates: bool) -> tuple[FrameColumn, Kind]:
+    series = typed(series)
+    dtype = _type(series)
+    kind = _kind(series, dtype, dates)
+    return TimeColumn(series) if dtype in TIMES else column_of(series, kind), kind
+
+
+def _plain_kind(values: Array) -> Kind:
+    return Kind.NUMBER if values.dtype.kind == "f" else Kind.INTEGER
 
 
 def _type(series: nw.Series[Any]) -> type[Any]:

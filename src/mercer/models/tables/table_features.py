@@ -324,7 +324,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             table = table.with_formats(self.formats_)
             self.schema_ = schema_for(table, self.kinds or {})
             made = self._learn_columns(table, y) if self.formula is None else self._learn_formula(table)
-            guard_target(table, [table.names.index(name) for name in self._used], y, self.on_leak)
+            guard_target(table, [table.positions[name] for name in self._used], y, self.on_leak)
             self.plan_ = self._plan()
         return table, made
 
@@ -401,7 +401,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             parts = [
                 part
                 for name in self._used
-                for part in made.get(name) or self._treatments[name].parts(table, table.names.index(name), unseen)
+                for part in made.get(name) or self._treatments[name].parts(table, table.positions[name], unseen)
             ]
             encoded = Encoded.of(side_by_side(self._slots, parts), names=self._names)
         unseen.warn()
@@ -412,7 +412,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         if names is None or not hasattr(self, "feature_names_in_"):
             table: Table = checked_columns(self, X, reset=False)
             return replace(table, column_names=self.schema_.names)
-        if absent := [name for name in self._used if name not in names]:
+        given = set(names)
+        if absent := [name for name in self._used if name not in given]:
             raise absent_columns(absent, names)
         table = Table.of(select(X, self._used), dates=True).with_formats(self.formats_)
         if not table.n_rows:
