@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class Simplicity(NamedTuple):
     """Whether the score is a sum over columns, and why the model cannot be exported (None where it can be)."""
@@ -13,8 +15,10 @@ class Simplicity(NamedTuple):
     obstacle: str | None
 
 
-def simplicity_of(model: Any, row: Any) -> Simplicity:
+def simplicity_of(model: Any, row: Any, *, most_terms: int = 20_000) -> Simplicity:
     """Return the simplicity of a fitted model, of which one row is explained.
+
+    A model of more than `most_terms` terms, columns × classes, is not written out: its formula would be of no use.
 
     Examples
     --------
@@ -29,6 +33,10 @@ def simplicity_of(model: Any, row: Any) -> Simplicity:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            terms = np.shape(row)[1] * len(getattr(model, "classes_", [0]))
+            if terms > most_terms:
+                long = f"A formula of {terms:,} terms, one for each column and class, is too long to be of use."
+                return Simplicity(explain_exactly(model, row) is not None, long)
             return Simplicity(explain_exactly(model, row) is not None, obstacle(model))
         except Exception as failure:  # of a model of another library
             return Simplicity(False, f"{type(model).__name__} cannot be exported ({type(failure).__name__}).")
