@@ -33,6 +33,6 @@ def compile_seconds() -> float:
 def _listener() -> Any:
     from numba.core import event
 
-    listener = event.TimingListener()
-    event.register("numba:compile", listener)
+    listener = event.TimingListener()  # type: ignore[no-untyped-call]
+    event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
     return listener
