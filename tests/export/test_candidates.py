@@ -43,8 +43,9 @@ SCORE = MIXED["size"].fillna(0) + (MIXED["city"] == "Ulm") + RNG.normal(size=ROW
         ("regression", SCORE),
         ("amounts", np.exp(SCORE)),
         ("counts", RNG.poisson(np.exp(SCORE / 2))),
+        ("ordered", np.digitize(SCORE, [-1.0, 0.0, 1.0])),
     ],
-    ids=["classification", "regression", "amounts", "counts"],
+    ids=["classification", "regression", "amounts", "counts", "ordered"],
 )
 def test_candidates(task: str, y: Any, frame: pd.DataFrame) -> None:
     values = np.asarray(y)

@@ -44,6 +44,13 @@ def test_means_are_the_model_s(model: Any) -> None:
         np.testing.assert_allclose(said(model, X).prediction, model.predict(X), atol=off, err_msg=language)
 
 
+def test_shares_of_trials_that_differ() -> None:
+    successes = RNG.integers(0, 9, 60)
+    model = m.GLM("binomial").fit(X, np.column_stack([successes, RNG.integers(1, 9, 60)]))
+    for language, said in LANGUAGES.items():
+        np.testing.assert_allclose(said(model, X).prediction, model.predict(X), atol=1e-9, err_msg=language)
+
+
 def test_a_link_nobody_can_write() -> None:
     with pytest.raises(ExportError, match="cannot be exported"):
         inverse(NEGATIVE_INVERSE, Column("x"))

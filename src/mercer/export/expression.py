@@ -347,7 +347,7 @@ def walk(
 
 
 def numbers_in(expressions: Iterable[Expression]) -> Iterator[float]:
-    """All numbers that expressions are written with."""
+    """All numbers that expressions are written with; of arrays the least and the largest."""
     for part in walk(expressions):
         match part:
             case Number(value):
@@ -357,9 +357,14 @@ def numbers_in(expressions: Iterable[Expression]) -> Iterator[float]:
             case Sum(terms, constant):
                 yield from (constant, *(weight for weight, _ in terms))
             case TermSum(text, weights):
-                yield from (*weights.tolist(), *text.factors.tolist())
+                yield from _ends(weights, text.factors)
             case PointSum(points, weights):
-                yield from (*weights.tolist(), *points.points.ravel().tolist())
+                yield from _ends(weights, points.points)
+
+
+def _ends(*arrays: Array) -> Iterator[float]:
+    for array in arrays:
+        yield from (float(array.min()), float(array.max()))
 
 
 def _scaled(lookup: Lookup, weight: float) -> Lookup:

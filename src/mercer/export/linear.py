@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ExportError
-from mercer.export.expression import ZERO, Expression, Lookup, Number, Quotient, Sum, named, softmax, weighted
+from mercer.export.expression import ZERO, Expression, Lookup, Number, Product, Quotient, Sum, named, softmax, weighted
 from mercer.export.formula import Said
 from mercer.export.kernels import of_function
 from mercer.export.labels import plain_labels
@@ -48,17 +47,6 @@ def logistic(model: Any, inputs: Sequence[Expression]) -> Said:
     return Said.of_scores(plain_labels(model), [ZERO, *scores] if len(scores) == 1 else scores)
 
 
-def ordinal(model: Any, inputs: Sequence[Expression]) -> Said:
-    """Differences of P(y ≤ k) = σ(θₖ − score) between neighbouring classes."""
-    (score,) = sums(model.coef_, 0.0, inputs)
-    below = [
-        named(softmax([ZERO, named(Sum(((-1.0, score),), float(threshold)))])[1]) for threshold in model.thresholds_
-    ]
-    middle = [named(Sum(((1.0, upper), (-1.0, lower)))) for lower, upper in pairwise(below)]
-    highest = named(Sum(((-1.0, below[-1]),), 1.0))
-    return Said(classes=plain_labels(model), probabilities=[below[0], *middle, highest])
-
-
 def boundary(model: Any, inputs: Sequence[Expression]) -> Said:
     """Scores without probabilities."""
     scores = sums(model.coef_, model.intercept_, inputs)
@@ -77,6 +65,16 @@ def threshold(model: Any, inputs: Sequence[Expression]) -> Said:
     shares = [named(softmax([ZERO, score])[1]) for score in sums(model.coef_, model.intercept_, inputs)]
     total = named(Sum(tuple((1.0, share) for share in shares)))
     return Said(classes=plain_labels(model), probabilities=[named(Quotient(share, total)) for share in shares])
+
+
+def ordinal(model: Any, inputs: Sequence[Expression]) -> Said:
+    """Proportional odds: p_k = σ(θ_k − η) σ(η − θ_{k−1}) (1 − e^(θ_{k−1} − θ_k)), without differences of shares."""
+    (eta,) = sums(model.coef_, 0.0, inputs)
+    thresholds = model.thresholds_
+    above, below = zip(*(softmax([ZERO, Sum(((-1.0, eta),), float(edge))]) for edge in thresholds), strict=True)
+    widths = (-np.expm1(-np.diff(thresholds))).tolist()
+    between = [named(Sum(((width, Product(below[k + 1], above[k])),))) for k, width in enumerate(widths)]
+    return Said(classes=plain_labels(model), probabilities=[below[0], *between, above[-1]])
 
 
 def glm(model: Any, inputs: Sequence[Expression]) -> Said:
