@@ -192,3 +192,12 @@ def test_sections_for_which_there_is_no_time_are_named_on_the_page(
     assert "overview: not made, because the time limit was reached (not begun)." in page
     assert "curves: not made, because the time limit was reached (not begun)." in page
     assert "Which model" in page
+
+
+def test_what_is_notable_about_a_wide_table_is_said(run: Run, tmp_path: Path) -> None:
+    names = ["rownames", "price", *(f"x{j}" for j in range(45)), "y"]
+    rows = [[i, f"${1000 + i:,}", *((i * j) % 7 for j in range(45)), "ab"[i % 2]] for i in range(1, 41)]
+    (path := tmp_path / "wide.csv").write_text("\n".join([";".join(names), *(";".join(map(str, row)) for row in rows)]))
+    result = run("compare", path, "--target", "y", "--models", "NaiveBayes", "--folds", "2", "--no-progress")
+    assert "'rownames': identifier: numbers the rows in file order." in result.stderr
+    assert "'price': read as number: unit $" in result.stderr

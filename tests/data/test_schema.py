@@ -174,7 +174,8 @@ def test_names_and_titles_are_text_if_they_have_words_in_common(name: str, value
         ([100, 300, 120, 40, 10, 2], 0, Kind.COUNT),
         ([300, 500, 200, 150, 50, 8], 1, Kind.COUNT),
         ([8000, 1500, 600, 300, 100], 1, Kind.CODE),  # codes that are numbered by frequency
-        ([14, 900, 1400, 490, 12], 0, Kind.CODE),
+        ([14, 900, 1400, 490, 12], 0, Kind.COUNT),
+        ([54, 13659, 15964, 323], 0, Kind.CODE),
         ([90, 110, 95, 100, 102], 0, Kind.CODE),
         ([216, 184, 491], 1, Kind.CODE),
     ],

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mercer._suggest import listed
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 #: columns that are listed one by one; of more only how many there are of each kind
 MOST_COLUMNS = 40
+#: columns of a wide table that are named where something is noted about them
+MOST_NAMED = 5
 #: characters of a table in a file or a pipe, where no terminal says how many there are in a line
 MOST_WIDE = 160
 
@@ -91,6 +95,19 @@ def remark_columns(schema: Schema, quiet: bool) -> None:
         return
     counts = Counter(column.kind.value for column in schema)
     remark(f"{len(schema)} columns: {', '.join(f'{number} {kind}' for kind, number in counts.most_common())}.")
+    for notes, names in _notable(schema).items():
+        few = f"{listed(names[:MOST_NAMED])}{f' and {len(names) - MOST_NAMED} more' * (len(names) > MOST_NAMED)}"
+        remark(f"{few}: {notes}.")
+
+
+def _notable(schema: Schema) -> dict[str, list[str]]:
+    """Columns of a wide table that are left out, converted, or could split the rows, by what is noted about them."""
+    found: dict[str, list[str]] = {}
+    for column in schema:
+        remarks = [note for note in column.notes if note.startswith(("identifier: ", "read as ")) or "--time" in note]
+        if remarks:
+            found.setdefault("; ".join(remarks), []).append(column.name)
+    return found
 
 
 def _show_columns(schema: Schema) -> None:

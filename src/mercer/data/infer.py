@@ -55,7 +55,6 @@ ALL_DIFFERENT, MOST_DIFFERENT = "every value is different: an identifier?", "mos
 #: how notes on identifiers begin
 IDENTIFIER = "identifier: "
 IN_FILE_ORDER = f"{IDENTIFIER}numbers the rows in file order"
-UNIQUE_TIME = "a different date in each row: use it to split the rows, with --time"
 
 
 class Finding(NamedTuple):
@@ -308,7 +307,7 @@ def _infer(seen: Seen, naming: Naming, max_codes: int, by_order: bool) -> Findin
     if found.kind in (Kind.COUNT, Kind.INTEGER):
         return _of_whole_numbers(found, seen, naming, by_order)
     if found.kind is Kind.DATE and not seen.repeats and seen.present >= ENOUGH_ROWS:
-        return found._replace(notes=(UNIQUE_TIME, *found.notes))
+        return found._replace(notes=(_time_of(naming), *found.notes))
     return found
 
 
@@ -337,7 +336,13 @@ def _counts_rows(seen: Seen) -> bool:
     return seen.falls == 0 or (complete and seen.falls <= seen.present // 50)
 
 
+def _time_of(naming: Naming) -> str:
+    return f"a different date in each row: --time {naming.name} scores models on later rows"
+
+
 def _recurring(seen: Seen, naming: Naming) -> str:
+    if naming.is_name and not naming.is_entity:
+        return f"{IDENTIFIER}{seen.distinct} names in {seen.present} rows"
     return (
         f"{IDENTIFIER}{seen.distinct} values that recur in {seen.present} rows; --group {naming.name} keeps rows of "
         "the same value together"
@@ -357,7 +362,7 @@ def _of_labels(found: Finding, seen: Seen, naming: Naming) -> Finding:
     if types != {str}:
         return found
     if are_dates(list(labels)):
-        unique = (UNIQUE_TIME,) if ENOUGH_ROWS <= seen.present == seen.distinct else ()
+        unique = (_time_of(naming),) if ENOUGH_ROWS <= seen.present == seen.distinct else ()
         return found._replace(kind=Kind.DATE, levels=None, notes=(*unique, *_about_gaps(seen)))
     different = ALL_DIFFERENT in found.notes
     if _is_text(labels, seen, names=different and naming.is_name):
@@ -439,7 +444,7 @@ def _thins_out(labels: Occurrences) -> bool:
     mode = int(np.argmax(counts))
     rising, falling = np.diff(counts[: mode + 1]), np.diff(counts[mode:])
     slack = 0.05 * counts.max()  # rare values are not in order
-    early = mode <= 1 or (len(values) >= FEWEST_COUNTS_FROM_1 and mode < len(values) / 2)
+    early = mode <= (len(values) - 1) / 2
     return bool(consecutive and early and (rising >= 0).all() and (falling <= slack).all())
 
 
