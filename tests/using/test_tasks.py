@@ -111,7 +111,7 @@ def test_a_mean_of_0_is_scored_as_half_an_event_and_reported_with_its_folds() ->
     (entry,) = compare(X[:60], y, models=[Nothing()], task="counts", cv=3).entries
     floored = mean_poisson_deviance(y, np.full(60, 0.5 / 40))
     assert entry.mean("deviance") == pytest.approx(floored)
-    assert "the predicted mean of 60 rows is 0 or less in folds 1, 2 and 3" in entry.notes[0]
+    assert "the predicted mean of 60 rows is 0 or less (all 3 folds)" in entry.notes[0]
 
 
 def test_rows_of_a_class_that_training_rows_lack_are_left_out_of_the_log_loss() -> None:
@@ -160,4 +160,4 @@ def test_amounts_are_measured_in_their_units() -> None:
     assert scores["mae"] == pytest.approx(51 / 3)
     assert scores["relative_error"] == pytest.approx(0.5)
     below = task.remarks([task.forecast(Fixed(predicted - 5), None)], [(rows, rows)])
-    assert below[0].startswith("the predicted amount of 1 row is below 0 in fold 1")
+    assert below[0].startswith("the predicted amount of 1 row is below 0 (fold 1)")

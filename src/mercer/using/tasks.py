@@ -124,6 +124,8 @@ def name_folds(found: Sequence[Any], most: int = 6) -> str:
     ('folds 2 and 3', 'fold 1')
     """
     numbers = [str(number) for number, each in enumerate(found, 1) if each]
+    if len(numbers) == len(found) > 1:
+        return f"all {len(found)} folds"
     return f"fold{'s' if len(numbers) > 1 else ''} {enumerated(numbers, most)}"
 
 
@@ -192,8 +194,8 @@ class Classification(Task):
 
     def explain_impossible(self, rows: str, folds: str) -> str:
         return (
-            f"the true class of {rows} has probability 0 (below 2.2e-16) in {folds}; the log loss takes it for "
-            "2.2e-16, as in scikit-learn"
+            f"the true class of {rows} has probability 0 ({folds}); it is scored as 2.2e-16 in the log loss, as in "
+            "scikit-learn"
         )
 
     def unseen(self, splits: Sequence[Split]) -> list[str]:
@@ -268,7 +270,7 @@ class Ordered(Classification):
         return [*super().notes(), about_rps]
 
     def explain_impossible(self, rows: str, folds: str) -> str:
-        return f"the true class of {rows} has probability 0 (below 2.2e-16) in {folds}"
+        return f"the true class of {rows} has probability 0 ({folds})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,11 +315,12 @@ class Amounts(Regression):
     def described(self) -> str:
         return f"amounts from {in_full(self.y.min())} to {in_full(self.y.max())}"
 
-    def impossible(self, forecast: Forecast, split: Split) -> int:
-        return int((forecast.decisions < 0).sum())
-
-    def explain_impossible(self, rows: str, folds: str) -> str:
-        return f"the predicted amount of {rows} is below 0 in {folds}; a model with a log link predicts none below 0"
+    def remarks(self, forecasts: Sequence[Forecast], splits: Sequence[Split]) -> list[str]:
+        """Name amounts below 0, which are scored as they are: an error is an error on either side of 0."""
+        below = [int((forecast.decisions < 0).sum()) for forecast in forecasts]
+        if not any(below):
+            return []
+        return [f"the predicted amount of {counted(sum(below), 'row')} is below 0 ({name_folds(below)})"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,8 +341,8 @@ class Counts(Regression):
 
     def explain_impossible(self, rows: str, folds: str) -> str:
         return (
-            f"the predicted mean of {rows} is 0 or less in {folds}, which no count has; the deviance takes it for half "
-            "an event in all training rows. A model with a log link, such as GLM('poisson'), predicts none"
+            f"the predicted mean of {rows} is 0 or less ({folds}), which no count has; it is scored as half an event "
+            "in all training rows"
         )
 
     def _lowest(self, train: Array) -> float:

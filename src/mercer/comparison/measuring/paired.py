@@ -3,8 +3,8 @@
 The variance of a mean over J splits is not s²/J, because the models of two splits were fitted to many of the same rows.
 Nadeau and Bengio (2003) put (1/J + n_test/n_train) s² in its place.
 
-Losses that are many times as large in every split may vary so much that a test of their differences finds nothing.
-Their logarithms vary little then, and are tested instead.
+Losses that are several times as large in every split may vary so much that a test of their differences finds nothing.
+Their logarithms vary little then, and are tested, too. Of losses that are close, both tests are nearly the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEVEL = 0.05
 #: relative difference of scores that says nothing
 ROUNDING = 1e-10
 #: ratio of mean losses from which on their logarithms are tested, too
-FAR_APART = 10.0
+FAR_APART = 2.0
 
 
 class Interval(NamedTuple):
@@ -72,8 +72,8 @@ def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: flo
 def difference_of(one: Array, other: Array, overlap: float) -> Difference:
     """Corrected resampled t-test of whether paired scores have the same mean; one − other is their difference.
 
-    Where both are losses (negative) and one is many times the other, the smaller p-value of this test and of the same
-    test of their logarithms counts.
+    Where both are losses (negative) and one is at least twice the other, the smaller p-value of this test and of the
+    same test of their logarithms counts.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     one, other = one[both], other[both]

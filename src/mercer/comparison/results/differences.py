@@ -63,7 +63,7 @@ def differences(comparison: Comparison) -> Grid:
     note = (
         "Paired t-tests on the same splits, their variance corrected for the rows that splits share (Nadeau and Bengio "
         f"2003), their p-values corrected for the number of tests (Holm 1979); beyond chance means below {LEVEL}. "
-        f"Losses that are more than {FAR_APART:g} times as large are tested by their logarithms, too."
+        f"Losses that are at least {FAR_APART:g} times as large are tested by their logarithms, too."
     )
     return Grid(f"Differences from {best.name}", fields, tuple(rows), (note,))
 
