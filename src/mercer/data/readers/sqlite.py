@@ -37,12 +37,8 @@ class SQLiteAnswer(NamedTuple):
 class Counts(NamedTuple):
     """How many values of a column are of each type."""
 
-    #: whole numbers and others, also those stored as text
     whole: int
     broken: int
-    #: texts that neither spell a number nor stand for a missing value
-    words: int
-    #: all texts
     texts: int
     raw: int
 
@@ -101,19 +97,21 @@ class SQLite(Rows):
 
         counts, rows = self._counts
         types = {}
-        for name, count in counts.items():
-            if count.raw and not (count.whole or count.broken or count.texts):
+        for name, (whole, broken, texts, raw) in counts.items():
+            if raw and not (whole or broken or texts):
                 continue
-            if count.raw:
+            if raw:
                 raise ColumnTypeError(
-                    f"Column {name!r} of {self.path.name!r} holds bytes, in {count.raw} rows: neither numbers nor "
-                    "text. Leave it out of the query."
+                    f"Column {name!r} of {self.path.name!r} holds bytes, in {raw} rows: neither numbers nor text. "
+                    "Leave it out of the query."
                 )
-            texts = count.texts if name in self.reading.text_columns else count.words
-            if texts > 0 or (count.texts and not (count.whole or count.broken)):
+            found: set[type] = {kind for kind, count in ((int, whole), (float, broken)) if count}
+            if texts:
+                found |= {str} if name in self.reading.text_columns else self._spelled_types(name)
+            if str in found or (texts and not found):
                 types[name] = pa.string()
             else:
-                types[name] = pa.float64() if count.broken or not count.whole else pa.int64()
+                types[name] = pa.int64() if found == {int} else pa.float64()
         return SQLiteAnswer(types, rows)
 
     def batches(self, types: dict[str, Any], at_once: int) -> Iterator[Any]:
@@ -122,7 +120,14 @@ class SQLite(Rows):
 
         if not types:
             return
-        chosen = [_chosen(spelled(name), kind == pa.string(), kind == pa.int64()) for name, kind in types.items()]
+        chosen = []
+        for name, kind in types.items():
+            column = spelled(name)
+            if kind == pa.string():
+                chosen.append(f"CAST({column} AS TEXT)")
+            else:  # a text that is no number is missing among numbers
+                number = f"CAST({column} AS {'INTEGER' if kind == pa.int64() else 'REAL'})"
+                chosen.append(f"CASE WHEN typeof({column}) <> 'text' OR is_number({column}) THEN {number} END")
         with self._answered(f"SELECT {', '.join(chosen)} FROM {_inside(self.query)}") as cursor:
             while rows := cursor.fetchmany(at_once):
                 columns = zip(zip(*rows, strict=True), types.values(), strict=True)
@@ -133,22 +138,28 @@ class SQLite(Rows):
         """What the values of each column are, and the number of rows."""
         with self._answered(f"SELECT * FROM {_inside(self.query)} LIMIT 0") as cursor:
             names = [str(column[0]) for column in cursor.description]
-        gaps = ", ".join("'" + word.replace("'", "''") + "'" for word in self.reading.markers)
-        tests = (
-            "typeof({0}) = 'integer' OR spells({0}) = 1",
-            "typeof({0}) = 'real' OR spells({0}) = 2",
-            f"typeof({{0}}) = 'text' AND spells({{0}}) = 0 AND trim({{0}}) NOT IN ({gaps})",
-            "typeof({0}) = 'text'",
-            "typeof({0}) = 'blob'",
-        )
-        sums = [f"sum({test.format(spelled(name))})" for name in names for test in tests]
+        kinds = ("integer", "real", "text", "blob")
+        sums = [f"sum(typeof({spelled(name)}) = '{kind}')" for name in names for kind in kinds]
         rows, found = 0, list[int]()
         for start in range(0, len(sums), MOST_SUMS):
             sql = f"SELECT count(*), {', '.join(sums[start : start + MOST_SUMS])} FROM {_inside(self.query)}"
             ((rows, *some),) = self._rows(sql)
             found += [count or 0 for count in some]
-        size = len(tests)
-        return {name: Counts(*found[size * j : size * (j + 1)]) for j, name in enumerate(names)}, rows
+        return {name: Counts(*found[4 * j : 4 * j + 4]) for j, name in enumerate(names)}, rows
+
+    def _spelled_types(self, name: str) -> set[type]:
+        """What the texts of a column spell: whole numbers, others, or, as soon as one is neither, words."""
+        column = spelled(name)
+        sql = f"SELECT DISTINCT {column} FROM {_inside(self.query)} WHERE typeof({column}) = 'text'"
+        found: set[type] = set()
+        with self._answered(sql) as cursor:
+            for (text,) in cursor:
+                if text.strip() in self.reading.markers:
+                    continue
+                if (number := number_of(text)) is None:
+                    return {str}
+                found.add(type(number))
+        return found
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
         with self._answered(sql) as cursor:
@@ -163,27 +174,13 @@ class SQLite(Rows):
         try:
             with closing(sqlite3.connect(f"file:{quote(str(self.path))}?mode=ro", uri=True)) as connection:
                 # text that is not UTF-8 is kept with marks in the place of letters, as a reader of text would show it
-                connection.create_function("spells", 1, _spells, deterministic=True)
+                connection.create_function("is_number", 1, lambda text: number_of(text) is not None, deterministic=True)
                 connection.text_factory = lambda octets: octets.decode(errors="replace")
                 yield connection.execute(sql)
         except sqlite3.DatabaseError as failure:
             if "not a database" in str(failure) or asked is None:
                 raise DataError(f"{self.path.name!r} cannot be read as SQLite: {what_failed(failure)}.") from None
             raise DataError(f"{self.path.name!r} does not answer {asked!r}: {what_failed(failure)}.") from None
-
-
-def _spells(value: Any) -> int:
-    """1 for a text that is a whole number, 2 for one that is another number, 0 for every other value."""
-    number = number_of(value) if isinstance(value, str) else None
-    return 0 if number is None else 1 if isinstance(number, int) else 2
-
-
-def _chosen(column: str, is_text: bool, is_whole: bool) -> str:
-    """A column as values of one type; a text that is no number is missing among numbers."""
-    if is_text:
-        return f"CAST({column} AS TEXT)"
-    number = f"CAST({column} AS {'INTEGER' if is_whole else 'REAL'})"
-    return f"CASE WHEN typeof({column}) <> 'text' OR spells({column}) > 0 THEN {number} END"
 
 
 def begins_like_sqlite(path: Path) -> bool:
