@@ -30,6 +30,9 @@ MOST_ROWS = 5_000
 MOST_REFITTED, QUICK = 20_000, ("generative", "discriminative", "baseline")
 #: seconds that one fit may have taken, for those that no such rule foresees
 FUSE = 60.0
+#: what an explanation by Shapley values may take, about, and predictions for it at least and at most
+SECONDS_OF_EXPLANATION, EVALUATIONS = 2.0, (1_500, 40_000)
+SECONDS_PER_VALUE, SECONDS_PER_COMPARISON = 1e-7, 4e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +158,24 @@ class View:
                 self._models[entry.name] = None
         return self._models[entry.name]
 
+    def evaluations(self, entry: Entry) -> int:
+        """Return how many rows a model predicts for an explanation: by its size, so that the same seed gives the same.
+
+        A prediction reads all columns and, of a kernel machine, compares them with those of all rows of the fit. The
+        costs are those measured on two cores, and come to about two seconds.
+        """
+        rows, columns = entry.table.shape
+        seconds = columns * (SECONDS_PER_VALUE + rows * SECONDS_PER_COMPARISON)
+        return int(np.clip(SECONDS_OF_EXPLANATION / seconds, *EVALUATIONS))
+
     def drivers(self, entry: Entry) -> list[Driver]:
         """Return the columns that move what the fitted model says most; none where it is not fitted to all rows."""
         if entry.name not in self._drivers:
             model = self.fitted(entry)
-            self._drivers[entry.name] = [] if model is None else drivers(model, self.shown(entry))
+            if model is not None:
+                self._drivers[entry.name] = drivers(model, self.shown(entry), max_evaluations=self.evaluations(entry))
+            else:
+                self._drivers[entry.name] = []
         return self._drivers[entry.name]
 
     def shown(self, entry: Entry, rows: Array | None = None) -> Any:

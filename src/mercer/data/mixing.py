@@ -69,13 +69,22 @@ class StackedRows:
         import narwhals as nw
 
         frame = nw.from_native(self.native, eager_only=True)
-        parts = [frame.get_column(name)[index[:, j]] for j, name in enumerate(frame.columns)]
         if frame.implementation.is_pandas():
             import pandas as pd
 
-            taken = {part.name: part.to_native().array for part in parts}
+            if self._block is not None:
+                return pd.DataFrame(self._block[index, columns], columns=self.native.columns, copy=False)
+            taken = {name: self.native[name].array.take(index[:, j]) for j, name in enumerate(frame.columns)}
             return pd.DataFrame(taken, copy=False)
+        parts = [frame.get_column(name)[index[:, j]] for j, name in enumerate(frame.columns)]
         return nw.concat([part.to_frame() for part in parts], how="horizontal").to_native()
+
+    @cached_property
+    def _block(self) -> Array | None:
+        """A pandas frame whose columns are numbers of one type, as one array: hundreds are not taken one by one."""
+        types = set(self.native.dtypes)
+        one = types.pop() if len(types) == 1 else None
+        return np.asarray(self.native) if isinstance(one, np.dtype) and one.kind in "fiub" else None
 
     @cached_property
     def _dense(self) -> Array:

@@ -14,17 +14,17 @@ from mercer.comparison.view import View, some_rows
 from mercer.data import Table
 from mercer.report import Axis, Bars, Chart, Evidence, Field, Grid, Note, Rows, Section
 from mercer.report.wording import in_full, written
-from mercer.using.explaining.explanation import EXACT, Explanation, explain_rows
+from mercer.using.explaining.explanation import EXACT, Explanation, explain_exactly, explain_rows
 from mercer.using.explaining.values import column_texts
 
 Array = NDArray[Any]
 
 #: rows to look at; models and classes that explain them; features and columns of each; drivers that are drawn
 MOST_ROWS, MOST_MODELS, MOST_CLASSES, MOST_FEATURES, MOST_COLUMNS, MOST_DRIVERS = 40, 3, 6, 25, 30, 15
+#: columns from which a table is wide, and rows to look at in it
+WIDE, MOST_ROWS_OF_WIDE = 300, 12
 #: of many features, those of a row that are kept
 MOST_OF_ROW = 8
-#: rows that a model predicts for Shapley values
-MOST_EVALUATIONS = 40_000
 #: characters of a value
 LONGEST_VALUE = 160
 REST = "(all other features)"
@@ -35,10 +35,13 @@ def explorer(view: View) -> Section | None:
     told: list[tuple[Entry, Explanation]] = []
     failed: list[Note] = []
     rows = _chosen(view)
+    wide = view.comparison.table.n_columns > WIDE
     for entry in _by_recommendation(view):
         if len(told) == MOST_MODELS or (model := view.fitted(entry)) is None:
             continue
         try:
+            if told and wide and explain_exactly(model, view.shown(entry, rows)) is None:
+                continue  # Shapley values of many columns take long: only of the first
             told.append((entry, _explained(view, entry, model, rows)))
         except (MercerError, ValueError, TypeError, AttributeError, IndexError) as error:
             failed.append(Note(f"{entry.name} could not be explained: {error}"))
@@ -64,7 +67,8 @@ def _by_recommendation(view: View) -> list[Entry]:
 
 def _explained(view: View, entry: Entry, model: Any, rows: Array) -> Explanation:
     """What columns add to these rows; against the rows looked at where a model is not a sum over columns."""
-    return explain_rows(model, view.shown(entry, rows), background=view.shown(entry), max_evaluations=MOST_EVALUATIONS)
+    evaluations = view.evaluations(entry)
+    return explain_rows(model, view.shown(entry, rows), background=view.shown(entry), max_evaluations=evaluations)
 
 
 def _method(entry: Entry, told: Explanation) -> str:
@@ -100,15 +104,16 @@ def _drivers(view: View, entry: Entry) -> list[Any]:
 
 def _chosen(view: View) -> Array:
     """Rows that the best model is most wrong about, and some others, in order."""
-    n = view.comparison.table.n_rows
-    some = some_rows(n, MOST_ROWS * 3 // 4, seed=1)
+    n, columns = view.comparison.table.shape
+    most = MOST_ROWS if columns <= WIDE else MOST_ROWS_OF_WIDE
+    some = some_rows(n, most * 3 // 4, seed=1)
     best = view.best(probable=view.classification)
     if best is None:
         return some
     held = np.asarray(best.held_out, dtype=float)
     truth = np.asarray(view.comparison.task.truth)
     wrong = -held[np.arange(n), truth] if view.classification else np.abs(held - truth)
-    worst = np.argsort(-np.nan_to_num(wrong, nan=-np.inf), kind="stable")[: MOST_ROWS - len(some)]
+    worst = np.argsort(-np.nan_to_num(wrong, nan=-np.inf), kind="stable")[: most - len(some)]
     return np.unique(np.concatenate([some, worst]))
 
 

@@ -26,11 +26,15 @@ Array = NDArray[Any]
 MOST_BACKGROUND = 100
 #: columns up to which all coalitions may be evaluated, columns that have a value of their own, and rows × columns of a
 #: mixed table that is evaluated at once
-MOST_ENUMERATED, MOST_PLAYERS, MOST_ENTRIES = 12, 80, 3_000_000
+MOST_ENUMERATED, MOST_PLAYERS, MOST_ENTRIES = 12, 80, 8_000_000
 #: orders, each with its reverse, that are drawn for a row at least and at most
 LEAST_PAIRS, MOST_PAIRS = 4, 200
-#: rows on which columns of wide tables are screened
-SCREENED_ROWS = 8
+#: columns that have a value of their own where there are few evaluations for many rows
+LEAST_PLAYERS = 10
+#: rows on which columns of wide tables are screened, and groups of columns at first
+SCREENED_ROWS, SCREENED_GROUPS = 8, 200
+#: evaluations × columns
+MOST_VALUES = 12_000_000
 #: errors relative to the largest value that are rounding
 ROUNDING = 1e-9
 
@@ -71,8 +75,9 @@ def shapley_values(
     columns : sequence of int, default=None
         Positions of the columns that the function depends on; all by default.
     max_evaluations : int, default=100_000
-        Distinct rows that the function is evaluated for, about. There are at least four orders and their reverses for
-        each row, and at most 200.
+        Distinct rows that the function is evaluated for, about; fewer for more than 120 columns. There are at least
+        four orders and their reverses for each row, and at most 200. Where columns are too many for that, those that
+        matter least count together.
     random_state : int, default=0
         Which orders and background rows are drawn.
 
@@ -88,6 +93,7 @@ def shapley_values(
     ([0.0], [4.0, 2.0])
     """
     game = _Game.of(function, X, background, columns, random_state)
+    max_evaluations = min(max_evaluations, max(MOST_VALUES // game.keys.shape[1], 1))
     game = game.merged(max_evaluations)
     if len(game.players) <= MOST_ENUMERATED and game.cost_of_coalitions() <= max_evaluations:
         return game.found(_enumerated(game), None, factorial(min(len(game.players), 20)))
@@ -105,6 +111,8 @@ class _Game(NamedTuple):
     rows: int
     background: Array  # positions among the stacked rows
     base: Array
+    outputs: Array  # of the rows
+    middle: Array  # the output of the middle background row
     players: tuple[tuple[int, ...], ...]
     keys: Array  # (stacked rows, columns): random numbers, equal where values are
     random: np.random.Generator
@@ -122,15 +130,19 @@ class _Game(NamedTuple):
         positions = np.arange(rows, total)
         if len(positions) > 10 * MOST_BACKGROUND:
             positions = np.sort(random.choice(positions, 10 * MOST_BACKGROUND, replace=False))
-        outputs = _evaluated(function, stacked, np.broadcast_to(positions[:, None], (len(positions), width)))
-        order = np.argsort(np.nan_to_num(outputs[:, -1]), kind="stable")
+        whole = np.concatenate([np.arange(rows), positions])
+        outputs = _evaluated(function, stacked, np.broadcast_to(whole[:, None], (len(whole), width)))
+        usual = outputs[rows:]
+        order = np.argsort(np.nan_to_num(usual[:, -1]), kind="stable")
         if len(order) > MOST_BACKGROUND:
             order = order[((np.arange(MOST_BACKGROUND) + 0.5) / MOST_BACKGROUND * len(order)).astype(int)]
-        base = np.nan_to_num(_mean(outputs[order]))
+        base = np.nan_to_num(_mean(usual[order]))
         every = [stacked.codes(j) for j in range(width)]
         keys = np.stack([random.integers(0, 2**63, codes.max() + 2, dtype=np.uint64)[codes] for codes in every], axis=1)
         players = tuple((j,) for j in (range(width) if columns is None else columns))
-        return cls(function, stacked, rows, positions[order], base, players, keys, random)
+        known = np.where(np.isnan(outputs), base, outputs)
+        middle = known[rows + order[len(order) // 2]]
+        return cls(function, stacked, rows, positions[order], base, known[:rows], middle, players, keys, random)
 
     def found(self, values: Array, error: Array | None, orders: int) -> ShapleyValues:
         return ShapleyValues(self.base, values, error, self.players, len(self.background), orders)
@@ -168,23 +180,41 @@ class _Game(NamedTuple):
         return np.asarray(np.where(np.isnan(values), self.base, values)[np.ravel(again)])
 
     def merged(self, max_evaluations: int) -> _Game:
-        """The game with one player for all columns that matter little, where columns are many."""
-        many = len(self.players)
-        if many <= MOST_PLAYERS:
+        """The game with one player for all columns that matter little, where columns are many.
+
+        Groups of columns are screened by the change of f as they become those of the middle background row; those with
+        the largest are parted and screened again, until they are single columns.
+        """
+        most = int(np.clip(max_evaluations // (2 * LEAST_PAIRS * self.rows), LEAST_PLAYERS, MOST_PLAYERS))
+        if len(self.players) <= most:
             return self
-        screened = max(1, min(SCREENED_ROWS, self.rows, max_evaluations // (4 * many)))
-        row = np.repeat(np.linspace(0, self.rows - 1, screened).astype(int), many + 1)
+        groups = _parted([j for (j,) in self.players], SCREENED_GROUPS)
+        rest: list[int] = []
+        while True:
+            effect = self._screened(groups, max_evaluations)
+            order = np.argsort(-effect, kind="stable").tolist()
+            rest += [column for k in order[most - 1 :] for column in groups[k]]
+            groups = [groups[k] for k in order[: most - 1]]
+            if all(len(group) == 1 for group in groups):
+                return self._replace(players=(*sorted(groups), tuple(sorted(rest))))
+            groups = [part for group in groups for part in _parted(list(group), 6)]
+
+    def _screened(self, groups: list[tuple[int, ...]], max_evaluations: int) -> Array:
+        """The mean change of f, over some rows, as each group becomes that of the middle background row."""
+        screened = max(1, min(SCREENED_ROWS, self.rows, max_evaluations // (20 * len(groups))))
+        several = len(groups) + 1  # the last leaves no group out
+        row = np.repeat(np.linspace(0, self.rows - 1, screened).astype(int), several)
         other = np.full(len(row), self.background[len(self.background) // 2])
-        left = np.tile(np.arange(many + 1), screened)  # the last leaves no player out
-        keys = np.arange(len(row))
-        values = self.values(row, other, lambda items: left[items][:, None] != np.arange(many), keys)
-        values = values.reshape(screened, many + 1, -1)
-        effect = np.abs(values[:, :-1] - values[:, -1:]).mean(axis=(0, 2))
-        order = np.argsort(-effect, kind="stable")
-        alone = sorted(order[: MOST_PLAYERS - 1].tolist())
-        rest = sorted(order[MOST_PLAYERS - 1 :].tolist())
-        together = tuple(column for k in rest for column in self.players[k])
-        return self._replace(players=(*(self.players[k] for k in alone), together))
+        left = np.tile(np.arange(several), screened)
+        values = self._replace(players=tuple(groups)).values(
+            row, other, lambda items: left[items][:, None] != np.arange(len(groups)), np.arange(len(row))
+        )
+        values = values.reshape(screened, several, -1)
+        return np.asarray(np.abs(values[:, :-1] - values[:, -1:]).mean(axis=(0, 2)))
+
+
+def _parted(columns: list[int], parts: int) -> list[tuple[int, ...]]:
+    return [tuple(part.tolist()) for part in np.array_split(columns, min(parts, len(columns)))]
 
 
 def _evaluated(function: Callable[[Any], Array], stacked: StackedRows, index: Array) -> Array:
@@ -254,7 +284,7 @@ def _sampled(game: _Game, max_evaluations: int) -> tuple[Array, Array, int]:
         pairs = min(max(LEAST_PAIRS, int((max_evaluations - cost) / differing)), MOST_PAIRS)
     met, repeats = (m, pairs // m) if balanced else (min(pairs, m), 1)
     means, variances = [], []
-    for rows in _batches(np.arange(n), 2 * MOST_ENTRIES // (met * repeats * 2 * (p + 1) * len(game.base))):
+    for rows in _batches(np.arange(n), MOST_ENTRIES // (met * repeats * 2 * (p + 1) * len(game.base))):
         added, other = _marginals(game, rows, met, repeats)
         drawn = added.mean(axis=3)  # (rows, met, repeats, players, outputs)
         each = drawn.mean(axis=2)
@@ -281,10 +311,7 @@ def _effects(game: _Game) -> Array:
     mixed = keys[middle].sum(dtype=np.uint64) - keys[middle][player] + keys[row, player]
     values = game.values(row, np.full(len(row), middle), lambda items: player[items][:, None] == np.arange(p), mixed)
     found = np.zeros((len(game.keys), p, values.shape[1]))
-    start = game.values(
-        np.array([middle]), np.array([middle]), lambda items: np.ones((1, p), bool), np.zeros(1, dtype=np.uint64)
-    )
-    found[positions] = values.reshape(len(positions), p, -1) - start
+    found[positions] = values.reshape(len(positions), p, -1) - game.middle
     return found
 
 
@@ -337,11 +364,7 @@ def _completed(game: _Game, values: Array, variance: Array) -> Array:
     Something is missing where not every background row was met. A player without variance, such as a column that the
     function does not depend on, keeps its value, unless no player has any.
     """
-    n = game.rows
-    width = game.keys.shape[1]
-    outputs = _evaluated(game.function, game.stacked, np.broadcast_to(np.arange(n)[:, None], (n, width)))
-    outputs = np.where(np.isnan(outputs), game.base, outputs)
-    missing = outputs - game.base - values.sum(axis=1)
+    missing = game.outputs - game.base - values.sum(axis=1)
     weight = np.where((variance > 0).any(axis=1, keepdims=True), variance, np.abs(values))
     total = weight.sum(axis=1, keepdims=True)
     share = np.divide(weight, total, out=np.full_like(weight, 1 / max(weight.shape[1], 1)), where=total > 0)
