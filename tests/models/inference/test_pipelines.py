@@ -97,6 +97,27 @@ def test_a_pipeline_of_table_features_is_told_in_units_of_the_columns(
     assert_allclose(ours.predict_interval(X[:3], kind="observation").upper, new["obs_ci_upper"], rtol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
+def test_gaps_and_dates_of_a_pipeline(people: pd.DataFrame) -> None:
+    rng = np.random.default_rng(1)
+    age = people["age"].where(rng.random(ROWS) < 0.8)
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 31, ROWS), unit="D")
+    X, y = pd.DataFrame({"age": age, "day": day, "city": people["city"]}), people["cost"]
+    pipeline = make_pipeline(TableFeatures(kinds={"day": "date"}), LinearRegression()).fit(X, y)
+    told = summary(pipeline, X, y)
+    days = (day - day.min()).days
+    dummies = pd.get_dummies(pd.DataFrame({"w": day.day_name(), "c": X["city"]}), drop_first=True).astype(float)
+    by_hand = pd.DataFrame({"age": age.fillna(age.mean()), "gap": age.isna().astype(float), "day": days})
+    theirs = sm.OLS(y, sm.add_constant(pd.concat([by_hand, dummies], axis=1))).fit()
+    same_least_squares(told, theirs)
+    row = told.frame().set_index("term")
+    for ours, name in {"age": "age", "age[missing]": "gap", "day[days]": "day", "city[Ulm]": "c_Ulm"}.items():
+        assert_allclose(
+            row.loc[ours, ["coefficient", "standard_error"]].astype(float), [theirs.params[name], theirs.bse[name]]
+        )
+    assert "Coefficients are per unit of the columns" in str(told)
+
+
 @pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3"])
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
 def test_robust_errors_and_the_robust_f_of_a_pipeline(people: pd.DataFrame, kind: str) -> None:

@@ -82,7 +82,8 @@ def _in_terms_of_columns(
                 dropped.append(reference)
     kept = [j for j in range(len(names)) if j not in dropped]
     rows = [*range(intercept), *(intercept + j for j in kept)]
-    notes = [f"Reference levels: {', '.join(names[j] for j in dropped)}."] if dropped else []
+    notes = ["Coefficients are per unit of the columns, which the model standardises."] if (scale != 1).any() else []
+    notes += [f"Reference levels: {', '.join(names[j] for j in dropped)}."] if dropped else []
     return [names[j] for j in kept], change[rows], tuple(notes)
 
 

@@ -24,13 +24,14 @@ from mercer.designs.encoded import Encoded, NumberPart, Part
 from mercer.models.base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.tables._choose import ASKED_FOR, asked_kinds, name_of, schema_for, treatment
+from mercer.models.tables._dates import Date
 from mercer.models.tables._evidence import Evidence, InTable, Manner
 from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse, without
 from mercer.models.tables.formula_features import FormulaFeatures
 from mercer.models.tables.numbers import Number
 from mercer.models.tables.source import learn_source
-from mercer.models.tables.treatment import LEVELS, LeftOut, Slot, Treatment, Unseen, distinct, side_by_side
+from mercer.models.tables.treatment import LEVELS, NUMBERS, LeftOut, Slot, Treatment, Unseen, distinct, side_by_side
 from mercer.report import Field, Grid
 
 #: columns whose reasons are given where none is left
@@ -260,7 +261,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return columns
 
     def feature_scales(self) -> tuple[Array, Array]:
-        """What standardised features were made by: (column − shift) / scale.
+        """Return what standardised features were made by: (column − shift) / scale, of dates (days − shift) / scale.
 
         Returns
         -------
@@ -269,13 +270,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         shift, scale = np.zeros(len(self._names)), np.ones(len(self._names))
-        for made_by, _, positions in self._runs():
-            if isinstance(made_by, Number) and made_by.scaled:
-                shift[positions[0]], scale[positions[0]] = made_by.scale
+        for made_by, slot, positions in self._runs():
+            number = made_by.days if isinstance(made_by, Date) else made_by
+            if slot.order == NUMBERS and isinstance(number, Number) and number.scaled:
+                shift[positions[0]], scale[positions[0]] = number.scale
         return shift, scale
 
     def level_groups(self) -> list[list[int]]:
-        """Positions of the features that stand for the levels of one category.
+        """Return the positions of the features that stand for the levels of one category.
 
         Returns
         -------
