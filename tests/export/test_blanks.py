@@ -65,3 +65,16 @@ def test_a_word_that_is_a_level_is_not_missing(model: Any, tmp_path: Path) -> No
     assert CliRunner().invoke(app, ["predict", *places[:2], "-o", places[2]]).exit_code == 0
     shares = read_table(tmp_path / "out.csv")["probability[yes]"].to_numpy()
     np.testing.assert_allclose(shares, model.predict_proba(frame)[:, 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS[:1], ids=["features"])
+def test_a_new_number_counts_as_the_nearest_of_a_scale(model: Any) -> None:
+    scale = np.arange(ROWS) % 5 + 1
+    frame = FRAME.assign(scale=scale, ward=np.where(scale < 3, scale, 7 * scale))
+    model.fit(frame, np.where(scale > 3, "yes", "no"))
+    assert model[0].schema_["scale"].kind.value == "code"
+    rows = frame.assign(scale=9)
+    np.testing.assert_array_equal(model.predict_proba(rows), model.predict_proba(frame.assign(scale=5)))
+    beyond = frame.assign(scale=scale * 3.0 - 4)
+    check(model, beyond)
+    check(model, frame.assign(ward=99))  # no scale: nothing is known of a new ward

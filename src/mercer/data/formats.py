@@ -198,11 +198,23 @@ def detect_format(
     return detected if detected is not None or others else _detect_dates(spelled, dates)
 
 
+def may_have_format(labels: Iterable[Any]) -> bool:
+    """Whether some of the labels of a column leave it open that all of them spell numbers, or dates."""
+    words = [label.strip() for label in labels if isinstance(label, str)]
+    spelled = [word for word in words if word not in GAPS]
+    if all(_take_apart(word) is not None for word in spelled):
+        return True
+    return any(all(DateFormat(order).read(word) is not None for word in spelled) for order in ORDERS)
+
+
 def _detect_number(words: list[str], decimal: str | None, gaps: list[str], *, plain: bool) -> Detected | None:
-    parts = [_take_apart(word.strip()) for word in words]
-    found = [each for each in parts if each is not None]
+    found = []
+    for word in words:
+        if (parts := _take_apart(word.strip())) is None:
+            return None
+        found.append(parts)
     units = {each.unit for each in found} - {""}
-    if len(found) < len(words) or len(units) > 1:
+    if len(units) > 1:
         return None
     fits = [mark for mark in ".," if all(_fits(each.digits, mark) for each in found)]
     if decimal is not None:

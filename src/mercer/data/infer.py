@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mercer.data.coding import code_array, code_uniform_objects, trim_labels
 from mercer.data.dates import are_dates
-from mercer.data.formats import DateFormat, Detected, Format, NumberFormat, detect_format, read_labels
+from mercer.data.formats import DateFormat, Detected, Format, NumberFormat, detect_format, may_have_format, read_labels
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.resembling import resembles
@@ -40,6 +40,8 @@ WORDS, WORDS_OF_FEW, WORDS_OF_RECURRING = 3, 5, 6
 MANY_TEXTS = 100
 #: distinct values that are too many for levels, however many rows there are
 MOST_LEVELS = 1000
+#: rows by which columns are told that spell neither numbers nor dates
+FIRST_ROWS = 100
 #: labels whose words are counted
 COUNTED = 2000
 #: text with fewer words per value: most values share a word with others
@@ -98,7 +100,12 @@ def infer_formats(table: Table, kinds: Mapping[str, Kind] | None = None) -> dict
     """Find the columns of a frame whose strings spell numbers or dates, and how; `kinds` are declared by the caller."""
     if table.library in ("numpy", "scipy"):
         return {}
-    strings = [j for j in range(table.n_columns) if table.kinds[j] is Kind.CATEGORY]
+    few = table.rows(slice(0, FIRST_ROWS))
+    strings = [
+        j
+        for j in range(table.n_columns)
+        if table.kinds[j] is Kind.CATEGORY and may_have_format(few.coded(j).labels.tolist()[:FIRST_ROWS])
+    ]
     names = [Naming.of(table, j) for j in strings]
     declared = [replace(each, told=(kinds or {}).get(each.name, each.told)) for each in names]
     found = detect_formats([Seen.of(table, j) for j in strings], declared)

@@ -18,6 +18,8 @@ from mercer.data.select import select
 AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT})
 #: levels of a column from which on rare ones are pooled, and in how many rows a level of its own occurs at least
 MANY_LEVELS, ROWS_PER_LEVEL = 50, 5
+#: columns that are named in a sentence about them
+MOST_NOTED = 10
 #: kinds that each fold is told, so that all folds see the same; what has two values or one, a fold sees for itself
 TOLD = frozenset({*Kind} - {Kind.BINARY, Kind.BOOLEAN, Kind.CONSTANT, Kind.IDENTIFIER})
 
@@ -142,13 +144,20 @@ class Shown:
         )
 
     def notes(self) -> list[str]:
-        """Return a sentence about the identifiers, which no model is shown, and why each of them is one."""
+        """Return sentences about identifiers, which no model is shown, and about columns that were converted."""
         left = [f"{name!r} ({_why_identifier(self.schema[name])})" for name in self.identifiers]
-        return [f"Columns left out: {', '.join(left)}."] if left else []
+        read = [f"{name!r} ({form.described})" for name, form in self.formats.items()]
+        sentences = {"Columns left out": left, "Columns converted": read}
+        return [f"{what}: {_first(names)}." for what, names in sentences.items() if names]
 
     def _only(self, names: list[str]) -> Table:
         whole = len(names) == len(self.schema)
         return Table.of(self.table.native if whole else some_columns(self.table, names))
+
+
+def _first(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NOTED} more" if len(names) > MOST_NOTED else ""
+    return ", ".join(names[:MOST_NOTED]) + more
 
 
 def _why_identifier(column: Column) -> str:

@@ -16,6 +16,8 @@ from mercer.models.tables._reading import labels_of, refuse_gaps
 from mercer.models.tables.numbers import Gaps
 from mercer.models.tables.treatment import LEVELS, Slot, Treatment, Unseen
 
+#: fewest consecutive numbers that are taken for a scale
+FEWEST_ORDERED = 3
 #: characters of a level in the name of its feature
 LONGEST_NAME = 60
 
@@ -29,6 +31,18 @@ class Category(Treatment):
     missing: str
     #: whether levels are strings; None if some are
     text: bool | None
+
+    @property
+    def ends(self) -> tuple[int, int] | None:
+        """The lowest and the highest of levels that are consecutive whole numbers; None of others.
+
+        A number beyond them counts as the nearest level: 6 of a scale from 1 to 5 as 5.
+        """
+        levels = [*self.levels.kept, *self.levels.rare]
+        if self.text is not False or len(levels) < FEWEST_ORDERED or not all(type(each) is int for each in levels):
+            return None
+        low, high = min(levels), max(levels)
+        return (low, high) if high - low + 1 == len(levels) else None
 
     @classmethod
     def learnt(cls, column: str, seen: Occurrences, gaps: Gaps, **options: Any) -> Self:
@@ -51,6 +65,8 @@ class Category(Treatment):
         if self.missing == "error":
             refuse_gaps(self.column, gaps)
         self._tell(coded, unseen)
+        if self.ends is not None and coded.labels.dtype.kind in "iuf":
+            coded = coded._replace(labels=np.clip(coded.labels, *self.ends))
         codes = CodePart(self.levels.codes(self.column, coded), self.levels.n_columns)
         if self.missing != "keep" or not gaps.any():
             return [codes]
