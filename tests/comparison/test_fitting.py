@@ -105,3 +105,13 @@ def test_models_of_scikit_learn_take_columns_of_any_kind() -> None:
         compare(PATIENTS, ILL, models="KNeighborsRegressor")
     with pytest.raises(DataError, match="needs parameters"):
         compare(PATIENTS, ILL, models="VotingClassifier")
+
+
+def test_a_parameter_of_a_listed_model_may_be_set() -> None:
+    X, y = PATIENTS.drop(columns="visits"), PATIENTS["visits"].to_numpy()
+    name = "GLM(family='poisson', penalty=L2(1.0))"
+    assert name in compare(X, y, cv=2, task="counts", reference=False).names
+    model = fit_named(name, X, y, settings={"max_iter": 7}).model
+    assert model[-1].max_iter == 7
+    with pytest.raises(DataError, match=r"GLM has no parameter 'maxiter'\. Did you mean 'max_iter'"):
+        fit_named(name, X, y, settings={"maxiter": 7})

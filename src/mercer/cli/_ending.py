@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -71,7 +72,9 @@ def _telling_once() -> Callable[..., None]:
     told: set[str] = set()
 
     def tell(message: Warning | str, *where: Any) -> None:
-        sentence = " ".join(str(message).split())
+        # a parameter is given by an option here
+        sentence = re.sub(r"\(((?:max_iter|tol)=[^)]+)\)", r"(--set \1)", " ".join(str(message).split()))
+        sentence = sentence.replace("(max_iter)", "(--set max_iter=10000)")
         if sentence not in told:
             remark(f"mercer: note: {sentence}")
         told.add(sentence)

@@ -226,7 +226,7 @@ def _print(found: Comparison) -> None:
     board, tests, verdict = found.leaderboard(), found.differences(), found.verdict()
     for problem in found.problems():
         say(f"{problem.severity.upper()} {problem.code}: {problem.sentence} {problem.remedy}")
-    for sentence in (found.task.reason, *verdict.sentences):
+    for sentence in (*verdict.sentences, found.task.reason):
         say(sentence)
     show(replace(board, notes=()))
     if tests.rows:

@@ -64,6 +64,8 @@ class Entry:
         Whether a classifier has probabilities.
     failed : bool
         Whether it could not be fitted or scored.
+    converged : bool
+        Whether all fits reached their optimum, as far as the model says.
     additive : bool
         Whether its score is a sum of contributions of the columns, so that predictions are explained exactly.
     impossible : int
@@ -88,6 +90,7 @@ class Entry:
     calibration: CalibrationError | None = None
     probabilistic: bool = False
     failed: bool = False
+    converged: bool = True
     additive: bool = False
     impossible: int = 0
     obstacle: str | None = None

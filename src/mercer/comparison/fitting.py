@@ -13,11 +13,12 @@ from mercer._suggest import did_you_mean
 from mercer.comparison.racing.refit import refit
 from mercer.comparison.taking_part.chosen import listed_entrant
 from mercer.comparison.taking_part.entrants import Entrant, entrants_for
+from mercer.comparison.taking_part.kinds import innermost
 from mercer.comparison.taking_part.question import Question
 from mercer.data import Schema, Table
 from mercer.data.storages.time_columns import refuse_clock_times
 from mercer.using.fitting import certificate_note, fitted, wrapped
-from mercer.using.preparing import MODELS, Prepared, prepared_model
+from mercer.using.preparing import MODELS, Prepared, prepared_model, set_parameters
 from mercer.using.tasks import Task
 from mercer.using.which_task import TASKS, task_for
 from mercer.using.written import find_sklearn, parse_model
@@ -39,11 +40,11 @@ def fit_named(
     """Return the model of that name, fitted to a frame as it comes.
 
     A name of the leaderboard gives the model of the comparison: the same features, and its settings chosen in the same
-    way. With `settings`, and for any other class of mercer, it is that class. Models may also be written as in Python:
-    `SVC(C=10)`.
+    way, but for `settings`. A class of mercer with `settings`, or that the leaderboard does not list, is that class.
+    Models may also be written as in Python: `SVC(C=10)`.
     """
     aside: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal, "seed": seed}
-    if settings or name in ALIKE:
+    if name in ALIKE or (settings and name in MODELS):
         return fitted(name, X, y, settings=settings, **aside)
     refuse_clock_times(X)
     table = Table.of(X, dates=True)
@@ -51,11 +52,13 @@ def fit_named(
     for task in _tasks(y, table):
         invitation = entrants_for(table, Question.of(task, None))
         if (found := listed_entrant(name, invitation)) is not None:
+            set_parameters(innermost(found.model), settings or {})
             return _fitted_entrant(found, task, **aside)
         listed += [each.name for each in invitation.entrants if each.name not in listed]
     if name in MODELS:
         return fitted(name, X, y, **aside)
     if (model := parse_model(name)) is not None:
+        set_parameters(model, settings or {})
         return fitted(type(model).__name__, X, y, ready=prepared_model(model, X), **aside)
     if find_sklearn(name.removesuffix(" (reference)")) is not None:
         raise DataError(f"{name} is a model of scikit-learn, which a model file cannot hold. Fit it in Python.")

@@ -170,14 +170,21 @@ def model_named(name: str, settings: Mapping[str, Any]) -> Any:
     if name not in MODELS:
         raise DataError(f"There is no model {name!r}. {did_you_mean(name, MODELS)}")
     model = getattr(mercer, name)()
+    set_parameters(model, settings)
+    return model
+
+
+def set_parameters(model: Any, settings: Mapping[str, Any]) -> None:
+    """Set parameters that a model has, with values that it allows."""
     known = list(model.get_params(deep=False))
     if unknown := [each for each in settings if each not in known]:
-        raise DataError(f"{name} has no parameter {unknown[0]!r}. {did_you_mean(unknown[0], known)}")
+        raise DataError(f"{type(model).__name__} has no parameter {unknown[0]!r}. {did_you_mean(unknown[0], known)}")
     try:
-        model.set_params(**settings)._validate_params()
+        model.set_params(**settings)
+        if hasattr(model, "_parameter_constraints"):
+            model._validate_params()
     except ValueError as refusal:
         raise DataError(" ".join(str(refusal).split())) from None
-    return model
 
 
 def _of_columns(model: Any, shown: Shown, rows: Any) -> Prepared:

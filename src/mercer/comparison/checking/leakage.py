@@ -125,7 +125,8 @@ def too_good(view: View) -> Iterator[Found]:
     yield Found(
         f"{model} reaches {heading} {reached:.4f} on rows that it was not fitted to, which is "
         f"{'too good to be taken as it is' if suspicious else 'very good'}.{by_columns if told else ''}",
-        "Check that every column is known when predictions are made, and that no row is in the table twice.",
+        "Check that every column is known when predictions are made, that no row is in the table twice, and that rows "
+        "of one thing (a patient, a country) are kept together (--group).",
         columns,
         "warning" if suspicious else "note",
     )

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
-from mercer._errors import DataError
+from mercer._errors import DataError, NotConvergedWarning, TargetLeakWarning
 from mercer.comparison.entry import Entry
 from mercer.comparison.racing.simplicity import Simplicity, simplicity_of
 from mercer.comparison.racing.size import size_of
@@ -76,8 +77,12 @@ def cross_validate(
             taken.append(now() - start)
     if failure:
         return _failed(entrant, task, splits, failure)
-    entry = _entry(entrant, task, splits, trials, _told(warning.message for warning in caught))
-    return replace(entry, additive=simplicity.additive, obstacle=simplicity.obstacle)
+    # columns that give the target away are among the problems of the comparison
+    messages = [each.message for each in caught if not issubclass(each.category, TargetLeakWarning)]
+    stopped = [each for each in messages if isinstance(each, NotConvergedWarning | ConvergenceWarning)]
+    notes = _told(each for each in messages if each not in stopped)
+    entry = _entry(entrant, task, splits, trials, (*_stopped_early(entrant.model, stopped), *notes))
+    return replace(entry, additive=simplicity.additive, obstacle=simplicity.obstacle, converged=not stopped)
 
 
 def tried(entrant: Entrant, task: Task, split: Split, inner: InnerFolds | None = None) -> Trial:
@@ -171,6 +176,22 @@ def _failed(entrant: Entrant, task: Task, splits: list[Split], failure: str) -> 
         notes=(failure,),
         failed=True,
     )
+
+
+def _stopped_early(model: Any, warned: Sequence[Warning | str]) -> list[str]:
+    """Return a sentence about fits that stopped before their optimum, with the parameter that allows more steps."""
+    if not warned:
+        return []
+    evidence = re.split(r"[.;] (?=[A-Z])|\n", str(warned[0]).strip())[0].rstrip(".")
+    limits = [
+        value for name, value in model.get_params().items() if name.endswith("max_iter") and isinstance(value, int)
+    ]
+    more = f"max_iter={10 * max(limits)}" if limits else "a larger max_iter"
+    sentence = (
+        f"stopped before its optimum ({evidence}), so that its score may be too low. Allow more steps: {more} in "
+        f"Python, --set {more if limits else 'max_iter=10000'} in `mercer fit`."
+    )
+    return [sentence]
 
 
 def _told(messages: Iterable[Warning | str]) -> tuple[str, ...]:

@@ -135,6 +135,7 @@ def _model(comparison: Comparison, entry: Entry) -> dict[str, Any]:
         "kind": entry.kind,
         "partner": entry.partner,
         "failed": entry.failed,
+        "converged": entry.converged,
         "additive": entry.additive,
         "obstacle": entry.obstacle,
         "probabilistic": entry.probabilistic,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.comparison.measuring.paired import Interval
+from mercer.comparison.taking_part.chosen import NOT_CONVERGED, REFERENCE
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
 from mercer.report.wording import plainly
@@ -61,13 +62,15 @@ def listed(comparison: Comparison) -> list[Entry]:
 
 
 def marked_name(entry: Entry) -> str:
-    """Return the name of an entry as the leaderboard shows it."""
-    return f"{entry.name} (reference)" if entry.kind == "reference" else entry.name
+    """Return the name of an entry as the leaderboard shows it: a reference, or one that did not converge, is marked."""
+    name = f"{entry.name}{REFERENCE}" if entry.kind == "reference" else entry.name
+    return name if entry.converged else f"{name}{NOT_CONVERGED}"
 
 
 def notes_of(comparison: Comparison) -> tuple[str, ...]:
     """Those of the comparison, and below them those of its models, by name."""
-    return (*comparison.notes, *(f"{entry.name}: {note}" for entry in listed(comparison) for note in entry.notes))
+    of_models = (f"{marked_name(entry)}: {note}" for entry in listed(comparison) for note in entry.notes)
+    return (*comparison.notes, *of_models)
 
 
 def frame(comparison: Comparison, library: str | None = None) -> Any:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MARGIN = 0.05
 #: a model of more bytes than this many times those of the smallest is not as simple
 LARGER = 10.0
+#: a gain of this share of the baseline's score in every one of so many splits is not chance
+MUCH_BETTER, MANY_SPLITS = 0.2, 5
 #: models that are named in a row
 MOST_NAMED = 3
 RULE = (
@@ -179,11 +181,16 @@ def _least_gain(comparison: Comparison, metric: Metric, top: Entry, margin: floa
 
 
 def _beats(comparison: Comparison, metric: Metric, entry: Entry, baseline: Entry | None) -> bool:
-    """Whether a model beats the baseline beyond chance; of a single split, at all."""
+    """Whether a model beats the baseline beyond chance, or by much in every split; of a single split, at all."""
     if baseline is None or decides_better(comparison, entry, baseline):
         return True
     found = _difference(comparison, metric, entry, baseline)
-    return found.mean > 0 and not found.p >= LEVEL
+    if found.mean > 0 and not found.p >= LEVEL:
+        return True
+    # scores of few rows vary much; a large gain in each of several splits is not chance either
+    gains = metric.gain(entry.scores[metric.name]) - metric.gain(baseline.scores[metric.name])
+    large = found.mean >= MUCH_BETTER * abs(baseline.mean(metric.name))
+    return bool(large and len(gains) >= MANY_SPLITS and (gains > 0).all())
 
 
 def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> bool:

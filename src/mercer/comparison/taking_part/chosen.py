@@ -16,8 +16,8 @@ from mercer.using.shown import Shown
 from mercer.using.tasks import Task
 from mercer.using.written import find_sklearn, parse_model
 
-#: how the leaderboard marks a reference
-REFERENCE = " (reference)"
+#: how the leaderboard marks a reference, and a model that stopped before its optimum
+REFERENCE, NOT_CONVERGED = " (reference)", " †"
 
 
 def chosen(models: Sequence[Any], invitation: Invitation, table: Table, task: Task) -> Invitation:
@@ -38,7 +38,8 @@ def chosen(models: Sequence[Any], invitation: Invitation, table: Table, task: Ta
 
 def listed_entrant(name: str, invitation: Invitation) -> Entrant | None:
     """Return the invited model that is listed by this name."""
-    return next((each for each in invitation.entrants if each.name.casefold() == name.strip().casefold()), None)
+    name = name.removesuffix(NOT_CONVERGED).strip().casefold()
+    return next((each for each in invitation.entrants if each.name.casefold() == name), None)
 
 
 def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) -> list[Entrant]:
