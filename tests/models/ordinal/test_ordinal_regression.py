@@ -96,3 +96,11 @@ def test_it_exports_and_is_saved(tmp_path: object) -> None:
 
 def test_scikit_learns_conventions() -> None:
     check_estimator(OrdinalRegression())
+
+
+def test_explanations_are_exact_sums_to_the_log_odds_above_the_middle() -> None:
+    model = OrdinalRegression().fit(X, Y)
+    told = mercer.explain_rows(model, X[:5])
+    assert (told.method, told.what, told.outputs) == ("exact", "log odds", ("a class above 1",))
+    above = model.predict_proba(X[:5])[:, 2:].sum(axis=1)
+    np.testing.assert_allclose(told.totals[:, 0], np.log(above / (1 - above)), rtol=1e-9)

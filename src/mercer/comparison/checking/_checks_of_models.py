@@ -11,7 +11,7 @@ from mercer.comparison.checking.found import Found
 from mercer.comparison.view import View, certified
 from mercer.decide import calibration_error
 from mercer.kernels.positive_definite import PositiveDefinite
-from mercer.using.metrics import Forecast, Outcome
+from mercer.using.metrics import Forecast
 
 
 def _parts(view: View) -> Iterator[tuple[str, Any]]:
@@ -150,7 +150,7 @@ def _of_knowing_nothing(view: View) -> float | None:
     """The first measure, for the shares of the classes or the mean of the training rows as the answer to all."""
     task, values = view.comparison.task, []
     for train, test in view.comparison.splits:
-        truth, learnt = task.truth[test], task.truth[train]
+        learnt = task.truth[train]
         if view.classification:
             shares = np.bincount(learnt, minlength=len(view.labels)) / len(learnt)
             with np.errstate(divide="ignore"):
@@ -158,7 +158,7 @@ def _of_knowing_nothing(view: View) -> float | None:
             forecast = Forecast(np.full(len(test), shares.argmax()), log_proba)
         else:
             forecast = Forecast(np.full(len(test), learnt.mean()))
-        values.append(task.metric.measure(Outcome(truth, forecast, float(learnt.mean()))))
+        values.append(task.scores(forecast, test, train)[task.metric.name])
     return float(np.mean(values)) if np.isfinite(values).all() else None
 
 

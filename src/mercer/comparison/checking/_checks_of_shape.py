@@ -270,7 +270,7 @@ def unequal_variance(view: View) -> Iterator[Found]:
     """Breusch and Pagan's test of whether residuals spread more for some predictions than for others."""
     from scipy.stats import chi2
 
-    if (best := _best_of(view, "regression")) is None:
+    if (best := _best_of(view, "regression") or _best_of(view, "amounts")) is None:
         return
     predicted, y = view.held_out(best)
     if len(y) < 20 or np.ptp(predicted) == 0:

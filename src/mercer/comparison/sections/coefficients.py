@@ -38,7 +38,8 @@ def coefficients(view: View) -> Section | None:
     for entry in view.ranked:
         model = view.fitted(entry)
         last = last_step(model)
-        if hasattr(last, "coef_") and hasattr(last, "intercept_") and entry.kind != "baseline":
+        linear = hasattr(last, "coef_") and (hasattr(last, "intercept_") or hasattr(last, "thresholds_"))
+        if linear and entry.kind != "baseline":
             try:
                 return _section(view, entry, model, last)
             except (MercerError, ValueError, TypeError, AttributeError):
@@ -63,10 +64,11 @@ def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
 
 
 def _lead(view: View, last: Any, intervals: bool) -> str:
-    what = {
-        "classification": added_to(last),
-        "counts": "prediction (or its logarithm)",
-    }.get(view.comparison.task.name, "prediction")
+    what = added_to(last) if view.classification else "prediction"
+    if view.comparison.task.name in ("counts", "amounts"):
+        what = "prediction (or its logarithm)"
+    if hasattr(last, "thresholds_"):
+        what = "log odds of a higher class"
     bars = "; bars are 95 % intervals" if intervals else ""
     return f"A coefficient says how much a feature changes the {what}, the others staying as they are{bars}."
 

@@ -12,6 +12,7 @@ from mercer.comparison.view import View, some_rows
 from mercer.data import Kind, Table
 from mercer.report import Axis, Chart, Field, Grid, Line, Points
 from mercer.using.explaining.explanation import Explanation, explain_exactly
+from mercer.using.explaining.outputs import LOG_ODDS
 from mercer.using.explaining.values import column_texts
 
 Array = NDArray[Any]
@@ -132,4 +133,6 @@ def summed(view: View, told: Explanation, output: str) -> str:
         return told.what
     if len(view.labels) == 2:
         return f"{told.what} of {output} against {view.labels[0]}"
+    if told.what == LOG_ODDS:  # of ordered classes, which have one sum for all
+        return f"{told.what} of {output}"
     return f"{told.what.split(' against')[0]} of {output} against the average class"

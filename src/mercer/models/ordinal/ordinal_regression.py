@@ -185,6 +185,12 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
             f"the likelihood is concave, and the coefficients are within {distance:.1g} standard errors of its maximum",
         )
 
+    @property
+    def middle(self) -> int:
+        """Position of the middle threshold, between the lower and the upper half of the classes."""
+        check_is_fitted(self)
+        return (len(self.thresholds_) - 1) // 2
+
     def predict(self, X: Any) -> Array:
         """Return the most probable class of every row.
 

@@ -18,6 +18,7 @@ from mercer.models.base import checked, column_names, is_sparse
 from mercer.models.discriminants.discriminant import DiscriminantClassifier
 from mercer.models.generative.column_likelihoods import column_likelihoods
 from mercer.models.linear_forms.linear_form import HasLinearForm
+from mercer.models.ordinal.ordinal_regression import OrdinalRegression
 from mercer.using.explaining.coefficients import feature_names, of_pairs
 
 Array = NDArray[Any]
@@ -65,6 +66,8 @@ def evidence_of(model: Any, X: Any) -> Evidence:
             return _of_discriminant(model, X)
         case HasLinearForm():
             return _of_linear_form(model, X)
+        case OrdinalRegression():
+            return _of_ordinal(model, X)
     return _of_coefficients(model, X)
 
 
@@ -133,6 +136,12 @@ def _shares(d: int) -> Array:
 def _of_linear_form(model: Any, X: Any) -> Evidence:
     form = linear_form(model)
     return Evidence(_products(form.feature_map(X), form.coef, form.intercept), form.names)
+
+
+def _of_ordinal(model: OrdinalRegression, X: Any) -> Evidence:
+    """The log odds of the classes above the middle threshold: those above another differ by a constant."""
+    base = -model.thresholds_[[model.middle]]
+    return Evidence(_products(_matrix(X), model.coef_[None], base), _feature_names(X) or tuple(column_names(model)))
 
 
 def _of_coefficients(model: Any, X: Any) -> Evidence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,11 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
     last = last_step(model)
     if grids := likelihoods.likelihood_grids(model):
         return [replace(grid, rows=grid.rows[:most]) for grid in grids]
-    if hasattr(last, "coef_") and hasattr(last, "intercept_"):
+    if hasattr(last, "coef_") and (hasattr(last, "intercept_") or hasattr(last, "thresholds_")):
         names, columns = coefficients.plain_coefficients(model)
         order = coefficients.by_size(names, columns["coefficient"])[:most]
         units = coefficients.UNITS if coefficients.scaled(model) and _has_amounts(model) else ""
-        notes = (f"Intercept: {_written(last.intercept_)}.", f"{_meaning(last)}{units}")
+        notes = (_level(last), f"{_meaning(last)}{units}")
         return [coefficients.coefficient_grid(names, columns, order, notes)]
     card = card_of(whole)
     if card is None or not any(column.used for column in card.columns):
@@ -54,6 +55,15 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
     found = drivers(whole, card.sample(CARD_ROWS), most=most)
     note = "Over rows that are drawn column by column from the model card."
     return [drivers_grid(found, note)]
+
+
+def _level(model: Any) -> str:
+    """Return a sentence on what the coefficients add to: an intercept, or thresholds between ordered classes."""
+    if hasattr(model, "intercept_"):
+        return f"Intercept: {_written(model.intercept_)}."
+    between = pairwise(map(str, model.classes_.tolist()))
+    written = [f"{low} | {high} {at:.4g}" for (low, high), at in zip(between, model.thresholds_, strict=True)]
+    return f"Thresholds of the sum: {', '.join(written)}."
 
 
 def drivers_grid(found: list[Driver], *notes: str) -> Grid:
@@ -86,6 +96,8 @@ def _meaning(model: Any) -> str:
     labels = getattr(model, "classes_", None)
     if labels is None:
         return "A coefficient is what a unit of the feature adds to the prediction, before any link."
+    if hasattr(model, "thresholds_"):
+        return "A coefficient is what a unit of the feature adds to the log odds of a higher class."
     several = "of the first class against the second" if coefficients.of_pairs(model) else "of its class"
     which = f"of {labels[1]} against {labels[0]}" if len(labels) == 2 else several
     return f"A coefficient is what a unit of the feature adds to the {coefficients.added_to(model)} {which}."
