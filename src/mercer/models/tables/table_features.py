@@ -170,7 +170,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : data frame, DuckDB relation, Source, or array-like of shape (n_samples, n_features)
-            Columns of any kind. A source is read once, and once more for each column of text.
+            Columns of any kind. A source is read once, once more if strings spell numbers or dates, and once more for
+            each column of text.
         y : array-like of shape (n_samples,), default=None
             The target, which no column should be.
 
