@@ -26,7 +26,7 @@ from mercer.comparison.sections.ranking import ranking
 from mercer.comparison.sections.regions import regions
 from mercer.comparison.sections.reproduced import reproduced
 from mercer.comparison.view import View
-from mercer.report import Note, Page, Section
+from mercer.report import Answer, Note, Page, Section
 from mercer.using.model_cards import installed
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
     tell = progress or untold
     made: dict[str, Section | None] = {}
     left_out: list[Note] = []
+    first: Answer | None = None
     for number, write in enumerate(sorted(SECTIONS, key=_turn)):
         name = write.__name__
         tell("page", number, STEPS, name)
@@ -92,19 +93,26 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
             left_out.append(Note(f"{name}: {LATE} ({reason})."))
         except Exception as failure:
             left_out.append(Note(f"{name}: {type(failure).__name__}: {failure}"))
+        if write is findings:  # before the sections that take long: it needs the checks, and must be on the page
+            first = _answered(view, made, left_out)
     tell("page", STEPS - 1, STEPS, "writing")
-    first = None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            first = answer(view, made)
-    except Exception as failure:
-        left_out.append(Note(f"answer: {type(failure).__name__}: {failure}"))
+    first = first or _answered(view, made, left_out)
     inside = (made.get(write.__name__) for write in SECTIONS)
     sections = [section for section in inside if section is not None and section.blocks]
     if left_out:
         sections.append(Section("left-out", "What is not on this page", tuple(left_out), "These parts were not made."))
     return Page(title(view), comparison.title, tuple(sections), _footer(comparison), first)
+
+
+def _answered(view: View, made: dict[str, Section | None], left_out: list[Note]) -> Answer | None:
+    """The first screen; a failure is listed with the sections that were not made."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about fits that the comparison has told of
+            return answer(view, made)
+    except Exception as failure:
+        left_out.append(Note(f"answer: {type(failure).__name__}: {failure}"))
+        return None
 
 
 def _turn(write: Callable[[View], Section | None]) -> int:
