@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 import mercer
 from mercer.data import Table
 from mercer.errors import ModelFileError
-from mercer.files import ModelCard, card_of, describe, load, save
+from mercer.files import ModelCard, Score, card_of, describe, load, save
 from mercer.files.model_card import hash_of_data, summarize_columns
 from mercer.using.model_cards import changed_card, make_card
 from tests.files._forged import signed, taken_apart
@@ -169,3 +169,13 @@ def test_the_card_of_a_comparison(tmp_path: Path) -> None:
     assert score.low is not None
     assert score.high is not None
     assert score.low < score.mean < score.high
+
+
+def test_numbers_written_with_a_unit_keep_it() -> None:
+    table = Table.of(pa.table({"rent": [f"${each:,}" for each in range(1000, 5000, 40)]}), dates=True)
+    found = summarize_columns(table)[0]
+    assert found.unit == "$"
+    assert found.described() == "$1000 to $4960, median $3000"
+    assert str(Score("MAE", 24850.3, 24256.0, 25444.0, 90000.0, "$")) == (
+        "MAE $24,850 (95 % interval $24,256 to $25,444); baseline $90,000"
+    )

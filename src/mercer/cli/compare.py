@@ -129,7 +129,7 @@ def compare(
     }
     with stages(quiet, progress) as bars:
         found, stopped = _compared(problem.X, problem.y, **options, time_limit=budget, progress=bars.tell)
-    found.source = rows.path.name
+    found.source, found.unit = rows.path.name, problem.unit
     _tell(found, json, markdown)
     if stopped:
         raise KeyboardInterrupt

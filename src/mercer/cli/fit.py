@@ -110,7 +110,7 @@ def fit(
         problem = _read(data, target, drop or [], reading, quiet)
         remark_first_run(quiet)
         found = fit_named(model, problem.X, problem.y, settings=setting_of(settings), **aside, seed=seed)
-        card = _card(found, data, problem.X, problem.y, problem.target, len(problem.y), whole=True)
+        card = _card(found, data, problem.X, problem.y, problem.target, len(problem.y), whole=True, unit=problem.unit)
     else:
         _refuse_aside(aside)
         source = opened_source(data, target=target, drop=drop or (), reading=reading, asked=asked)
@@ -142,7 +142,9 @@ def _read(data: str, target: str | None, drop: list[str], reading: Reading, quie
     return problem
 
 
-def _card(found: Prepared, data: str, X: Any, y: Any, target: str, rows: int | None, *, whole: bool) -> ModelCard:
+def _card(
+    found: Prepared, data: str, X: Any, y: Any, target: str, rows: int | None, *, whole: bool, unit: str = ""
+) -> ModelCard:
     """The card of the model; its scores are not measured."""
     from mercer.data import Table
     from mercer.using.model_cards import make_card
@@ -159,6 +161,7 @@ def _card(found: Prepared, data: str, X: Any, y: Any, target: str, rows: int | N
         schema=found.schema,
         rows=rows,
         whole=whole,
+        unit=unit,
     )
 
 

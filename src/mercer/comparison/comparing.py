@@ -27,7 +27,7 @@ from mercer.comparison.taking_part.inner import Inner, InnerFolds
 from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.reference import reference_for
 from mercer.data import Table
-from mercer.data.infer import read_formats, read_numbers
+from mercer.data.infer import number_format, read_formats, read_numbers
 from mercer.data.select import names_of
 from mercer.data.target import Problem, split_target
 from mercer.report.wording import counted
@@ -124,9 +124,10 @@ def compare(
     tell("data", 0, 1, "")
     target = target or (name if isinstance(name := getattr(y, "name", None), str) else "")
     unlabelled: list[str] = []
+    unit = getattr(number_format(y), "unit", "") if not isinstance(y, str) else ""
     if isinstance(y, str):
         problem, groups, times = _apart(X, y, groups, times)
-        X, y, target = problem.X, problem.y, problem.target
+        X, y, target, unit = problem.X, problem.y, problem.target, problem.unit
         order = problem.order_for(task) if order is None else order
         if problem.unlabelled:
             unlabelled = [f"Rows left out because they have no {target!r}: {problem.unlabelled}."]
@@ -162,6 +163,7 @@ def compare(
             question, models=invited, cv=cv, repeats=repeats, random_state=random_state, groups=groups, times=times
         ),
         target=target,
+        unit=unit,
     )
     try:
         race.run(entrants)

@@ -62,8 +62,9 @@ class Comparison:
         Folds within the rows of a fit, by which models choose their settings, where groups or times were given.
     reference : Entry or None
         Gradient-boosted trees on the same splits: not one of the `entries`, and never recommended.
-    target, source : str
-        Name of the column that is predicted, and of the file without its folder; "" where they are not known.
+    target, source, unit : str
+        Name of the column that is predicted, of the file without its folder, and what the numbers of the target are
+        written with ("$", "%"); "" where they are not known.
     """
 
     title: str
@@ -81,6 +82,7 @@ class Comparison:
     _problems: list[Finding] | None = field(default=None, init=False, repr=False)
     target: str = ""
     source: str = ""
+    unit: str = ""
 
     @property
     def names(self) -> list[str]:

@@ -22,6 +22,8 @@ class Problem(NamedTuple):
     order: list[Any] | None = None
     #: how y was read, where it is written as strings that spell numbers
     note: str = ""
+    #: "$", "%": what the numbers of y are written with, where they are strings
+    unit: str = ""
 
     def order_for(self, task: str) -> list[Any] | None:
         """Return the order of the labels where a task uses it: two labels are classes anyway."""
@@ -69,18 +71,18 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
     dropped = column_names(drop, table.columns)
     if label in dropped:
         raise DataError(f"Column {label!r} is the target, which cannot be dropped; name another target, or keep it.")
-    table, note = _with_numbers(table, label)
+    table, how = _with_numbers(table, label)
     labelled = table.filter(~_without_value(table.get_column(label)))
     X = labelled.drop(label, *dropped)
     values = labelled.get_column(label)
     if not X.columns:
         raise DataError(f"Besides the target {label!r} there is no column left to predict it from.")
     unlabelled = len(table) - len(labelled)
-    return Problem(X.to_native(), values.to_numpy(), label, unlabelled, declared_order(values.to_native()), note)
+    return Problem(X.to_native(), values.to_numpy(), label, unlabelled, declared_order(values.to_native()), *how)
 
 
-def _with_numbers(frame: Any, label: str) -> tuple[Any, str]:
-    """A frame in which the target is numbers, where its strings spell them, and a note how they were read."""
+def _with_numbers(frame: Any, label: str) -> tuple[Any, tuple[str, str]]:
+    """A frame in which the target is numbers, where its strings spell them; how they were read, and their unit."""
     import narwhals as nw
 
     from mercer.data.formats import NumberFormat
@@ -91,13 +93,13 @@ def _with_numbers(frame: Any, label: str) -> tuple[Any, str]:
 
     strings = [name for name in frame.columns if frame.get_column(name).dtype in (nw.String, nw.Object)]
     if label not in strings:
-        return frame, ""
+        return frame, ("", "")
     table = Table.of(frame.select(*strings).to_native(), dates=True)
     form = infer_formats(table).get(label)
     if not isinstance(form, NumberFormat):
-        return frame, ""
+        return frame, ("", "")
     numbers = table.with_formats({label: form}).numbers([table.names.index(label)])[:, 0]
-    return as_frame(with_columns(frame.to_native(), {label: numbers})), form.described
+    return as_frame(with_columns(frame.to_native(), {label: numbers})), (form.described, form.unit)
 
 
 def _without_value(labels: Any) -> Any:

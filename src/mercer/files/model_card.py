@@ -21,7 +21,7 @@ from mercer.data.dates import days_of_labels
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Column
 from mercer.report import Field, Grid
-from mercer.report.wording import counted, in_full, shortened
+from mercer.report.wording import counted, in_full, plainly, shortened, with_unit
 
 Array = NDArray[Any]
 Value = str | int | float | bool | None
@@ -39,20 +39,22 @@ NOT_MEASURED = "not measured"
 
 @dataclass(frozen=True)
 class Score:
-    """A measure of held-out predictions: its mean, its 95 % interval, and what the baseline reaches."""
+    """A measure of held-out predictions: its mean, its 95 % interval, what the baseline reaches, and its unit."""
 
     name: str
     mean: float
     low: float | None = None
     high: float | None = None
     baseline: float | None = None
+    unit: str = ""
 
     def __str__(self) -> str:
-        interval = (
-            "" if self.low is None or self.high is None else f" (95 % interval {self.low:.4g} to {self.high:.4g})"
+        mean, low, high, baseline = (
+            None if value is None else with_unit(plainly(value, ".4g"), self.unit)
+            for value in (self.mean, self.low, self.high, self.baseline)
         )
-        baseline = "" if self.baseline is None else f"; baseline {self.baseline:.4g}"
-        return f"{self.name} {self.mean:.4g}{interval}{baseline}"
+        interval = "" if low is None or high is None else f" (95 % interval {low} to {high})"
+        return f"{self.name} {mean}{interval}" + ("" if baseline is None else f"; baseline {baseline}")
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,7 @@ class ColumnSummary:
         """A value of this column with its unit."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return "" if value is None else str(value)
-        number = in_full(value)
-        if self.unit == "%":
-            return f"{number} %"
-        return f"-{self.unit}{number[1:]}" if self.unit and number.startswith("-") else f"{self.unit}{number}"
+        return with_unit(in_full(value), self.unit)
 
     def sample(self, n: int, random: np.random.Generator) -> Array:
         """Draw values that are distributed as those of the column, missing ones included."""
@@ -282,6 +281,7 @@ def summarize_columns(
 ) -> tuple[ColumnSummary, ...]:
     """Summarise the columns of a table; `used` are the names of those that the model reads, by default all."""
     found = Schema.infer(table) if schema is None else schema
+    table = table.with_formats(found.formats)  # strings that spell numbers or dates are summarised as these
     steps = STEPS if table.n_columns <= WIDE else STEPS_OF_WIDE
     columns = list(found)[:MOST_COLUMNS]
     return tuple(
@@ -317,7 +317,7 @@ def _hash_labels(digest: Any, labels: Array, codes: Array) -> None:
 
 def _summarize(table: Table, position: int, column: Column, steps: int, used: bool) -> ColumnSummary:
     kind, stored = column.kind, column.stored or column.kind
-    unit = str(getattr(column, "unit", "") or "")
+    unit = str(getattr(column.format or table.formats.get(column.name), "unit", ""))
     if kind is Kind.DATE:
         typed = table.kinds[position] is Kind.DATE
         days = table.days(position) if typed else days_of_labels(table.coded(position))

@@ -40,6 +40,21 @@ def plainly(value: float, form: str) -> str:
     return f"{value:,.0f}" if "e+" in shown and abs(value) < 1e9 else shown
 
 
+def with_unit(number: str, unit: str) -> str:
+    """Return a written number with its unit: a currency before it, "%" after it.
+
+    Examples
+    --------
+    >>> with_unit("24,850", "$"), with_unit("-3.5", "€"), with_unit("12", "%"), with_unit("7", "")
+    ('$24,850', '-€3.5', '12 %', '7')
+    """
+    if not unit or not number:
+        return number
+    if unit == "%":
+        return f"{number} %"
+    return f"-{unit}{number[1:]}" if number.startswith("-") else f"{unit}{number}"
+
+
 def enumerated(words: Sequence[str], most: int = 6, last: str = "and") -> str:
     """Words as a list in a sentence; of many, the first and how many more.
 

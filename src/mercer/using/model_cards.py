@@ -40,6 +40,7 @@ def make_card(
     measured: str = NOT_MEASURED,
     problems: Sequence[str] = (),
     whole: bool = True,
+    unit: str = "",
 ) -> ModelCard:
     """Return the card of a fitted model.
 
@@ -63,12 +64,14 @@ def make_card(
         Sentences about the data that a user of the model should know.
     whole : bool, default=True
         Whether `table` holds all rows of the fit; the hash of the data is computed only then.
+    unit : str
+        What the numbers of the target are written with: "$", "%".
     """
     read = _columns_read(model)
     schema = schema or Schema.infer(table)
     table = table.with_formats(schema.formats)
     columns = summarize_columns(table, schema, None if read is None else set(read))
-    outcome = summarize_columns(_one_column(target or "target", y))[0]
+    outcome = replace(summarize_columns(_one_column(target or "target", y))[0], unit=unit)
     classes = _classes(model)
     return ModelCard(
         target=target or "target",

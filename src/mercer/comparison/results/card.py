@@ -11,6 +11,9 @@ from mercer.using.model_cards import make_card
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
+#: measures that have the unit of the target
+IN_UNITS = ("rmse", "mae")
+
 
 def card(found: Comparison, name: str | None = None) -> ModelCard:
     """Return the card of a model, with its held-out scores beside those of the baseline."""
@@ -28,6 +31,7 @@ def card(found: Comparison, name: str | None = None) -> ModelCard:
         scores=_scores(found, entry.name),
         measured=found.title.rpartition("; ")[2],
         problems=problems,
+        unit=found.unit,
     )
     attach_card(model, made)
     return made
@@ -42,5 +46,6 @@ def _scores(found: Comparison, name: str) -> list[Score]:
             low, high = (value if math.isfinite(value) else None for value in (interval.low, interval.high))
             guess = None if baseline is None else baseline.mean(metric.name)
             known = guess if guess is not None and math.isfinite(guess) else None
-            scores.append(Score(metric.heading, float(interval.mean), low, high, known))
+            unit = found.unit if metric.name in IN_UNITS else ""
+            scores.append(Score(metric.heading, float(interval.mean), low, high, known, unit))
     return scores

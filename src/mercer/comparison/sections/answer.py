@@ -10,11 +10,12 @@ import numpy as np
 
 from mercer.comparison.checking.checks import CHECKS
 from mercer.comparison.entry import Entry
+from mercer.comparison.results.card import IN_UNITS
 from mercer.comparison.results.verdict import Verdict
 from mercer.comparison.sections.findings import LEVELS
 from mercer.comparison.view import View
 from mercer.report import Answer, Axis, Bars, Chart, Influence, Note, Section, Step
-from mercer.report.wording import counted, enumerated, in_full
+from mercer.report.wording import counted, enumerated, in_full, with_unit
 from mercer.using.explaining.drivers import Driver
 
 #: columns that are named as drivers, and problems that are shown in full
@@ -83,10 +84,15 @@ def _summary(view: View, verdict: Verdict) -> str:
     measures = {metric.name for metric in comparison.task.metrics}
     if "mae" not in measures or math.isnan(entry.mean("mae")):
         return ""
-    told = f"{name} is off by {in_full(entry.mean('mae'), 3)} on average for rows that it was not fitted to"
+    told = f"{name} is off by {_amount(view, entry)} on average for rows that it was not fitted to"
     if verdict.baseline is not None and math.isfinite(verdict.baseline.mean("mae")):
-        return f"{told}. Predicting the same value for every row is off by {in_full(verdict.baseline.mean('mae'), 3)}."
+        return f"{told}. Predicting the same value for every row is off by {_amount(view, verdict.baseline)}."
     return f"{told}."
+
+
+def _amount(view: View, entry: Entry) -> str:
+    """The mean absolute error of a model, with the unit of the target."""
+    return with_unit(in_full(entry.mean("mae"), 3), view.comparison.unit)
 
 
 def _chart(view: View, verdict: Verdict) -> Chart | None:
@@ -111,7 +117,9 @@ def _chart(view: View, verdict: Verdict) -> Chart | None:
     better = "Higher is better" if metric.larger_is_better else "Lower is better"
     who = "; ".join(f"{role}: {entry.name}" for role, entry in shown)
     caption = f"{better}; the lines are 95 % intervals. {_capitalised(who)}."
-    return Chart(f"{_capitalised(metric.heading)} on held-out rows", Axis(metric.heading), Axis(""), (bars,), caption)
+    unit = f" ({view.comparison.unit})" if view.comparison.unit and metric.name in IN_UNITS else ""
+    axis = Axis(f"{metric.heading}{unit}")
+    return Chart(f"{_capitalised(metric.heading)} on held-out rows", axis, Axis(""), (bars,), caption)
 
 
 def _influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
