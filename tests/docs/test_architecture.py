@@ -67,7 +67,13 @@ def test_a_row_walks_as_the_page_says(walk: Walk, tmp_path: Path) -> None:
         pytest.importorskip("distributed", reason="the package distributed is not installed")
     if "torch" in walk.block:
         pytest.importorskip("torch", reason="the package torch is not installed")
-    called = [sys.executable, "-m", "tests.docs._walk", walk.language, walk.block, rows_of_the_walks()]
+    called = [
+        sys.executable,
+        str(REPOSITORY / "tests" / "docs" / "_walk.py"),
+        walk.language,
+        walk.block,
+        rows_of_the_walks(),
+    ]
     around = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     done = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True, env=around)
     assert done.returncode == 0, done.stderr
