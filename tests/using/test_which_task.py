@@ -131,10 +131,20 @@ def test_ordered_categoricals_have_ordered_classes() -> None:
     assert isinstance(task, Ordered)
     assert task.labels.tolist() == ["small", "medium", "large"]
     assert task.codes[:4].tolist() == [0, 2, 1, 0]
-    assert task.reason.startswith("size is read as ordered classes: its type has an order of 3 labels")
-    assert task_for(sizes.astype("category"), 12).name == "classification"
+    assert task.reason.startswith("size is read as ordered classes: 3 labels from 'small' to 'large'")
+    assert task_for(pd.Series(["x", "y", "z"] * 4, dtype="category"), 12).name == "classification"
     arrow = pa.DictionaryArray.from_arrays(pa.array([0, 2, 1, 0]), ["small", "medium", "large"], ordered=True)
     assert task_for(arrow, 4).name == "ordered"
+
+
+def test_words_of_a_usual_scale_have_its_order() -> None:
+    task = task_for(["Very Good", "Fair", "Ideal", "Good", "Premium"] * 4, 20, target="cut")
+    assert isinstance(task, Ordered)
+    assert task.labels.tolist() == ["Fair", "Good", "Very Good", "Premium", "Ideal"]
+    assert task.reason.startswith("cut is read as ordered classes: 5 labels from 'Fair' to 'Ideal'")
+    assert task_for(["low", "high"] * 4, 8).name == "classification"
+    assert task_for(["low", "high", "unknown"] * 4, 12).name == "classification"
+    assert task_for(["low", "medium", "high", "Low"] * 4, 16).name == "classification"
 
 
 def test_an_order_is_given_or_the_labels_have_one() -> None:

@@ -26,6 +26,27 @@ FEWEST_RECURRING = 3
 LEAST_GAIN = 0.03
 
 
+#: words of usual scales, lowest first
+SCALES = (
+    ("none", "very low", "low", "medium", "high", "very high"),
+    ("none", "low", "moderate", "high", "severe"),
+    ("none", "mild", "moderate", "severe", "very severe"),
+    ("minor", "moderate", "major", "critical"),
+    ("xs", "s", "m", "l", "xl", "xxl"),
+    ("tiny", "small", "medium", "large", "huge"),
+    ("very bad", "bad", "average", "good", "very good"),
+    ("very poor", "poor", "fair", "good", "very good", "excellent"),
+    ("poor", "average", "good", "excellent"),
+    ("fair", "good", "very good", "premium", "ideal"),
+    ("never", "rarely", "sometimes", "often", "always"),
+    ("never", "seldom", "sometimes", "often", "always"),
+    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
+    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
+    ("beginner", "intermediate", "advanced", "expert"),
+    ("bronze", "silver", "gold", "platinum"),
+)
+
+
 class Decision(NamedTuple):
     """A task by its name, the evidence in words, and what another task would make of the target."""
 
@@ -65,8 +86,10 @@ treat them as classes.'
     """
     if n_rows == 0:
         raise EmptyDataError("There are no rows to compare models on.")
-    levels = declared_order(y) if order is None else order
     values = np.asarray(y)
+    levels = declared_order(y) if order is None else order
+    if levels is None and name in ("auto", Ordered.name):
+        levels = usual_order(values)
     if values.ndim == 1 and len(values) != n_rows:
         raise DataError(f"X has {n_rows} rows, but y has {len(values)} labels. Give one label per row.")
     if name not in (*TASKS, "auto"):
@@ -93,11 +116,40 @@ treat them as classes.'
     return Counts(_whole(_numbers(values)), reason)
 
 
+def usual_order(y: Array) -> list[Any] | None:
+    """Return the labels of a target lowest first, where they are three or more words of a usual scale.
+
+    Examples
+    --------
+    >>> usual_order(np.array(["High", "Low", "Medium", "Low"]))
+    ['Low', 'Medium', 'High']
+    """
+    if y.ndim != 1 or y.dtype.kind not in "OU":
+        return None
+    most = max(map(len, SCALES))
+    labels: dict[str, Any] = {}
+    for label in y.tolist():
+        if not isinstance(label, str):
+            return None
+        labels.setdefault(_plain_word(label), label)
+        if len(labels) > most:
+            return None
+    scale = next((scale for scale in SCALES if len(labels) > 2 and labels.keys() <= set(scale)), None)
+    if scale is None or len(set(y.tolist())) > len(labels):  # two spellings of one word are two labels
+        return None
+    return [labels[word] for word in scale if word in labels]
+
+
+def _plain_word(label: str) -> str:
+    return " ".join(label.casefold().replace("_", " ").replace("-", " ").split())
+
+
 def decide(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None) -> Decision:
     """Return the task that the values of a target and its relation to the columns support best."""
     if levels is not None:
         if len(levels) > 2:
-            return Decision("ordered", f"its type has an order of {len(levels)} labels", _CLASSES)
+            low, *_, high = levels
+            return Decision("ordered", f"{len(levels)} labels from {low!r} to {high!r}", _CLASSES)
         return Decision("classification", "it has two labels")
     if y.dtype.kind not in "iuf" or y.ndim != 1 or not np.isfinite(y).all():
         # `encode_labels` raises for what cannot be a label

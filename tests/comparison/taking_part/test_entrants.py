@@ -101,7 +101,7 @@ def test_a_column_that_is_constant_in_a_class_stops_no_discriminant(make: Any) -
     assert losses["GaussianDiscriminant(covariance='shared full')"] < 2
 
 
-@pytest.mark.parametrize("task", ["regression", "counts"])
+@pytest.mark.parametrize("task", ["regression", "amounts", "counts"])
 @pytest.mark.parametrize(
     "X",
     [NUMBERS, pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", "few")})],
@@ -136,7 +136,7 @@ def test_columns_beside_text_count() -> None:
     assert accuracy["MultinomialNB"] < 0.8
 
 
-@pytest.mark.parametrize("task", ["regression", "counts"])
+@pytest.mark.parametrize("task", ["regression", "amounts", "counts"])
 def test_text_for_numbers_and_counts(task: str) -> None:
     y = RNG.poisson(np.where(WORDS == "lots", 9, 1))
     board = compare(pd.DataFrame({"text": MESSAGES}), y, task=task, cv=2)
