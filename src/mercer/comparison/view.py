@@ -182,6 +182,12 @@ class View:
         """Rows of the table (those looked at, if not given) as the entry's model is shown them."""
         return entry.table.take(self.rows if rows is None else rows).native
 
+    def recommended_first(self) -> list[Entry]:
+        """Return the entries that learn from rows: the recommended one, then the others by score."""
+        first = self.comparison.entry().name
+        learning = [entry for entry in self.ranked if entry.kind not in ("baseline", "reference")]
+        return sorted(learning, key=lambda entry: entry.name != first)
+
     def best(self, *, probable: bool = False) -> Entry | None:
         """Return the recommended entry, or else the best by score (with probabilities) that is not a baseline."""
         entries = self.probable if probable else self.ranked

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer import LinearRegression, LinearSVC, LogisticRegression, compare
+from mercer import KernelRidge, LinearRegression, LinearSVC, LogisticRegression, compare
 from mercer.comparison.sections.whole import page
 from mercer.report import Grid, Page
 from tests.comparison.sections._pages import blocks, linear, section
@@ -43,3 +43,15 @@ def test_only_who_has_log_odds_is_said_to_change_them(model: Any, what: str) -> 
     X = rng.normal(size=(60, 2))
     found = compare(X, X[:, 0] + rng.normal(size=60) > 0, models={"linear": model}, cv=2)
     assert f"changes the {what}, the others staying" in section(page(found), "coefficients").lead
+
+
+def test_a_recommended_model_without_coefficients_is_named() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.uniform(-2, 2, 150), "b": rng.uniform(-2, 2, 150)})
+    y = (frame["a"] ** 2 + 0.1 * frame["b"]).to_numpy()
+    models = {"lines": linear(LinearRegression()), "machine": linear(KernelRidge(kernel="rbf"), output="array")}
+    found = compare(frame, y, models=models, task="regression", cv=3)
+    made = section(page(found), "coefficients")
+    assert found.entry().name == "machine"
+    assert made.lead.startswith("machine, which is recommended, has no coefficients")
+    assert "the best linear model, lines." in made.lead

@@ -12,7 +12,6 @@ from sklearn.pipeline import Pipeline
 from mercer._errors import MercerError
 from mercer.comparison.entry import Entry
 from mercer.comparison.view import View
-from mercer.decide.wrapped import last_step
 from mercer.report import Axis, Bars, Chart, Section
 from mercer.using.explaining.coefficients import (
     INTERCEPT,
@@ -22,6 +21,7 @@ from mercer.using.explaining.coefficients import (
     coefficient_grid,
     feature_names,
     plain_coefficients,
+    predicting_step,
     scaled,
 )
 
@@ -34,12 +34,11 @@ MOST_BARS = 25
 
 
 def coefficients(view: View) -> Section | None:
-    """Coefficients of the best linear model, the largest first."""
-    for entry in view.ranked:
+    """Coefficients of the recommended model, or else of the best linear one, the largest first."""
+    for entry in view.recommended_first():
         model = view.fitted(entry)
-        last = last_step(model)
-        linear = hasattr(last, "coef_") and (hasattr(last, "intercept_") or hasattr(last, "thresholds_"))
-        if linear and entry.kind != "baseline":
+        last = predicting_step(model)
+        if hasattr(last, "coef_") and (hasattr(last, "intercept_") or hasattr(last, "thresholds_")):
             try:
                 return _section(view, entry, model, last)
             except (MercerError, ValueError, TypeError, AttributeError):
@@ -60,7 +59,19 @@ def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
     if why_not:
         blocks.append(why_not)
     units = UNITS if scaled(model) and view.amounts else ""
-    return Section("coefficients", "Coefficients", tuple(blocks), f"{_lead(view, last, told is not None)}{units}")
+    lead = f"{_instead(view, entry)}{_lead(view, last, told is not None)}{units}"
+    return Section("coefficients", "Coefficients", tuple(blocks), lead)
+
+
+def _instead(view: View, entry: Entry) -> str:
+    """A sentence where the recommended model has no coefficients."""
+    recommended = view.comparison.entry()
+    if recommended.name == entry.name or recommended.kind == "baseline":
+        return ""
+    return (
+        f"{recommended.name}, which is recommended, has no coefficients: its drivers are under “Why”. These are the "
+        f"coefficients of the best linear model, {entry.name}. "
+    )
 
 
 def _lead(view: View, last: Any, intervals: bool) -> str:

@@ -36,7 +36,7 @@ def explorer(view: View) -> Section | None:
     failed: list[Note] = []
     rows = _chosen(view)
     wide = view.comparison.table.n_columns > WIDE
-    for entry in _by_recommendation(view):
+    for entry in view.recommended_first():
         if len(told) == MOST_MODELS or (model := view.fitted(entry)) is None:
             continue
         try:
@@ -56,13 +56,6 @@ def explorer(view: View) -> Section | None:
         "What each column adds to the log odds (or to the prediction) of a row. With the base, the sum is exactly "
         "what the model says.",
     )
-
-
-def _by_recommendation(view: View) -> list[Entry]:
-    """The recommended model, then the others by score."""
-    recommended = view.comparison.entry()
-    candidates = [entry for entry in view.ranked if entry.kind not in ("baseline", "reference")]
-    return sorted(candidates, key=lambda entry: entry.name != recommended.name)
 
 
 def _explained(view: View, entry: Entry, model: Any, rows: Array) -> Explanation:

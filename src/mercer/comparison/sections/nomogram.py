@@ -11,6 +11,7 @@ from mercer.comparison.entry import Entry
 from mercer.comparison.view import View, some_rows
 from mercer.data import Kind, Table
 from mercer.report import Axis, Chart, Field, Grid, Line, Points
+from mercer.report.wording import in_full
 from mercer.using.explaining.explanation import Explanation, explain_exactly
 from mercer.using.explaining.outputs import LOG_ODDS
 from mercer.using.explaining.values import column_texts
@@ -111,7 +112,7 @@ def _drawn(
     rows: list[tuple[Any, ...]] = []
     for y, (name, texts, added) in enumerate(lines):
         marks.append(Line("", [float(added.min()), float(added.max())], [y, y]))
-        labels = [f"{name} = {text}: {value:+.3g}" for text, value in zip(texts, added, strict=True)]
+        labels = [f"{name} = {text}: {_signed(value)}" for text, value in zip(texts, added, strict=True)]
         marks.append(Points("", added, np.full(len(added), float(y)), labels))
         rows += [(name, text, float(value)) for text, value in zip(texts, added, strict=True)]
     of = summed(view, told, told.outputs[output])
@@ -120,11 +121,15 @@ def _drawn(
         Axis(f"adds to the {of}"),
         Axis("", "category", names),
         tuple(marks),
-        f"Sum what the values of a row add, and the base of {base:+.3g}: that is its {of}.{note} Point at a dot to see "
-        "the value.",
+        f"Sum what the values of a row add, and the base of {_signed(base)}: that is its {of}.{note} Point at a dot "
+        "to see the value.",
     )
     grid = Grid("The same as a table", (Field("column"), Field("value"), Field("adds", "+.3g")), tuple(rows))
     return [chart, grid]
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{in_full(value)}"
 
 
 def summed(view: View, told: Explanation, output: str) -> str:

@@ -359,8 +359,11 @@
     const evidence = (from, i) => {
       const adds = from.adds[i], pairs = [], names = from.features.length ? from.features : told.columns;
       for (let k = 0; k < adds.length; k += 2) pairs.push([adds[k], adds[k + 1]]);
-      pairs.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
-      const shown = pairs.slice(0, MOST), rest = pairs.slice(MOST).reduce((sum, [, weight]) => sum + weight, 0);
+      const together = ([j]) => names[j].startsWith("(");  // features that are not shown one by one come last
+      pairs.sort((a, b) => together(a) - together(b) || Math.abs(b[1]) - Math.abs(a[1]));
+      const single = pairs.filter((pair) => !together(pair)), weak = Math.max(single.length - MOST, 0);
+      const rest = single.slice(MOST).reduce((sum, [, weight]) => sum + weight, 0);
+      const shown = [...single.slice(0, MOST), ...pairs.filter(together)];
       const most = Math.max(...shown.map(([, weight]) => Math.abs(weight)), Math.abs(rest));
       const value = (j) => {
         const place = told.columns.indexOf(names[j]);
@@ -368,7 +371,7 @@
         return names[j].startsWith("(") ? "all together" : told.columns.includes(names[j].split("[")[0]) ? "in the text" : "a feature";
       };
       const body = make("tbody", {}, ...shown.map(([j, weight]) => cells(names[j], value(j), weight, most)));
-      if (pairs.length > MOST) body.append(cells(pairs.length - MOST === 1 ? "1 weaker one" : `${pairs.length - MOST} weaker ones`, "all together", rest, most));
+      if (weak) body.append(cells(weak === 1 ? "1 weaker one" : `${weak} weaker ones`, "all together", rest, most));
       const total = pairs.reduce((sum, [, weight]) => sum + weight, from.base ?? 0);
       const foot = make("tfoot", {}, cells("before any feature", "", from.base ?? 0, null), cells("sum", "", total, null));
       const heads = ["feature", "value", "lowers · raises", "adds"];

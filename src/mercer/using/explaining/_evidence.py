@@ -116,7 +116,7 @@ def _of_discriminant(model: Any, X: Any) -> Evidence:
             "column speaks for itself; ask about complete rows."
         )
     form = linear_form(model)
-    added = np.asarray(form.feature_map(rows))[:, :, None] * form.coef.T
+    added = np.asarray(form.feature_map(X))[:, :, None] * form.coef.T
     if form.coef.shape[1] == len(names):
         return Evidence(Additive(form.intercept, added), names)
     return Evidence(Additive(form.intercept, np.einsum("nfk,fj->njk", added, _shares(len(names)))), names)

@@ -31,9 +31,15 @@ def feature_names(model: Any) -> list[str] | None:
         return None
 
 
+def predicting_step(model: Any) -> Any:
+    """Return the estimator that predicts: the last step of a pipeline, and what a search has chosen."""
+    last = last_step(model)
+    return predicting_step(last.best_estimator_) if hasattr(last, "best_estimator_") else last
+
+
 def plain_coefficients(model: Any) -> tuple[list[str], dict[str, Array]]:
     """Coefficients alone."""
-    last = last_step(model)
+    last = predicting_step(model)
     coef = last.coef_.toarray() if hasattr(last.coef_, "toarray") else np.asarray(last.coef_)
     coef = np.atleast_2d(coef)
     names = feature_names(model) or column_names(last)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from mercer.data import Kind, Schema, Table
-from mercer.report.wording import shortened, written
+from mercer.report.wording import enumerated, shortened, written
 from mercer.using.explaining.explanation import Explanation, explain_exactly, explain_rows
 
 Array = NDArray[Any]
@@ -21,6 +21,8 @@ Array = NDArray[Any]
 ONE_DIRECTION, FREQUENT = 0.5, 0.02
 #: rows that are explained where that takes one pass, and that others are held against
 MOST_ROWS = 1000
+#: words of a text that raise the output, and that lower it
+MOST_WORDS = 3
 #: characters of a level that is named
 LONGEST_LEVEL = 40
 ORDERED = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.COUNTS})
@@ -185,6 +187,16 @@ class _Effect(NamedTuple):
         ends = ("most likely", "least likely") if several else ("more likely", "less likely")
         return f"{highest!r} makes {self.label} {ends[0]}, {lowest!r} {ends[1]}"
 
+    def of_words(self, raising: list[str], lowering: list[str]) -> str:
+        higher, lower = ("raise", "lower") if self.label is None else ("more likely", "less likely")
+        parts = []
+        for words, way in ((raising, higher), (lowering, lower)):
+            if words and self.label is None:
+                parts.append(f"{enumerated(words)} {way} the {self.of}")
+            elif words:
+                parts.append(f"{enumerated(words)} make {self.label} {way}")
+        return "; ".join(parts) or f"its words move {self.moved}"
+
     @property
     def moved(self) -> str:
         return f"the {self.of}" if self.label is None else f"how likely {self.label} is"
@@ -253,7 +265,10 @@ def _of_words(parts: Array, names: Sequence[str], effect: _Effect) -> str:
     """The words that raise and lower the output most, over all rows."""
     if len(names) == 1:
         return f"moves {effect.moved}"
-    total = parts.mean(axis=0)  # a word that does not occur adds nothing
-    words = [name.partition("[")[2].rstrip("]") or name for name in names]
-    highest, lowest = words[int(total.argmax())], words[int(total.argmin())]
-    return effect.of_levels(highest, lowest, True)
+    # a word that does not occur adds nothing; a frequent one need not add as much each time as a rare one
+    weight = np.sign(parts.mean(axis=0)) * np.sqrt(np.square(parts).mean(axis=0))
+    words = [repr(name.partition("[")[2].rstrip("]") or name) for name in names]
+    order = np.argsort(-weight, kind="stable").tolist()
+    raising = [words[j] for j in order[:MOST_WORDS] if weight[j] > 0]
+    lowering = [words[j] for j in order[::-1][:MOST_WORDS] if weight[j] < 0]
+    return effect.of_words(raising, lowering)

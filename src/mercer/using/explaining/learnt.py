@@ -10,7 +10,6 @@ import numpy as np
 
 from mercer._errors import NoExplanationError
 from mercer.data import Kind
-from mercer.decide.wrapped import last_step
 from mercer.files import card_of
 from mercer.models.reader import inside
 from mercer.report import Field, Grid
@@ -37,7 +36,7 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
     """
     whole = model
     model = _innermost(model)
-    last = last_step(model)
+    last = coefficients.predicting_step(model)
     if grids := likelihoods.likelihood_grids(model):
         return [replace(grid, rows=grid.rows[:most]) for grid in grids]
     if hasattr(last, "coef_") and (hasattr(last, "intercept_") or hasattr(last, "thresholds_")):
