@@ -145,19 +145,26 @@ class Shown:
 
     def notes(self) -> list[str]:
         """Return sentences about identifiers, which no model is shown, and about columns that were converted."""
-        left = [f"{name!r} ({_why_identifier(self.schema[name])})" for name in self.identifiers]
-        read = [f"{name!r} ({form.described})" for name, form in self.formats.items()]
+        left = {name: _why_identifier(self.schema[name]) for name in self.identifiers}
+        read = {name: form.described for name, form in self.formats.items() if name not in left}
         sentences = {"Columns left out": left, "Columns converted": read}
-        return [f"{what}: {_first(names)}." for what, names in sentences.items() if names]
+        return [f"{what}: {_by_reason(reasons)}." for what, reasons in sentences.items() if reasons]
 
     def _only(self, names: list[str]) -> Table:
         whole = len(names) == len(self.schema)
         return Table.of(self.table.native if whole else some_columns(self.table, names))
 
 
-def _first(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NOTED} more" if len(names) > MOST_NOTED else ""
-    return ", ".join(names[:MOST_NOTED]) + more
+def _by_reason(reasons: Mapping[str, str]) -> str:
+    """Columns with the reason for what was done to them, those of one reason together."""
+    columns: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        columns.setdefault(reason, []).append(repr(name))
+    more = {reason: len(names) - MOST_NOTED for reason, names in columns.items() if len(names) > MOST_NOTED}
+    return ", ".join(
+        f"{', '.join(names[:MOST_NOTED])}{f' and {more[reason]} more' if reason in more else ''} ({reason})"
+        for reason, names in columns.items()
+    )
 
 
 def _why_identifier(column: Column) -> str:
