@@ -6,6 +6,7 @@ from typing import Any
 
 from mercer._errors import ExportError
 from mercer.data.coding import MISSING_WORDS
+from mercer.data.formats import GAPS, Format
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column as Described
 from mercer.export.expression import Column, ColumnKind
@@ -21,11 +22,17 @@ def columns_read(reader: Any) -> list[Column]:
             "and leave the formula out."
         )
     described = {column.name: column for column in columns_of_fit(reader)}
-    return [Column(name, _kind(described[name]), gaps=_gaps(described[name])) for name in names_read(reader)]
+    formats = getattr(reader, "formats_", {})
+    return [
+        Column(name, _kind(described[name]), gaps=_gaps(described[name], formats.get(name)), format=formats.get(name))
+        for name in names_read(reader)
+    ]
 
 
-def _gaps(column: Described) -> tuple[str, ...]:
+def _gaps(column: Described, form: Format | None) -> tuple[str, ...]:
     """Words for missing values that are not levels of the column."""
+    if form is not None:
+        return tuple(sorted(GAPS))
     return tuple(word for word in MISSING_WORDS if word not in (column.levels or ()))
 
 

@@ -14,6 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.formats import Format
+
 Array = NDArray[Any]
 Label = str | bool | int | float
 #: a column of dates is a number, the days since 1970
@@ -48,6 +50,8 @@ class Column(Expression):
     complete: bool = False
     #: words that stand for a missing value in a column of text, whose values are read without the spaces around them
     gaps: tuple[str, ...] = ("",)
+    #: how its numbers or dates are written, where they were strings in the fit
+    format: Format | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.formats import NAMED, SPELLED, DateFormat, NumberFormat
 from mercer.export.expression import (
     Arctangent,
     Choice,
@@ -61,6 +62,39 @@ def _look_up(value, table, missing, other):
     if value is None or value != value:
         return missing
     return table.get(value, other)
+"""
+NUMBERS = """
+def _spelled(value, decimal, unit):
+    # a number that is written with separators between thousands, a unit, or parentheses where it is negative
+    if not isinstance(value, str):
+        return _number(value)
+    negative = value.startswith("(") and value.endswith(")")
+    value = value.strip("()").replace(unit, "") if negative else value.replace(unit, "")
+    value = "".join(each for each in value if each.isdigit() or each in "+-\u2212eE" or each == decimal)
+    number = float(value.replace(",", ".").replace("\u2212", "-"))
+    return -number if negative else number
+"""
+WRITTEN_DATES = """
+def _written(value, patterns):
+    # a date in another order than that of ISO 8601, or with the name of a month, as a datetime
+    if not isinstance(value, str):
+        return value
+    for pattern in patterns:
+        found = re.fullmatch(pattern, value)
+        month = found and found["m"].lower()
+        if month and not month.isdecimal():
+            names = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+            month = names.index(month[:3]) + 1 if month[:3] in names else 0
+        if month:
+            year, hour, half = int(found["y"]), int(found["hour"] or 0), (found["half"] or "").lower()
+            year += 0 if len(found["y"]) > 2 else 1900 if year >= 69 else 2000
+            hour = hour % 12 + 12 * (half == "pm") if half else hour
+            try:
+                day = datetime.datetime(year, int(month), int(found["d"]), hour, int(found["minute"] or 0))
+            except ValueError:
+                continue
+            return day + datetime.timedelta(seconds=float(found["second"] or 0))
+    raise ValueError(f"{value!r} is not a date as the model read them.")
 """
 DAYS = """
 _DATE = (
@@ -235,7 +269,10 @@ class _Module(Printer):
         has_points = any(isinstance(group, Points) for group in groups)
         imports = ["import datetime"] * has_dates + ["import math"] + ["import operator"] * has_points
         imports += ["import re"] * (has_dates or has_terms)
-        helpers = [HELPERS] + [DAYS] * has_dates + [TERMS] * has_terms + [POINTS] * has_points
+        formats = [column.format for column in self.formula.columns]
+        helpers = [HELPERS] + [NUMBERS] * any(isinstance(form, NumberFormat) for form in formats)
+        helpers += [WRITTEN_DATES] * any(isinstance(form, DateFormat) for form in formats)
+        helpers += [DAYS] * has_dates + [TERMS] * has_terms + [POINTS] * has_points
         return "\n".join(
             [
                 f'"""The predictions of a {self.formula.model}, exported by mercer."""',
@@ -289,8 +326,14 @@ class _Module(Printer):
     def _read(self, column: Column) -> str:
         value = f"row[{column.name!r}]"
         match column.kind:
+            case "number" if isinstance(column.format, NumberFormat):
+                return f"_spelled(_text({value}, {column.gaps!r}), {column.format.decimal!r}, {column.format.unit!r})"
             case "number":
                 return f"_number({value})"
+            case "date" if isinstance(column.format, DateFormat):
+                patterns = [SPELLED[column.format.order], SPELLED["ymd"], *NAMED]
+                table = self._constant(repr([pattern.pattern for pattern in patterns]))
+                return f"_days(_written(_text({value}, {column.gaps!r}), {table}))"
             case "date":
                 return f"_days(_text({value}, {column.gaps!r}))"
             case "text":

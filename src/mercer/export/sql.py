@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer._errors import ExportError
+from mercer.data.formats import THOUSANDS, NumberFormat
 from mercer.export.dates import DAYS_TO_MARCH_0
 from mercer.export.expression import (
     Arctangent,
@@ -113,6 +114,12 @@ def to_sql(
         raise ExportError(
             f"The value {escaping!r} has a backslash, by which some databases end a text too late. Name the database "
             "that is to read it: dialect='duckdb', 'postgresql' or 'sqlite'."
+        )
+    commas = [each.name for each in formula.columns if getattr(each.format, "decimal", ".") == ","]
+    if dialect == "standard" and commas:
+        raise ExportError(
+            f"Column {commas[0]!r} has decimal commas, and standard SQL cannot tell its texts from numbers. Name the "
+            "database: dialect='duckdb', 'postgresql' or 'sqlite'."
         )
     if materialized is None:
         # a stage with text is read twice, and its rows have to have the same numbers
@@ -287,7 +294,7 @@ class _Statement(Printer):
         return f"SELECT {_listed(kept)}\n  FROM {beside}"
 
     def _source(self) -> list[str]:
-        read = [f"{_read(column)} AS {self.columns[column.name]}" for column in self.formula.columns]
+        read = [f"{_read(column, self.dialect)} AS {self.columns[column.name]}" for column in self.formula.columns]
         kept = [f"{_of_table(name)} AS k{j}" for j, name in enumerate(self.keep, 1)]
         rows = ["ROW_NUMBER() OVER () AS r"] * self.numbered
         return [*rows, *kept, *read] or ["1 AS one"]
@@ -395,35 +402,67 @@ def _check_terms(terms: Terms) -> None:
         )
 
 
-def _read(column: Column) -> str:
+def _read(column: Column, dialect: Dialect) -> str:
+    """What a stage reads of a column of the table."""
     name = _of_table(column.name)
+    gaps = ", ".join(map(literal, column.gaps))
     if column.kind == "date":
-        return _days(f"TRIM(CAST({name} AS VARCHAR(40)))")
+        return _days(f"TRIM(CAST({name} AS VARCHAR(40)))", gaps, getattr(column.format, "order", ""))
     if column.kind == "text":
-        gaps = ", ".join(map(literal, column.gaps))
         return f"CASE WHEN TRIM({name}) NOT IN ({gaps}) THEN TRIM({name}) END"
     if column.kind == "boolean":
         return name
     number = f"CAST({name} AS DOUBLE PRECISION)"
+    if isinstance(column.format, NumberFormat):
+        number = _spelled_number(name, gaps, column.format, dialect)
     # databases take NaN for a number that equals itself and is above all others
     return f"CASE WHEN ABS({number}) < {LARGEST} THEN {number} END"
 
 
-def _days(text: str) -> str:
-    """Days since 1970 of a date, a timestamp or an ISO 8601 text: all are read as text, which all databases can do."""
+def _spelled_number(name: str, gaps: str, form: NumberFormat, dialect: Dialect) -> str:
+    """A number that is written with units or separators in a column of text; one of numbers is read as it is."""
+    text = f"TRIM(CAST({name} AS VARCHAR(80)))"
+    digits = text
+    for mark in dict.fromkeys([form.unit, "." if form.decimal == "," else ",", *THOUSANDS, "(", ")"]):
+        digits = f"REPLACE({digits}, {literal(mark)}, '')" if mark else digits
+    digits = f"REPLACE(REPLACE({digits}, ',', '.'), '\u2212', '-')"
+    sign = f"CASE WHEN {text} LIKE '(%' THEN -1e0 ELSE 1e0 END"
+    spelled = f"CASE WHEN {text} NOT IN ({gaps}) THEN {sign} * CAST({digits} AS DOUBLE PRECISION) END"
+    if form.decimal == ".":  # which numbers have, too
+        return spelled
+    kind = f"CAST(PG_TYPEOF({name}) AS VARCHAR(40))" if dialect == "postgresql" else f"TYPEOF({name})"
+    texts = "'VARCHAR', 'text', 'character varying', 'character'"
+    return f"CASE WHEN {kind} IN ({texts}) THEN {spelled} ELSE CAST({name} AS DOUBLE PRECISION) END"
+
+
+def _days(text: str, gaps: str, order: str = "") -> str:
+    """Days since 1970 of a date, a timestamp or a text: all are read as text, which all databases can do.
+
+    A text is written as ISO 8601 does, or by two digits each of day and month in an `order`. Any other is an error of
+    the database; SQLite, which has none, gives NULL.
+    """
 
     def part(start: int, length: int) -> str:
         return f"CAST(SUBSTR({text}, {start}, {length}) AS INTEGER)"
 
-    # years begin in March, so that leap days are last
-    year = f"({part(1, 4)} - CASE WHEN {part(6, 2)} > 2 THEN 0 ELSE 1 END)"
-    month = f"({part(6, 2)} + CASE WHEN {part(6, 2)} > 2 THEN -3 ELSE 9 END)"
-    leap_days = f"FLOOR({year} / 4e0) - FLOOR({year} / 100e0) + FLOOR({year} / 400e0)"
-    day = f"365e0 * {year} + {leap_days} + FLOOR((153 * {month} + 2) / 5e0) + {part(9, 2)} - {DAYS_TO_MARCH_0 + 1}e0"
+    def days(y: int, m: int, d: int) -> str:
+        # years begin in March, so that leap days are last
+        year = f"({part(y, 4)} - CASE WHEN {part(m, 2)} > 2 THEN 0 ELSE 1 END)"
+        month = f"({part(m, 2)} + CASE WHEN {part(m, 2)} > 2 THEN -3 ELSE 9 END)"
+        leap_days = f"FLOOR({year} / 4e0) - FLOOR({year} / 100e0) + FLOOR({year} / 400e0)"
+        of_year = f"FLOOR((153 * {month} + 2) / 5e0) + {part(d, 2)}"
+        return f"365e0 * {year} + {leap_days} + {of_year} - {DAYS_TO_MARCH_0 + 1}e0 + {time}"
+
     seconds = f"CASE WHEN SUBSTR({text}, 17, 1) = ':' THEN {part(18, 2)} ELSE 0 END"
     of_day = f"({part(12, 2)} * 3600 + {part(15, 2)} * 60 + {seconds}) / 86400e0"
     time = f"CASE WHEN LENGTH({text}) > 15 THEN {of_day} ELSE 0e0 END"
-    return f"CASE WHEN {text} LIKE '____-__-__%' THEN {day} + {time} END"
+    cases = [f"WHEN {text} LIKE '____-__-__%' THEN {days(1, 6, 9)}"]
+    if order in ("dmy", "mdy"):
+        places = (7, 4, 1) if order == "dmy" else (7, 1, 4)
+        marks = f"SUBSTR({text}, 3, 1) IN ('/', '.', '-') AND SUBSTR({text}, 6, 1) IN ('/', '.', '-')"
+        cases.append(f"WHEN {marks} THEN {days(*places)}")
+    cases.append(f"WHEN {text} NOT IN ({gaps}) THEN NULLIF(CAST('no date: ' || {text} AS INTEGER), 0)")
+    return f"CASE {' '.join(cases)} END"
 
 
 def _of_table(name: str) -> str:
