@@ -20,7 +20,7 @@ from mercer.using.which_task import task_for
     [
         (["yes", "no"], "classification"),
         ([True, False], "classification"),
-        (np.arange(30), "counts"),  # each of them once
+        (np.arange(30), "regression"),  # each of them once
         (np.arange(31) - 1, "regression"),
         ([0.5, 1.0], "regression"),
         ([1.0, 2.0], "classification"),
@@ -97,6 +97,8 @@ NOMINAL = Table.of(CENTRES[CODES] + RNG.normal(size=(N, 2)))
         pytest.param(RATINGS, TABLE, "ordered", id="ratings"),
         pytest.param(np.argsort(np.argsort(SCORE)) * 5 // N + 1, TABLE, "ordered", id="fifths"),
         pytest.param(RNG.choice(5, N, p=[0.1, 0.2, 0.4, 0.2, 0.1]) + 1, TABLE, "ordered", id="a scale without signal"),
+        pytest.param(RNG.choice(6, N, p=[0.4, 0.3, 0.12, 0.1, 0.05, 0.03]) + 1, TABLE, "ordered", id="a skewed scale"),
+        pytest.param(18 - RNG.poisson(4, N), TABLE, "regression", id="skewed to the left"),
         pytest.param(CODES, NOMINAL, "classification", id="codes, rarer where larger"),
         pytest.param(CODES + 1, NOMINAL, "classification", id="codes from 1"),
         pytest.param(RNG.integers(26, size=N), TABLE, "classification", id="letters"),

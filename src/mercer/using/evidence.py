@@ -84,9 +84,9 @@ def orderliness(features: Array, codes: Array, n_classes: int) -> Orderliness:
     total = _squares(membership, _cross_fitted(np.empty((len(codes), 0)), membership))
     if total <= 0 or not features.shape[1]:
         return Orderliness(0.0, 0.0)
-    linear = _squares(membership, _cross_fitted(features, membership))
+    fitted = _cross_fitted(features, np.column_stack([membership, codes]))
+    linear, score = _squares(membership, fitted[:, :-1]), fitted[:, -1]
     discriminant = _squares(membership, _cross_fitted_discriminant(features, codes, n_classes))
-    score = _cross_fitted(features, codes.astype(float)[:, None])[:, 0]
     ordered = min(_squares(membership, _thresholded(score, membership, width)) for width in (0.25, 0.5, 1.0, 2.0))
     return Orderliness(1 - min(linear, discriminant) / total, 1 - ordered / total)
 

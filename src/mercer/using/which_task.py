@@ -221,7 +221,7 @@ class WholeNumbers:
     def is_usual_scale(self) -> bool:
         """Whether values fill 1 to 5, 1 to 7, 1 to 10 or 0 to 10, and frequencies rise and fall at most once."""
         usual = (self.low, self.high) in ((1, 5), (1, 7), (1, 10), (0, 10))
-        return usual and self.contiguous and self.turns <= 1 and bool(self.counts.max() >= 2 * self.counts.min())
+        return usual and self.contiguous and self.turns <= 1 and bool(self.counts.max() >= 1.3 * self.counts.min())
 
     @property
     def smooth(self) -> bool:
@@ -242,8 +242,8 @@ class WholeNumbers:
 
     @property
     def begins_like_counts(self) -> bool:
-        """Whether small numbers occur, and beside many zeros also ones, twos and threes."""
-        if self.low > 2:
+        """Whether small numbers occur, beside many zeros also ones, twos and threes, and large ones are rarer."""
+        if self.low > 2 or _skew(self.y) <= 0:
             return False
         zeros, small = int((self.y == 0).sum()), int(((self.y > 0) & (self.y <= 3)).sum())
         return zeros <= 0.05 * len(self.y) or small >= 0.1 * zeros
@@ -279,7 +279,7 @@ def _decide_whole(y: Array, X: Table | None) -> Decision:
             f"Use --task {other} if they are amounts.",
         )
     if found.thins_out:
-        if n <= 5 and found.contiguous and not found.decays:
+        if found.is_scale and (found.low == 1 or (n <= 5 and not found.decays)):
             return Decision(
                 "ordered", f"{found}, of which larger ones are rarer", "Use --task counts if they are counts."
             )
